@@ -1,0 +1,136 @@
+#include "attend/core/memory.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+#include <unordered_map>
+#include <vector>
+
+#include "attend/core/error.h"
+
+#if defined(__SANITIZE_ADDRESS__)
+#define ATTEND_REUSE_BLOCKS 0
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define ATTEND_REUSE_BLOCKS 0
+#endif
+#endif
+#ifndef ATTEND_REUSE_BLOCKS
+#define ATTEND_REUSE_BLOCKS 1  // the address sanitizer sees mistakes only in blocks that are really freed
+#endif
+
+namespace attend {
+namespace {
+
+constexpr std::size_t kAlignment = 64;
+constexpr std::size_t kHugePage = std::size_t{2} << 20;
+constexpr std::size_t kAlwaysKept = std::size_t{256} << 20;
+
+/// Rounds up to a multiple of an eighth of the size's power of two, so that near sizes share blocks.
+std::size_t size_class(std::size_t bytes) {
+  std::size_t step = kAlignment;
+  while (step * 16 <= bytes) step *= 2;
+  return bytes < kAlignment ? kAlignment : (bytes + step - 1) / step * step;
+}
+
+class Arena {
+ public:
+  std::byte* take(std::size_t size) {
+    {
+      std::lock_guard lock(mutex_);
+      // A block up to a quarter larger serves as well.
+      auto found = free_.lower_bound(size);
+      if (found != free_.end() && found->first <= size + size / 4) {
+        std::byte* block = found->second.back();
+        const std::size_t block_size = found->first;
+        found->second.pop_back();
+        if (found->second.empty()) free_.erase(found);
+        use_.cached -= block_size;
+        count(block, block_size);
+        return block;
+      }
+      // Shapes that never come again must not pile up.
+      if (use_.cached > use_.current + kAlwaysKept) release_locked();
+    }
+    std::byte* block = from_system(size);
+    std::lock_guard lock(mutex_);
+    count(block, size);
+    return block;
+  }
+
+  void give(std::byte* block) noexcept {
+    std::lock_guard lock(mutex_);
+    const auto entry = live_.find(block);
+    const std::size_t size = entry->second;
+    live_.erase(entry);
+    use_.current -= size;
+#if ATTEND_REUSE_BLOCKS
+    use_.cached += size;
+    free_[size].push_back(block);
+#else
+    std::free(block);
+#endif
+  }
+
+  MemoryUse use() {
+    std::lock_guard lock(mutex_);
+    return use_;
+  }
+  void reset_peak() {
+    std::lock_guard lock(mutex_);
+    use_.peak = use_.current;
+  }
+  void release() {
+    std::lock_guard lock(mutex_);
+    release_locked();
+  }
+
+ private:
+  static std::byte* from_system(std::size_t size) {
+    const bool huge = size >= kHugePage;
+    const std::size_t alignment = huge ? kHugePage : kAlignment;
+    const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
+    void* block = std::aligned_alloc(alignment, rounded);
+    if (!block) fail("memory", "the system has no ", size, " bytes left; a smaller batch or a shorter input needs less");
+    if (huge) madvise(block, rounded, MADV_HUGEPAGE);  // fewer page faults; a refusal only costs speed
+    return static_cast<std::byte*>(block);
+  }
+  void count(std::byte* block, std::size_t size) {
+    live_.emplace(block, size);
+    use_.current += size;
+    use_.peak = std::max(use_.peak, use_.current);
+  }
+  void release_locked() {
+    for (auto& [size, blocks] : free_)
+      for (std::byte* block : blocks) std::free(block);
+    free_.clear();
+    use_.cached = 0;
+  }
+
+  std::mutex mutex_;
+  std::map<std::size_t, std::vector<std::byte*>> free_;
+  std::unordered_map<std::byte*, std::size_t> live_;
+  MemoryUse use_;
+};
+
+/// Never destroyed: tensors in static variables may outlive everything else.
+Arena& arena() {
+  static Arena* instance = new Arena;
+  return *instance;
+}
+
+}  // namespace
+
+Block allocate(std::size_t bytes) {
+  std::byte* block = arena().take(size_class(bytes));
+  return Block(block, [](std::byte* b) { arena().give(b); });
+}
+
+MemoryUse memory_use() { return arena().use(); }
+void reset_peak_memory() { arena().reset_peak(); }
+void release_cached_memory() { arena().release(); }
+
+}  // namespace attend

@@ -1,0 +1,122 @@
+#include "attend/core/threads.h"
+
+#include <omp.h>
+#include <sched.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <string>
+
+#include "attend/core/error.h"
+
+#if defined(__SANITIZE_THREAD__)
+#define ATTEND_TSAN 1
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define ATTEND_TSAN 1
+#endif
+#endif
+#ifdef ATTEND_TSAN
+#include <thread>
+#include <vector>
+#endif
+
+namespace attend {
+namespace {
+
+/// The cgroup's CPU quota, rounded up, or 0 when there is none. Reads version 2 and version 1 as a container sees them.
+int cgroup_cpus() {
+  double quota = -1, period = 0;
+  if (std::ifstream v2("/sys/fs/cgroup/cpu.max"); v2) {
+    std::string limit;
+    if (v2 >> limit >> period && limit != "max") quota = std::strtod(limit.c_str(), nullptr);
+  } else {
+    std::ifstream v1_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), v1_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
+    if (!(v1_quota >> quota && v1_period >> period)) quota = -1;
+  }
+  return quota > 0 && period > 0 ? static_cast<int>(std::ceil(quota / period)) : 0;
+}
+
+#ifdef ATTEND_TSAN
+// The thread sanitizer cannot see inside OpenMP's barriers, so under it the same loops run on plain threads.
+thread_local bool inside_loop = false;
+
+void on_each_thread(int count, FunctionRef<void(int)> body) {
+  std::vector<std::thread> others;
+  for (int t = 1; t < count; ++t)
+    others.emplace_back([&body, t] {
+      inside_loop = true;
+      body(t);
+    });
+  inside_loop = true;
+  body(0);
+  inside_loop = false;
+  for (std::thread& other : others) other.join();
+}
+
+bool nested() { return inside_loop; }
+#else
+void on_each_thread(int count, FunctionRef<void(int)> body) {
+#pragma omp parallel num_threads(count)
+  {
+    // The system may grant fewer threads than were asked for: each then takes several shares.
+    for (int t = omp_get_thread_num(); t < count; t += omp_get_num_threads()) body(t);
+  }
+}
+
+bool nested() { return omp_in_parallel() != 0; }
+#endif
+
+}  // namespace
+
+int available_cpus() {
+  static const int cpus = [] {
+    cpu_set_t set;
+    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : omp_get_num_procs();
+    if (const int quota = cgroup_cpus(); quota > 0) count = std::min(count, quota);
+    return std::max(count, 1);
+  }();
+  return cpus;
+}
+
+int threads() {
+  // OpenMP's own default knows nothing of cgroups.
+  thread_local const bool initialised = (omp_set_num_threads(std::min(omp_get_max_threads(), available_cpus())), true);
+  static_cast<void>(initialised);
+  return omp_get_max_threads();
+}
+
+void set_threads(int count) {
+  if (count < 1) fail("threads", "at least one thread is needed: got ", count);
+  threads();
+  omp_set_num_threads(count);
+}
+
+void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> body) {
+  if (n <= 0) return;
+  grain = std::max<std::int64_t>(grain, 1);
+  const std::int64_t grains = (n + grain - 1) / grain;
+  const int count = static_cast<int>(std::min<std::int64_t>(nested() ? 1 : threads(), grains));
+  if (count <= 1) return body(0, n);
+  on_each_thread(count, [&](int t) {
+    const std::int64_t begin = grains * t / count * grain, end = std::min(n, grains * (t + 1) / count * grain);
+    if (begin < end) body(begin, end);
+  });
+}
+
+void parallel_tasks(std::int64_t n, FunctionRef<void(std::int64_t)> body) {
+  const int count = static_cast<int>(std::min<std::int64_t>(nested() ? 1 : threads(), n));
+  if (count <= 1) {
+    for (std::int64_t i = 0; i < n; ++i) body(i);
+    return;
+  }
+  std::atomic<std::int64_t> next{0};
+  on_each_thread(count, [&](int) {
+    for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < n;) body(i);
+  });
+}
+
+}  // namespace attend

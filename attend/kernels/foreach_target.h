@@ -1,0 +1,7 @@
+// Highway's foreach_target.h, for the instruction sets that we build: AVX-512, AVX2, and what every x86-64 has (on ARM,
+// all of them). Three copies of a kernel are enough; each more costs compile time and size. No #pragma once: each kernel
+// includes it once, and Highway includes the kernel again for each target.
+#ifndef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL)
+#endif
+#include <hwy/foreach_target.h>  // IWYU pragma: export

@@ -1,0 +1,187 @@
+#include "attend/ops/tape.h"
+
+#include <atomic>
+#include <queue>
+#include <unordered_set>
+
+#include "attend/core/error.h"
+#include "attend/kernels/elementwise.h"
+
+namespace attend {
+
+/// A recorded op, or a leaf (no function): the gradients of its results gather here.
+struct Node {
+  struct Edge {
+    std::shared_ptr<Node> node;  // null: this input has no gradient
+    int output = 0;
+  };
+  const char* op = "leaf";
+  std::uint64_t sequence = 0;
+  std::vector<Shape> shapes;  // of the results
+  std::vector<Tensor> grads;  // of the results
+  std::vector<Edge> edges;    // to the inputs
+  BackwardMany function;
+  bool done = false;
+
+  ~Node() { unlink(edges); }
+
+  /// Frees a chain of nodes in a loop: a long recurrence would overflow the stack if each freed the next.
+  static void unlink(std::vector<Edge>& edges) {
+    thread_local std::vector<std::shared_ptr<Node>> pending;
+    thread_local bool draining = false;
+    for (Edge& edge : edges)
+      if (edge.node) pending.push_back(std::move(edge.node));
+    edges.clear();
+    if (draining) return;
+    draining = true;
+    while (!pending.empty()) {
+      const std::shared_ptr<Node> last = std::move(pending.back());
+      pending.pop_back();
+    }
+    draining = false;
+  }
+};
+
+namespace {
+
+thread_local bool recording_enabled = true;
+std::atomic<std::uint64_t> next_sequence{1};
+
+}  // namespace
+
+bool recording() { return recording_enabled; }
+NoGrad::NoGrad() : before_(recording_enabled) { recording_enabled = false; }
+NoGrad::~NoGrad() { recording_enabled = before_; }
+
+void require_grad(Tensor& tensor) {
+  if (!tensor.defined() || tensor.dtype() != DType::f32)
+    fail("require_grad", "only float32 tensors have gradients: got ", tensor.defined() ? name_of(tensor.dtype()) : "nothing");
+  if (tensor.node() && !tensor.node()->function) return;
+  auto leaf = std::make_shared<Node>();
+  leaf->shapes = {tensor.shape()};
+  leaf->grads.resize(1);
+  tensor.set_node(std::move(leaf), 0);
+}
+
+bool requires_grad(const Tensor& tensor) { return tensor.node() != nullptr; }
+
+namespace {
+
+Tensor& leaf_grad(const char* where, const Tensor& tensor) {
+  if (!tensor.node() || tensor.node()->sequence != 0)
+    fail(where, "only leaves keep their gradient: call require_grad on the tensor before it is used");
+  return tensor.node()->grads[0];
+}
+
+}  // namespace
+
+Tensor grad(const Tensor& leaf) { return leaf_grad("grad", leaf); }
+
+void set_grad(const Tensor& leaf, Tensor gradient) {
+  Tensor& slot = leaf_grad("set_grad", leaf);
+  if (gradient.defined() && gradient.shape() != leaf.shape())
+    fail("set_grad", "a gradient has its tensor's shape: got ", gradient.shape(), ", expected ", leaf.shape());
+  slot = gradient.detach();
+}
+
+void zero_grad(const Tensor& leaf) { leaf_grad("zero_grad", leaf) = Tensor(); }
+
+bool needs_grad(std::initializer_list<const Tensor*> inputs) {
+  if (!recording_enabled) return false;
+  for (const Tensor* input : inputs)
+    if (input->node()) return true;
+  return false;
+}
+
+void record(const char* op, std::span<Tensor> results, std::vector<Tensor> inputs, BackwardMany backward) {
+  if (!recording_enabled) return;
+  auto node = std::make_shared<Node>();
+  bool any = false;
+  for (const Tensor& input : inputs) {
+    node->edges.push_back({input.node(), input.node_output()});
+    any |= input.node() != nullptr;
+  }
+  if (!any) return;
+  node->op = op;
+  node->sequence = next_sequence.fetch_add(1, std::memory_order_relaxed);
+  node->function = std::move(backward);
+  for (const Tensor& result : results) node->shapes.push_back(result.shape());
+  node->grads.resize(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) results[i].set_node(node, static_cast<int>(i));
+}
+
+Tensor record(const char* op, Tensor y, std::vector<Tensor> inputs, BackwardOne backward) {
+  record(op, std::span(&y, 1), std::move(inputs),
+         [backward = std::move(backward)](std::span<const Tensor> dys, Grads& grads) { backward(dys[0], grads); });
+  return y;
+}
+
+bool Grads::wants(std::size_t i) const { return node_.edges[i].node != nullptr; }
+
+Grads::Target Grads::target(std::size_t i) {
+  const Node::Edge& edge = node_.edges[i];
+  const auto output = static_cast<std::size_t>(edge.output);
+  Tensor& slot = edge.node->grads[output];
+  if (slot.defined()) return {slot, true};
+  slot = Tensor::empty(edge.node->shapes[output]);
+  return {slot, false};
+}
+
+Tensor Grads::sum(std::size_t i) {
+  const Target target = this->target(i);
+  if (!target.accumulate) target.tensor.fill(0.f);
+  return target.tensor;
+}
+
+void Grads::add(std::size_t i, Tensor gradient) {
+  const Node::Edge& edge = node_.edges[i];
+  if (!edge.node) return;
+  const auto output = static_cast<std::size_t>(edge.output);
+  Tensor& slot = edge.node->grads[output];
+  if (slot.defined())
+    kernels::add_to(slot.numel(), gradient.data(), slot.data());
+  else
+    slot = gradient.detach().reshape(edge.node->shapes[output]);
+}
+
+void backward(const Tensor& loss, const Tensor& seed) {
+  if (!loss.node()) fail("backward", "nothing to go back through: no input of this tensor has require_grad");
+  if (!seed.defined() && loss.numel() != 1)
+    fail("backward", "a loss has one element: got ", loss.shape(), "; give a seed of that shape otherwise");
+  if (seed.defined() && seed.shape() != loss.shape())
+    fail("backward", "the seed must have the loss's shape: got ", seed.shape(), ", expected ", loss.shape());
+  NoGrad no_grad;
+
+  // Later nodes are never needed by earlier ones, so the order of recording, reversed, is a topological order.
+  auto earlier = [](const std::shared_ptr<Node>& a, const std::shared_ptr<Node>& b) { return a->sequence < b->sequence; };
+  std::priority_queue<std::shared_ptr<Node>, std::vector<std::shared_ptr<Node>>, decltype(earlier)> pending(earlier);
+  std::unordered_set<const Node*> seen;
+  auto reach = [&](const std::shared_ptr<Node>& node) {
+    if (node->sequence == 0 || !seen.insert(node.get()).second) return;  // a leaf keeps what it was given
+    if (node->done) fail("backward", "the recording of [", node->op, "] was consumed by an earlier backward pass");
+    pending.push(node);
+  };
+
+  Tensor start = seed.defined() ? seed.copy() : Tensor::full(loss.shape(), 1.f);
+  Tensor& slot = loss.node()->grads[static_cast<std::size_t>(loss.node_output())];
+  if (slot.defined())
+    kernels::add_to(slot.numel(), start.data(), slot.data());
+  else
+    slot = start.reshape(loss.node()->shapes[static_cast<std::size_t>(loss.node_output())]);
+  reach(loss.node());
+
+  while (!pending.empty()) {
+    const std::shared_ptr<Node> node = pending.top();
+    pending.pop();
+    Grads grads(*node);
+    node->function(node->grads, grads);
+    for (const Node::Edge& edge : node->edges)
+      if (edge.node) reach(edge.node);
+    node->done = true;
+    node->function = nullptr;
+    node->grads.assign(node->grads.size(), Tensor());
+    Node::unlink(node->edges);
+  }
+}
+
+}  // namespace attend
