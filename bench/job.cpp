@@ -76,7 +76,8 @@ int serve(int argc, char** argv) try {
     for (const Job& job : jobs())
       if (std::string(argv[i]) == "all" || job.name == argv[i]) {
         const double result = result_of(job);
-        std::printf("%-44s %12.4g %s\n", job.name.c_str(), job.measure ? result : 1e3 * result, job.measure ? job.unit.c_str() : "ms");
+        std::printf("%-44s %12.4g %s\n", job.name.c_str(), job.measure ? result : 1e3 * result,
+                    job.measure ? job.unit.c_str() : "ms");
       }
   if (argc > 1) return 0;
   for (std::string name; std::getline(std::cin, name);) {

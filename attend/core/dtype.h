@@ -12,10 +12,13 @@ enum class DType : std::uint8_t { f32, i32, f16, bf16, i8 };
 constexpr std::size_t size_of(DType type) {
   switch (type) {
     case DType::f32:
-    case DType::i32: return 4;
+    case DType::i32:
+      return 4;
     case DType::f16:
-    case DType::bf16: return 2;
-    case DType::i8: return 1;
+    case DType::bf16:
+      return 2;
+    case DType::i8:
+      return 1;
   }
   return 0;
 }

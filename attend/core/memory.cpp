@@ -94,7 +94,8 @@ class Arena {
     const std::size_t alignment = huge ? kHugePage : kAlignment;
     const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
     void* block = std::aligned_alloc(alignment, rounded);
-    if (!block) fail("memory", "the system has no ", size, " bytes left; a smaller batch or a shorter input needs less");
+    if (!block)
+      fail("memory", "the system has no ", size, " bytes left; a smaller batch or a shorter input needs less");
     if (huge) madvise(block, rounded, MADV_HUGEPAGE);  // fewer page faults; a refusal only costs speed
     return static_cast<std::byte*>(block);
   }

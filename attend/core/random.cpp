@@ -32,7 +32,8 @@ Generator& default_generator() {
 namespace {
 
 /// values[i] = one of the four numbers that make(bits) returns for counter i / 4.
-void fill_by_fours(Tensor& tensor, PhiloxKey key, FunctionRef<std::array<float, 4>(std::array<std::uint32_t, 4>)> make) {
+void fill_by_fours(Tensor& tensor, PhiloxKey key,
+                   FunctionRef<std::array<float, 4>(std::array<std::uint32_t, 4>)> make) {
   float* values = tensor.data();
   const std::int64_t n = tensor.numel();
   parallel_for((n + 3) / 4, 1024, [&](std::int64_t begin, std::int64_t end) {

@@ -26,8 +26,8 @@ class Shape {
   /// The product of all sizes but the last: how many rows of [-1] there are. A scalar is one row.
   std::int64_t rows() const;
 
-  Shape with(int dim, std::int64_t size) const;   ///< the same with one size replaced
-  Shape without(int dim) const;                   ///< the same with one dimension removed
+  Shape with(int dim, std::int64_t size) const;      ///< the same with one size replaced
+  Shape without(int dim) const;                      ///< the same with one dimension removed
   Shape inserted(int dim, std::int64_t size) const;  ///< the same with one dimension more, at index dim
 
   const std::int64_t* begin() const { return dims_.data(); }

@@ -31,8 +31,8 @@ Tensor Tensor::full(const Shape& shape, float value) {
 template <typename T>
 Tensor Tensor::from(std::span<const T> values, const Shape& shape) {
   if (static_cast<std::int64_t>(values.size()) != shape.numel())
-    fail("tensor", "the values do not fill the shape: got ", values.size(), " values, expected ", shape.numel(), " for ",
-         shape);
+    fail("tensor", "the values do not fill the shape: got ", values.size(), " values, expected ", shape.numel(),
+         " for ", shape);
   Tensor tensor = empty(shape, dtype_of<T>);
   std::copy(values.begin(), values.end(), tensor.data<T>());
   return tensor;
@@ -66,7 +66,8 @@ Tensor Tensor::reshape(std::initializer_list<std::int64_t> dims) const {
 }
 
 Tensor Tensor::reshape(const Shape& shape) const {
-  if (shape.numel() != numel()) fail("reshape", "the number of elements must stay: got ", shape_, ", expected to become ", shape);
+  if (shape.numel() != numel())
+    fail("reshape", "the number of elements must stay: got ", shape_, ", expected to become ", shape);
   Tensor tensor = *this;
   tensor.shape_ = shape;
   return tensor;
@@ -95,6 +96,8 @@ Tensor Tensor::copy() const {
 
 void Tensor::fill(float value) const { std::ranges::fill(span(), value); }
 
-void Tensor::wrong_dtype(DType asked) const { fail("tensor", "wrong element type: got ", dtype_, ", expected ", asked); }
+void Tensor::wrong_dtype(DType asked) const {
+  fail("tensor", "wrong element type: got ", dtype_, ", expected ", asked);
+}
 
 }  // namespace attend

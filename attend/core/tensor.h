@@ -61,7 +61,9 @@ class Tensor {
   }
   std::byte* raw() const { return data_; }
   template <typename T = float>
-  std::span<T> span() const { return {data<T>(), static_cast<std::size_t>(numel())}; }
+  std::span<T> span() const {
+    return {data<T>(), static_cast<std::size_t>(numel())};
+  }
   /// The one element of a tensor that has just one.
   float item() const;
   std::vector<float> to_vector() const { return {data(), data() + numel()}; }

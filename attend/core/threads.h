@@ -22,9 +22,10 @@ template <typename Result, typename... Args>
 class FunctionRef<Result(Args...)> {
  public:
   template <typename F>
-    requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
-  FunctionRef(F&& f)  // NOLINT(google-explicit-constructor): lambdas pass as they are
-      : object_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))), call_([](void* object, Args... args) -> Result {
+  requires(!std::is_same_v<std::remove_cvref_t<F>, FunctionRef>)
+      FunctionRef(F&& f)  // NOLINT(google-explicit-constructor): lambdas pass as they are
+      : object_(const_cast<void*>(static_cast<const void*>(std::addressof(f)))),
+        call_([](void* object, Args... args) -> Result {
           return (*static_cast<std::remove_reference_t<F>*>(object))(static_cast<Args>(args)...);
         }) {}
   Result operator()(Args... args) const { return call_(object_, static_cast<Args>(args)...); }

@@ -55,7 +55,8 @@ NoGrad::~NoGrad() { recording_enabled = before_; }
 
 void require_grad(Tensor& tensor) {
   if (!tensor.defined() || tensor.dtype() != DType::f32)
-    fail("require_grad", "only float32 tensors have gradients: got ", tensor.defined() ? name_of(tensor.dtype()) : "nothing");
+    fail("require_grad", "only float32 tensors have gradients: got ",
+         tensor.defined() ? name_of(tensor.dtype()) : "nothing");
   if (tensor.node() && !tensor.node()->function) return;
   auto leaf = std::make_shared<Node>();
   leaf->shapes = {tensor.shape()};
@@ -153,7 +154,9 @@ void backward(const Tensor& loss, const Tensor& seed) {
   NoGrad no_grad;
 
   // Later nodes are never needed by earlier ones, so the order of recording, reversed, is a topological order.
-  auto earlier = [](const std::shared_ptr<Node>& a, const std::shared_ptr<Node>& b) { return a->sequence < b->sequence; };
+  auto earlier = [](const std::shared_ptr<Node>& a, const std::shared_ptr<Node>& b) {
+    return a->sequence < b->sequence;
+  };
   std::priority_queue<std::shared_ptr<Node>, std::vector<std::shared_ptr<Node>>, decltype(earlier)> pending(earlier);
   std::unordered_set<const Node*> seen;
   auto reach = [&](const std::shared_ptr<Node>& node) {

@@ -54,8 +54,9 @@ class Grads {
   /// Whether anybody waits for input i's gradient. Work for others can be skipped.
   bool wants(std::size_t i) const;
 
-  /// A buffer in input i's shape, and whether it already holds a sum that must be added to (true) or is uninitialised and
-  /// must be overwritten (false). At most once per input and backward call. For kernels that can do both at no cost.
+  /// A buffer in input i's shape, and whether it already holds a sum that must be added to (true) or is uninitialised
+  /// and must be overwritten (false). At most once per input and backward call. For kernels that can do both at no
+  /// cost.
   struct Target {
     Tensor tensor;
     bool accumulate;
