@@ -1,0 +1,400 @@
+#include "attend/formats/safetensors.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+
+#include "attend/core/convert.h"
+#include "attend/core/error.h"
+#include "attend/core/file.h"
+
+namespace attend {
+namespace {
+
+using nlohmann::json;
+static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
+
+constexpr std::uint64_t kMaxHeader = 100'000'000;  // as the reference implementation: beyond it, it is no header
+constexpr std::size_t kMaxRank = 64;               // an entry's shape; far above anything real
+constexpr const char* kMetadata = "__metadata__";
+
+/// The bytes of one element, or 0 for a dtype that the format does not have.
+std::uint64_t element_size(std::string_view dtype) {
+  for (const char* one : {"BOOL", "U8", "I8", "F8_E5M2", "F8_E4M3"})
+    if (dtype == one) return 1;
+  for (const char* two : {"I16", "U16", "F16", "BF16"})
+    if (dtype == two) return 2;
+  for (const char* four : {"I32", "U32", "F32"})
+    if (dtype == four) return 4;
+  for (const char* eight : {"I64", "U64", "F64", "C64"})
+    if (dtype == eight) return 8;
+  return 0;
+}
+
+/// A name as it can be shown: in quotation marks, without control characters, not endless.
+std::string in_quotes(std::string_view text) {
+  std::string start(text.substr(0, 120));
+  return json(start).dump(-1, ' ', false, json::error_handler_t::replace) + (text.size() > start.size() ? "…" : "");
+}
+
+/// 119000000 -> "119,000,000".
+std::string grouped(std::uint64_t number) {
+  std::string digits = std::to_string(number);
+  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
+    digits.insert(static_cast<std::size_t>(at), 1, ',');
+  return digits;
+}
+
+/// Takes the header apart as the parser walks through it, so that nothing of an odd shape is ever built: a header of
+/// ten thousand brackets ends at the first wrong one, and a name that comes twice is seen.
+class HeaderReader final : public nlohmann::json_sax<json> {
+ public:
+  HeaderReader(const std::string& file, std::map<std::string, SafetensorsFile::Entry, std::less<>>& entries,
+               SafetensorsMetadata& metadata)
+      : file_(file), entries_(entries), metadata_(metadata) {}
+
+  bool start_object(std::size_t) override {
+    if (place_ == Place::outside) return enter(Place::file);
+    if (place_ == Place::file) return enter(name_ == kMetadata ? Place::metadata : Place::tensor);
+    wrong("an object");
+  }
+  bool end_object() override {
+    if (place_ == Place::file) return enter(Place::outside);
+    if (place_ == Place::tensor) finish_tensor();
+    return enter(Place::file);
+  }
+  bool start_array(std::size_t) override {
+    if (place_ == Place::tensor && key_ == "shape") return enter(Place::shape);
+    if (place_ == Place::tensor && key_ == "data_offsets") return enter(Place::offsets);
+    wrong("a list");
+  }
+  bool end_array() override { return enter(Place::tensor); }
+
+  bool key(std::string& text) override {
+    if (place_ == Place::file) {
+      name_ = std::move(text);
+      const bool is_new = name_ == kMetadata ? !std::exchange(saw_metadata_, true) : !entries_.contains(name_);
+      if (!is_new) fail("load", file_, ": the header has ", in_quotes(name_), " twice");
+      return true;
+    }
+    key_ = std::move(text);
+    if (place_ == Place::metadata) {
+      if (metadata_.contains(key_)) fail("load", file_, ": the metadata has ", in_quotes(key_), " twice");
+      return true;
+    }
+    if (key_ != "dtype" && key_ != "shape" && key_ != "data_offsets")
+      fail("load", file_, ": tensor ", in_quotes(name_), " has the key ", in_quotes(key_),
+           ", expected dtype, shape and data_offsets");
+    if (!seen_.insert(key_).second) fail("load", file_, ": tensor ", in_quotes(name_), " has ", key_, " twice");
+    return true;
+  }
+
+  bool string(std::string& text) override {
+    if (place_ == Place::metadata) {
+      metadata_.emplace(key_, std::move(text));
+      return true;
+    }
+    if (place_ != Place::tensor || key_ != "dtype") wrong("a text");
+    if (element_size(text) == 0)
+      fail("load", file_, ": tensor ", in_quotes(name_), " has the unknown dtype ", in_quotes(text));
+    entry_.dtype = std::move(text);
+    return true;
+  }
+  bool number_unsigned(std::uint64_t number) override {
+    if (place_ == Place::offsets) {
+      if (offsets_++ == 2) fail("load", file_, ": tensor ", in_quotes(name_), " has more than two data_offsets");
+      (offsets_ == 1 ? entry_.begin : entry_.end) = number;
+      return true;
+    }
+    if (place_ != Place::shape) wrong("a number");
+    if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) ||
+        entry_.shape.size() == kMaxRank)
+      fail("load", file_, ": tensor ", in_quotes(name_), " has an impossible shape: size ", grouped(number),
+           " in dimension ", entry_.shape.size());
+    entry_.shape.push_back(static_cast<std::int64_t>(number));
+    return true;
+  }
+  bool number_integer(std::int64_t number) override {
+    if (place_ != Place::offsets && place_ != Place::shape) wrong("a number");
+    fail("load", file_, ": tensor ", in_quotes(name_), " has a negative number in its ", key_, ": ", number);
+  }
+  bool number_float(double, const std::string&) override { wrong("a fraction"); }
+  bool boolean(bool) override { wrong("a truth value"); }
+  bool null() override {
+    if (place_ == Place::file && name_ == kMetadata) return true;
+    wrong("null");
+  }
+  bool binary(json::binary_t&) override { wrong("binary data"); }
+  bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
+    // The parser's own words carry an id in brackets that means nothing to a reader.
+    std::string_view why = error.what();
+    if (const auto end = why.find("] "); end != why.npos) why.remove_prefix(end + 2);
+    fail("load", file_, ": the header is no valid JSON, at its byte ", grouped(position), ": ", why);
+  }
+
+ private:
+  enum class Place { outside, file, metadata, tensor, shape, offsets };
+  bool enter(Place place) {
+    place_ = place;
+    return true;
+  }
+
+  [[noreturn]] void wrong(const char* got) const {
+    switch (place_) {
+      case Place::outside:
+        fail("load", file_, ": the header is ", got, ", expected an object that names the tensors");
+      case Place::file:
+        fail("load", file_, ": ", in_quotes(name_), " is ", got, ", expected an object");
+      case Place::metadata:
+        fail("load", file_, ": the metadata's ", in_quotes(key_), " is ", got, ", expected a text");
+      case Place::tensor:
+        fail("load", file_, ": tensor ", in_quotes(name_), " has ", got, " as its ", key_, ", expected ",
+             key_ == "dtype" ? "a text" : "a list of numbers");
+      default:
+        fail("load", file_, ": tensor ", in_quotes(name_), " has ", got, " in its ", key_, ", expected numbers");
+    }
+  }
+
+  void finish_tensor() {
+    for (const char* needed : {"dtype", "shape", "data_offsets"})
+      if (!seen_.contains(needed)) fail("load", file_, ": tensor ", in_quotes(name_), " has no ", needed);
+    if (offsets_ != 2)
+      fail("load", file_, ": tensor ", in_quotes(name_), " has ", offsets_, " data_offsets, expected 2");
+    entries_.emplace(std::move(name_), std::exchange(entry_, {}));
+    seen_.clear();
+    offsets_ = 0;
+  }
+
+  const std::string& file_;
+  std::map<std::string, SafetensorsFile::Entry, std::less<>>& entries_;
+  SafetensorsMetadata& metadata_;
+  Place place_ = Place::outside;
+  bool saw_metadata_ = false;
+  std::string name_, key_;
+  std::set<std::string> seen_;  // keys of the entry at hand
+  SafetensorsFile::Entry entry_;
+  int offsets_ = 0;
+};
+
+/// The bytes that shape and dtype ask for, or nothing when that overflows.
+std::optional<std::uint64_t> bytes_of(const SafetensorsFile::Entry& entry) {
+  if (std::ranges::find(entry.shape, 0) != entry.shape.end()) return 0;
+  std::uint64_t bytes = element_size(entry.dtype);
+  for (const std::int64_t size : entry.shape)
+    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes)) return {};
+  return bytes;
+}
+
+std::string shape_text(const std::vector<std::int64_t>& shape) {
+  std::string text = "[";
+  for (const std::int64_t size : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
+  return text + "]";
+}
+
+/// Element i of something that may be misaligned.
+template <typename T>
+T read_at(const std::byte* bytes, std::int64_t i) {
+  T value;
+  std::memcpy(&value, bytes + static_cast<std::size_t>(i) * sizeof(T), sizeof(T));
+  return value;
+}
+
+const char* stored_name(DType dtype) {
+  switch (dtype) {
+    case DType::f32:
+      return "F32";
+    case DType::i32:
+      return "I32";
+    case DType::f16:
+      return "F16";
+    case DType::bf16:
+      return "BF16";
+    case DType::i8:
+      return "I8";
+  }
+  return "";
+}
+
+}  // namespace
+
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : name_(path.string()) {
+  MappedFile file = map_file(path);
+  bytes_ = file.bytes;
+  owner_ = std::move(file.owner);
+  read_header();
+}
+
+SafetensorsFile::SafetensorsFile(std::string name, std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
+    : name_(std::move(name)), bytes_(bytes), owner_(std::move(owner)) {
+  read_header();
+}
+
+void SafetensorsFile::read_header() {
+  if (bytes_.empty()) fail("load", name_, ": the file is empty; is the download complete?");
+  if (bytes_.size() < 8) fail("load", name_, ": ", bytes_.size(), " bytes are too few for a safetensors file");
+  const auto length = read_at<std::uint64_t>(bytes_.data(), 0);
+  if (length > kMaxHeader)
+    fail("load", name_, ": the header claims ", grouped(length), " bytes, more than any safetensors file has (",
+         grouped(kMaxHeader), "); is it another kind of file?");
+  if (length > bytes_.size() - 8)
+    fail("load", name_, ": the header ends at byte ", grouped(8 + length), ", but the file has ",
+         grouped(bytes_.size()), "; is the download complete?");
+  const auto* header = reinterpret_cast<const char*>(bytes_.data() + 8);
+  data_ = bytes_.subspan(8 + length);
+
+  HeaderReader reader(name_, entries_, metadata_);
+  json::sax_parse(header, header + length, &reader);
+  check_layout();
+}
+
+void SafetensorsFile::check_layout() const {
+  using NamedEntry = std::map<std::string, Entry, std::less<>>::value_type;
+  std::vector<const NamedEntry*> order;
+  const std::uint64_t start = bytes_.size() - data_.size();
+  for (const NamedEntry& named : entries_) {
+    const Entry& entry = named.second;
+    if (entry.begin > entry.end)
+      fail("load", name_, ": tensor ", in_quotes(named.first), " ends before it begins: data_offsets [",
+           grouped(entry.begin), ", ", grouped(entry.end), "]");
+    if (entry.end > data_.size()) {
+      std::uint64_t end = 0;  // as a position in the file, if such a position can exist
+      const bool huge = __builtin_add_overflow(start, entry.end, &end);
+      fail("load", name_, ": tensor ", in_quotes(named.first), " ends at byte ", grouped(huge ? entry.end : end),
+           ", but the file has ", grouped(bytes_.size()), "; is the download complete?");
+    }
+    const std::optional<std::uint64_t> needed = bytes_of(entry);
+    if (!needed)
+      fail("load", name_, ": tensor ", in_quotes(named.first), " has an impossible shape: ", shape_text(entry.shape));
+    if (*needed != entry.end - entry.begin)
+      fail("load", name_, ": tensor ", in_quotes(named.first), " has ", grouped(entry.end - entry.begin),
+           " bytes, but shape ", shape_text(entry.shape), " of ", entry.dtype, " needs ", grouped(*needed));
+    order.push_back(&named);
+  }
+
+  // The format wants every byte to belong to one tensor: nothing hidden, nothing shared.
+  std::ranges::sort(order, {},
+                    [](const NamedEntry* named) { return std::pair(named->second.begin, named->second.end); });
+  std::uint64_t covered = 0;
+  const std::string* previous = nullptr;
+  for (const NamedEntry* named : order) {
+    if (named->second.begin < covered)
+      fail("load", name_, ": tensors ", in_quotes(*previous), " and ", in_quotes(named->first), " overlap");
+    if (named->second.begin > covered)
+      fail("load", name_, ": ", grouped(named->second.begin - covered), " bytes before tensor ",
+           in_quotes(named->first), " belong to no tensor");
+    covered = named->second.end;
+    previous = &named->first;
+  }
+  if (covered != data_.size())
+    fail("load", name_, ": ", grouped(data_.size() - covered), " bytes at the end belong to no tensor");
+}
+
+std::vector<std::string> SafetensorsFile::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : entries_) names.push_back(name);
+  return names;
+}
+
+Tensor SafetensorsFile::get(std::string_view name) const {
+  const auto found = entries_.find(name);
+  if (found == entries_.end()) fail("load", name_, ": has no tensor ", in_quotes(name), " among its ", entries_.size());
+  const Entry& entry = found->second;
+  if (entry.shape.size() > static_cast<std::size_t>(Shape::kMaxRank))
+    fail("load", name_, ": tensor ", in_quotes(name), " has ", entry.shape.size(), " dimensions, expected at most ",
+         Shape::kMaxRank, ": ", shape_text(entry.shape));
+  const Shape shape{std::span(entry.shape)};
+  const std::byte* bytes = data_.data() + entry.begin;
+
+  const auto as_stored = [&](DType dtype) {
+    if (reinterpret_cast<std::uintptr_t>(bytes) % size_of(dtype) == 0)
+      return Tensor::borrow(bytes, shape, dtype, owner_);
+    Tensor copied = Tensor::empty(shape, dtype);
+    std::memcpy(copied.raw(), bytes, copied.bytes());
+    return copied;
+  };
+  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::i32, DType::i8})
+    if (entry.dtype == stored_name(dtype)) return as_stored(dtype);
+
+  if (entry.dtype == "F64") {
+    Tensor x = Tensor::empty(shape);
+    for (std::int64_t i = 0; i < x.numel(); ++i) x.data()[i] = static_cast<float>(read_at<double>(bytes, i));
+    return x;
+  }
+  if (entry.dtype == "I64") {
+    Tensor x = Tensor::empty(shape, DType::i32);
+    for (std::int64_t i = 0; i < x.numel(); ++i) {
+      const auto value = read_at<std::int64_t>(bytes, i);
+      if (!std::in_range<std::int32_t>(value))
+        fail("load", name_, ": tensor ", in_quotes(name), " holds ", value, " at element ", i,
+             ", which does not fit into int32");
+      x.data<std::int32_t>()[i] = static_cast<std::int32_t>(value);
+    }
+    return x;
+  }
+  if (entry.dtype == "BOOL" || entry.dtype == "U8") {
+    Tensor x = as_stored(DType::i8);
+    for (std::int64_t i = 0; i < x.numel(); ++i)
+      if (x.data<std::int8_t>()[i] < 0)
+        fail("load", name_, ": tensor ", in_quotes(name), " holds ",
+             static_cast<std::uint8_t>(x.data<std::int8_t>()[i]) + 0, " at element ", i,
+             ", which does not fit into int8");
+    return x;
+  }
+  fail("load", name_, ": tensor ", in_quotes(name), " is stored as ", entry.dtype,
+       ", which is not supported: expected F32, F16, BF16, F64, I64, I32, I8, U8 or BOOL");
+}
+
+Tensor SafetensorsFile::get_float32(std::string_view name) const { return convert(get(name), DType::f32); }
+
+std::vector<std::string> SafetensorsFile::warnings() const {
+  std::vector<std::string> lines;
+  for (const auto& [name, entry] : entries_)
+    if (entry.dtype == "F64")
+      lines.push_back(name_ + ": tensor " + in_quotes(name) + " is F64 and is rounded to float32");
+  return lines;
+}
+
+void save_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
+                      const SafetensorsMetadata& metadata) {
+  std::vector<const NamedTensor*> order;
+  std::set<std::string_view> names;
+  for (const NamedTensor& named : tensors) {
+    if (!named.tensor.defined()) fail("save", path.string(), ": tensor ", in_quotes(named.name), " holds nothing");
+    if (named.name == kMetadata || !names.insert(named.name).second)
+      fail("save", path.string(), ": two things would have the name ", in_quotes(named.name));
+    order.push_back(&named);
+  }
+  std::ranges::stable_sort(order, std::greater{},
+                           [](const NamedTensor* named) { return size_of(named->tensor.dtype()); });
+
+  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  if (!metadata.empty()) header[kMetadata] = metadata;
+  std::uint64_t offset = 0;
+  for (const NamedTensor* named : order) {
+    const Tensor& x = named->tensor;
+    header[named->name] = {{"dtype", stored_name(x.dtype())},
+                           {"shape", std::vector<std::int64_t>(x.shape().begin(), x.shape().end())},
+                           {"data_offsets", {offset, offset + x.bytes()}}};
+    offset += x.bytes();
+  }
+  std::string text;
+  try {
+    text = header.dump();
+  } catch (const json::exception&) {
+    fail("save", path.string(), ": a name or the metadata is not valid UTF-8");
+  }
+  text.append((64 - (8 + text.size()) % 64) % 64, ' ');
+
+  AtomicFile file(path);
+  const std::uint64_t length = text.size();
+  file.write(std::as_bytes(std::span(&length, 1)));
+  file.write(text);
+  for (const NamedTensor* named : order) file.write({named->tensor.raw(), named->tensor.bytes()});
+  file.commit();
+}
+
+}  // namespace attend
