@@ -1,0 +1,97 @@
+// Philox4x32-10 in vectors, once per instruction set: the same numbers as attend::philox, and dropout's multipliers
+// made from them, the same for every vector width.
+#if defined(ATTEND_KERNELS_PHILOX_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTEND_KERNELS_PHILOX_INL_H_
+#undef ATTEND_KERNELS_PHILOX_INL_H_
+#else
+#define ATTEND_KERNELS_PHILOX_INL_H_
+#endif
+#include <hwy/highway.h>
+
+#include "attend/core/random.h"
+#include "attend/kernels/dropout_rate.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace attend::kernels::HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+#if HWY_TARGET != HWY_SCALAR  // which has no lanes to pair
+
+/// One counter a 64-bit lane; at most 8, so that a group of counters has the same size everywhere.
+using PhiloxLanes = hn::CappedTag<std::uint64_t, 8>;
+using PhiloxVector = hn::Vec<PhiloxLanes>;
+
+/// The four words of each counter, each in the low half of its lane; the high halves hold leftovers.
+struct PhiloxWords {
+  PhiloxVector word0, word1, word2, word3;
+};
+
+/// The words at counters first, first + 1, …, one a lane.
+HWY_INLINE PhiloxWords Philox(PhiloxKey key, std::uint64_t first) {
+  const PhiloxLanes d;
+  const hn::Repartition<std::uint32_t, PhiloxLanes> d32;
+  // Only the low half of a lane is ever multiplied, so nothing needs masking between the rounds.
+  const auto product = [&](PhiloxVector x, std::uint64_t multiplier) {
+    return hn::MulEven(hn::BitCast(d32, x), hn::BitCast(d32, hn::Set(d, multiplier)));
+  };
+  PhiloxVector c0 = hn::Iota(d, first);
+  PhiloxVector c1 = hn::ShiftRight<32>(c0);
+  PhiloxVector c2 = hn::Set(d, key.stream & 0xffffffffu);
+  PhiloxVector c3 = hn::Set(d, key.stream >> 32);
+  auto k0 = static_cast<std::uint32_t>(key.seed), k1 = static_cast<std::uint32_t>(key.seed >> 32);
+  for (int round = 0; round < 10; ++round) {
+    const PhiloxVector p0 = product(c0, 0xD2511F53), p1 = product(c2, 0xCD9E8D57);
+    c0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p1), c1), hn::Set(d, std::uint64_t{k0}));
+    c2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p0), c3), hn::Set(d, std::uint64_t{k1}));
+    c1 = p1, c3 = p0;
+    k0 += 0x9E3779B9, k1 += 0xBB67AE85;
+  }
+  return {c0, c1, c2, c3};
+}
+
+/// multipliers[i] = 0 where element i < 64 of the block is dropped, rate.scale where it stays.
+HWY_INLINE void DropoutMultipliers(PhiloxKey key, DropoutRate rate, std::uint64_t block,
+                                   float* HWY_RESTRICT multipliers) {
+  const PhiloxLanes d;
+  const hn::Repartition<std::int32_t, PhiloxLanes> di;
+  const hn::Repartition<float, PhiloxLanes> df;
+  const auto last_dropped = hn::Set(di, static_cast<std::int32_t>(rate.threshold) - 1);
+  const auto scale = hn::Set(df, rate.scale);
+  const auto put = [&](hn::Vec<decltype(di)> bits, float* to) {
+    hn::StoreU(hn::IfThenElseZero(hn::RebindMask(df, hn::Gt(bits, last_dropped)), scale), df, to);
+  };
+  const std::size_t counters = hn::Lanes(d);
+  for (std::size_t c = 0; c < 8; c += counters) {
+    const PhiloxWords w = Philox(key, 8 * block + c);
+    const auto pair = [&](PhiloxVector even, PhiloxVector odd) {
+      return hn::OddEven(hn::BitCast(di, hn::ShiftLeft<32>(odd)), hn::BitCast(di, even));
+    };
+    const auto words01 = pair(w.word0, w.word1), words23 = pair(w.word2, w.word3);
+    const auto low = hn::Set(di, 0xffff);
+    const auto high = [&](auto words) { return hn::And(hn::ShiftRight<16>(words), low); };
+    put(hn::And(words01, low), multipliers + 2 * c);
+    put(high(words01), multipliers + 16 + 2 * c);
+    put(hn::And(words23, low), multipliers + 32 + 2 * c);
+    put(high(words23), multipliers + 48 + 2 * c);
+  }
+}
+
+#else
+
+HWY_INLINE void DropoutMultipliers(PhiloxKey key, DropoutRate rate, std::uint64_t block,
+                                   float* HWY_RESTRICT multipliers) {
+  for (std::size_t c = 0; c < 8; ++c) {
+    const auto words = philox(key, 8 * block + c);
+    for (std::size_t e = 0; e < 8; ++e) {
+      const std::size_t part = e / 2, odd = e % 2;
+      const std::uint32_t bits = words[part / 2 * 2 + odd] >> (part % 2 * 16) & 0xffff;
+      multipliers[16 * part + 2 * c + odd] = bits < rate.threshold ? 0.f : rate.scale;
+    }
+  }
+}
+
+#endif
+
+}  // namespace attend::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif
