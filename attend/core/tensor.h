@@ -80,6 +80,8 @@ class Tensor {
   void fill(float value) const;
 
   bool shares_memory_with(const Tensor& other) const { return block_ == other.block_; }
+  /// Whether no other handle sees these elements, so that writing them surprises nobody.
+  bool sole_owner() const { return block_.use_count() == 1; }
 
   /// The tape's handle: which recorded operation made this tensor, and as which of its results.
   const std::shared_ptr<Node>& node() const { return node_; }

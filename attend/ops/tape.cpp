@@ -119,11 +119,29 @@ Tensor record(const char* op, Tensor y, std::vector<Tensor> inputs, BackwardOne 
 
 bool Grads::wants(std::size_t i) const { return node_.edges[i].node != nullptr; }
 
+namespace {
+
+/// Where a node gathers the gradient of one result, ready to be added to. The first contribution was kept without a
+/// copy, so others may still see it: then this makes a copy.
+Tensor& writable(Tensor& slot) {
+  if (!slot.sole_owner()) slot = slot.copy();
+  return slot;
+}
+
+void accumulate(Tensor& slot, Tensor gradient, const Shape& shape) {
+  if (slot.defined())
+    kernels::add_to(slot.numel(), gradient.data(), writable(slot).data());
+  else
+    slot = gradient.detach().reshape(shape);
+}
+
+}  // namespace
+
 Grads::Target Grads::target(std::size_t i) {
   const Node::Edge& edge = node_.edges[i];
   const auto output = static_cast<std::size_t>(edge.output);
   Tensor& slot = edge.node->grads[output];
-  if (slot.defined()) return {slot, true};
+  if (slot.defined()) return {writable(slot), true};
   slot = Tensor::empty(edge.node->shapes[output]);
   return {slot, false};
 }
@@ -136,13 +154,8 @@ Tensor Grads::sum(std::size_t i) {
 
 void Grads::add(std::size_t i, Tensor gradient) {
   const Node::Edge& edge = node_.edges[i];
-  if (!edge.node) return;
   const auto output = static_cast<std::size_t>(edge.output);
-  Tensor& slot = edge.node->grads[output];
-  if (slot.defined())
-    kernels::add_to(slot.numel(), gradient.data(), slot.data());
-  else
-    slot = gradient.detach().reshape(edge.node->shapes[output]);
+  if (edge.node) accumulate(edge.node->grads[output], std::move(gradient), edge.node->shapes[output]);
 }
 
 void backward(const Tensor& loss, const Tensor& seed) {
@@ -165,12 +178,9 @@ void backward(const Tensor& loss, const Tensor& seed) {
     pending.push(node);
   };
 
-  Tensor start = seed.defined() ? seed.copy() : Tensor::full(loss.shape(), 1.f);
-  Tensor& slot = loss.node()->grads[static_cast<std::size_t>(loss.node_output())];
-  if (slot.defined())
-    kernels::add_to(slot.numel(), start.data(), slot.data());
-  else
-    slot = start.reshape(loss.node()->shapes[static_cast<std::size_t>(loss.node_output())]);
+  const auto output = static_cast<std::size_t>(loss.node_output());
+  accumulate(loss.node()->grads[output], seed.defined() ? seed : Tensor::full(loss.shape(), 1.f),
+             loss.node()->shapes[output]);
   reach(loss.node());
 
   while (!pending.empty()) {

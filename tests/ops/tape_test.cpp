@@ -1,0 +1,116 @@
+#include "attend/ops/tape.h"
+
+#include <gtest/gtest.h>
+
+#include "attend/core/error.h"
+#include "attend/ops/matmul.h"
+
+namespace attend {
+namespace {
+
+/// y = 2 x, with a count of how often its backward function ran.
+Tensor twice(const Tensor& x, int* calls = nullptr) {
+  Tensor y = Tensor::like(x);
+  for (std::int64_t i = 0; i < x.numel(); ++i) y.data()[i] = 2 * x.data()[i];
+  return record("twice", y, {x}, [calls](const Tensor& dy, Grads& grads) {
+    if (calls) ++*calls;
+    grads.add(0, twice(dy));
+  });
+}
+
+/// y = a + b, whose gradient is dy itself, twice.
+Tensor plus(const Tensor& a, const Tensor& b) {
+  Tensor y = Tensor::like(a);
+  for (std::int64_t i = 0; i < a.numel(); ++i) y.data()[i] = a.data()[i] + b.data()[i];
+  return record("plus", y, {a, b}, [](const Tensor& dy, Grads& grads) { grads.add(0, dy), grads.add(1, dy); });
+}
+
+Tensor leaf(std::initializer_list<float> values) {
+  Tensor x = Tensor::from(values, {static_cast<std::int64_t>(values.size())});
+  require_grad(x);
+  return x;
+}
+
+TEST(Tape, GradientsAccumulateOverPassesUntilZeroed) {
+  const Tensor x = leaf({3.f});
+  backward(twice(x));
+  backward(twice(twice(x)));
+  EXPECT_EQ(grad(x).item(), 6.f);
+  zero_grad(x);
+  EXPECT_FALSE(grad(x).defined());
+}
+
+TEST(Tape, AResultUsedTwiceIsWalkedOnceWithTheSumOfItsGradients) {
+  const Tensor x = leaf({1.f});
+  int calls = 0;
+  const Tensor y = twice(x, &calls);
+  backward(plus(plus(y, twice(y)), y));
+  EXPECT_EQ(grad(x).item(), 8.f);
+  EXPECT_EQ(calls, 1);
+}
+
+TEST(Tape, AGradientSharedByTwoInputsIsNotAddedToTwice) {
+  const Tensor a = leaf({1.f}), b = leaf({1.f});
+  const Tensor sum = plus(a, b);  // hands one dy to both
+  backward(plus(sum, twice(a)));  // a gets more; b must not see it
+  EXPECT_EQ(grad(a).item(), 3.f);
+  EXPECT_EQ(grad(b).item(), 1.f);
+}
+
+TEST(Tape, GradientsPassThroughReshape) {
+  const Tensor x = leaf({1, 2, 3, 4, 5, 6});
+  const Tensor y = twice(x.reshape({2, 3}));
+  backward(y, Tensor::from({1, 2, 3, 4, 5, 6}, {2, 3}));
+  EXPECT_EQ(grad(x).shape(), Shape({6}));
+  EXPECT_EQ(grad(x).to_vector(), (std::vector<float>{2, 4, 6, 8, 10, 12}));
+}
+
+TEST(Tape, NothingIsRecordedUnderNoGradOrWithoutLeaves) {
+  const Tensor x = leaf({1.f});
+  {
+    const NoGrad no_grad;
+    EXPECT_FALSE(requires_grad(twice(x)));
+  }
+  EXPECT_TRUE(requires_grad(twice(x)));
+  EXPECT_FALSE(requires_grad(twice(Tensor::scalar(1.f))));
+  EXPECT_THROW(backward(Tensor::scalar(1.f)), Error);
+}
+
+TEST(Tape, ASecondPassThroughTheSameRecordingThrows) {
+  const Tensor x = leaf({1.f});
+  const Tensor y = twice(x);
+  backward(y);
+  EXPECT_THROW(backward(y), Error);
+}
+
+TEST(Tape, ALossOfManyElementsNeedsASeedOfItsShape) {
+  const Tensor x = leaf({1, 2});
+  EXPECT_THROW(backward(twice(x)), Error);
+  EXPECT_THROW(backward(twice(x), Tensor::zeros({3})), Error);
+}
+
+TEST(Tape, MemoryIsFreedAsThePassWalksBack) {
+  Tensor x = Tensor::zeros({1 << 16});
+  require_grad(x);
+  const std::size_t before = memory_use().current, one = x.bytes();
+  Tensor y = twice(x);
+  for (int i = 0; i < 30; ++i) y = twice(y);  // nothing is kept for backward, so only the last result lives
+  EXPECT_LE(memory_use().current, before + 2 * one);
+  reset_peak_memory();
+  backward(y, y.detach());
+  EXPECT_LE(memory_use().peak, before + 5 * one);
+}
+
+TEST(Tape, ALongChainIsFreedWithoutRecursion) {
+  const Tensor x = leaf({1.f});
+  Tensor y = twice(x);
+  for (int i = 0; i < 200000; ++i) y = plus(y, x);
+  y = Tensor();
+  Tensor z = twice(x);
+  for (int i = 0; i < 200000; ++i) z = plus(z, x);
+  backward(z);
+  EXPECT_EQ(grad(x).item(), 200002.f);
+}
+
+}  // namespace
+}  // namespace attend
