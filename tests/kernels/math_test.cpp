@@ -179,9 +179,9 @@ TEST(VectorMath, HandlesTheEndsOfTheRange) {
     for (int function = 0; function <= 10; ++function)
       EXPECT_TRUE(std::isnan(evaluate(function, {nan})[0])) << "function " << function;
     const std::vector<float> ends = {-kInfinity, kInfinity, -1e30f, 1e30f};
-    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(evaluate(2, ends)[i], i % 2 ? 1 : -1, 1e-7);
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(evaluate(2, ends)[i], i % 2 ? 1 : -1, 3e-7);
     EXPECT_EQ(evaluate(3, ends), (std::vector<float>{0, 1, 0, 1}));
-    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(evaluate(4, ends)[i], i % 2 ? 1 : -1, 1e-7);
+    for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(evaluate(4, ends)[i], i % 2 ? 1 : -1, 3e-7);
   });
 }
 
