@@ -1,7 +1,5 @@
 #include "attend/kernels/matmul.h"
 
-#include <algorithm>
-#include <functional>
 #include <unordered_map>
 
 #include "attend/core/threads.h"
@@ -9,25 +7,6 @@
 
 namespace attend::kernels {
 namespace {
-
-struct Key {
-  MatmulShape shape;
-  bool bias;
-  int threads;  // a plan divides its work when it is made
-  bool operator==(const Key&) const = default;
-};
-
-struct KeyHash {
-  std::size_t operator()(const Key& key) const {
-    const MatmulShape& s = key.shape;
-    std::size_t hash = 0;
-    for (std::int64_t part : {s.m, s.n, s.k, s.batch, s.a_stride, s.b_stride, s.c_stride,
-                              std::int64_t{s.transpose_a} | s.transpose_b << 1 | s.accumulate << 2 |
-                                  s.broadcast_b << 3 | key.bias << 4 | key.threads << 5})
-      hash = hash * 0x9E3779B97F4A7C15u + std::hash<std::int64_t>()(part);
-    return hash ^ hash >> 29;
-  }
-};
 
 /// A primitive and the memory objects that it is run with; only their pointers change from call to call.
 struct Plan {
@@ -47,8 +26,7 @@ dnnl::memory::desc matrix(std::int64_t batch, std::int64_t rows, std::int64_t co
                      : dnnl::memory::dims{stored_rows * stride, stride, 1}};
 }
 
-Plan make_plan(const Key& key) {
-  const MatmulShape& s = key.shape;
+Plan make_plan(const MatmulShape& s, bool with_bias) {
   const dnnl::memory::desc a = matrix(s.batch, s.m, s.k, s.transpose_a, s.a_stride);
   const dnnl::memory::desc b = matrix(s.broadcast_b ? 1 : s.batch, s.k, s.n, s.transpose_b, s.b_stride);
   const dnnl::memory::desc c = matrix(s.batch, s.m, s.n, false, s.c_stride);
@@ -60,24 +38,15 @@ Plan make_plan(const Key& key) {
     attr.set_post_ops(sum);
   }
   const auto description =
-      key.bias ? onednn_plan<dnnl::matmul>(attr, a, b, bias, c) : onednn_plan<dnnl::matmul>(attr, a, b, c);
+      with_bias ? onednn_plan<dnnl::matmul>(attr, a, b, bias, c) : onednn_plan<dnnl::matmul>(attr, a, b, c);
   const dnnl::engine& engine = onednn_engine();
   Plan plan{dnnl::matmul(description), {a, engine, nullptr}, {b, engine, nullptr}, {c, engine, nullptr}, {}, {}};
   plan.arguments = {{DNNL_ARG_SRC, plan.a}, {DNNL_ARG_WEIGHTS, plan.b}, {DNNL_ARG_DST, plan.c}};
-  if (key.bias) {
+  if (with_bias) {
     plan.bias = dnnl::memory(bias, engine, nullptr);
     plan.arguments.emplace(DNNL_ARG_BIAS, plan.bias);
   }
   return plan;
-}
-
-Plan& plan_for(const Key& key) {
-  constexpr std::size_t kMostPlans = 1024;  // texts of ever new lengths must not collect plans for ever
-  thread_local std::unordered_map<Key, Plan, KeyHash> plans;
-  const auto found = plans.find(key);
-  if (found != plans.end()) return found->second;
-  if (plans.size() >= kMostPlans) plans.clear();
-  return plans.emplace(key, make_plan(key)).first->second;
 }
 
 /// A product over nothing is zero: C becomes the bias, or stays when it accumulates.
@@ -94,7 +63,10 @@ void matmul_of_nothing(const MatmulShape& s, float* c, const float* bias) {
 void matmul(const MatmulShape& shape, const float* a, const float* b, float* c, const float* bias) {
   if (shape.batch == 0 || shape.m == 0 || shape.n == 0) return;
   if (shape.k == 0) return matmul_of_nothing(shape, c, bias);
-  Plan& plan = plan_for({shape, bias != nullptr, threads()});
+  const std::int64_t flags = shape.transpose_a | shape.transpose_b << 1 | shape.accumulate << 2 |
+                             shape.broadcast_b << 3 | std::int64_t{bias != nullptr} << 4 | std::int64_t{threads()} << 5;
+  const PlanKey<8> key{{shape.m, shape.n, shape.k, shape.batch, shape.a_stride, shape.b_stride, shape.c_stride, flags}};
+  Plan& plan = kept_plan<Plan>(key, [&] { return make_plan(shape, bias != nullptr); });
   plan.a.set_data_handle(const_cast<float*>(a));
   plan.b.set_data_handle(const_cast<float*>(b));
   plan.c.set_data_handle(c);

@@ -14,8 +14,6 @@ struct MatmulShape {
   bool broadcast_b = false;  // one B for the whole batch
   // Elements between stored rows; 0 when the rows are dense. Matrices of a batch lie rows · stride apart.
   std::int64_t a_stride = 0, b_stride = 0, c_stride = 0;
-
-  bool operator==(const MatmulShape&) const = default;
 };
 
 /// `bias` [n], added to each row, may be null. Plans are kept per calling thread, so that a shape seen before costs no

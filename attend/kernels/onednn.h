@@ -1,7 +1,10 @@
 // What our oneDNN kernels share: the engine, the stream, and the few differences between versions 2 and 3.
 // Included by sources in this folder only.
 #pragma once
+#include <array>
+#include <cstdint>
 #include <dnnl.hpp>
+#include <unordered_map>
 
 namespace attend::kernels {
 
@@ -24,6 +27,30 @@ typename Primitive::primitive_desc onednn_plan(const dnnl::primitive_attr& attr,
 #else
   return typename Primitive::primitive_desc(typename Primitive::desc(args...), attr, onednn_engine());
 #endif
+}
+
+/// What tells one plan from another: sizes and flags as numbers. The number of threads belongs to it, since a plan
+/// divides its work when it is made.
+template <std::size_t N>
+struct PlanKey : std::array<std::int64_t, N> {
+  struct Hash {
+    std::size_t operator()(const PlanKey& key) const {
+      std::size_t hash = 0;
+      for (std::int64_t part : key) hash = (hash ^ static_cast<std::size_t>(part)) * 0x9E3779B97F4A7C15u;
+      return hash ^ hash >> 29;
+    }
+  };
+};
+
+/// The plan for a key, made by make() when this thread has not seen it before. References last until the next call.
+template <typename Plan, std::size_t N, typename Make>
+Plan& kept_plan(const PlanKey<N>& key, const Make& make) {
+  constexpr std::size_t kMost = 1024;  // texts of ever new lengths must not collect plans for ever
+  thread_local std::unordered_map<PlanKey<N>, Plan, typename PlanKey<N>::Hash> plans;
+  const auto found = plans.find(key);
+  if (found != plans.end()) return found->second;
+  if (plans.size() >= kMost) plans.clear();
+  return plans.emplace(key, make()).first->second;
 }
 
 }  // namespace attend::kernels
