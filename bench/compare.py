@@ -45,7 +45,7 @@ def main():
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--build", default=str(HERE.parent / "build/release/bench"))
     options = parser.parse_args()
-    groups = options.groups or sorted(path.name[:-len("_torch.py")] for path in HERE.glob("*_torch.py"))
+    groups = options.groups or sorted(path.name[:-len("_bench.cpp")] for path in HERE.glob("*_bench.cpp"))
     environment = dict(os.environ, OMP_NUM_THREADS=str(options.threads))
     missed = 0
     for group in groups:
@@ -56,8 +56,9 @@ def main():
             continue
         ours = Side([program], environment)
         script = f"bench/{group}_torch.py"
+        commands = [os.environ.get("PEER_PYTHON", "python3"), os.environ.get("PEER_PYTHON2")]
         peers = [Side(shlex.split(command) + [script], environment)
-                 for command in (os.environ.get("PEER_PYTHON", "python3"), os.environ.get("PEER_PYTHON2")) if command]
+                 for command in commands if command and (HERE.parent / script).exists()]
         print(f"{group:44s} {'ours':>12s} {'PyTorch':>12s} {'ratio':>8s}  bar")
         for name, unit, bar in jobs:
             bar = float(bar)

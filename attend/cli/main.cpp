@@ -1,3 +1,106 @@
+// The program: global flags, the verbs, and what becomes of errors. Exit codes: 0 done, 1 failed at run time, 2 wrong
+// usage or bad input.
+#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
+#include <string>
+#include <string_view>
+#include <vector>
 
-int main() { std::cout << "attend " << ATTEND_VERSION << '\n'; }
+#include "attend/cli/verbs.h"
+#include "attend/core/error.h"
+#include "attend/core/threads.h"
+#include "attend/core/version.h"
+
+namespace attend::cli {
+namespace {
+
+enum ExitCode { kDone = 0, kFailed = 1, kWrongUsage = 2 };
+
+/// How many letters must be inserted, removed or replaced to make one word the other (Levenshtein).
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i;
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
+      diagonal = row[j];
+      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+/// The verb that was probably meant, or nothing when none is near.
+std::string nearest_verb(const CLI::App& program, const std::string& word) {
+  std::string nearest;
+  std::size_t least = std::max<std::size_t>(word.size() / 2, 1) + 1;
+  for (const CLI::App* verb : program.get_subcommands([](const CLI::App*) { return true; })) {
+    const std::string& name = verb->get_name();
+    const std::size_t distance = name.starts_with(word) ? 0 : edit_distance(word, name);
+    if (distance < least) least = distance, nearest = name;
+  }
+  return nearest;
+}
+
+/// What the command line got wrong, in one line, and where to look.
+int report_usage(const CLI::App& program, const CLI::ParseError& error) {
+  const std::vector<CLI::App*> chosen = program.get_subcommands();
+  const std::vector<std::string> unknown = program.remaining();
+  const bool unknown_verb = chosen.empty() && !unknown.empty() && !unknown.front().starts_with('-');
+  if (unknown_verb) {
+    std::cerr << "attend: there is no verb \"" << unknown.front() << '"';
+    if (const std::string verb = nearest_verb(program, unknown.front()); !verb.empty())
+      std::cerr << "; did you mean \"" << verb << "\"?";
+    std::cerr << '\n';
+  } else {
+    std::cerr << "attend: " << error.what() << '\n';
+  }
+  std::cerr << "See: attend " << (chosen.empty() ? "" : chosen.front()->get_name() + ' ') << "--help\n";
+  return kWrongUsage;
+}
+
+int run(int argc, char** argv) {
+  CLI::App program("Attend trains, runs and explains attention models on ordinary CPUs.", "attend");
+  program.get_formatter()->label("SUBCOMMAND", "VERB");
+  program.fallthrough()->require_subcommand(1);
+  program.set_help_flag("-h,--help", "Print this help and exit");
+  program.set_version_flag("--version", std::string("attend ") + version(), "Print the version and exit");
+  program
+      .add_option_function<int>("--threads", set_threads, "Threads to use; otherwise as many as this process has CPUs")
+      ->type_name("N")
+      ->check(CLI::Validator(CLI::PositiveNumber).description(""));
+  add_doctor(program);
+  program.footer(
+      "attend VERB --help tells what a verb takes. Exit codes: 0 done, 1 failed, 2 wrong usage or bad input.");
+
+  if (argc <= 1) {
+    std::cerr << program.help();
+    return kWrongUsage;
+  }
+  try {
+    program.parse(argc, argv);
+    return kDone;
+  } catch (const CLI::Success& request) {  // --help and --version end the parse this way
+    return program.exit(request);
+  } catch (const CLI::ParseError& error) {
+    return report_usage(program, error);
+  }
+}
+
+}  // namespace
+}  // namespace attend::cli
+
+int main(int argc, char** argv) {
+  std::ios::sync_with_stdio(false);
+  try {
+    return attend::cli::run(argc, argv);
+  } catch (const attend::Error& error) {
+    std::cerr << "attend: " << error.what() << '\n';
+  } catch (const std::exception& error) {
+    std::cerr << "attend: unexpected: " << error.what() << '\n';
+  }
+  return attend::cli::kFailed;
+}

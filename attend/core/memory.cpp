@@ -10,17 +10,7 @@
 #include <vector>
 
 #include "attend/core/error.h"
-
-#if defined(__SANITIZE_ADDRESS__)
-#define ATTEND_REUSE_BLOCKS 0
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define ATTEND_REUSE_BLOCKS 0
-#endif
-#endif
-#ifndef ATTEND_REUSE_BLOCKS
-#define ATTEND_REUSE_BLOCKS 1  // the address sanitizer sees mistakes only in blocks that are really freed
-#endif
+#include "attend/core/sanitizer.h"
 
 namespace attend {
 namespace {
@@ -28,6 +18,7 @@ namespace {
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kAlwaysKept = std::size_t{256} << 20;
+constexpr bool kReuseBlocks = !ATTEND_ASAN;  // that sanitizer sees mistakes only in blocks that are really freed
 
 /// Rounds up to a multiple of an eighth of the size's power of two, so that near sizes share blocks.
 std::size_t size_class(std::size_t bytes) {
@@ -67,12 +58,12 @@ class Arena {
     const std::size_t size = entry->second;
     live_.erase(entry);
     use_.current -= size;
-#if ATTEND_REUSE_BLOCKS
-    use_.cached += size;
-    free_[size].push_back(block);
-#else
-    std::free(block);
-#endif
+    if constexpr (kReuseBlocks) {
+      use_.cached += size;
+      free_[size].push_back(block);
+    } else {
+      std::free(block);
+    }
   }
 
   MemoryUse use() {

@@ -1,25 +1,15 @@
 #include "attend/core/threads.h"
 
 #include <omp.h>
-#include <sched.h>
 
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <cstdlib>
-#include <fstream>
-#include <string>
 
 #include "attend/core/error.h"
-
-#if defined(__SANITIZE_THREAD__)
-#define ATTEND_TSAN 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define ATTEND_TSAN 1
-#endif
-#endif
-#ifdef ATTEND_TSAN
+#include "attend/core/machine.h"
+#include "attend/core/sanitizer.h"
+#if ATTEND_TSAN
 #include <thread>
 #include <vector>
 #endif
@@ -27,20 +17,7 @@
 namespace attend {
 namespace {
 
-/// The cgroup's CPU quota, rounded up, or 0 when there is none. Reads version 2 and version 1 as a container sees them.
-int cgroup_cpus() {
-  double quota = -1, period = 0;
-  if (std::ifstream v2("/sys/fs/cgroup/cpu.max"); v2) {
-    std::string limit;
-    if (v2 >> limit >> period && limit != "max") quota = std::strtod(limit.c_str(), nullptr);
-  } else {
-    std::ifstream v1_quota("/sys/fs/cgroup/cpu/cpu.cfs_quota_us"), v1_period("/sys/fs/cgroup/cpu/cpu.cfs_period_us");
-    if (!(v1_quota >> quota && v1_period >> period)) quota = -1;
-  }
-  return quota > 0 && period > 0 ? static_cast<int>(std::ceil(quota / period)) : 0;
-}
-
-#ifdef ATTEND_TSAN
+#if ATTEND_TSAN
 // The thread sanitizer cannot see inside OpenMP's barriers, so under it the same loops run on plain threads.
 thread_local bool inside_loop = false;
 
@@ -74,9 +51,9 @@ bool nested() { return omp_in_parallel() != 0; }
 
 int available_cpus() {
   static const int cpus = [] {
-    cpu_set_t set;
-    int count = sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : omp_get_num_procs();
-    if (const int quota = cgroup_cpus(); quota > 0) count = std::min(count, quota);
+    const CpuLimits limits = cpu_limits();
+    int count = limits.allowed;
+    if (limits.quota > 0) count = std::min(count, static_cast<int>(std::ceil(limits.quota)));
     return std::max(count, 1);
   }();
   return cpus;

@@ -1,0 +1,71 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "attend/kernels/cpu.cpp"
+#include "attend/kernels/foreach_target.h"  // IWYU pragma: keep
+#include <hwy/highway.h>
+
+#include "attend/kernels/cpu.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace attend::kernels::HWY_NAMESPACE {
+
+// Asked by way of the dispatch itself, so that the answer is what the kernels get.
+const char* ThisTarget() { return hwy::TargetName(HWY_TARGET); }
+
+}  // namespace attend::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+#include <dnnl.hpp>
+#include <sstream>
+
+namespace attend::kernels {
+
+HWY_EXPORT(ThisTarget);
+
+std::string simd_instructions() {
+  const std::string name = HWY_DYNAMIC_DISPATCH(ThisTarget)();
+  return name.starts_with("AVX3") ? "AVX-512" + name.substr(4) : name;  // what Highway calls AVX3
+}
+
+std::string onednn_instructions() {
+  using dnnl::cpu_isa;
+  switch (const cpu_isa isa = dnnl::get_effective_cpu_isa()) {
+    case cpu_isa::sse41:
+      return "SSE4.1";
+    case cpu_isa::avx:
+      return "AVX";
+    case cpu_isa::avx2:
+      return "AVX2";
+    case cpu_isa::avx2_vnni:
+      return "AVX2 VNNI";
+    case cpu_isa::avx512_core:
+      return "AVX-512";
+    case cpu_isa::avx512_core_vnni:
+      return "AVX-512 VNNI";
+    case cpu_isa::avx512_core_bf16:
+      return "AVX-512 BF16";
+    case cpu_isa::avx512_core_amx:
+      return "AVX-512 AMX";
+    default: {
+      std::ostringstream code;  // newer than this list, or not x86
+      code << "set 0x" << std::hex << static_cast<unsigned>(isa);
+      return code.str();
+    }
+  }
+}
+
+std::string highway_version() {
+  std::ostringstream text;
+  text << HWY_MAJOR << '.' << HWY_MINOR << '.' << HWY_PATCH;
+  return text.str();
+}
+
+std::string onednn_version() {
+  const dnnl::version_t* version = dnnl::version();
+  std::ostringstream text;
+  text << version->major << '.' << version->minor << '.' << version->patch;
+  return text.str();
+}
+
+}  // namespace attend::kernels
+#endif
