@@ -1,0 +1,18 @@
+// All of the library that a program uses, in one include. A test holds this list complete.
+#pragma once
+#include "attend/core/convert.h"
+#include "attend/core/dtype.h"
+#include "attend/core/error.h"
+#include "attend/core/file.h"
+#include "attend/core/machine.h"
+#include "attend/core/memory.h"
+#include "attend/core/random.h"
+#include "attend/core/shape.h"
+#include "attend/core/tensor.h"
+#include "attend/core/threads.h"
+#include "attend/core/version.h"
+#include "attend/formats/safetensors.h"
+#include "attend/ops/activation.h"
+#include "attend/ops/dropout.h"
+#include "attend/ops/matmul.h"
+#include "attend/ops/tape.h"
