@@ -1,0 +1,70 @@
+# The front door: every everyday job is one word. `make help` lists them.
+# Needs nothing but make and a shell: scripts/setup installs what is missing on Debian.
+
+PROGRAM := build/release/attend
+PREFIX ?= /usr/local
+# What `make run` shows.
+SHOW := $(PROGRAM) --help && $(PROGRAM) doctor
+# Seconds that `make fuzz` spends on each target.
+FUZZ_SECONDS ?= 60
+
+OURS := git ls-files 'attend/*.h' 'attend/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.h' 'bench/*.cpp' 'examples/*.cpp'
+
+.DEFAULT_GOAL := help
+.PHONY: help setup configure build run test bench lint tidy format asan tsan fuzz install clean
+
+help: ## list the jobs
+	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-9s %s\n", $$1, $$2 }'
+
+setup:
+	@scripts/setup
+
+configure: setup
+	@cmake --preset release >/dev/null
+
+build: configure ## build the program at build/release/attend
+	@cmake --build --preset release --target attend
+
+run: build ## build, and show what there is
+	@$(SHOW)
+
+test: configure ## build, and run all tests
+	@cmake --build --preset release
+	@ctest --preset release
+
+bench: configure ## measure the speed; with PEER_PYTHON="command that runs Python with torch", against PyTorch
+	@cmake --build --preset release
+ifdef PEER_PYTHON
+	@scripts/setup bench
+	@bench/compare.py
+else
+	@for program in build/release/bench/*_bench; do $$program all || exit 1; done
+endif
+
+lint: configure ## check format, clang-tidy and that includes point one way
+	@scripts/setup lint
+	@$(OURS) | xargs clang-format --dry-run -Werror
+	@cmake --build --preset release --target tree_test
+	@build/release/tests/tree_test --gtest_brief=1
+	@$(OURS) | grep '\.cpp$$' | xargs scripts/tidy build/release
+
+format: ## format all sources in place
+	@scripts/setup lint
+	@$(OURS) | xargs clang-format -i
+
+asan tsan: setup ## run all tests under the address and undefined-behaviour, or the thread sanitizer
+	@cmake --preset $@ >/dev/null
+	@cmake --build --preset $@
+	@ctest --preset $@
+
+fuzz: setup ## feed hostile input to the readers, FUZZ_SECONDS each
+	@scripts/setup fuzz
+	@cmake --preset fuzz >/dev/null
+	@cmake --build --preset fuzz
+	@scripts/fuzz build/fuzz/tests/fuzz $(FUZZ_SECONDS)
+
+install: build ## install program, library and headers under PREFIX (/usr/local)
+	@cmake --install build/release --prefix $(PREFIX)
+
+clean: ## remove everything that was built
+	rm -rf build
