@@ -48,8 +48,9 @@ lint: configure ## check format, clang-tidy and that includes point one way
 	@build/release/tests/tree_test --gtest_brief=1
 	@$(OURS) | grep '\.cpp$$' | xargs scripts/tidy build/release
 
-format: ## format all sources in place
+format: ## format all sources in place, and list all headers in attend/attend.h
 	@scripts/setup lint
+	@scripts/umbrella
 	@$(OURS) | xargs clang-format -i
 
 asan tsan: setup ## run all tests under the address and undefined-behaviour, or the thread sanitizer

@@ -1,4 +1,4 @@
-// All of the library that a program uses, in one include. A test holds this list complete.
+// All of the library that a program uses, in one include. Written by `make format`; a test holds it complete.
 #pragma once
 #include "attend/core/convert.h"
 #include "attend/core/dtype.h"
@@ -13,6 +13,8 @@
 #include "attend/core/version.h"
 #include "attend/formats/safetensors.h"
 #include "attend/ops/activation.h"
+#include "attend/ops/convolution.h"
 #include "attend/ops/dropout.h"
+#include "attend/ops/linear.h"
 #include "attend/ops/matmul.h"
 #include "attend/ops/tape.h"

@@ -12,7 +12,9 @@ TEST(Machine, ThreadsNeverExceedWhatTheProcessMayUse) {
   EXPECT_GE(limits.allowed, 1);
   EXPECT_LE(limits.allowed, limits.online);
   EXPECT_LE(available_cpus(), limits.allowed);
-  if (limits.quota > 0) EXPECT_LT(available_cpus(), limits.quota + 1);
+  if (limits.quota > 0) {
+    EXPECT_LT(available_cpus(), limits.quota + 1);
+  }
 }
 
 TEST(Machine, AvailableMemoryIsAPartOfTheTotal) {

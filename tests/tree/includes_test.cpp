@@ -94,7 +94,8 @@ TEST(Tree, TheUmbrellaHeaderHasEveryPublicHeader) {
     const std::string folder = folder_of(file);
     if (file.extension() != ".h" || folder.empty() || folder == "kernels" || folder == "cli") continue;
     if (file == fs::path("attend/core/sanitizer.h")) continue;  // for our own sources
-    EXPECT_TRUE(std::ranges::find(listed, file.string()) != listed.end()) << "attend/attend.h lacks " << file;
+    EXPECT_TRUE(std::ranges::find(listed, file.string()) != listed.end())
+        << "attend/attend.h lacks " << file << ": run make format";
   }
 }
 
