@@ -1,0 +1,103 @@
+#include "attend/nn/module.h"
+
+#include <gtest/gtest.h>
+
+#include "attend/nn/feed_forward.h"
+#include "attend/ops/tape.h"
+#include "tests/support/errors.h"
+#include "tests/support/gradcheck.h"
+#include "tests/support/temp_folder.h"
+
+namespace attend {
+namespace {
+
+struct Stack {
+  std::vector<FeedForward> layers;
+  std::optional<Linear> head;
+  Linear own;  // named without a level of its own
+
+  Stack() : head(Linear(4, 3, false)), own(2, 2) {
+    for (int i = 0; i < 2; ++i) layers.emplace_back(4, 6);
+  }
+  void visit(auto&& v) { v("layers", layers), v("head", head), v("", own); }
+};
+
+struct Tied {
+  Linear a{3, 3, false}, b;
+  Tied() { b.weight = a.weight; }
+  void visit(auto&& v) { v("a", a), v("b", b); }
+};
+
+std::vector<std::string> names_of(Stack& stack) {
+  std::vector<std::string> names;
+  for (const NamedTensor& parameter : parameters(stack)) names.push_back(parameter.name);
+  return names;
+}
+
+TEST(Module, VisitNamesEveryParameterByItsPath) {
+  Stack stack;
+  const std::vector<std::string> expected = {"layers.0.up.weight",
+                                             "layers.0.up.bias",
+                                             "layers.0.down.weight",
+                                             "layers.0.down.bias",
+                                             "layers.1.up.weight",
+                                             "layers.1.up.bias",
+                                             "layers.1.down.weight",
+                                             "layers.1.down.bias",
+                                             "head.weight",
+                                             "weight",
+                                             "bias"};
+  EXPECT_EQ(names_of(stack), expected);
+  EXPECT_EQ(count_parameters(stack), 2 * (24 + 6 + 24 + 4) + 12 + 6);
+}
+
+TEST(Module, TiedWeightsAreOneLeaf) {
+  Tied tied;
+  train_parameters(tied);
+  EXPECT_EQ(tied.a.weight.node(), tied.b.weight.node());
+  train_parameters(tied, false);
+  EXPECT_FALSE(requires_grad(tied.a.weight));
+}
+
+TEST(Module, WhatIsSavedIsWhatIsLoaded) {
+  const test::TempFolder folder;
+  Stack saved, loaded;
+  save_parameters(saved, folder / "model.safetensors");
+  load_parameters(loaded, folder / "model.safetensors");
+  const std::vector<NamedTensor> a = parameters(saved), b = parameters(loaded);
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].tensor.to_vector(), b[i].tensor.to_vector()) << a[i].name;
+}
+
+TEST(Module, LoadingNamesWhatIsMissingAndWhatIsLeftOverAndChangesNothing) {
+  const test::TempFolder folder;
+  const auto path = folder / "model.safetensors";
+  Stack stack;
+  stack.head.reset();
+  save_parameters(stack, path);
+  Stack whole;
+  const std::vector<float> before = whole.own.weight.to_vector();
+  EXPECT_ERROR(load_parameters(whole, path), "1 parameters are missing from the file: \"head.weight\"");
+  EXPECT_EQ(whole.own.weight.to_vector(), before);
+  EXPECT_EQ(load_parameters(whole, path, {.allow_missing = true}).missing, std::vector<std::string>{"head.weight"});
+
+  Linear part(2, 2);
+  EXPECT_ERROR(load_parameters(part, path), "tensors of the file belong to no parameter: \"layers.0.down.bias\"");
+  EXPECT_EQ(load_parameters(part, path, {.allow_unused = true}).unused.size(), 8u);
+  EXPECT_EQ(part.weight.to_vector(), stack.own.weight.to_vector());
+
+  Linear wider(3, 2);
+  EXPECT_ERROR(load_parameters(wider, path, {.allow_unused = true}),
+               "\"weight\" has another shape: got [2, 2], expected [2, 3]");
+}
+
+TEST(FeedForward, DropoutActsOnlyInTraining) {
+  const FeedForward network(4, 8, Activation::gelu, 0.5f);
+  const Tensor x = test::normal({3, 4});
+  const std::vector<float> once = network(x).to_vector();
+  EXPECT_EQ(network(x).to_vector(), once);
+  const Training training;
+  EXPECT_NE(network(x).to_vector(), once);
+}
+
+}  // namespace
+}  // namespace attend
