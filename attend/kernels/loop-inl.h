@@ -80,7 +80,8 @@ HWY_INLINE void ForVectorsByFour(std::int64_t n, const Body& body) {
 
 /// Four running sums and their total.
 struct Sums {
-  FloatVector part[4] = {hn::Zero(Floats()), hn::Zero(Floats()), hn::Zero(Floats()), hn::Zero(Floats())};
+  FloatVector part[4];
+  HWY_INLINE Sums() : part{hn::Zero(Floats()), hn::Zero(Floats()), hn::Zero(Floats()), hn::Zero(Floats())} {}
   HWY_INLINE float Total() const {
     return hn::GetLane(hn::SumOfLanes(Floats(), hn::Add(hn::Add(part[0], part[1]), hn::Add(part[2], part[3]))));
   }

@@ -1,0 +1,18 @@
+// Softmax over the last dimension: plain, as logarithm, and over a valid prefix of each row.
+#pragma once
+#include "attend/core/tensor.h"
+
+namespace attend {
+
+/// e^x / sum of e^x.   x [..., D] -> [..., D]. A row of nothing but -infinity gives zeros.
+Tensor softmax(const Tensor& x);
+
+/// log(softmax(x)) without leaving the logarithm.   x [..., D] -> [..., D]
+Tensor log_softmax(const Tensor& x);
+
+/// The softmax over the first lengths[...] elements of each row; the rest, and all of a row of length 0, are zeros with
+/// zero gradients.   x [..., D], lengths int32 over the leading dimensions: x [B, T, D] takes [B] (all T rows alike) or
+/// [B, T]. Throws when a length is negative or larger than D.
+Tensor masked_softmax(const Tensor& x, const Tensor& lengths);
+
+}  // namespace attend
