@@ -4,8 +4,14 @@
 #include <cstring>
 
 #include "attend/core/error.h"
+#include "attend/core/threads.h"
 
 namespace attend {
+namespace {
+
+constexpr std::int64_t kGrain = 1 << 16;  // elements for which waking another thread pays
+
+}  // namespace
 
 Tensor Tensor::empty(const Shape& shape, DType dtype) {
   Tensor tensor;
@@ -18,7 +24,9 @@ Tensor Tensor::empty(const Shape& shape, DType dtype) {
 
 Tensor Tensor::zeros(const Shape& shape, DType dtype) {
   Tensor tensor = empty(shape, dtype);
-  std::memset(tensor.data_, 0, tensor.bytes());
+  parallel_for(static_cast<std::int64_t>(tensor.bytes()), kGrain * 4, [&](std::int64_t begin, std::int64_t end) {
+    std::memset(tensor.data_ + begin, 0, static_cast<std::size_t>(end - begin));
+  });
   return tensor;
 }
 
@@ -90,11 +98,17 @@ Tensor Tensor::detach() const {
 
 Tensor Tensor::copy() const {
   Tensor tensor = like(*this);
-  std::memcpy(tensor.data_, data_, bytes());
+  parallel_for(static_cast<std::int64_t>(bytes()), kGrain * 4, [&](std::int64_t begin, std::int64_t end) {
+    std::memcpy(tensor.data_ + begin, data_ + begin, static_cast<std::size_t>(end - begin));
+  });
   return tensor;
 }
 
-void Tensor::fill(float value) const { std::ranges::fill(span(), value); }
+void Tensor::fill(float value) const {
+  float* values = data();
+  parallel_for(numel(), kGrain,
+               [=](std::int64_t begin, std::int64_t end) { std::fill(values + begin, values + end, value); });
+}
 
 void Tensor::wrong_dtype(DType asked) const {
   fail("tensor", "wrong element type: got ", dtype_, ", expected ", asked);
