@@ -1,0 +1,59 @@
+// The optimisers' arithmetic: one pass over all parameters, which are taken as one long range and cut for the threads
+// without regard to where a tensor ends. Also the norm of all gradients.
+#pragma once
+#include <cstdint>
+#include <span>
+
+namespace attend::kernels {
+
+/// g = gradient_scale * gradient, then PyTorch's order of operations:
+///   coupled: g += weight_decay * parameter; decoupled (AdamW): parameter *= 1 - learning_rate * weight_decay
+///   mean += (1 - beta1) (g - mean); square = beta2 square + (1 - beta2) g^2
+///   parameter -= learning_rate / (1 - beta1^t) * mean / (sqrt(square) / sqrt(1 - beta2^t) + eps)
+struct AdamTensor {
+  std::int64_t size = 0;
+  float* parameter = nullptr;
+  const float* gradient = nullptr;
+  float* mean = nullptr;
+  float* square = nullptr;
+  std::int64_t step = 1;  ///< t, counted from 1
+  float weight_decay = 0.f;
+};
+struct AdamRule {
+  double learning_rate = 1e-3;
+  double beta1 = 0.9, beta2 = 0.999;
+  double eps = 1e-8;
+  bool decoupled = false;
+  float gradient_scale = 1.f;
+};
+void adam(std::span<const AdamTensor> tensors, const AdamRule& rule);
+
+/// g = gradient_scale * gradient + weight_decay * parameter; with momentum: velocity = g on the first step,
+/// momentum * velocity + g later, and g becomes the velocity or, with Nesterov's, g + momentum * velocity;
+/// parameter -= learning_rate * g.
+struct SgdTensor {
+  std::int64_t size = 0;
+  float* parameter = nullptr;
+  const float* gradient = nullptr;
+  float* velocity = nullptr;  ///< null without momentum
+  float weight_decay = 0.f;
+};
+struct SgdRule {
+  float learning_rate = 1e-2f;
+  float momentum = 0.f;
+  bool nesterov = false;
+  float gradient_scale = 1.f;
+};
+/// The first step is the same rule: velocities begin as zeros.
+void sgd(std::span<const SgdTensor> tensors, const SgdRule& rule);
+
+struct Values {
+  std::int64_t size = 0;
+  float* data = nullptr;
+};
+/// The sum of all squares in float64, over chunks that depend on the sizes only.
+double sum_of_squares(std::span<const Values> tensors);
+/// All values times factor.
+void scale(std::span<const Values> tensors, float factor);
+
+}  // namespace attend::kernels
