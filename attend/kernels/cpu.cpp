@@ -15,6 +15,7 @@ const char* ThisTarget() { return hwy::TargetName(HWY_TARGET); }
 HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
+#include <cstdint>
 #include <dnnl.hpp>
 #include <sstream>
 
@@ -25,6 +26,10 @@ HWY_EXPORT(ThisTarget);
 std::string simd_instructions() {
   const std::string name = HWY_DYNAMIC_DISPATCH(ThisTarget)();
   return name.starts_with("AVX3") ? "AVX-512" + name.substr(4) : name;  // what Highway calls AVX3
+}
+
+void use_portable_instructions(bool portable) {
+  hwy::DisableTargets(portable ? std::int64_t{HWY_SSE4} - 1 : 0);  // better targets have lower bits
 }
 
 std::string onednn_instructions() {
