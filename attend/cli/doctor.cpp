@@ -77,25 +77,27 @@ std::vector<std::string> warnings_of(const Diagnosis& d) {
   constexpr std::int64_t kLittleMemory = 1'000'000'000;
   std::vector<std::string> found;
   if (d.build.checked)
-    found.push_back(text("a ", d.build.type, " build checks itself as it runs: use a Release build"));
+    found.emplace_back(text("a ", d.build.type, " build checks itself as it runs: use a Release build"));
   if (*d.build.sanitizer)
-    found.push_back(text("built with the ", d.build.sanitizer, " sanitizer: several times slower"));
+    found.emplace_back(text("built with the ", d.build.sanitizer, " sanitizer: several times slower"));
   if (d.own_instructions.starts_with("SSE") || d.own_instructions == "SCALAR" || d.own_instructions == "EMU128")
-    found.push_back(text("no AVX2 on this CPU: the kernels fall back to ", d.own_instructions));
+    found.emplace_back(text("no AVX2 on this CPU: the kernels fall back to ", d.own_instructions));
   for (const char* name : {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"})
-    if (const char* value = std::getenv(name)) found.push_back(text(name, '=', value, " holds oneDNN back"));
+    if (const char* value = std::getenv(name)) found.emplace_back(text(name, '=', value, " holds oneDNN back"));
   if (d.threads < available_cpus())
-    found.push_back(text("only ", d.threads, " of ", available_cpus(), " usable CPUs are in use"));
+    found.emplace_back(text("only ", d.threads, " of ", available_cpus(), " usable CPUs are in use"));
   if (d.threads > available_cpus())
-    found.push_back(text(d.threads, " threads share ", available_cpus(), " usable CPUs and will wait for each other"));
+    found.emplace_back(
+        text(d.threads, " threads share ", available_cpus(), " usable CPUs and will wait for each other"));
   if (d.cpus.quota > 0 && d.cpus.quota < d.threads)
-    found.push_back(text("the cgroup grants ", d.cpus.quota, " CPUs to ", d.threads, " threads: they will be paused"));
+    found.emplace_back(
+        text("the cgroup grants ", d.cpus.quota, " CPUs to ", d.threads, " threads: they will be paused"));
   if (d.load > 0.5 * d.cpus.online)
-    found.push_back(
+    found.emplace_back(
         text("the machine is busy with other work: load ", rounded(d.load), " on ", d.cpus.online, " CPUs"));
-  if (d.huge_pages == "never") found.push_back("huge pages are off: large tensors cost more page faults");
+  if (d.huge_pages == "never") found.emplace_back("huge pages are off: large tensors cost more page faults");
   if (d.memory.available > 0 && d.memory.available < kLittleMemory)
-    found.push_back(text("little memory is available: ", gigabytes(d.memory.available)));
+    found.emplace_back(text("little memory is available: ", gigabytes(d.memory.available)));
   return found;
 }
 

@@ -28,7 +28,7 @@ kernels::MatmulShape shape_of(const Tensor& a, const Tensor& b, MatmulOptions op
 }
 
 /// The gradient of a: dC op(B)ᵀ, or op(B) dCᵀ where a is stored transposed.
-void backward_a(const kernels::MatmulShape& s, const Tensor& b, const Tensor& dy, Grads::Target da) {
+void backward_a(const kernels::MatmulShape& s, const Tensor& b, const Tensor& dy, const Grads::Target& da) {
   kernels::MatmulShape g{.m = s.m,
                          .n = s.k,
                          .k = s.n,
@@ -51,7 +51,7 @@ void backward_a(const kernels::MatmulShape& s, const Tensor& b, const Tensor& dy
 
 /// The gradient of b: op(A)ᵀ dC, or dCᵀ op(A) where b is stored transposed; summed over the batch where b serves all of
 /// it.
-void backward_b(const kernels::MatmulShape& s, const Tensor& a, const Tensor& dy, Grads::Target db) {
+void backward_b(const kernels::MatmulShape& s, const Tensor& a, const Tensor& dy, const Grads::Target& db) {
   kernels::MatmulShape g{.batch = s.broadcast_b ? 1 : s.batch, .accumulate = db.accumulate};
   for (std::int64_t i = 0; i < (s.broadcast_b ? s.batch : 1); ++i, g.accumulate = true) {
     const float *a_i = a.data() + i * s.m * s.k, *dy_i = dy.data() + i * s.m * s.n;

@@ -78,7 +78,7 @@ Tensor& leaf_grad(const char* where, const Tensor& tensor) {
 
 Tensor grad(const Tensor& leaf) { return leaf_grad("grad", leaf); }
 
-void set_grad(const Tensor& leaf, Tensor gradient) {
+void set_grad(const Tensor& leaf, const Tensor& gradient) {
   Tensor& slot = leaf_grad("set_grad", leaf);
   if (gradient.defined() && gradient.shape() != leaf.shape())
     fail("set_grad", "a gradient has its tensor's shape: got ", gradient.shape(), ", expected ", leaf.shape());
@@ -94,7 +94,7 @@ bool needs_grad(std::initializer_list<const Tensor*> inputs) {
   return false;
 }
 
-void record(const char* op, std::span<Tensor> results, std::vector<Tensor> inputs, BackwardMany backward) {
+void record(const char* op, std::span<Tensor> results, const std::vector<Tensor>& inputs, BackwardMany backward) {
   if (!recording_enabled) return;
   auto node = std::make_shared<Node>();
   bool any = false;
@@ -111,8 +111,8 @@ void record(const char* op, std::span<Tensor> results, std::vector<Tensor> input
   for (std::size_t i = 0; i < results.size(); ++i) results[i].set_node(node, static_cast<int>(i));
 }
 
-Tensor record(const char* op, Tensor y, std::vector<Tensor> inputs, BackwardOne backward) {
-  record(op, std::span(&y, 1), std::move(inputs),
+Tensor record(const char* op, Tensor y, const std::vector<Tensor>& inputs, BackwardOne backward) {
+  record(op, std::span(&y, 1), inputs,
          [backward = std::move(backward)](std::span<const Tensor> dys, Grads& grads) { backward(dys[0], grads); });
   return y;
 }
@@ -128,7 +128,7 @@ Tensor& writable(Tensor& slot) {
   return slot;
 }
 
-void accumulate(Tensor& slot, Tensor gradient, const Shape& shape) {
+void accumulate(Tensor& slot, const Tensor& gradient, const Shape& shape) {
   if (slot.defined())
     kernels::add_to(slot.numel(), gradient.data(), writable(slot).data());
   else
@@ -152,10 +152,10 @@ Tensor Grads::sum(std::size_t i) {
   return target.tensor;
 }
 
-void Grads::add(std::size_t i, Tensor gradient) {
+void Grads::add(std::size_t i, const Tensor& gradient) {
   const Node::Edge& edge = node_.edges[i];
   const auto output = static_cast<std::size_t>(edge.output);
-  if (edge.node) accumulate(edge.node->grads[output], std::move(gradient), edge.node->shapes[output]);
+  if (edge.node) accumulate(edge.node->grads[output], gradient, edge.node->shapes[output]);
 }
 
 void backward(const Tensor& loss, const Tensor& seed) {

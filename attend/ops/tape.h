@@ -22,7 +22,7 @@ bool requires_grad(const Tensor& tensor);
 /// The accumulated gradient of a leaf, undefined before any backward pass reached it.
 Tensor grad(const Tensor& leaf);
 /// Replaces the leaf's gradient; an undefined tensor clears it.
-void set_grad(const Tensor& leaf, Tensor gradient);
+void set_grad(const Tensor& leaf, const Tensor& gradient);
 /// Lets the gradient go; its memory is the next pass's.
 void zero_grad(const Tensor& leaf);
 
@@ -65,7 +65,7 @@ class Grads {
   /// The same, but always to be added to: zeroed when it is new. For scatters.
   Tensor sum(std::size_t i);
   /// Adds a finished gradient (same number of elements as the input); keeps it without a copy when it is the first.
-  void add(std::size_t i, Tensor gradient);
+  void add(std::size_t i, const Tensor& gradient);
 
  private:
   friend void backward(const Tensor&, const Tensor&);
@@ -80,8 +80,8 @@ using BackwardOne = std::function<void(const Tensor& dy, Grads& grads)>;
 /// Records an op. Inputs without gradients, or undefined (an absent bias), may be listed: their wants(i) is false.
 /// Returns y as it was when nothing is to be recorded. The function must hold y (if it needs it) as y.detach(), or it
 /// would own itself.
-Tensor record(const char* op, Tensor y, std::vector<Tensor> inputs, BackwardOne backward);
+Tensor record(const char* op, Tensor y, const std::vector<Tensor>& inputs, BackwardOne backward);
 /// The same for several results, in place.
-void record(const char* op, std::span<Tensor> results, std::vector<Tensor> inputs, BackwardMany backward);
+void record(const char* op, std::span<Tensor> results, const std::vector<Tensor>& inputs, BackwardMany backward);
 
 }  // namespace attend

@@ -1,9 +1,9 @@
 #include "attend/core/file.h"
 
 #include <gtest/gtest.h>
-#include <signal.h>
 #include <sys/resource.h>
 
+#include <csignal>
 #include <fstream>
 #include <iterator>
 
