@@ -1,0 +1,25 @@
+#include "attend/ops/embedding.h"
+
+#include "attend/kernels/movement.h"
+#include "attend/ops/check.h"
+#include "attend/ops/tape.h"
+
+namespace attend {
+
+Tensor embedding(const Tensor& table, const Tensor& ids, const EmbeddingOptions& options) {
+  check_float("embedding", "the table", table);
+  if (table.rank() != 2) fail("embedding", "a table is [V, D]: got ", table.shape());
+  check_ids("embedding", ids, table.dim(0));
+  if (ids.rank() > 3) fail("embedding", "ids have at most 3 dimensions: got ", ids.shape());
+
+  Tensor y = Tensor::empty(ids.shape().inserted(ids.rank(), table.dim(1)));
+  const kernels::RowPick pick{
+      .n = table.dim(0), .inner = table.dim(1), .picks = ids.numel(), .ids = ids.data<std::int32_t>()};
+  kernels::gather_rows(pick, table.data(), y.data(), options.scale);
+  return record("embedding", y, {table}, [pick, ids, options](const Tensor& dy, Grads& grads) {
+    const auto [dtable, accumulate] = grads.target(0);
+    kernels::scatter_rows(pick, dy.data(), dtable.data(), accumulate, options.scale, options.padding);
+  });
+}
+
+}  // namespace attend

@@ -1,0 +1,276 @@
+// One tester for all ops. To add an op, add one line to the table below and one under the same name to
+// tests/golden/ops.py, and run that where PyTorch is. A line is
+//   {"name", function of the inputs, [large inputs,] [options]}
+// and gives: the values and gradients of PyTorch for every example that ops.py has under the name; the gradients of
+// finite differences for the same examples; one, two and three threads that give the same bits, two runs that do, for
+// the examples and for the large inputs, which should be large enough to be worth several threads. What is special
+// about an op (bad input, limits, what it keeps) is tested beside it, in NAME_test.cpp.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+
+#include "attend/core/threads.h"
+#include "attend/ops/activation.h"
+#include "attend/ops/arithmetic.h"
+#include "attend/ops/concat.h"
+#include "attend/ops/convolution.h"
+#include "attend/ops/cross_entropy.h"
+#include "attend/ops/dropout.h"
+#include "attend/ops/embedding.h"
+#include "attend/ops/gather.h"
+#include "attend/ops/layer_norm.h"
+#include "attend/ops/linear.h"
+#include "attend/ops/matmul.h"
+#include "attend/ops/reduce.h"
+#include "attend/ops/softmax.h"
+#include "attend/ops/transpose.h"
+#include "attend/ops/where.h"
+#include "tests/support/golden.h"
+#include "tests/support/gradcheck.h"
+
+namespace attend {
+namespace {
+
+using test::Tensors;
+using In = const Tensors&;
+
+/// A large input, made when its test runs.
+using Input = std::function<Tensor()>;
+Input floats(const Shape& shape) {
+  return [=] { return test::normal(shape); };
+}
+Input positive(const Shape& shape) {
+  return [=] { return exp(test::normal(shape)); };
+}
+Input ids(std::int32_t bound, const Shape& shape) {
+  return [=] { return test::random_ids(shape, bound); };
+}
+Input mask(const Shape& shape) {
+  return [=] {
+    const Tensor bits = test::random_ids(shape, 2);
+    const std::vector<std::int8_t> flags(bits.span<std::int32_t>().begin(), bits.span<std::int32_t>().end());
+    return Tensor::from(std::span<const std::int8_t>(flags), shape);
+  };
+}
+
+struct Options {
+  test::Tolerance tolerance = {.absolute = 2e-6f};
+  test::GradCheckOptions finite_differences = {};
+  bool any_threads_same_bits = true;  ///< otherwise, results with another number of threads are close only
+};
+
+struct Op {
+  std::string name;
+  test::Function function;
+  std::vector<Input> large;
+  Options options;
+
+  template <typename F>  // from inputs to a result, or to several
+  Op(std::string op, F f, std::vector<Input> inputs = {}, Options how = {})
+      : name(std::move(op)),
+        function([f](In x) -> Tensors { return {f(x)}; }),
+        large(std::move(inputs)),
+        options(how) {}
+};
+void PrintTo(const Op& op, std::ostream* out) { *out << op.name; }
+
+/// oneDNN cuts sums by threads as it likes.
+constexpr Options kOneDnn{.any_threads_same_bits = false};
+
+// A table reads best with one op a line.
+// clang-format off
+const Op kOps[] = {
+    // ---- arithmetic ----
+    {"add", [](In x) { return x[0] + x[1]; }, {floats({31, 43, 67}), floats({43, 1})}},
+    {"sub", [](In x) { return x[0] - x[1]; }, {floats({31, 43, 67}), floats({31, 1, 67})}},
+    {"mul", [](In x) { return x[0] * x[1]; }, {floats({1031, 97}), floats({97})}},
+    {"div", [](In x) { return x[0] / x[1]; }, {floats({1031, 97}), positive({1})}},
+    {"affine", [](In x) { return 1.5f * x[0] - 0.25f; }, {floats({100003})}},
+    {"one over", [](In x) { return 2.f / x[0]; }},
+    {"negate", [](In x) { return -x[0]; }},
+    {"exp", [](In x) { return exp(x[0]); }, {floats({100003})}},
+    {"log", [](In x) { return log(x[0]); }, {positive({100003})}},
+    {"sqrt", [](In x) { return sqrt(x[0]); }},
+    {"square", [](In x) { return square(x[0]); }},
+    // ---- reductions ----
+    {"sum of all", [](In x) { return sum(x[0]); }, {floats({300007})}},
+    {"mean of all", [](In x) { return mean(x[0]); }},
+    {"max of all", [](In x) { return max(x[0]); }},
+    {"sum 0", [](In x) { return sum(x[0], 0); }, {floats({5003, 67})}},
+    {"sum 1 keep", [](In x) { return sum(x[0], 1, true); }, {floats({7, 11, 3001})}},
+    {"mean -1", [](In x) { return mean(x[0], -1); }, {floats({503, 301})}},
+    {"max 1", [](In x) { return max(x[0], 1); }, {floats({71, 83, 37})}},
+    {"argmax", [](In x) { return argmax(x[0], -1); }, {floats({503, 301})}},
+    {"sum of lengths", [](In x) { return sum(x[0], x[1]); }, {floats({31, 43, 67}), ids(44, {31})}},
+    {"mean of lengths", [](In x) { return mean(x[0], x[1]); }, {floats({3, 3001, 67}), ids(3002, {3})}},
+    {"max of lengths", [](In x) { return max(x[0], x[1]); }, {floats({31, 43, 67}), ids(44, {31})}},
+    // ---- movement ----
+    {"embedding", [](In x) { return embedding(x[0], x[1]); }, {floats({89, 300}), ids(89, {31, 43})}},
+    {"embedding scaled padded", [](In x) { return embedding(x[0], x[1], {.padding = 1, .scale = 2.5f}); }, {}, {.finite_differences = {.elements = 0}}},
+    {"concat 0", [](In x) { return concat({x[0], x[1]}, 0); }},
+    {"concat -1", [](In x) { return concat({x[0], x[1], x[2]}, -1); }, {floats({1031, 30}), floats({1031, 7}), floats({1031, 1})}},
+    {"split", [](In x) { return split(x[0], {2, 0, 3}, 1); }, {floats({31, 5, 1031})}},
+    {"split in two", [](In x) { return split(x[0], 2, -1); }},
+    {"slice", [](In x) { return slice(x[0], 1, 1, 4); }, {floats({31, 5, 1031})}},
+    {"gather", [](In x) { return gather(x[0], x[1]); }, {floats({31, 43, 67}), ids(43, {31})}},
+    {"gather several", [](In x) { return gather(x[0], x[1]); }, {floats({31, 43, 67}), ids(43, {31, 50})}},
+    {"index_select", [](In x) { return index_select(x[0], x[1], 1); }, {floats({31, 43, 67}), ids(43, {50})}},
+    {"transpose", [](In x) { return transpose(x[0], 1, -1); }, {floats({3, 131, 257})}},
+    {"transpose 0 2", [](In x) { return transpose(x[0], 0, 2); }, {floats({31, 43, 67})}},
+    {"where", [](In x) { return where(x[0], x[1], x[2]); }, {mask({43, 1}), floats({31, 43, 67}), floats({31, 43, 67})}},
+    {"masked_fill", [](In x) { return masked_fill(x[0], x[1], -3.f); }, {floats({31, 43, 67}), mask({31, 43, 67})}},
+    // ---- rows ----
+    {"softmax", [](In x) { return softmax(x[0]); }, {floats({503, 301})}},
+    {"log_softmax", [](In x) { return log_softmax(x[0]); }, {floats({503, 301})}},
+    {"masked_softmax", [](In x) { return masked_softmax(x[0], x[1]); }, {floats({31, 43, 67}), ids(68, {31})}},
+    {"layer_norm", [](In x) { return layer_norm(x[0], x[1], x[2]); }, {floats({1031, 97}), floats({97}), floats({97})}},
+    {"add_layer_norm", [](In x) { const AddNorm y = add_layer_norm(x[0], x[1], x[2], x[3], 1e-12f); return Tensors{y.sum, y.normed}; }, {floats({1031, 97}), floats({1031, 97}), floats({97}), floats({97})}},
+    {"relu", [](In x) { return relu(x[0]); }},
+    {"gelu", [](In x) { return gelu(x[0]); }, {floats({100003})}},
+    {"gelu_tanh", [](In x) { return gelu_tanh(x[0]); }},
+    {"silu", [](In x) { return silu(x[0]); }},
+    {"tanh", [](In x) { return tanh(x[0]); }},
+    {"sigmoid", [](In x) { return sigmoid(x[0]); }},
+    {"cross_entropy", [](In x) { return cross_entropy(x[0], x[1]); }, {floats({131, 1009}), ids(1009, {131})}},
+    {"cross_entropy smoothed ignoring", [](In x) { return cross_entropy(x[0], x[1], {.label_smoothing = 0.1f, .ignored = 2}); }},
+    {"cross_entropy none", [](In x) { return cross_entropy(x[0], x[1], {.reduction = Reduction::none}); }},
+    {"cross_entropy sum", [](In x) { return cross_entropy(x[0], x[1], {.reduction = Reduction::sum}); }},
+    // ---- products ----
+    {"linear", [](In x) { return linear(x[0], x[1], x[2]); }, {floats({131, 67}), floats({301, 67}), floats({301})}, kOneDnn},
+    {"linear without bias", [](In x) { return linear(x[0], x[1]); }, {}, kOneDnn},
+    {"linear relu", [](In x) { return linear(x[0], x[1], x[2], Activation::relu); }, {}, kOneDnn},
+    {"linear gelu", [](In x) { return linear(x[0], x[1], x[2], Activation::gelu); }, {floats({131, 67}), floats({301, 67}), floats({301})}, kOneDnn},
+    {"linear gelu_tanh", [](In x) { return linear(x[0], x[1], x[2], Activation::gelu_tanh); }, {}, kOneDnn},
+    {"linear silu", [](In x) { return linear(x[0], x[1], x[2], Activation::silu); }, {}, kOneDnn},
+    {"linear tanh", [](In x) { return linear(x[0], x[1], x[2], Activation::tanh); }, {}, kOneDnn},
+    {"linear sigmoid", [](In x) { return linear(x[0], x[1], x[2], Activation::sigmoid); }, {}, kOneDnn},
+    {"matmul", [](In x) { return matmul(x[0], x[1]); }, {floats({7, 131, 67}), floats({7, 67, 97})}, kOneDnn},
+    {"matmul aT", [](In x) { return matmul(x[0], x[1], {.transpose_a = true}); }, {}, kOneDnn},
+    {"matmul bT", [](In x) { return matmul(x[0], x[1], {.transpose_b = true}); }, {}, kOneDnn},
+    {"matmul aT bT", [](In x) { return matmul(x[0], x[1], {.transpose_a = true, .transpose_b = true}); }, {}, kOneDnn},
+    {"conv1d", [](In x) { return conv1d(x[0], x[1], x[2], {.stride = 2, .padding = 1}); }, {floats({8, 16, 131}), floats({32, 16, 3}), floats({32})}, kOneDnn},
+    {"conv2d", [](In x) { return conv2d(x[0], x[1], x[2], {.padding = {1, 0}, .dilation = {1, 2}, .groups = 2}); }, {floats({4, 8, 31, 37}), floats({16, 4, 3, 2}), floats({16})}, kOneDnn},
+};
+// clang-format on
+
+/// tensors[0], tensors[1], … under prefix0, prefix1, … of the golden file.
+Tensors numbered(const SafetensorsFile& file, const std::string& prefix) {
+  Tensors tensors;
+  while (file.contains(prefix + std::to_string(tensors.size())))
+    tensors.push_back(file.get(prefix + std::to_string(tensors.size())).copy());
+  return tensors;
+}
+
+class Ops : public testing::TestWithParam<Op> {
+ protected:
+  const SafetensorsFile golden_ = test::golden("ops");
+
+  /// Calls body(prefix, inputs) for every example of the op in the golden file.
+  void for_each_example(const std::function<void(const std::string&, const Tensors&)>& body) {
+    int examples = 0;
+    for (;; ++examples) {
+      const std::string prefix = GetParam().name + "/" + std::to_string(examples) + "/";
+      if (!golden_.contains(prefix + "out0")) break;
+      SCOPED_TRACE(prefix);
+      body(prefix, numbered(golden_, prefix + "in"));
+    }
+    EXPECT_GT(examples, 0) << "tests/golden/ops.py has no \"" << GetParam().name << '"';
+  }
+
+  /// Everything that the op gives for these inputs, results and gradients.
+  Tensors all_of(const Tensors& inputs) const {
+    const test::Gradients gradients = test::gradients_of(GetParam().function, inputs);
+    Tensors all;
+    for (const Tensors& tensors : {gradients.results, gradients.inputs})
+      for (const Tensor& x : tensors)
+        if (x.defined()) all.push_back(x);
+    return all;
+  }
+};
+
+TEST_P(Ops, ValuesAreThoseOfPyTorch) {
+  for_each_example([&](const std::string& prefix, const Tensors& inputs) {
+    const Tensors results = GetParam().function(inputs), expected = numbered(golden_, prefix + "out");
+    ASSERT_EQ(results.size(), expected.size());
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      if (results[i].dtype() == DType::f32)
+        EXPECT_TRUE(test::close(results[i], expected[i], GetParam().options.tolerance)) << "result " << i;
+      else
+        EXPECT_TRUE(std::ranges::equal(results[i].span<std::int32_t>(), expected[i].span<std::int32_t>()));
+    }
+  });
+}
+
+TEST_P(Ops, GradientsAreThoseOfPyTorch) {
+  for_each_example([&](const std::string& prefix, const Tensors& inputs) {
+    const Tensors weights = numbered(golden_, prefix + "dout");
+    if (weights.empty()) return;
+    const test::Gradients gradients =
+        test::gradients_of(GetParam().function, inputs, [&](const Tensors&) { return weights; });
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (inputs[i].dtype() != DType::f32) continue;
+      EXPECT_TRUE(test::close(gradients.inputs[i], golden_.get(prefix + "din" + std::to_string(i)),
+                              GetParam().options.tolerance))
+          << "gradient of input " << i;
+    }
+  });
+}
+
+TEST_P(Ops, GradientsAreThoseOfFiniteDifferences) {
+  for_each_example([&](const std::string& prefix, const Tensors& inputs) {
+    if (golden_.contains(prefix + "dout0"))
+      test::expect_gradients(GetParam().function, inputs, GetParam().options.finite_differences);
+  });
+}
+
+TEST_P(Ops, BitsDependNeitherOnThreadsNorOnTheRun) {
+  const int before = threads();
+  const auto check = [&](const Tensors& inputs) {
+    for (const int count : {1, 2, 3}) {
+      SCOPED_TRACE(count);
+      set_threads(1);
+      const Tensors once = all_of(inputs);
+      set_threads(count);
+      const Tensors again = all_of(inputs);
+      ASSERT_EQ(once.size(), again.size());
+      const bool same_bits = count == 1 || GetParam().options.any_threads_same_bits;
+      for (std::size_t i = 0; i < once.size(); ++i)
+        if (same_bits)
+          EXPECT_EQ(std::memcmp(once[i].raw(), again[i].raw(), once[i].bytes()), 0) << "tensor " << i;
+        else
+          EXPECT_TRUE(test::close(again[i], once[i], {.absolute = 1e-4f})) << "tensor " << i;
+    }
+  };
+  for_each_example([&](const std::string&, const Tensors& inputs) { check(inputs); });
+  Tensors large;
+  for (const Input& make : GetParam().large) large.push_back(make());
+  if (!large.empty()) check(large);
+  set_threads(before);
+}
+
+TEST_P(Ops, NothingIsRecordedUnderNoGrad) {
+  for_each_example([&](const std::string&, Tensors inputs) {
+    NoGrad no_grad;
+    for (Tensor& input : inputs)
+      if (input.dtype() == DType::f32) require_grad(input);
+    for (const Tensor& result : GetParam().function(inputs))
+      EXPECT_TRUE(!requires_grad(result) || result.node() == inputs[0].node());  // transpose(x, i, i) is x itself
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(, Ops, testing::ValuesIn(kOps), [](const testing::TestParamInfo<Op>& op) {
+  std::string name;
+  for (const char c : op.param.name) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
+  return name;
+});
+
+TEST(OpsTable, HasEveryOpOfTheGoldenFile) {
+  std::set<std::string> tested;
+  for (const Op& op : kOps) EXPECT_TRUE(tested.insert(op.name).second) << op.name << " is there twice";
+  for (const std::string& name : test::golden("ops").names())
+    EXPECT_TRUE(tested.contains(name.substr(0, name.find('/')))) << name;
+}
+
+}  // namespace
+}  // namespace attend
