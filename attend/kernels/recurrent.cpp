@@ -7,12 +7,12 @@
 #include <array>
 #include <numeric>
 
-#include "attend/core/memory.h"
 #include "attend/core/threads.h"
 #include "attend/kernels/gemm-inl.h"
 #include "attend/kernels/loop-inl.h"
 #include "attend/kernels/math-inl.h"
 #include "attend/kernels/recurrent.h"
+#include "attend/kernels/scratch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
@@ -145,15 +145,6 @@ HWY_INLINE void ForUnits(std::int64_t begin, std::int64_t end, const Body& body)
   if (u < end) body(Rest{u, static_cast<std::size_t>(end - u)});
 }
 
-/// Scratch memory for floats.
-struct Buffer {
-  Block memory;
-  float* data;
-  explicit Buffer(std::int64_t count)
-      : memory(allocate(static_cast<std::size_t>(count) * sizeof(float))),
-        data(reinterpret_cast<float*>(memory.get())) {}
-};
-
 void CopyOrZero(const float* from, std::int64_t count, float* to) {
   if (from)
     std::copy_n(from, count, to);
@@ -221,7 +212,7 @@ void Forward(const Sequences& seq, const RecurrentForward& run) {
   const std::int64_t H = seq.hidden, groups = (H + kGemmWidth - 1) / kGemmWidth;
 
   // For each group of units, a panel of each gate: all that a unit needs is summed before the next group begins.
-  const Buffer packed(run.weight ? groups * kStride * H : 0);
+  const Scratch packed(run.weight ? groups * kStride * H : 0);
   if (run.weight)
     parallel_for(groups * G, PanelGrain(H), [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t i = begin; i < end; ++i) {
@@ -232,7 +223,7 @@ void Forward(const Sequences& seq, const RecurrentForward& run) {
     });
 
   ForBlocks(seq, [&](const Members& members) {
-    const Buffer states(2 * members.count() * H);
+    const Scratch states(2 * members.count() * H);
     float *before = states.data, *after = before + members.count() * H;
     for (std::int64_t i = 0; i < members.count(); ++i) CopyOrZero(At(run.h0, members[i], H), H, before + i * H);
 
@@ -276,18 +267,18 @@ void Backward(const Sequences& seq, const RecurrentBackward& run) {
   constexpr std::int64_t G = Cell::kGates;
   const std::int64_t H = seq.hidden, groups = (H + kGemmWidth - 1) / kGemmWidth;
 
-  const Buffer packed(run.weight ? PackedSize(G * H, H) : 0);
+  const Scratch packed(run.weight ? PackedSize(G * H, H) : 0);
   if (run.weight)
     parallel_for(groups, PanelGrain(G * H), [&](std::int64_t begin, std::int64_t end) {
       const std::int64_t u = begin * kGemmWidth;
       Pack(G * H, std::min(H, end * kGemmWidth) - u, run.weight + u, H, packed.data + u * G * H);
     });
-  const Buffer zeros(H);
+  const Scratch zeros(H);
   std::fill_n(zeros.data, H, 0.f);
 
   ForBlocks(seq, [&](const Members& members) {
     const std::int64_t count = members.count();
-    const Buffer dhs(count * H), dhidden(count * G * H);
+    const Scratch dhs(count * H), dhidden(count * G * H);
     for (std::int64_t i = 0; i < count; ++i) std::copy_n(run.dh + members[i] * H, H, dhs.data + i * H);
     for (std::int64_t step = members.longest() - 1; step >= 0; --step) {
       const std::int64_t running = members.running(step);

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "attend/core/memory.h"
 #include "attend/core/threads.h"
 #include "attend/kernels/gemm-inl.h"
+#include "attend/kernels/scratch.h"
 #include "attend/kernels/weight_gradient.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -22,11 +22,10 @@ void Gradient(const WeightGradient& shape, const float* dy, const float* x, floa
 
   // Each band of dw reads all of x, so it is packed once, in pieces of kDepth rows.
   const std::int64_t width = PackedSize(1, n);
-  const Block memory = allocate(static_cast<std::size_t>(rows * width) * sizeof(float));
-  auto* const packed = reinterpret_cast<float*>(memory.get());
+  const Scratch packed(rows * width);
   parallel_tasks((rows + kDepth - 1) / kDepth, [&](std::int64_t piece) {
     const std::int64_t k = piece * kDepth;
-    Pack(std::min(kDepth, rows - k), n, x + k * x_stride, x_stride, packed + k * width);
+    Pack(std::min(kDepth, rows - k), n, x + k * x_stride, x_stride, packed.data + k * width);
   });
 
   parallel_tasks((m + kBand - 1) / kBand, [&](std::int64_t band) {
@@ -36,7 +35,7 @@ void Gradient(const WeightGradient& shape, const float* dy, const float* x, floa
     for (std::int64_t k = 0; k < rows; k += kDepth) {
       const std::int64_t depth = std::min(kDepth, rows - k);
       for (std::int64_t r = 0; r < depth; ++r) std::copy_n(dy + (k + r) * dy_stride + first, count, part + r * kBand);
-      GemmAtPacked(count, n, depth, part, kBand, packed + k * width, dw + first * n, n, shape.accumulate || k > 0);
+      GemmAtPacked(count, n, depth, part, kBand, packed.data + k * width, dw + first * n, n, shape.accumulate || k > 0);
     }
   });
 }
