@@ -1,7 +1,8 @@
 // Recurrent layers and additive scores, forward and backward. The peer's side is recurrent_torch.py.
 #include "attend/core/random.h"
-#include "attend/ops/gru.h"
-#include "attend/ops/lstm.h"
+#include "attend/nn/module.h"
+#include "attend/nn/recurrent.h"
+#include "attend/ops/additive_scores.h"
 #include "attend/ops/tape.h"
 #include "bench/job.h"
 
@@ -16,29 +17,32 @@ Tensor parameter(const Shape& shape, float bound) {
   return tensor;
 }
 
-bench::Run layers(decltype(gru)* layer, std::int64_t gates, std::int64_t batch, std::int64_t steps, std::int64_t hidden,
-                  int depth) {
-  const float bound = 1.f / 16;
-  const Tensor x = parameter({batch, steps, hidden}, 1.f);
-  std::vector<RecurrentWeights> weights;
-  for (int i = 0; i < depth; ++i)
-    weights.push_back({parameter({gates * hidden, hidden}, bound), parameter({gates * hidden, hidden}, bound),
-                       parameter({gates * hidden}, bound), parameter({gates * hidden}, bound)});
-  const Tensor seed = Tensor::full(x.shape(), 1.f);
-  return [=] {
-    Tensor h = x;
-    for (const RecurrentWeights& w : weights) h = layer(h, w, {}).y;
-    backward(h, seed);
+template <typename Layer>
+bench::Run layers() {
+  Layer layer({.input = 256, .hidden = 256, .layers = 2});
+  for_each_parameter(layer, [](const std::string&, Tensor& tensor) { require_grad(tensor); });
+  const Tensor x = parameter({128, 10, 256}, 1.f), seed = Tensor::full(x.shape(), 1.f);
+  return [=]() mutable {
+    backward(layer(x).y, seed);
     zero_grad(x);
-    for (const RecurrentWeights& w : weights)
-      for (const Tensor* t : {&w.weight_ih, &w.weight_hh, &w.bias_ih, &w.bias_hh}) zero_grad(*t);
+    for_each_parameter(layer, [](const std::string&, Tensor& tensor) { zero_grad(tensor); });
+  };
+}
+
+bench::Run scores() {
+  const Tensor q = parameter({128, 10, 256}, 1.f), k = parameter({128, 10, 256}, 1.f), v = parameter({256}, 1.f);
+  const Tensor seed = Tensor::full({128, 10, 10}, 1.f);
+  return [=] {
+    backward(additive_scores(q, k, v), seed);
+    for (const Tensor* tensor : {&q, &k, &v}) zero_grad(*tensor);
   };
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::job("gru 2x256, batch 128, 10 steps", 1.5, [] { return layers(gru, 3, 128, 10, 256, 2); });
-  bench::job("lstm 2x256, batch 128, 10 steps", 0, [] { return layers(lstm, 4, 128, 10, 256, 2); });
+  bench::job("gru 2x256, batch 128, 10 steps", 1.5, layers<Gru>);
+  bench::job("lstm 2x256, batch 128, 10 steps", 0, layers<Lstm>);
+  bench::job("additive scores 10x10, 256 wide, batch 128", 3, scores);
   return bench::serve(argc, argv);
 }
