@@ -85,10 +85,17 @@ HWY_EXPORT(ScatterRows);
 
 void copy_rows(std::int64_t rows, std::int64_t bytes, const std::byte* from, std::int64_t from_stride, std::byte* to,
                std::int64_t to_stride) {
-  const std::int64_t grain = std::max<std::int64_t>(1, 65536 / std::max<std::int64_t>(bytes, 1));
-  parallel_for(rows, grain, [&](std::int64_t row, std::int64_t end) {
-    for (; row < end; ++row)
-      std::memcpy(to + row * to_stride, from + row * from_stride, static_cast<std::size_t>(bytes));
+  // Long rows are cut too, so that a single one also keeps all threads busy.
+  constexpr std::int64_t kPiece = 65536;
+  const std::int64_t pieces = std::max<std::int64_t>(1, bytes / kPiece);
+  const std::int64_t grain = std::max<std::int64_t>(1, kPiece / std::max<std::int64_t>(bytes, 1));
+  parallel_for(rows * pieces, grain, [&](std::int64_t task, std::int64_t end) {
+    for (; task < end; ++task) {
+      const std::int64_t row = task / pieces, piece = task % pieces;
+      const std::int64_t first = bytes * piece / pieces, last = bytes * (piece + 1) / pieces;
+      std::memcpy(to + row * to_stride + first, from + row * from_stride + first,
+                  static_cast<std::size_t>(last - first));
+    }
   });
 }
 

@@ -19,6 +19,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 constexpr std::int64_t kStrip = 2048;         // columns at a time: sums that stay in the first cache
 constexpr std::int64_t kPieceFloats = 32768;  // what one piece of a long reduction adds up
+constexpr std::int64_t kPieceRows = 512;      // of them one after the other, or rounding would add up
 
 std::int64_t Pieces(std::int64_t n, std::int64_t size) { return (n + size - 1) / size; }
 
@@ -76,8 +77,9 @@ void SumMiddle(const Middle& middle, const float* x, float* y, Store store) {
   if (outer * inner == 0) return;
   // A piece is some rows of the middle by a strip of columns; how it is cut depends on the shape only.
   const std::int64_t strip = std::min(inner, kStrip), strips = Pieces(inner, strip);
-  const std::int64_t piece_rows = std::max<std::int64_t>(1, kPieceFloats / strip),
-                     pieces = std::max<std::int64_t>(1, Pieces(n, piece_rows));
+  const std::int64_t most = inner == 1 ? kPieceFloats : kPieceRows;
+  const std::int64_t piece_rows = std::clamp<std::int64_t>(kPieceFloats / strip, 1, most);
+  const std::int64_t pieces = std::max<std::int64_t>(1, Pieces(n, piece_rows));
   const auto sum_piece = [&](std::int64_t o, std::int64_t p, std::int64_t column, std::int64_t width, float* sums) {
     const std::int64_t begin = p * piece_rows,
                        rows = std::clamp<std::int64_t>(Length(middle, o) - begin, 0, piece_rows);
@@ -164,14 +166,14 @@ void MaxRow(std::int64_t n, const float* x, float* y, std::int32_t* index) {
   std::int64_t i = 0;
   if (n >= lanes) {
     auto most = hn::LoadU(d, x);
-    auto odd = hn::Ne(most, most);
+    auto nans = hn::IsNaN(most);
     for (i = lanes; i + lanes <= n; i += lanes) {
       const auto value = hn::LoadU(d, x + i);
-      odd = hn::Or(odd, hn::Ne(value, value));
+      nans = hn::Or(nans, hn::IsNaN(value));
       most = hn::Max(most, value);
     }
     best = hn::GetLane(hn::MaxOfLanes(d, most));
-    nan = !hn::AllFalse(d, odd);
+    nan = !hn::AllFalse(d, nans);
   }
   for (; i < n; ++i) {
     nan |= std::isnan(x[i]);
@@ -251,13 +253,11 @@ void max_middle_backward(const Middle& middle, const std::int32_t* index, const 
   const std::int64_t outer = middle.outer, n = middle.n, inner = middle.inner;
   if (!accumulate) zero(outer * n * inner, dx);
   if (inner == 0) return;
-  parallel_for(outer, std::max<std::int64_t>(1, 16384 / inner),
-               [&](std::int64_t o, std::int64_t end) {
-                 for (; o < end; ++o)
-                   for (std::int64_t i = 0; i < inner; ++i)
-                     if (const std::int64_t t = index[o * inner + i]; t >= 0)
-                       dx[(o * n + t) * inner + i] += dy[o * inner + i];
-               });
+  parallel_for(outer, std::max<std::int64_t>(1, 16384 / inner), [&](std::int64_t o, std::int64_t end) {
+    for (; o < end; ++o)
+      for (std::int64_t i = 0; i < inner; ++i)
+        if (const std::int64_t t = index[o * inner + i]; t >= 0) dx[(o * n + t) * inner + i] += dy[o * inner + i];
+  });
 }
 
 }  // namespace attend::kernels

@@ -82,13 +82,16 @@ Tensor mean(const Tensor& x) { return add_up("mean", x.reshape(Shape{x.numel()})
 Tensor max(const Tensor& x) { return max(x.reshape(Shape{x.numel()}), 0); }
 
 Tensor sum(const Tensor& x, const Tensor& lengths) {
-  return add_up("sum", x, around_lengths("sum", x, lengths, false), {x.dim(0), x.dim(2)}, lengths);
+  const Middle middle = around_lengths("sum", x, lengths, false);
+  return add_up("sum", x, middle, {middle.outer, middle.inner}, lengths);
 }
 Tensor mean(const Tensor& x, const Tensor& lengths) {
-  return add_up("mean", x, around_lengths("mean", x, lengths, true), {x.dim(0), x.dim(2)}, lengths);
+  const Middle middle = around_lengths("mean", x, lengths, true);
+  return add_up("mean", x, middle, {middle.outer, middle.inner}, lengths);
 }
 Tensor max(const Tensor& x, const Tensor& lengths) {
-  return largest(x, around_lengths("max", x, lengths, false), {x.dim(0), x.dim(2)}, lengths);
+  const Middle middle = around_lengths("max", x, lengths, false);
+  return largest(x, middle, {middle.outer, middle.inner}, lengths);
 }
 
 }  // namespace attend

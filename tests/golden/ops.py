@@ -166,4 +166,34 @@ op("conv1d", lambda a, w, b: F.conv1d(a, w, b, stride=2, padding=1), [x(2, 3, 7)
 op("conv2d", lambda a, w, b: F.conv2d(a, w, b, padding=(1, 0), dilation=(1, 2), groups=2),
    [x(2, 2, 5, 7), x(4, 1, 3, 2), x(4)])
 
+
+# ---- recurrences ----
+def recurrence(kind, reverse=False):
+    def run(a, w_ih, w_hh, b_ih, b_hh, h0, c0, lengths):
+        cell = getattr(torch, kind + "_cell")
+        outputs, last_h, last_c = [], [], []
+        for b, length in enumerate(lengths.tolist()):
+            h, c = h0[b:b + 1], c0[b:b + 1]
+            y = [torch.zeros_like(h[0])] * a.shape[1]
+            for t in (reversed(range(length)) if reverse else range(length)):
+                step = (a[b:b + 1, t], (h, c) if kind == "lstm" else h, w_ih, w_hh, b_ih, b_hh)
+                h, c = cell(*step) if kind == "lstm" else (cell(*step), c)
+                y[t] = h[0]
+            outputs.append(torch.stack(y)), last_h.append(h[0]), last_c.append(c[0])
+        results = [torch.stack(outputs), torch.stack(last_h)]
+        return results + [torch.stack(last_c)] if kind == "lstm" else results
+    return run
+
+
+def recurrent_inputs(batch, steps, inputs, hidden, gates, lengths):
+    rows = gates * hidden
+    return [x(batch, steps, inputs), x(rows, inputs, scale=0.5), x(rows, hidden, scale=0.5), x(rows), x(rows),
+            x(batch, hidden), x(batch, hidden), const(lengths)]
+
+
+op("gru", recurrence("gru"), recurrent_inputs(3, 4, 5, 3, 3, [4, 0, 2]), recurrent_inputs(1, 1, 1, 1, 3, [1]))
+op("gru reversed", recurrence("gru", True), recurrent_inputs(2, 3, 2, 5, 3, [3, 2]))
+op("lstm", recurrence("lstm"), recurrent_inputs(3, 4, 5, 3, 4, [4, 0, 2]), recurrent_inputs(1, 1, 1, 1, 4, [1]))
+op("lstm reversed", recurrence("lstm", True), recurrent_inputs(2, 3, 2, 5, 4, [3, 2]))
+
 golden.save("ops", tensors)
