@@ -1,8 +1,9 @@
 // Attention in its oldest form: Nadaraya–Watson pooling (1964). The estimate at a query is the average of the values,
-// each weighted by how near its key is:  f(q) = sum_i softmax_i(-(q - k_i)² / 2σ²) y_i.
+// each weighted by how near its key is:  f(q) = sum_i softmax_i(-(q - k_i)² / 2σ²) y_i.  The width σ is learned, as its
+// inverse.
 //
-//   pooling                 prints how the width σ decides the fit
-//   pooling picture.svg     draws the fit and the attention weights of the best width
+//   pooling                 prints how it learns
+//   pooling picture.svg     draws the fit and the attention weights
 #include <attend/attend.h>
 
 #include <algorithm>
@@ -10,7 +11,6 @@
 #include <fstream>
 #include <iomanip>
 #include <iostream>
-#include <vector>
 
 using attend::Tensor;
 
@@ -21,22 +21,15 @@ constexpr float kEnd = 5.f;
 
 float truth(float x) { return 2 * std::sin(x) + std::pow(x, 0.8f); }
 
-/// The weights of S keys for each of T queries.   queries [T], keys [S] -> [T, S]
-/// The softmax does not see q²/2σ², which is the same for all keys. What remains, (q k - k²/2) / σ², is a dot product:
-/// of (q, 1) / σ² and (k, -k²/2).
-Tensor attention_weights(const Tensor& queries, const Tensor& keys, float width) {
-  std::vector<float> q, k;
-  for (const float x : queries.span()) q.insert(q.end(), {x / (width * width), 1 / (width * width)});
-  for (const float x : keys.span()) k.insert(k.end(), {x, -x * x / 2});
-  const Tensor scores =
-      attend::matmul(Tensor::from(q, {queries.numel(), 2}), Tensor::from(k, {keys.numel(), 2}), {.transpose_b = true});
-  return attend::softmax(scores);
+/// Softmax over the keys of -((q - k) w)² / 2 + mask.   q [T], k [S], w [], mask [T, S] or [] -> [T, S]
+Tensor attention_weights(const Tensor& queries, const Tensor& keys, const Tensor& sharpness, const Tensor& mask) {
+  const Tensor distance = queries.reshape({-1, 1}) - keys.reshape({1, -1});
+  return attend::softmax(-0.5f * attend::square(distance * sharpness) + mask);
 }
 
-float mean_squared_error(const Tensor& queries, const Tensor& estimates) {
-  float sum = 0;
-  for (int i = 0; i < kPoints; ++i) sum += std::pow(estimates.data()[i] - truth(queries.data()[i]), 2.f);
-  return sum / kPoints;
+/// What the weights make of the values.   weights [T, S], values [S] -> [T]
+Tensor pool(const Tensor& weights, const Tensor& values) {
+  return attend::matmul(weights, values.reshape({-1, 1})).reshape({-1});
 }
 
 /// Two panels: keys and values with the truth and the estimate; and the weights, a row a query, a column a key.
@@ -44,8 +37,8 @@ void draw(const char* file, const Tensor& keys, const Tensor& values, const Tens
           const Tensor& weights) {
   std::ofstream svg(file);
   const float size = 300, left = 340, cell = size / kPoints;
-  auto place = [&](float x, float y) {  // x in [0, 5], y in [-1, 6]
-    svg << 10 + x / kEnd * size << ',' << 10 + (6 - y) / 7 * size << ' ';
+  auto place = [&](float x, float y) {  // x in [0, 5], y in [-0.5, 5]
+    svg << 10 + x / kEnd * size << ',' << 10 + (5 - y) / 5.5f * size << ' ';
   };
   auto curve = [&](const char* style, auto&& y_of) {
     svg << "<polyline fill='none' " << style << " points='";
@@ -66,15 +59,15 @@ void draw(const char* file, const Tensor& keys, const Tensor& values, const Tens
   const float darkest = *std::ranges::max_element(weights.span());
   for (int i = 0; i < kPoints; ++i)
     for (int j = 0; j < kPoints; ++j) {
-      const float share = weights.data()[i * kPoints + j] / darkest;
-      if (share < 0.01f) continue;
+      const float shade = std::sqrt(weights.data()[i * kPoints + j] / darkest);
+      if (shade < 0.02f) continue;
       svg << "<rect x='" << left + j * cell << "' y='" << 10 + i * cell << "' width='6' height='6' fill='#036'"
-          << std::setprecision(2) << " opacity='" << share << "'/>\n"
+          << std::setprecision(2) << " opacity='" << shade << "'/>\n"
           << std::setprecision(1);
     }
   svg << "<rect x='340' y='10' width='300' height='300' fill='none' stroke='#ccc'/>\n"
       << "<text x='10' y='332'>noisy values, the truth (dashed), the estimate</text>\n"
-      << "<text x='340' y='332'>weights: a row a query, a column a key</text>\n</svg>\n";
+      << "<text x='340' y='332'>√weight: a row a query, a column a key</text>\n</svg>\n";
 }
 
 }  // namespace
@@ -90,16 +83,25 @@ int main(int argc, char** argv) {
     queries.data()[i] = kEnd * static_cast<float>(i) / kPoints;
   }
 
-  std::cout << "  width   mean squared error\n" << std::fixed;
-  Tensor best_weights, best_estimates;
-  float least = 1e30f;
-  for (const float width : {1e3f, 1.f, 0.5f, 0.25f, 0.1f, 0.02f}) {
-    const Tensor weights = attention_weights(queries, keys, width);
-    const Tensor estimates = attend::matmul(weights, values.reshape({kPoints, 1}));
-    const float error = mean_squared_error(queries, estimates);
-    std::cout << std::setw(7) << std::setprecision(2) << width << std::setw(12) << std::setprecision(3) << error
-              << '\n';
-    if (error < least) least = error, best_weights = weights, best_estimates = estimates;
+  // A point that might look at itself would look nowhere else: in training it sees only the others.
+  Tensor others_only = Tensor::zeros({kPoints, kPoints});
+  for (int i = 0; i < kPoints; ++i) others_only.data()[i * kPoints + i] = -1e9f;
+
+  Tensor sharpness = Tensor::scalar(1.f);
+  attend::require_grad(sharpness);
+  attend::Adam adam({{"sharpness", sharpness}}, {.learning_rate = 0.2});
+  std::cout << "  step  width  mean squared error on the other points\n" << std::fixed << std::setprecision(3);
+  for (int step = 0; step <= 40; ++step) {
+    const Tensor guesses = pool(attention_weights(keys, keys, sharpness, others_only), values);
+    const Tensor loss = attend::mean(attend::square(guesses - values));
+    if (step % 10 == 0)
+      std::cout << std::setw(6) << step << std::setw(7) << 1 / sharpness.item() << "  " << loss.item() << '\n';
+    attend::backward(loss);
+    adam.step();
+    adam.zero_grad();
   }
-  if (argc > 1) draw(argv[1], keys, values, queries, best_estimates, best_weights);
+
+  const attend::NoGrad no_grad;
+  const Tensor weights = attention_weights(queries, keys, sharpness, Tensor::scalar(0.f));
+  if (argc > 1) draw(argv[1], keys, values, queries, pool(weights, values), weights);
 }
