@@ -11,31 +11,35 @@
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 
-constexpr std::int64_t kPart = 2048;  // columns: read twice, the second time from the first-level cache
-
 struct RowSums {
   float log_sum;  // log of the sum of e^x
   float sum;      // of x
 };
 
-/// One pass over memory: the maximum may grow from part to part, and the sum so far is scaled down when it does.
+/// One pass over memory. What is subtracted before the exponential need not be the maximum, only near it: it follows
+/// the elements when they exceed it by kSlack, which after the first few hardly happens, and the sum so far follows
+/// too.
 template <bool with_sum>
 HWY_INLINE RowSums SumRow(std::int64_t cols, const float* x) {
-  float max = -std::numeric_limits<float>::infinity();
-  double exp_sum = 0, sum = 0;
-  for (std::int64_t begin = 0; begin < cols; begin += kPart) {
-    const std::int64_t n = std::min(kPart, cols - begin);
-    const float larger = std::max(max, RowMax(n, x + begin));
-    if (larger > max) exp_sum *= std::exp(max - larger), max = larger;
-    exp_sum += RowExpSum(n, x + begin, FiniteMax(max));
-    if constexpr (with_sum) {
-      Sums part;
-      ForVectorsByFour(n,
-                       [&](auto at, int k) ATTEND_BODY { part.part[k] = hn::Add(part.part[k], at.Load(x + begin)); });
-      sum += part.Total();
-    }
-  }
-  return {FiniteMax(max) + static_cast<float>(std::log(exp_sum)), static_cast<float>(sum)};
+  constexpr float kLowest = -std::numeric_limits<float>::infinity();
+  constexpr float kSlack = 16.f;  // e^16 is far from overflow, even 50,000 times
+  const Floats d;
+  float max = kLowest;
+  FloatVector shift = hn::Zero(d), limit = hn::Set(d, kLowest);
+  Sums exp_sums, sums;
+  const auto follow = [&](FloatVector largest) {
+    const float larger = hn::GetLane(hn::MaxOfLanes(d, largest));
+    const FloatVector smaller = hn::Set(d, std::exp(max - larger));
+    for (FloatVector& part : exp_sums.part) part = hn::Mul(part, smaller);
+    max = larger, shift = hn::Set(d, larger), limit = hn::Set(d, larger + kSlack);
+  };
+  ForVectorsByFour(cols, [&](auto at, int k) ATTEND_BODY {
+    const FloatVector v = at.Or(at.Load(x), kLowest);
+    if (HWY_UNLIKELY(!hn::AllFalse(d, hn::Gt(v, limit)))) follow(v);
+    exp_sums.part[k] = hn::Add(exp_sums.part[k], Exp(d, hn::Sub(v, shift)));
+    if constexpr (with_sum) sums.part[k] = hn::Add(sums.part[k], at.Or(v, 0.f));
+  });
+  return {hn::GetLane(shift) + std::log(exp_sums.Total()), sums.Total()};
 }
 
 void CrossEntropy(std::int64_t rows, std::int64_t cols, const float* logits, const std::int32_t* targets,

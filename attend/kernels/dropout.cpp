@@ -20,8 +20,9 @@ void DropoutRange(std::int64_t n, DropoutRate rate, PhiloxKey key, const float* 
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
   parallel_for(n, 256 * kBlock, [&](std::int64_t begin, std::int64_t end) {
     HWY_ALIGN float multipliers[kDropoutBlockSize];
+    const PhiloxStream stream(key);
     for (std::int64_t i = begin; i < end; i += kBlock) {
-      DropoutMultipliers(key, rate, static_cast<std::uint64_t>(i / kBlock), multipliers);
+      DropoutMultipliers(stream, rate, static_cast<std::uint64_t>(i / kBlock), multipliers);
       const std::int64_t count = std::min(kBlock, end - i);
       if (count == kBlock) {
         for (std::int64_t j = 0; j < kBlock; j += lanes) {

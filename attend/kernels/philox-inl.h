@@ -26,31 +26,40 @@ struct PhiloxWords {
   PhiloxVector word0, word1, word2, word3;
 };
 
+/// What all counters of a stream share, made once: the ten rounds' keys. A PhiloxKey converts to it.
+struct PhiloxStream {
+  std::uint64_t keys0[10], keys1[10];
+  std::uint64_t stream;
+  PhiloxStream(PhiloxKey key) : stream(key.stream) {  // NOLINT(google-explicit-constructor)
+    auto k0 = static_cast<std::uint32_t>(key.seed), k1 = static_cast<std::uint32_t>(key.seed >> 32);
+    for (int round = 0; round < 10; ++round, k0 += 0x9E3779B9, k1 += 0xBB67AE85) keys0[round] = k0, keys1[round] = k1;
+  }
+};
+
 /// The words at counters first, first + 1, …, one a lane.
-HWY_INLINE PhiloxWords Philox(PhiloxKey key, std::uint64_t first) {
+HWY_INLINE PhiloxWords Philox(const PhiloxStream& stream, std::uint64_t first) {
   const PhiloxLanes d;
   const hn::Repartition<std::uint32_t, PhiloxLanes> d32;
+  alignas(64) static constexpr std::uint64_t kLanes[8] = {0, 1, 2, 3, 4, 5, 6, 7};
   // Only the low half of a lane is ever multiplied, so nothing needs masking between the rounds.
   const auto product = [&](PhiloxVector x, std::uint64_t multiplier) {
     return hn::MulEven(hn::BitCast(d32, x), hn::BitCast(d32, hn::Set(d, multiplier)));
   };
-  PhiloxVector c0 = hn::Iota(d, first);
+  PhiloxVector c0 = hn::Add(hn::Set(d, first), hn::Load(d, kLanes));
   PhiloxVector c1 = hn::ShiftRight<32>(c0);
-  PhiloxVector c2 = hn::Set(d, key.stream & 0xffffffffu);
-  PhiloxVector c3 = hn::Set(d, key.stream >> 32);
-  auto k0 = static_cast<std::uint32_t>(key.seed), k1 = static_cast<std::uint32_t>(key.seed >> 32);
+  PhiloxVector c2 = hn::Set(d, stream.stream);
+  PhiloxVector c3 = hn::Set(d, stream.stream >> 32);
   for (int round = 0; round < 10; ++round) {
     const PhiloxVector p0 = product(c0, 0xD2511F53), p1 = product(c2, 0xCD9E8D57);
-    c0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p1), c1), hn::Set(d, std::uint64_t{k0}));
-    c2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p0), c3), hn::Set(d, std::uint64_t{k1}));
+    c0 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p1), c1), hn::Set(d, stream.keys0[round]));
+    c2 = hn::Xor(hn::Xor(hn::ShiftRight<32>(p0), c3), hn::Set(d, stream.keys1[round]));
     c1 = p1, c3 = p0;
-    k0 += 0x9E3779B9, k1 += 0xBB67AE85;
   }
   return {c0, c1, c2, c3};
 }
 
 /// multipliers[i] = 0 where element i < 64 of the block is dropped, rate.scale where it stays.
-HWY_INLINE void DropoutMultipliers(PhiloxKey key, DropoutRate rate, std::uint64_t block,
+HWY_INLINE void DropoutMultipliers(const PhiloxStream& stream, DropoutRate rate, std::uint64_t block,
                                    float* HWY_RESTRICT multipliers) {
   const PhiloxLanes d;
   const hn::Repartition<std::int32_t, PhiloxLanes> di;
@@ -62,7 +71,7 @@ HWY_INLINE void DropoutMultipliers(PhiloxKey key, DropoutRate rate, std::uint64_
   };
   const std::size_t counters = hn::Lanes(d);
   for (std::size_t c = 0; c < 8; c += counters) {
-    const PhiloxWords w = Philox(key, 8 * block + c);
+    const PhiloxWords w = Philox(stream, 8 * block + c);
     const auto pair = [&](PhiloxVector even, PhiloxVector odd) {
       return hn::OddEven(hn::BitCast(di, hn::ShiftLeft<32>(odd)), hn::BitCast(di, even));
     };
@@ -77,6 +86,8 @@ HWY_INLINE void DropoutMultipliers(PhiloxKey key, DropoutRate rate, std::uint64_
 }
 
 #else
+
+using PhiloxStream = PhiloxKey;
 
 HWY_INLINE void DropoutMultipliers(PhiloxKey key, DropoutRate rate, std::uint64_t block,
                                    float* HWY_RESTRICT multipliers) {

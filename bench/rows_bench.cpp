@@ -1,0 +1,124 @@
+// The memory-bound ops beside PyTorch's, the optimiser's step over GPT-2's parameters, and the memory's own speed.
+#include <algorithm>
+
+#include "attend/core/random.h"
+#include "attend/core/threads.h"
+#include "attend/ops/activation.h"
+#include "attend/ops/cross_entropy.h"
+#include "attend/ops/dropout.h"
+#include "attend/ops/layer_norm.h"
+#include "attend/ops/softmax.h"
+#include "attend/ops/tape.h"
+#include "attend/train/clip.h"
+#include "attend/train/optimizer.h"
+#include "bench/job.h"
+
+namespace attend::bench {
+namespace {
+
+Tensor normal(const Shape& shape) {
+  Tensor x = Tensor::empty(shape);
+  fill_normal(x, 0.f, 1.f);
+  return x;
+}
+
+Tensor leaf(const Shape& shape) {
+  Tensor x = normal(shape);
+  require_grad(x);
+  return x;
+}
+
+using Op = std::function<Tensor(const Tensor&)>;
+
+/// Two jobs: "name" without a tape, and "name, backward" with one, from x to its gradient.
+void op_jobs(const std::string& name, double bar, const Shape& shape, const std::function<Op()>& make) {
+  job(name, bar, [=] {
+    return [x = normal(shape), op = make()] {
+      const NoGrad no_grad;
+      const Training training;
+      op(x);
+    };
+  });
+  job(name + ", backward", bar, [=] {
+    return [x = leaf(shape), op = make(), dy = Tensor()]() mutable {
+      const Training training;
+      const Tensor y = op(x);
+      if (!dy) dy = normal(y.shape());
+      backward(y, dy);
+      zero_grad(x);
+    };
+  });
+}
+
+std::vector<NamedTensor> gpt2() {
+  std::vector<NamedTensor> all;
+  const auto add = [&](const Shape& shape) {
+    Tensor parameter = Tensor::full(shape, 0.1f);
+    require_grad(parameter);
+    set_grad(parameter, Tensor::full(shape, 0.01f));
+    all.push_back({std::to_string(all.size()), parameter});
+  };
+  add({50257, 768}), add({1024, 768});
+  for (int layer = 0; layer < 12; ++layer) {
+    add({768}), add({768}), add({768, 2304}), add({2304}), add({768, 768}), add({768});
+    add({768}), add({768}), add({768, 3072}), add({3072}), add({3072, 768}), add({768});
+  }
+  add({768}), add({768});
+  return all;
+}
+
+/// Seconds for an optimiser's traffic without its arithmetic: of four arrays all is read, and three are written back.
+double seconds_of_traffic(std::int64_t size) {
+  static std::vector<Tensor> arrays;
+  if (arrays.empty() || arrays[0].numel() != size)
+    arrays = {Tensor::full({size}, 1.f), Tensor::full({size}, 1.f), Tensor::full({size}, 1.f),
+              Tensor::full({size}, 1.f)};
+  return best_seconds([&] {
+    parallel_for(size, 4096, [&](std::int64_t begin, std::int64_t end) {
+      float* __restrict a = arrays[0].data(), * __restrict b = arrays[1].data(), * __restrict c = arrays[2].data();
+      const float* __restrict d = arrays[3].data();
+      for (std::int64_t i = begin; i < end; ++i) a[i] += d[i], b[i] += d[i], c[i] += d[i];
+    });
+  });
+}
+
+void register_jobs() {
+  op_jobs("layer norm 4096x768", 1.3, {4096, 768}, [] {
+    return [gain = leaf({768}), bias = leaf({768})](const Tensor& x) { return layer_norm(x, gain, bias); };
+  });
+  op_jobs("softmax 4096x1024", 1.3, {4096, 1024}, [] { return [](const Tensor& x) { return softmax(x); }; });
+  op_jobs("gelu 4096x768", 1.3, {4096, 768}, [] { return [](const Tensor& x) { return gelu(x); }; });
+  op_jobs("gelu tanh 4096x768", 1.3, {4096, 768}, [] { return [](const Tensor& x) { return gelu_tanh(x); }; });
+  op_jobs("dropout 4096x768", 1.3, {4096, 768}, [] { return [](const Tensor& x) { return dropout(x, 0.1f); }; });
+  op_jobs("cross-entropy 1024x50257", 1.3, {1024, 50257}, [] {
+    const Tensor targets = Tensor::empty({1024}, DType::i32);
+    for (int i = 0; i < 1024; ++i) targets.data<std::int32_t>()[i] = i * 49 % 50257;
+    return [targets](const Tensor& x) { return cross_entropy(x, targets); };
+  });
+  job("AdamW 124M", 0,
+      [] { return [optimizer = std::make_shared<AdamW>(gpt2(), AdamWOptions{})] { optimizer->step(); }; });
+  job("gradient norm 124M", 1.3, [] {
+    std::vector<Tensor> parameters;
+    for (const NamedTensor& named : gpt2()) parameters.push_back(named.tensor);
+    return [parameters] { grad_norm(parameters); };
+  });
+  constexpr std::int64_t kGpt2 = 124439808;
+  figure("memory speed", "GB/s", 0, [] { return 7 * sizeof(float) * kGpt2 / seconds_of_traffic(kGpt2) / 1e9; });
+  figure("AdamW 124M, share of the memory's speed", "", -0.9, [] {
+    AdamW optimizer(gpt2(), {});
+    double traffic = 1e30, step = 1e30;
+    for (int round = 0; round < 3; ++round) {  // in turn, as the machine's speed may change
+      traffic = std::min(traffic, seconds_of_traffic(kGpt2));
+      step = std::min(step, best_seconds([&] { optimizer.step(); }));
+    }
+    return traffic / step;
+  });
+}
+
+}  // namespace
+}  // namespace attend::bench
+
+int main(int argc, char** argv) {
+  attend::bench::register_jobs();
+  return attend::bench::serve(argc, argv);
+}
