@@ -134,7 +134,11 @@ template <bool kTransposed>
 void RowMajor(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda, const float* b,
               std::int64_t ldb, float* c, std::int64_t ldc, bool accumulate) {
   const std::int64_t whole = n / kLanes * kLanes;
-  for (std::int64_t j = 0; j < whole; j += kWidth)
+  std::int64_t j = 0;
+  if (m == 1)  // a row alone needs more sums, or it would wait for each
+    for (; j + 8 * kLanes <= whole; j += 8 * kLanes)
+      Tile<1, 8, kTransposed>(k, a, lda, b + j, ldb, c + j, ldc, accumulate);
+  for (; j < whole; j += kWidth)
     Vectors<kTransposed>(std::min(kWidth, whole - j) / kLanes, m, k, a, lda, b + j, ldb, c + j, ldc, accumulate);
   if (whole == n) return;
   constexpr std::int64_t kPiece = 128;
@@ -151,8 +155,8 @@ void RowMajor(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, st
 
 template <bool kTransposed>
 void Packed(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda, const float* packed,
-            float* c, std::int64_t ldc, bool accumulate) {
-  for (std::int64_t j = 0; j < n; j += kWidth, packed += k * kWidth) {
+            std::int64_t packed_rows, float* c, std::int64_t ldc, bool accumulate) {
+  for (std::int64_t j = 0; j < n; j += kWidth, packed += packed_rows * kWidth) {
     const std::int64_t columns = std::min(kWidth, n - j);
     if (columns % kLanes == 0)
       Vectors<kTransposed>(columns / kLanes, m, k, a, lda, packed, kWidth, c + j, ldc, accumulate);
@@ -242,16 +246,22 @@ HWY_INLINE void PackTransposed(std::int64_t n, std::int64_t k, const float* w, s
   }
 }
 
-/// C[m×n] (=|+=) A[m×k] · B, B [k×n] packed.
+/// C[m×n] (=|+=) A[m×k] · B, B [k×n] packed. n may count the zeros that fill the last panel.
 HWY_INLINE void GemmPacked(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda,
                            const float* packed, float* c, std::int64_t ldc, bool accumulate) {
-  gemm::Packed<false>(m, n, k, a, lda, packed, c, ldc, accumulate);
+  gemm::Packed<false>(m, n, k, a, lda, packed, k, c, ldc, accumulate);
+}
+/// The same with the first k of the packed rows.
+HWY_INLINE void GemmPackedTop(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda,
+                              const float* packed, std::int64_t packed_rows, float* c, std::int64_t ldc,
+                              bool accumulate) {
+  gemm::Packed<false>(m, n, k, a, lda, packed, packed_rows, c, ldc, accumulate);
 }
 
 /// C[m×n] (=|+=) Aᵀ · B, A [k×m], B [k×n] packed.
 HWY_INLINE void GemmAtPacked(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda,
                              const float* packed, float* c, std::int64_t ldc, bool accumulate) {
-  gemm::Packed<true>(m, n, k, a, lda, packed, c, ldc, accumulate);
+  gemm::Packed<true>(m, n, k, a, lda, packed, k, c, ldc, accumulate);
 }
 
 }  // namespace attend::kernels::HWY_NAMESPACE

@@ -1,0 +1,193 @@
+// What the passes of fused attention share, once per instruction set: tiles of scores, and what becomes of their rows.
+// Scores are in units of log2: queries are multiplied by scale · log2(e) when they are copied, so that the softmax is
+// made of powers of two.
+#if defined(ATTEND_KERNELS_ATTENTION_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef ATTEND_KERNELS_ATTENTION_INL_H_
+#undef ATTEND_KERNELS_ATTENTION_INL_H_
+#else
+#define ATTEND_KERNELS_ATTENTION_INL_H_
+#endif
+
+#include <hwy/highway.h>
+
+#include <algorithm>
+#include <limits>
+#include <vector>
+
+#include "attend/core/memory.h"
+#include "attend/core/threads.h"
+#include "attend/kernels/attention.h"
+#include "attend/kernels/gemm-inl.h"
+#include "attend/kernels/math-inl.h"
+#include "attend/kernels/philox-inl.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace attend::kernels::HWY_NAMESPACE {
+namespace attention {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using D = hn::ScalableTag<float>;
+using V = hn::Vec<D>;
+constexpr std::int64_t kLanes = HWY_LANES(float);
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kLog2E = 1.44269504f;
+constexpr float kLn2 = 0.693147181f;
+
+HWY_INLINE std::int64_t Padded(std::int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
+/// The distance between rows of a scratch matrix with n columns: whole vectors, and one more, so that rows do not all
+/// fall into the same few sets of the cache.
+HWY_INLINE std::int64_t Stride(std::int64_t n) { return Padded(n) + kLanes; }
+
+/// 2^x for x <= 0 or little more; 0 below 2^-126. NaN gives NaN.
+HWY_INLINE V Exp2(D d, V x) {
+  const hn::Rebind<std::int32_t, D> di;
+  x = AtLeast(d, -127.f, x);
+  // Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits; 127 more is the exponent's bias.
+  const V magic = hn::Set(d, 0x1.8p23f + 127.f);
+  const V shifted = hn::Add(x, magic);
+  const V r = hn::Sub(x, hn::Sub(shifted, magic));
+  const V p = Polynomial(d, r, 1.f, 0.693147004f, 0.240222424f, 0.0555073358f, 0.00967151299f, 0.00132647273f);
+  return hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
+}
+HWY_INLINE float Exp2(float x) { return hn::GetLane(Exp2(D(), hn::Set(D(), x))); }
+
+HWY_INLINE float MaxOf(V v) { return hn::GetLane(hn::MaxOfLanes(D(), v)); }
+HWY_INLINE float SumOf(V v) { return hn::GetLane(hn::SumOfLanes(D(), v)); }
+
+/// y = x * factor, n floats.
+HWY_INLINE void ScaleRow(std::int64_t n, const float* x, float factor, float* y) {
+  const D d;
+  const V f = hn::Set(d, factor);
+  std::int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) hn::StoreU(hn::Mul(hn::LoadU(d, x + i), f), d, y + i);
+  for (; i < n; ++i) y[i] = x[i] * factor;
+}
+
+/// y = x * factor, or y += x * factor.
+HWY_INLINE void PutRow(std::int64_t n, const float* x, float factor, float* y, bool add) {
+  if (!add) return ScaleRow(n, x, factor, y);
+  const D d;
+  const V f = hn::Set(d, factor);
+  std::int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) hn::StoreU(hn::MulAdd(hn::LoadU(d, x + i), f, hn::LoadU(d, y + i)), d, y + i);
+  for (; i < n; ++i) y[i] += x[i] * factor;
+}
+
+/// rows × n floats into scratch whose rows are `stride` apart; the columns up to whole vectors become zeros.
+HWY_INLINE void CopyRows(std::int64_t rows, std::int64_t n, const float* from, std::int64_t from_stride, float factor,
+                         float* to, std::int64_t stride) {
+  for (std::int64_t i = 0; i < rows; ++i) {
+    ScaleRow(n, from + i * from_stride, factor, to + i * stride);
+    std::fill(to + i * stride + n, to + i * stride + Padded(n), 0.f);
+  }
+}
+
+/// One head of one segment: where its rows are, and what they see.
+struct Head {
+  const AttentionProblem& problem;
+  const AttentionSegment& segment;
+  std::int64_t segment_index, head;
+
+  const float* Query(std::int64_t i) const {
+    return problem.q + (segment.q_begin + i) * problem.q_stride + head * problem.head_dim;
+  }
+  const float* Key(std::int64_t j) const {
+    return problem.k + (segment.k_begin + j) * problem.k_stride + head * problem.head_dim;
+  }
+  const float* Value(std::int64_t j) const {
+    return problem.v + (segment.k_begin + j) * problem.v_stride + head * problem.value_dim;
+  }
+  /// Keys that query i may see: the first so many.
+  std::int64_t Visible(std::int64_t i) const {
+    if (!problem.causal) return segment.k_rows;
+    return std::clamp<std::int64_t>(segment.first_position + i + 1, 0, segment.k_rows);
+  }
+  /// The first query that sees key j.
+  std::int64_t FirstSeeing(std::int64_t j) const {
+    return problem.causal ? std::max<std::int64_t>(0, j - segment.first_position) : 0;
+  }
+
+  /// s[0, padded): scores of query i and the keys from j on, of which `valid` exist and may be seen. The others become
+  /// -infinity.
+  HWY_INLINE void Mask(std::int64_t i, std::int64_t j, std::int64_t valid, std::int64_t padded, float* s) const {
+    valid = std::max<std::int64_t>(valid, 0);
+    std::fill(s + valid, s + padded, -kInfinity);
+    const AttentionMatrix& matrix = problem.matrix;
+    const std::int64_t at =
+        segment_index * matrix.segment_stride + head * matrix.head_stride + i * matrix.row_stride + j;
+    if (matrix.bias) {
+      const D d;
+      std::int64_t c = 0;
+      for (; c + kLanes <= valid; c += kLanes)
+        hn::StoreU(hn::MulAdd(hn::LoadU(d, matrix.bias + at + c), hn::Set(d, kLog2E), hn::LoadU(d, s + c)), d, s + c);
+      for (; c < valid; ++c) s[c] += matrix.bias[at + c] * kLog2E;
+    } else if (matrix.allowed) {
+      for (std::int64_t c = 0; c < valid; ++c) s[c] = matrix.allowed[at + c] ? s[c] : -kInfinity;
+    }
+  }
+
+  /// Dropout's multipliers for query i and the keys [j, j + n), n a multiple of 64, by the element's index alone.
+  HWY_INLINE void Dropout(std::int64_t i, std::int64_t j, std::int64_t n, std::int64_t blocks_per_row,
+                          float* multipliers) const {
+    constexpr auto kBlock = static_cast<std::int64_t>(kDropoutBlockSize);
+    const std::int64_t row = (segment.q_begin + i) * problem.heads + head;
+    for (std::int64_t c = 0; c < n; c += kBlock)
+      DropoutMultipliers(problem.key, problem.dropout,
+                         static_cast<std::uint64_t>(row * blocks_per_row + (j + c) / kBlock), multipliers + c);
+  }
+};
+
+/// Scratch memory, cut into aligned pieces.
+class Scratch {
+ public:
+  explicit Scratch(std::int64_t floats) : block_(allocate(static_cast<std::size_t>(floats) * sizeof(float))) {
+    next_ = reinterpret_cast<float*>(block_.get());
+  }
+  float* Take(std::int64_t floats) {
+    float* piece = next_;
+    next_ += Size(floats);
+    return piece;
+  }
+  static std::int64_t Size(std::int64_t floats) { return (floats + 15) / 16 * 16; }
+
+ private:
+  Block block_;
+  float* next_;
+};
+
+/// Runs the tasks on all threads, in groups that are worth a thread's while: body(begin, end) gets neighbours.
+/// cost(task) counts multiply-adds.
+template <typename Task, typename Cost, typename Body>
+void RunGrouped(const std::vector<Task>& tasks, const Cost& cost, const Body& body) {
+  constexpr std::int64_t kWorthwhile = 1 << 21;
+  std::vector<std::size_t> cuts{0};
+  std::int64_t sum = 0;
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    sum += cost(tasks[t]);
+    if (sum >= kWorthwhile || t + 1 == tasks.size()) cuts.push_back(t + 1), sum = 0;
+  }
+  parallel_tasks(static_cast<std::int64_t>(cuts.size()) - 1, [&](std::int64_t g) {
+    const auto i = static_cast<std::size_t>(g);
+    body(cuts[i], cuts[i + 1]);
+  });
+}
+
+inline std::int64_t LongestKeys(const AttentionProblem& problem) {
+  std::int64_t longest = 0;
+  for (const AttentionSegment& segment : problem.segments) longest = std::max(longest, segment.k_rows);
+  return longest;
+}
+inline std::int64_t LongestQueries(const AttentionProblem& problem) {
+  std::int64_t longest = 0;
+  for (const AttentionSegment& segment : problem.segments) longest = std::max(longest, segment.q_rows);
+  return longest;
+}
+inline std::int64_t DropoutBlocksPerRow(const AttentionProblem& problem) {
+  constexpr auto kBlock = static_cast<std::int64_t>(kDropoutBlockSize);
+  return (LongestKeys(problem) + kBlock - 1) / kBlock;
+}
+
+}  // namespace attention
+}  // namespace attend::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+#endif

@@ -1,0 +1,249 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "attend/kernels/attention_backward.cpp"
+#include "attend/kernels/foreach_target.h"  // IWYU pragma: keep
+
+#include <hwy/highway.h>
+
+#include "attend/kernels/attention-inl.h"
+#include "attend/kernels/attention.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace attend::kernels::HWY_NAMESPACE {
+namespace attention {
+namespace {
+
+// With P the weights, dP = dO Vᵀ, and delta_i = dO_i · O_i:
+//   dV = Pᵀ dO,  dS = P ∘ (dP - delta),  dQ = scale · dS K,  dK = scale · dSᵀ Q.
+// Dropout multiplies P where it meets V, and dP.
+
+constexpr std::int64_t kKeyTile = 128;    // keys whose gradients are gathered together; a multiple of dropout's blocks
+constexpr std::int64_t kQueryBlock = 48;  // queries that meet them at once
+constexpr std::int64_t kFewTasks = 8;     // with fewer heads than this, the keys of a head are shared out
+
+struct Pass {
+  const AttentionProblem& problem;
+  const float* out;
+  const float* dout;
+  std::int64_t out_stride;
+  const float* logsumexp;
+  AttentionGradients gradients;
+  std::int64_t dropout_blocks;  // of a row
+};
+
+/// Queries that are copied together, and meet all keys before the next ones.
+std::int64_t QueryChunk(const AttentionProblem& p) {
+  const std::int64_t most =
+      std::max<std::int64_t>(1, 16384 / (std::max<std::int64_t>({p.head_dim, p.value_dim, 1}) * kQueryBlock));
+  const std::int64_t longest = (LongestQueries(p) + kQueryBlock - 1) / kQueryBlock;
+  return std::clamp<std::int64_t>(longest, 1, most) * kQueryBlock;
+}
+
+std::int64_t ScratchSize(const AttentionProblem& p, std::int64_t chunk, std::int64_t keys) {
+  const std::int64_t tile = std::min(keys, kKeyTile);
+  return 2 * Scratch::Size(chunk * Stride(p.head_dim)) + Scratch::Size(chunk * Stride(p.value_dim)) +
+         2 * Scratch::Size(chunk) + Scratch::Size(PackedSize(p.head_dim, tile)) +
+         Scratch::Size(PackedSize(p.value_dim, tile)) + Scratch::Size(PackedSize(tile, p.head_dim)) +
+         2 * Scratch::Size(kQueryBlock * Stride(kKeyTile)) + Scratch::Size(tile * Stride(p.head_dim)) +
+         Scratch::Size(tile * Stride(p.value_dim));
+}
+
+/// Scores of a row become P (times dropout's multipliers), and dP becomes dS.
+HWY_INLINE void GradientRow(std::int64_t n, float logsumexp, float delta, float* HWY_RESTRICT s,
+                            float* HWY_RESTRICT dp) {
+  const D d;
+  const V shift = hn::Set(d, logsumexp), centre = hn::Set(d, delta);
+  for (std::int64_t j = 0; j < n; j += kLanes) {
+    const V p = Exp2(d, hn::Sub(hn::LoadU(d, s + j), shift));
+    hn::StoreU(p, d, s + j);
+    hn::StoreU(hn::Mul(p, hn::Sub(hn::LoadU(d, dp + j), centre)), d, dp + j);
+  }
+}
+HWY_INLINE void GradientRowDropped(std::int64_t n, float logsumexp, float delta, const float* HWY_RESTRICT multipliers,
+                                   float* HWY_RESTRICT s, float* HWY_RESTRICT dp) {
+  const D d;
+  const V shift = hn::Set(d, logsumexp), centre = hn::Set(d, delta);
+  for (std::int64_t j = 0; j < n; j += kLanes) {
+    const V p = Exp2(d, hn::Sub(hn::LoadU(d, s + j), shift)), keep = hn::LoadU(d, multipliers + j);
+    hn::StoreU(hn::Mul(p, keep), d, s + j);
+    hn::StoreU(hn::Mul(p, hn::MulSub(hn::LoadU(d, dp + j), keep, centre)), d, dp + j);
+  }
+}
+
+HWY_INLINE float Dot(std::int64_t n, const float* x, const float* y) {
+  const D d;
+  V sum = hn::Zero(d);
+  std::int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) sum = hn::MulAdd(hn::LoadU(d, x + i), hn::LoadU(d, y + i), sum);
+  float total = SumOf(sum);
+  for (; i < n; ++i) total += x[i] * y[i];
+  return total;
+}
+
+/// The keys [key_begin, key_end) of one head. dq [queries, head_dim] is where their part of it goes.
+void BackwardHead(const Pass& pass, const Head& h, std::int64_t key_begin, std::int64_t key_end, std::int64_t chunk,
+                  float* dq, std::int64_t dq_stride, bool add_dq, Scratch scratch) {
+  const AttentionProblem& p = pass.problem;
+  const AttentionGradients& g = pass.gradients;
+  const std::int64_t depth = Padded(p.head_dim), columns = Padded(p.value_dim);
+  const std::int64_t q_stride = Stride(p.head_dim), o_stride = Stride(p.value_dim), s_stride = Stride(kKeyTile);
+  const std::int64_t tile = std::min(key_end - key_begin, kKeyTile);
+  float* queries = scratch.Take(chunk * q_stride);
+  float* query_sums = scratch.Take(chunk * q_stride);
+  float* douts = scratch.Take(chunk * o_stride);
+  float* logsumexp = scratch.Take(chunk);
+  float* delta = scratch.Take(chunk);
+  float* keys_transposed = scratch.Take(PackedSize(p.head_dim, tile));
+  float* values_transposed = scratch.Take(PackedSize(p.value_dim, tile));
+  float* keys = scratch.Take(PackedSize(tile, p.head_dim));
+  float* scores = scratch.Take(kQueryBlock * s_stride);
+  float* dscores = scratch.Take(kQueryBlock * s_stride);
+  float* key_sums = scratch.Take(tile * q_stride);
+  float* value_sums = scratch.Take(tile * o_stride);
+  float* dk = g.dk ? g.dk + h.segment.k_begin * g.dk_stride + h.head * p.head_dim : nullptr;
+  float* dv = g.dv ? g.dv + h.segment.k_begin * g.dv_stride + h.head * p.value_dim : nullptr;
+  HWY_ALIGN float multipliers[kKeyTile];
+
+  // Once even without queries: then the keys' gradients are zeros.
+  for (std::int64_t begin = 0; begin == 0 || begin < h.segment.q_rows; begin += chunk) {
+    const std::int64_t rows = std::min(chunk, h.segment.q_rows - begin);
+    const std::int64_t row = h.segment.q_begin + begin;
+    const float* out = pass.out + row * pass.out_stride + h.head * p.value_dim;
+    const float* dout = pass.dout + row * pass.out_stride + h.head * p.value_dim;
+    CopyRows(rows, p.head_dim, h.Query(begin), p.q_stride, p.scale * kLog2E, queries, q_stride);
+    CopyRows(rows, p.value_dim, dout, pass.out_stride, 1.f, douts, o_stride);
+    std::fill_n(query_sums, rows * q_stride, 0.f);
+    for (std::int64_t i = 0; i < rows; ++i) {
+      delta[i] = Dot(p.value_dim, out + i * pass.out_stride, dout + i * pass.out_stride);
+      const float sum = pass.logsumexp[(row + i) * p.heads + h.head];
+      logsumexp[i] = sum == -kInfinity ? kInfinity : sum * kLog2E;  // a query that sees nothing gives everything 0
+    }
+    for (std::int64_t j = key_begin; j < key_end; j += kKeyTile) {
+      const std::int64_t n = std::min(kKeyTile, key_end - j);
+      std::fill_n(key_sums, n * q_stride, 0.f);
+      std::fill_n(value_sums, n * o_stride, 0.f);
+      const std::int64_t first = std::max<std::int64_t>(0, h.FirstSeeing(j) - begin);
+      if (first < rows) {
+        PackTransposed(n, p.head_dim, h.Key(j), p.k_stride, keys_transposed);
+        PackTransposed(n, p.value_dim, h.Value(j), p.v_stride, values_transposed);
+        Pack(n, p.head_dim, h.Key(j), p.k_stride, keys);
+      }
+      for (std::int64_t i = first < rows ? first / kQueryBlock * kQueryBlock : rows; i < rows; i += kQueryBlock) {
+        const std::int64_t m = std::min(kQueryBlock, rows - i);
+        const std::int64_t seen = std::min(n, h.Visible(begin + i + m - 1) - j), padded = Padded(seen);
+        const float* q = queries + i * q_stride;
+        const float* o = douts + i * o_stride;
+        GemmPacked(m, padded, p.head_dim, q, q_stride, keys_transposed, scores, s_stride, false);
+        GemmPacked(m, padded, p.value_dim, o, o_stride, values_transposed, dscores, s_stride, false);
+        for (std::int64_t r = 0; r < m; ++r) {
+          const std::int64_t query = begin + i + r;
+          float* s = scores + r * s_stride;
+          float* ds = dscores + r * s_stride;
+          h.Mask(query, j, std::min(seen, h.Visible(query) - j), padded, s);
+          if (p.dropout.threshold) {
+            h.Dropout(query, j, padded, pass.dropout_blocks, multipliers);
+            GradientRowDropped(padded, logsumexp[i + r], delta[i + r], multipliers, s, ds);
+          } else {
+            GradientRow(padded, logsumexp[i + r], delta[i + r], s, ds);
+          }
+        }
+        if (dv) GemmAt(seen, columns, m, scores, s_stride, o, o_stride, value_sums, o_stride, true);
+        if (dk) GemmAt(seen, depth, m, dscores, s_stride, q, q_stride, key_sums, q_stride, true);
+        if (dq) GemmPackedTop(m, depth, seen, dscores, s_stride, keys, n, query_sums + i * q_stride, q_stride, true);
+      }
+      for (std::int64_t r = 0; r < n; ++r) {
+        // The copied queries carry scale · log2(e).
+        if (dk) PutRow(p.head_dim, key_sums + r * q_stride, kLn2, dk + (j + r) * g.dk_stride, g.add_dk || begin > 0);
+        if (dv) PutRow(p.value_dim, value_sums + r * o_stride, 1.f, dv + (j + r) * g.dv_stride, g.add_dv || begin > 0);
+      }
+    }
+    if (dq)
+      for (std::int64_t i = 0; i < rows; ++i)
+        PutRow(p.head_dim, query_sums + i * q_stride, p.scale, dq + (begin + i) * dq_stride, add_dq);
+  }
+}
+
+struct Task {
+  std::int64_t segment, head;
+  std::int64_t part;  // of the keys
+};
+
+void Backward(const Pass& pass) {
+  const AttentionProblem& p = pass.problem;
+  const AttentionGradients& g = pass.gradients;
+  const std::int64_t segments = static_cast<std::int64_t>(p.segments.size());
+  const std::int64_t pairs = segments * p.heads;
+  if (pairs == 0) return;
+  const std::int64_t chunk = QueryChunk(p), longest = LongestKeys(p);
+  // Few heads: tasks share a head's keys. Each but the first gathers its part of dq by itself; the parts are added in
+  // order, so that the result does not depend on who was when.
+  const std::int64_t tiles = std::max<std::int64_t>(1, (longest + kKeyTile - 1) / kKeyTile);
+  const std::int64_t parts = std::min((kFewTasks + pairs - 1) / pairs, (tiles + 3) / 4);
+  const std::int64_t part_keys = (tiles + parts - 1) / parts * kKeyTile;
+  const std::int64_t longest_q = LongestQueries(p);
+  const std::int64_t part_size = g.dq ? longest_q * p.head_dim : 0;
+  Scratch extra(pairs * (parts - 1) * part_size);
+  float* extra_dq = extra.Take(0);
+  const auto extra_of = [&](std::int64_t pair, std::int64_t part) {
+    return extra_dq + (pair * (parts - 1) + part - 1) * part_size;
+  };
+
+  std::vector<Task> tasks;
+  for (std::int64_t s = 0; s < segments; ++s)
+    for (std::int64_t h = 0; h < p.heads; ++h)
+      for (std::int64_t part = 0; part < parts; ++part) tasks.push_back({s, h, part});
+  const auto cost = [&](const Task& task) {
+    const AttentionSegment& segment = p.segments[static_cast<std::size_t>(task.segment)];
+    return segment.q_rows * std::min(segment.k_rows, part_keys) * (3 * p.head_dim + 2 * p.value_dim);
+  };
+  const std::int64_t scratch_size = ScratchSize(p, chunk, longest);
+  RunGrouped(tasks, cost, [&](std::size_t first, std::size_t last) {
+    const Scratch scratch(scratch_size);
+    for (std::size_t t = first; t < last; ++t) {
+      const Task& task = tasks[t];
+      const Head h{p, p.segments[static_cast<std::size_t>(task.segment)], task.segment, task.head};
+      const std::int64_t begin = std::min(task.part * part_keys, h.segment.k_rows);
+      const std::int64_t end = std::min(begin + part_keys, h.segment.k_rows);
+      float* dq = g.dq ? g.dq + h.segment.q_begin * g.dq_stride + h.head * p.head_dim : nullptr;
+      if (task.part == 0) {
+        BackwardHead(pass, h, begin, end, chunk, dq, g.dq_stride, g.add_dq, scratch);
+      } else {
+        float* own = dq ? extra_of(task.segment * p.heads + task.head, task.part) : nullptr;
+        BackwardHead(pass, h, begin, end, chunk, own, p.head_dim, false, scratch);
+      }
+    }
+  });
+  if (parts == 1 || !g.dq) return;
+  parallel_for(pairs * longest_q, 256, [&](std::int64_t from, std::int64_t to) {
+    for (std::int64_t at = from; at < to; ++at) {
+      const std::int64_t pair = at / longest_q, i = at % longest_q;
+      const AttentionSegment& segment = p.segments[static_cast<std::size_t>(pair / p.heads)];
+      if (i >= segment.q_rows) continue;
+      float* dq = g.dq + (segment.q_begin + i) * g.dq_stride + pair % p.heads * p.head_dim;
+      for (std::int64_t part = 1; part < parts; ++part)
+        PutRow(p.head_dim, extra_of(pair, part) + i * p.head_dim, 1.f, dq, true);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace attention
+
+void AttentionBackward(const AttentionProblem& problem, const float* out, const float* dout, std::int64_t out_stride,
+                       const float* logsumexp, const AttentionGradients& gradients) {
+  attention::Backward({problem, out, dout, out_stride, logsumexp, gradients, attention::DropoutBlocksPerRow(problem)});
+}
+
+}  // namespace attend::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace attend::kernels {
+
+HWY_EXPORT(AttentionBackward);
+void attention_backward(const AttentionProblem& problem, const float* out, const float* dout, std::int64_t out_stride,
+                        const float* logsumexp, const AttentionGradients& gradients) {
+  HWY_DYNAMIC_DISPATCH(AttentionBackward)(problem, out, dout, out_stride, logsumexp, gradients);
+}
+
+}  // namespace attend::kernels
+#endif

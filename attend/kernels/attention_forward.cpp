@@ -1,0 +1,372 @@
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "attend/kernels/attention_forward.cpp"
+#include "attend/kernels/foreach_target.h"  // IWYU pragma: keep
+
+#include <hwy/highway.h>
+
+#include <cmath>
+
+#include "attend/kernels/attention-inl.h"
+#include "attend/kernels/attention.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace attend::kernels::HWY_NAMESPACE {
+namespace attention {
+namespace {
+
+constexpr std::int64_t kKeyTile = 256;    // keys that are packed together; a multiple of dropout's blocks
+constexpr std::int64_t kQueryBlock = 24;  // queries whose scores for these keys are in the first-level cache
+constexpr std::int64_t kFewQueries = 4;   // up to so many, packing keys costs more than it gives
+constexpr std::int64_t kKeySpan = 1024;   // keys of one task when queries are few
+
+struct Output {
+  float* out;
+  std::int64_t stride;
+  float* logsumexp;
+  std::int64_t dropout_blocks;  // of a row
+};
+
+/// The running softmax of one query: the largest score, and the sum of 2^(score - largest).
+struct RowState {
+  float largest = -kInfinity;
+  float sum = 0.f;
+};
+
+/// The largest of n scores (whole vectors) and of `largest`.
+HWY_INLINE float MaxRow(std::int64_t n, const float* HWY_RESTRICT s, float largest) {
+  const D d;
+  V max0 = hn::Set(d, largest), max1 = max0;
+  std::int64_t j = 0;
+  for (; j + 2 * kLanes <= n; j += 2 * kLanes) {
+    max0 = hn::Max(max0, hn::LoadU(d, s + j));
+    max1 = hn::Max(max1, hn::LoadU(d, s + j + kLanes));
+  }
+  if (j < n) max0 = hn::Max(max0, hn::LoadU(d, s + j));
+  return MaxOf(hn::Max(max0, max1));
+}
+
+/// s = 2^(s - largest), n scores (whole vectors); returns their sum.
+HWY_INLINE float Exp2Row(std::int64_t n, float largest, float* HWY_RESTRICT s) {
+  const D d;
+  const V shift = hn::Set(d, largest == -kInfinity ? 0.f : largest);
+  V sum0 = hn::Zero(d), sum1 = sum0;
+  std::int64_t j = 0;
+  for (; j + 2 * kLanes <= n; j += 2 * kLanes) {
+    const V p0 = Exp2(d, hn::Sub(hn::LoadU(d, s + j), shift));
+    const V p1 = Exp2(d, hn::Sub(hn::LoadU(d, s + j + kLanes), shift));
+    hn::StoreU(p0, d, s + j);
+    hn::StoreU(p1, d, s + j + kLanes);
+    sum0 = hn::Add(sum0, p0);
+    sum1 = hn::Add(sum1, p1);
+  }
+  if (j < n) {
+    const V p0 = Exp2(d, hn::Sub(hn::LoadU(d, s + j), shift));
+    hn::StoreU(p0, d, s + j);
+    sum0 = hn::Add(sum0, p0);
+  }
+  return SumOf(hn::Add(sum0, sum1));
+}
+
+/// Takes n more scores of each of m queries: they become weights relative to the largest so far, and what was gathered
+/// before is brought to the same measure. Each step is for all rows, so that one's latency hides behind the others.
+HWY_INLINE void SoftmaxRows(std::int64_t m, std::int64_t n, float* s, std::int64_t s_stride, RowState* states,
+                            std::int64_t columns, float* gathered, std::int64_t stride) {
+  float largest[kQueryBlock];
+  for (std::int64_t r = 0; r < m; ++r) largest[r] = MaxRow(n, s + r * s_stride, states[r].largest);
+  for (std::int64_t r = 0; r < m; ++r) {
+    if (largest[r] == states[r].largest) continue;
+    const float factor = Exp2(states[r].largest - largest[r]);
+    states[r] = {largest[r], states[r].sum * factor};
+    ScaleRow(columns, gathered + r * stride, factor, gathered + r * stride);
+  }
+  for (std::int64_t r = 0; r < m; ++r) states[r].sum += Exp2Row(n, states[r].largest, s + r * s_stride);
+}
+
+HWY_INLINE void DropRow(const Head& h, const Output& output, std::int64_t i, std::int64_t j, std::int64_t n, float* s) {
+  const D d;
+  HWY_ALIGN float multipliers[kKeyTile];
+  h.Dropout(i, j, n, output.dropout_blocks, multipliers);
+  for (std::int64_t c = 0; c < n; c += kLanes)
+    hn::StoreU(hn::Mul(hn::LoadU(d, s + c), hn::LoadU(d, multipliers + c)), d, s + c);
+}
+
+/// out = gathered / sum, and the logarithm of the sum.
+HWY_INLINE void FinishRow(const Head& h, const Output& output, std::int64_t i, const RowState& state,
+                          const float* gathered) {
+  const std::int64_t row = h.segment.q_begin + i;
+  const std::int64_t columns = h.problem.value_dim;
+  float* out = output.out + row * output.stride + h.head * columns;
+  const bool sees = state.largest != -kInfinity;
+  if (sees)
+    ScaleRow(columns, gathered, 1.f / state.sum, out);
+  else
+    std::fill_n(out, columns, 0.f);
+  if (output.logsumexp)
+    output.logsumexp[row * h.problem.heads + h.head] =
+        sees ? (state.largest + std::log2(state.sum)) * kLn2 : -kInfinity;
+}
+
+// ---- Many queries: tiles of packed keys and values, each used by a whole chunk of queries ----
+
+std::int64_t TiledScratch(const AttentionProblem& p, std::int64_t chunk, std::int64_t keys) {
+  const std::int64_t tile = std::min(keys, kKeyTile);
+  return Scratch::Size(chunk * Stride(p.head_dim)) + Scratch::Size(PackedSize(p.head_dim, tile)) +
+         Scratch::Size(PackedSize(tile, p.value_dim)) + Scratch::Size(kQueryBlock * Stride(kKeyTile)) +
+         Scratch::Size(chunk * Stride(p.value_dim)) + Scratch::Size(2 * chunk);
+}
+
+void ForwardChunk(const Head& h, std::int64_t begin, std::int64_t rows, Scratch scratch, const Output& output) {
+  const AttentionProblem& p = h.problem;
+  const std::int64_t keys = h.Visible(begin + rows - 1), tile = std::min(keys, kKeyTile);
+  const std::int64_t q_stride = Stride(p.head_dim), s_stride = Stride(kKeyTile), o_stride = Stride(p.value_dim);
+  const std::int64_t columns = Padded(p.value_dim);
+  float* queries = scratch.Take(rows * q_stride);
+  float* packed_keys = scratch.Take(PackedSize(p.head_dim, tile));
+  float* packed_values = scratch.Take(PackedSize(tile, p.value_dim));
+  float* scores = scratch.Take(kQueryBlock * s_stride);
+  float* gathered = scratch.Take(rows * o_stride);
+  auto* states = reinterpret_cast<RowState*>(scratch.Take(2 * rows));
+  CopyRows(rows, p.head_dim, h.Query(begin), p.q_stride, p.scale * kLog2E, queries, q_stride);
+  std::fill_n(gathered, rows * o_stride, 0.f);
+  std::uninitialized_fill_n(states, rows, RowState());
+
+  for (std::int64_t j = 0; j < keys; j += kKeyTile) {
+    const std::int64_t n = std::min(kKeyTile, keys - j);
+    PackTransposed(n, p.head_dim, h.Key(j), p.k_stride, packed_keys);
+    Pack(n, p.value_dim, h.Value(j), p.v_stride, packed_values);
+    std::int64_t i = std::max<std::int64_t>(0, h.FirstSeeing(j) - begin) / kQueryBlock * kQueryBlock;
+    for (; i < rows; i += kQueryBlock) {
+      const std::int64_t m = std::min(kQueryBlock, rows - i);
+      const std::int64_t seen = std::min(n, h.Visible(begin + i + m - 1) - j), padded = Padded(seen);
+      GemmPacked(m, padded, p.head_dim, queries + i * q_stride, q_stride, packed_keys, scores, s_stride, false);
+      for (std::int64_t r = 0; r < m; ++r) {
+        const std::int64_t query = begin + i + r;
+        h.Mask(query, j, std::min(seen, h.Visible(query) - j), padded, scores + r * s_stride);
+      }
+      SoftmaxRows(m, padded, scores, s_stride, states + i, columns, gathered + i * o_stride, o_stride);
+      if (p.dropout.threshold)
+        for (std::int64_t r = 0; r < m; ++r) DropRow(h, output, begin + i + r, j, padded, scores + r * s_stride);
+      GemmPackedTop(m, columns, seen, scores, s_stride, packed_values, n, gathered + i * o_stride, o_stride, true);
+    }
+  }
+  for (std::int64_t i = 0; i < rows; ++i) FinishRow(h, output, begin + i, states[i], gathered + i * o_stride);
+}
+
+// ---- Few queries, as in decoding: keys and values are read once, from where they are ----
+
+/// s[j] = q · k_j for n keys.
+HWY_INLINE void DotRows(std::int64_t n, std::int64_t depth, const float* q, const float* k, std::int64_t k_stride,
+                        float* s) {
+  const D d;
+  constexpr int kTogether = 4;
+  for (std::int64_t j = 0; j < n; j += kTogether) {
+    const float* rows[kTogether];
+    V sums[kTogether];
+    ATTEND_UNROLL for (int r = 0; r < kTogether; ++r) {
+      rows[r] = k + std::min(j + r, n - 1) * k_stride;
+      sums[r] = hn::Zero(d);
+    }
+    std::int64_t c = 0;
+    for (; c + kLanes <= depth; c += kLanes) {
+      const V x = hn::LoadU(d, q + c);
+      ATTEND_UNROLL for (int r = 0; r < kTogether; ++r) sums[r] = hn::MulAdd(x, hn::LoadU(d, rows[r] + c), sums[r]);
+    }
+    for (int r = 0; r < kTogether && j + r < n; ++r) {
+      float sum = SumOf(sums[r]);
+      for (std::int64_t rest = c; rest < depth; ++rest) sum += q[rest] * rows[r][rest];
+      s[j + r] = sum;
+    }
+  }
+}
+
+std::int64_t DirectScratch(const AttentionProblem& p) {
+  return Scratch::Size(Stride(p.head_dim)) + Scratch::Size(Stride(kKeyTile));
+}
+
+/// Query i and the keys [begin, end): gathered [value_dim] becomes the sum of weights times values.
+RowState DirectRow(const Head& h, std::int64_t i, std::int64_t begin, std::int64_t end, Scratch scratch,
+                   const Output& output, float* gathered) {
+  const AttentionProblem& p = h.problem;
+  float* query = scratch.Take(Stride(p.head_dim));
+  float* s = scratch.Take(Stride(kKeyTile));
+  CopyRows(1, p.head_dim, h.Query(i), p.q_stride, p.scale * kLog2E, query, 0);
+  std::fill_n(gathered, p.value_dim, 0.f);
+  RowState state;
+  end = std::min(end, h.Visible(i));
+  for (std::int64_t j = begin; j < end; j += kKeyTile) {
+    const std::int64_t n = std::min(kKeyTile, end - j), padded = Padded(n);
+    DotRows(n, p.head_dim, query, h.Key(j), p.k_stride, s);
+    h.Mask(i, j, n, padded, s);
+    SoftmaxRows(1, padded, s, 0, &state, p.value_dim, gathered, 0);
+    if (p.dropout.threshold) DropRow(h, output, i, j, padded, s);
+    Gemm(1, p.value_dim, n, s, 0, h.Value(j), p.v_stride, gathered, 0, true);
+  }
+  return state;
+}
+
+/// Brings what the spans of a row gathered to one measure, in their order.
+void JoinSpans(const Head& h, std::int64_t i, std::int64_t spans, RowState* states, float* gathered,
+               const Output& output) {
+  RowState all = states[0];
+  for (std::int64_t s = 1; s < spans; ++s) {
+    if (states[s].largest == -kInfinity) continue;
+    const float largest = std::max(all.largest, states[s].largest);
+    const float before = Exp2(all.largest - largest), more = Exp2(states[s].largest - largest);
+    all = {largest, all.sum * before + states[s].sum * more};
+    const float* from = gathered + s * h.problem.value_dim;
+    for (std::int64_t c = 0; c < h.problem.value_dim; ++c) gathered[c] = gathered[c] * before + from[c] * more;
+  }
+  FinishRow(h, output, i, all, gathered);
+}
+
+// ---- All of it ----
+
+struct Task {
+  std::int64_t segment, head;
+  std::int64_t begin, rows;          // queries
+  std::int64_t span = 0, slot = -1;  // few queries: which span of keys, and where its part of the result goes
+};
+
+/// Queries of one task: as many as share packed keys well, fewer when there would be few tasks.
+std::int64_t QueryChunk(const AttentionProblem& p) {
+  const std::int64_t most =
+      std::max<std::int64_t>(4 * kQueryBlock, 24576 / std::max<std::int64_t>({p.head_dim, p.value_dim, 1}));
+  const std::int64_t longest = std::max<std::int64_t>(1, LongestQueries(p));
+  const std::int64_t pairs = static_cast<std::int64_t>(p.segments.size()) * p.heads;
+  const std::int64_t wanted = std::min((7 + pairs) / pairs, (longest + 4 * kQueryBlock - 1) / (4 * kQueryBlock));
+  const std::int64_t chunks = std::max((longest + most - 1) / most, wanted);
+  const std::int64_t rows = (longest + chunks - 1) / chunks;
+  return (rows + kQueryBlock - 1) / kQueryBlock * kQueryBlock;
+}
+
+void Forward(const AttentionProblem& p, float* out, std::int64_t out_stride, float* logsumexp) {
+  if (p.segments.empty() || p.heads == 0) return;
+  const std::int64_t chunk = QueryChunk(p);
+  const Output output{out, out_stride, logsumexp, DropoutBlocksPerRow(p)};
+  const auto head_of = [&](const Task& task) {
+    return Head{p, p.segments[static_cast<std::size_t>(task.segment)], task.segment, task.head};
+  };
+  std::vector<Task> tasks;
+  std::int64_t slots = 0;
+  for (std::int64_t s = 0; s < static_cast<std::int64_t>(p.segments.size()); ++s) {
+    const AttentionSegment& segment = p.segments[static_cast<std::size_t>(s)];
+    for (std::int64_t h = 0; h < p.heads; ++h) {
+      if (segment.q_rows <= kFewQueries) {
+        const std::int64_t spans = std::max<std::int64_t>(1, (segment.k_rows + kKeySpan - 1) / kKeySpan);
+        for (std::int64_t i = 0; i < segment.q_rows; ++i)
+          for (std::int64_t span = 0; span < spans; ++span) tasks.push_back({s, h, i, 1, span, slots++});
+      } else {
+        // The last queries first: under a causal mask they are the most work, and the least is best kept for the end.
+        for (std::int64_t i = (segment.q_rows - 1) / chunk * chunk; i >= 0; i -= chunk)
+          tasks.push_back({s, h, i, std::min(chunk, segment.q_rows - i)});
+      }
+    }
+  }
+  Scratch parts(Scratch::Size(slots * p.value_dim) + Scratch::Size(2 * slots));
+  float* gathered = parts.Take(slots * p.value_dim);
+  auto* states = reinterpret_cast<RowState*>(parts.Take(2 * slots));
+
+  const std::int64_t width = p.head_dim + p.value_dim;
+  const std::int64_t scratch_size = std::max(TiledScratch(p, chunk, LongestKeys(p)), DirectScratch(p));
+  const auto cost = [&](const Task& task) {
+    const std::int64_t keys = head_of(task).Visible(task.begin + task.rows - 1);
+    // One query a key is bound by memory: a multiply-add there takes as long as many elsewhere.
+    return task.slot < 0 ? task.rows * keys * width : 8 * std::min(keys, kKeySpan) * width;
+  };
+  RunGrouped(tasks, cost, [&](std::size_t first, std::size_t last) {
+    const Scratch scratch(scratch_size);
+    for (std::size_t t = first; t < last; ++t) {
+      const Task& task = tasks[t];
+      const Head head = head_of(task);
+      if (task.slot < 0) {
+        ForwardChunk(head, task.begin, task.rows, scratch, output);
+      } else {
+        const std::int64_t begin = task.span * kKeySpan;
+        states[task.slot] =
+            DirectRow(head, task.begin, begin, begin + kKeySpan, scratch, output, gathered + task.slot * p.value_dim);
+      }
+    }
+  });
+  for (std::size_t t = 0; t < tasks.size(); ++t) {
+    const Task& task = tasks[t];
+    if (task.slot < 0 || task.span > 0) continue;
+    std::int64_t spans = 1;
+    while (t + static_cast<std::size_t>(spans) < tasks.size() && tasks[t + static_cast<std::size_t>(spans)].span > 0)
+      ++spans;
+    JoinSpans(head_of(task), task.begin, spans, states + task.slot, gathered + task.slot * p.value_dim, output);
+  }
+}
+
+/// One row of weights: scores become their softmax.
+void NormaliseRow(std::int64_t n, float* s) {
+  RowState state;
+  std::int64_t j = 0;
+  for (std::int64_t c = 0; c < n; ++c) state.largest = std::max(state.largest, s[c]);
+  if (state.largest == -kInfinity) {
+    std::fill_n(s, n, 0.f);
+    return;
+  }
+  const D d;
+  const V shift = hn::Set(d, state.largest);
+  V sum = hn::Zero(d);
+  for (; j + kLanes <= n; j += kLanes) {
+    const V p = Exp2(d, hn::Sub(hn::LoadU(d, s + j), shift));
+    hn::StoreU(p, d, s + j);
+    sum = hn::Add(sum, p);
+  }
+  state.sum = SumOf(sum);
+  for (; j < n; ++j) state.sum += s[j] = Exp2(s[j] - state.largest);
+  ScaleRow(n, s, 1.f / state.sum, s);
+}
+
+void Weights(const AttentionProblem& p, std::int64_t T, std::int64_t S, float* weights) {
+  const std::int64_t pairs = static_cast<std::int64_t>(p.segments.size()) * p.heads;
+  const std::int64_t q_stride = Stride(p.head_dim);
+  parallel_tasks(pairs, [&](std::int64_t pair) {
+    const std::int64_t index = pair / p.heads;
+    const Head h{p, p.segments[static_cast<std::size_t>(index)], index, pair % p.heads};
+    float* to = weights + pair * T * S;
+    const AttentionSegment& segment = h.segment;
+    Scratch scratch(Scratch::Size(segment.q_rows * q_stride) + Scratch::Size(PackedSize(p.head_dim, segment.k_rows)));
+    float* queries = scratch.Take(segment.q_rows * q_stride);
+    float* packed_keys = scratch.Take(PackedSize(p.head_dim, segment.k_rows));
+    CopyRows(segment.q_rows, p.head_dim, h.Query(0), p.q_stride, p.scale * kLog2E, queries, q_stride);
+    PackTransposed(segment.k_rows, p.head_dim, h.Key(0), p.k_stride, packed_keys);
+    GemmPacked(segment.q_rows, segment.k_rows, p.head_dim, queries, q_stride, packed_keys, to, S, false);
+    for (std::int64_t i = 0; i < T; ++i) {
+      float* row = to + i * S;
+      const std::int64_t visible = i < segment.q_rows ? h.Visible(i) : 0;
+      h.Mask(i, 0, visible, S, row);
+      NormaliseRow(S, row);
+    }
+  });
+}
+
+}  // namespace
+}  // namespace attention
+
+void AttentionForward(const AttentionProblem& problem, float* out, std::int64_t out_stride, float* logsumexp) {
+  attention::Forward(problem, out, out_stride, logsumexp);
+}
+void AttentionWeights(const AttentionProblem& problem, std::int64_t T, std::int64_t S, float* weights) {
+  attention::Weights(problem, T, S, weights);
+}
+
+}  // namespace attend::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace attend::kernels {
+
+HWY_EXPORT(AttentionForward);
+void attention_forward(const AttentionProblem& problem, float* out, std::int64_t out_stride, float* logsumexp) {
+  HWY_DYNAMIC_DISPATCH(AttentionForward)(problem, out, out_stride, logsumexp);
+}
+
+HWY_EXPORT(AttentionWeights);
+void attention_weights(const AttentionProblem& problem, std::int64_t T, std::int64_t S, float* weights) {
+  HWY_DYNAMIC_DISPATCH(AttentionWeights)(problem, T, S, weights);
+}
+
+}  // namespace attend::kernels
+#endif

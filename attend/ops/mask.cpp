@@ -1,0 +1,92 @@
+#include "attend/ops/mask.h"
+
+#include <algorithm>
+
+#include "attend/core/error.h"
+
+namespace attend {
+
+Mask Mask::causal() {
+  Mask mask;
+  mask.causal_ = true;
+  return mask;
+}
+
+Mask Mask::keys(std::vector<std::int64_t> lengths) {
+  for (const std::int64_t length : lengths)
+    if (length < 0) fail("mask", "a length cannot be negative: got ", length);
+  Mask mask;
+  mask.lengths_ = std::move(lengths);
+  return mask;
+}
+
+Mask Mask::keys(const Tensor& lengths) {
+  if (lengths.rank() != 1) fail("mask", "lengths have one dimension: got ", lengths.shape(), ", expected [B]");
+  const auto values = lengths.span<std::int32_t>();
+  return keys(std::vector<std::int64_t>(values.begin(), values.end()));
+}
+
+Mask Mask::allowed(Tensor matrix) {
+  if (matrix.dtype() != DType::i8)
+    fail("mask", "a matrix of who may see whom has flags: got ", matrix.dtype(), ", expected int8");
+  if (matrix.rank() < 2) fail("mask", "the matrix must be [T, S], [B, T, S] or [B, H, T, S]: got ", matrix.shape());
+  Mask mask;
+  mask.matrix_ = std::move(matrix);
+  return mask;
+}
+
+Mask Mask::additive(Tensor matrix) {
+  if (matrix.dtype() != DType::f32)
+    fail("mask", "a matrix that is added has numbers: got ", matrix.dtype(), ", expected float32");
+  if (matrix.rank() < 2) fail("mask", "the matrix must be [T, S], [B, T, S] or [B, H, T, S]: got ", matrix.shape());
+  Mask mask;
+  mask.matrix_ = matrix.detach();
+  return mask;
+}
+
+Mask Mask::starting_at(std::vector<std::int64_t> positions) const {
+  Mask mask = *this;
+  mask.positions_ = std::move(positions);
+  return mask;
+}
+
+Mask operator&(const Mask& a, const Mask& b) {
+  Mask both = a;
+  both.causal_ |= b.causal_;
+  if (both.lengths_.empty()) {
+    both.lengths_ = b.lengths_;
+  } else if (!b.lengths_.empty()) {
+    if (a.lengths_.size() != b.lengths_.size())
+      fail("mask", "lengths of different batches: got ", a.lengths_.size(), " and ", b.lengths_.size());
+    for (std::size_t i = 0; i < both.lengths_.size(); ++i) both.lengths_[i] = std::min(both.lengths_[i], b.lengths_[i]);
+  }
+  if (!a.positions_.empty() && !b.positions_.empty() && a.positions_ != b.positions_)
+    fail("mask", "both masks say where the queries stand, and differ");
+  if (both.positions_.empty()) both.positions_ = b.positions_;
+  if (a.matrix_.defined() && b.matrix_.defined())
+    fail("mask", "only one matrix can be used: got ", a.matrix_.shape(), " and ", b.matrix_.shape(),
+         "; join them into one first");
+  if (!both.matrix_.defined()) both.matrix_ = b.matrix_;
+  return both;
+}
+
+void Mask::check(const char* op, std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t S) const {
+  if (!lengths_.empty()) {
+    if (static_cast<std::int64_t>(lengths_.size()) != B)
+      fail(op, "the mask has a length for each sequence: got ", lengths_.size(), " lengths, expected ", B);
+    for (const std::int64_t length : lengths_)
+      if (length > S) fail(op, "a length of the mask exceeds the keys: got ", length, ", expected at most ", S);
+  }
+  if (!positions_.empty() && static_cast<std::int64_t>(positions_.size()) != B)
+    fail(op, "the mask has a position for each sequence: got ", positions_.size(), " positions, expected ", B);
+  if (!matrix_.defined()) return;
+  const int rank = matrix_.rank();
+  const bool fits = matrix_.dim(-2) == T && matrix_.dim(-1) == S &&
+                    (rank < 3 || matrix_.dim(0) == B || matrix_.dim(0) == 1) &&
+                    (rank < 4 || matrix_.dim(1) == H || matrix_.dim(1) == 1);
+  if (!fits)
+    fail(op, "the mask's matrix does not fit: got ", matrix_.shape(), ", expected ", Shape{T, S}, ", ", Shape{B, T, S},
+         " or ", Shape{B, H, T, S});
+}
+
+}  // namespace attend

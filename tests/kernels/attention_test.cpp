@@ -1,0 +1,361 @@
+// The fused kernels against attention written out in double precision, with the whole matrix in memory.
+#include "attend/kernels/attention.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "attend/core/memory.h"
+#include "attend/core/threads.h"
+
+namespace attend::kernels {
+namespace {
+
+using Floats = std::vector<float>;
+constexpr double kHidden = -std::numeric_limits<double>::infinity();
+
+Floats numbers(std::int64_t n, std::uint64_t stream) {
+  Floats values(static_cast<std::size_t>(n));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = uniform_from(philox({11, stream}, i)[0]) * 4.f - 2.f;
+  return values;
+}
+
+/// A problem with its memory: rows of q, k, v, out lie `gap` floats further apart than they must.
+struct Case {
+  AttentionProblem problem;
+  std::vector<AttentionSegment> segments;
+  Floats q, k, v, dout;
+  std::int64_t q_rows = 0, k_rows = 0, out_stride = 0;
+  std::vector<std::int8_t> allowed;
+  Floats bias;
+
+  Case(std::vector<AttentionSegment> list, std::int64_t heads, std::int64_t head_dim, std::int64_t value_dim,
+       bool causal = false, std::int64_t gap = 0)
+      : segments(std::move(list)) {
+    for (const AttentionSegment& s : segments) {
+      q_rows = std::max(q_rows, s.q_begin + s.q_rows);
+      k_rows = std::max(k_rows, s.k_begin + s.k_rows);
+    }
+    problem.q_stride = heads * head_dim + gap;
+    problem.k_stride = heads * head_dim + 2 * gap;
+    problem.v_stride = out_stride = heads * value_dim + gap;
+    problem.heads = heads, problem.head_dim = head_dim, problem.value_dim = value_dim;
+    problem.scale = 1.f / std::sqrt(static_cast<float>(head_dim));
+    problem.causal = causal;
+    q = numbers(q_rows * problem.q_stride, 1), k = numbers(k_rows * problem.k_stride, 2);
+    v = numbers(k_rows * problem.v_stride, 3), dout = numbers(q_rows * out_stride, 4);
+  }
+
+  const AttentionProblem& get() {
+    problem.q = q.data(), problem.k = k.data(), problem.v = v.data();
+    problem.segments = segments;
+    if (!allowed.empty()) problem.matrix.allowed = allowed.data();
+    if (!bias.empty()) problem.matrix.bias = bias.data();
+    return problem;
+  }
+};
+
+struct Result {
+  std::vector<double> out, dq, dk, dv;
+  double largest = 0;  // of the gradients
+};
+
+/// multipliers(row, head, key) are dropout's.
+template <typename Multiplier>
+Result written_out(Case& c, const Multiplier& multiplier) {
+  const AttentionProblem& p = c.get();
+  Result r;
+  r.out.resize(c.dout.size()), r.dq.resize(c.q.size()), r.dk.resize(c.k.size()), r.dv.resize(c.v.size());
+  for (std::size_t si = 0; si < c.segments.size(); ++si) {
+    const AttentionSegment& s = c.segments[si];
+    for (std::int64_t h = 0; h < p.heads; ++h) {
+      for (std::int64_t i = 0; i < s.q_rows; ++i) {
+        const auto keys = static_cast<std::size_t>(s.k_rows);
+        std::vector<double> w(keys, kHidden), dw(keys), keep(keys);
+        const std::int64_t q_at = (s.q_begin + i) * p.q_stride + h * p.head_dim;
+        const std::int64_t o_at = (s.q_begin + i) * c.out_stride + h * p.value_dim;
+        double largest = kHidden, sum = 0;
+        for (std::int64_t j = 0; j < s.k_rows; ++j) {
+          if (p.causal && j > s.first_position + i) continue;
+          const std::int64_t at = static_cast<std::int64_t>(si) * p.matrix.segment_stride + h * p.matrix.head_stride +
+                                  i * p.matrix.row_stride + j;
+          if (p.matrix.allowed && !p.matrix.allowed[at]) continue;
+          double dot = 0;
+          for (std::int64_t d = 0; d < p.head_dim; ++d)
+            dot += static_cast<double>(p.q[q_at + d]) * p.k[(s.k_begin + j) * p.k_stride + h * p.head_dim + d];
+          w[static_cast<std::size_t>(j)] = dot * p.scale + (p.matrix.bias ? p.matrix.bias[at] : 0.f);
+          largest = std::max(largest, w[static_cast<std::size_t>(j)]);
+        }
+        if (largest == kHidden) continue;
+        for (double& x : w) sum += x = std::exp(x - largest);
+        double delta = 0;
+        for (std::int64_t j = 0; j < s.k_rows; ++j) {
+          const auto J = static_cast<std::size_t>(j);
+          w[J] /= sum;
+          keep[J] = multiplier(s.q_begin + i, h, j);
+          for (std::int64_t d = 0; d < p.value_dim; ++d) {
+            const std::int64_t v_at = (s.k_begin + j) * p.v_stride + h * p.value_dim + d;
+            const double g = c.dout[static_cast<std::size_t>(o_at + d)];
+            r.out[static_cast<std::size_t>(o_at + d)] += w[J] * keep[J] * p.v[v_at];
+            r.dv[static_cast<std::size_t>(v_at)] += w[J] * keep[J] * g;
+            dw[J] += g * p.v[v_at] * keep[J];
+          }
+          delta += dw[J] * w[J];
+        }
+        for (std::int64_t j = 0; j < s.k_rows; ++j) {
+          const double ds = w[static_cast<std::size_t>(j)] * (dw[static_cast<std::size_t>(j)] - delta) * p.scale;
+          for (std::int64_t d = 0; d < p.head_dim; ++d) {
+            const std::int64_t k_at = (s.k_begin + j) * p.k_stride + h * p.head_dim + d;
+            r.dq[static_cast<std::size_t>(q_at + d)] += ds * p.k[k_at];
+            r.dk[static_cast<std::size_t>(k_at)] += ds * p.q[q_at + d];
+          }
+        }
+      }
+    }
+  }
+  return r;
+}
+
+struct Fused {
+  Floats out, lse, dq, dk, dv;
+};
+Fused fused(Case& c, float before = 0.f, bool add = false) {
+  const AttentionProblem& p = c.get();
+  Fused f{Floats(c.dout.size(), 0.f), Floats(static_cast<std::size_t>(c.q_rows * p.heads), 0.f),
+          Floats(c.q.size(), before), Floats(c.k.size(), before), Floats(c.v.size(), before)};
+  attention_forward(p, f.out.data(), c.out_stride, f.lse.data());
+  attention_backward(p, f.out.data(), c.dout.data(), c.out_stride, f.lse.data(),
+                     {f.dq.data(), f.dk.data(), f.dv.data(), p.q_stride, p.k_stride, p.v_stride, add, add, add});
+  return f;
+}
+
+void expect_near(const Floats& got, const std::vector<double>& want, double tolerance, const char* what,
+                 double before = 0) {
+  ASSERT_EQ(got.size(), want.size());
+  double largest = 1;
+  for (const double x : want) largest = std::max(largest, std::abs(x));
+  for (std::size_t i = 0; i < got.size(); ++i)
+    ASSERT_NEAR(got[i], want[i] + before, tolerance * largest) << what << " at " << i;
+}
+
+void expect_equal(Case& c) {
+  const Result want = written_out(c, [](auto...) { return 1.; });
+  const Fused got = fused(c);
+  ASSERT_NO_FATAL_FAILURE(expect_near(got.out, want.out, 2e-6, "out"));
+  ASSERT_NO_FATAL_FAILURE(expect_near(got.dq, want.dq, 5e-6, "dq"));
+  ASSERT_NO_FATAL_FAILURE(expect_near(got.dk, want.dk, 5e-6, "dk"));
+  ASSERT_NO_FATAL_FAILURE(expect_near(got.dv, want.dv, 5e-6, "dv"));
+}
+
+TEST(AttentionKernel, FusedEqualsWrittenOutAtEveryShape) {
+  struct Sizes {
+    std::int64_t T, S, heads, head_dim, value_dim;
+  };
+  for (const Sizes z : {Sizes{1, 1, 1, 1, 1},
+                        {1, 300, 2, 64, 64},
+                        {3, 1500, 1, 16, 16},
+                        {4, 5, 3, 7, 9},
+                        {5, 129, 2, 7, 3},
+                        {10, 10, 4, 64, 64},
+                        {25, 128, 1, 80, 80},
+                        {61, 67, 2, 17, 31},
+                        {150, 131, 2, 64, 64},
+                        {97, 257, 1, 128, 100},
+                        {50, 300, 1, 256, 256},
+                        {401, 40, 1, 8, 8}}) {
+    for (const bool causal : {false, true}) {
+      SCOPED_TRACE(testing::Message() << "T " << z.T << ", S " << z.S << ", head " << z.head_dim << ", causal "
+                                      << causal);
+      Case c({{0, z.T, 0, z.S, z.S - z.T}}, z.heads, z.head_dim, z.value_dim, causal, 3);
+      ASSERT_NO_FATAL_FAILURE(expect_equal(c));
+    }
+  }
+}
+
+TEST(AttentionKernel, SegmentsAreIndependentWhateverTheirLengths) {
+  for (const bool causal : {false, true}) {
+    Case c({{0, 7, 0, 7},
+            {7, 1, 7, 260, 259},
+            {8, 150, 267, 150},
+            {158, 3, 417, 0},
+            {161, 0, 417, 5},
+            {161, 2, 430, 9, 4}},
+           3, 16, 24, causal);
+    ASSERT_NO_FATAL_FAILURE(expect_equal(c));
+  }
+}
+
+TEST(AttentionKernel, MatricesHideAndAdd) {
+  const std::int64_t T = 53, S = 141, heads = 2;
+  for (const bool causal : {false, true}) {
+    for (const bool by_head : {false, true}) {
+      Case c({{0, T, 0, S, 40}, {T, T, S, S, 40}}, heads, 24, 24, causal);
+      c.problem.matrix.row_stride = S;
+      c.problem.matrix.head_stride = by_head ? T * S : 0;
+      c.problem.matrix.segment_stride = (by_head ? heads : 1) * T * S;
+      const Floats random = numbers(2 * heads * T * S, 9);
+      for (const float x : random) c.allowed.push_back(x > 0.5f);
+      for (std::int64_t j = 0; j < S; ++j) c.allowed[static_cast<std::size_t>(5 * S + j)] = 0;  // sees nothing
+      ASSERT_NO_FATAL_FAILURE(expect_equal(c));
+      const Floats out = fused(c).out;
+      for (std::int64_t d = 0; d < (by_head ? 24 : heads * 24); ++d)
+        EXPECT_EQ(out[static_cast<std::size_t>(5 * heads * 24 + d)], 0.f);
+
+      c.allowed.clear(), c.problem.matrix.allowed = nullptr;
+      c.bias = random;
+      for (float& x : c.bias)
+        if (x < -1.8f) x = -std::numeric_limits<float>::infinity();
+      ASSERT_NO_FATAL_FAILURE(expect_equal(c));
+    }
+  }
+}
+
+TEST(AttentionKernel, AnyScaleWillDo) {
+  for (const float scale : {0.f, -0.3f, 5.f}) {
+    Case c({{0, 30, 0, 40}}, 1, 8, 8);
+    c.problem.scale = scale;
+    ASSERT_NO_FATAL_FAILURE(expect_equal(c));
+  }
+}
+
+TEST(AttentionKernel, LargeScoresDoNotOverflow) {
+  for (const std::int64_t T : {2, 40}) {
+    Case c({{0, T, 0, 200}}, 1, 8, 8);
+    c.problem.scale = 100.f;
+    const Result want = written_out(c, [](auto...) { return 1.; });
+    ASSERT_NO_FATAL_FAILURE(expect_near(fused(c).out, want.out, 1e-3, "out"));
+  }
+}
+
+TEST(AttentionKernel, ARowThatSeesNothingIsZeroAndHasZeroGradient) {
+  for (const std::int64_t T : {3, 30}) {
+    Case c({{0, T, 0, 20, -2}}, 2, 8, 8, true);  // the first two queries come before every key
+    const Fused f = fused(c, 9.f);
+    for (std::size_t i = 0; i < 2 * 16; ++i) {
+      EXPECT_EQ(f.out[i], 0.f);
+      EXPECT_EQ(f.dq[i], 0.f);
+    }
+    EXPECT_EQ(f.lse[0], -std::numeric_limits<float>::infinity());
+    ASSERT_NO_FATAL_FAILURE(expect_equal(c));
+  }
+}
+
+TEST(AttentionKernel, GradientsAreAddedWhenAsked) {
+  Case c({{0, 300, 0, 300}}, 2, 16, 16, true);
+  const Result want = written_out(c, [](auto...) { return 1.; });
+  const Fused got = fused(c, 3.f, true);
+  expect_near(got.dq, want.dq, 1e-5, "dq", 3);
+  expect_near(got.dk, want.dk, 1e-5, "dk", 3);
+  expect_near(got.dv, want.dv, 1e-5, "dv", 3);
+}
+
+TEST(AttentionKernel, TheLogarithmOfTheSumIsThat) {
+  Case c({{0, 2, 0, 3}}, 1, 4, 4);
+  const Fused f = fused(c);
+  double sum = 0;
+  for (std::size_t j = 0; j < 3; ++j) {
+    double dot = 0;
+    for (std::size_t d = 0; d < 4; ++d) dot += static_cast<double>(c.q[4 + d]) * c.k[4 * j + d];
+    sum += std::exp(dot * c.problem.scale);
+  }
+  EXPECT_NEAR(f.lse[1], std::log(sum), 1e-6);
+}
+
+TEST(AttentionKernel, WeightsAreTheSoftmax) {
+  for (const bool causal : {false, true}) {
+    Case c({{0, 13, 0, 37, 20}, {13, 9, 37, 30, 2}}, 2, 12, 37, causal, 1);
+    // With the unit matrix as values, attention's output is its weights.
+    for (std::int64_t s = 0; s < 2; ++s)
+      for (std::int64_t j = 0; j < c.segments[static_cast<std::size_t>(s)].k_rows; ++j)
+        for (std::int64_t h = 0; h < 2; ++h)
+          for (std::int64_t d = 0; d < 37; ++d)
+            c.v[static_cast<std::size_t>((s * 37 + j) * c.problem.v_stride + h * 37 + d)] = j == d ? 1.f : 0.f;
+    const Fused f = fused(c);
+    const std::int64_t T = 13, S = 37;
+    Floats weights(static_cast<std::size_t>(2 * 2 * T * S), 7.f);
+    attention_weights(c.get(), T, S, weights.data());
+    for (std::int64_t s = 0; s < 2; ++s)
+      for (std::int64_t h = 0; h < 2; ++h)
+        for (std::int64_t i = 0; i < T; ++i)
+          for (std::int64_t j = 0; j < S; ++j) {
+            const bool exists = i < c.segments[static_cast<std::size_t>(s)].q_rows;
+            const float want = exists ? f.out[static_cast<std::size_t>((s * 13 + i) * c.out_stride + h * 37 + j)] : 0.f;
+            ASSERT_NEAR(weights[static_cast<std::size_t>(((s * 2 + h) * T + i) * S + j)], want, 1e-6);
+          }
+  }
+}
+
+TEST(AttentionKernel, DropoutDropsTheSameWeightsForwardAndBackwardAndKeepsTheExpectation) {
+  for (const std::int64_t T : {3, 40}) {
+    const std::int64_t S = 197, heads = 2;
+    Case c({{0, T, 0, S}}, heads, 8, S);
+    c.problem.dropout = DropoutRate(0.3f);
+    c.problem.key = {5, 6};
+    // With the unit matrix as values, what was dropped can be read off the output.
+    std::fill(c.v.begin(), c.v.end(), 0.f);
+    for (std::int64_t j = 0; j < S; ++j)
+      for (std::int64_t h = 0; h < heads; ++h) c.v[static_cast<std::size_t>(j * c.problem.v_stride + h * S + j)] = 1.f;
+    const Floats dropped = fused(c).out;
+    std::int64_t kept = 0;
+    for (const float x : dropped) kept += x != 0.f;
+    const double share = static_cast<double>(kept) / static_cast<double>(dropped.size());
+    EXPECT_NEAR(share, 0.7, 4 * std::sqrt(0.21 / static_cast<double>(dropped.size())));
+
+    c.v = numbers(static_cast<std::int64_t>(c.v.size()), 3);
+    const Result want = written_out(c, [&](std::int64_t row, std::int64_t h, std::int64_t j) {
+      const bool keep = dropped[static_cast<std::size_t>(row * c.out_stride + h * S + j)] != 0.f;
+      return keep ? static_cast<double>(c.problem.dropout.scale) : 0.;
+    });
+    const Fused got = fused(c);
+    expect_near(got.out, want.out, 3e-6, "out");
+    expect_near(got.dq, want.dq, 1e-5, "dq");
+    expect_near(got.dk, want.dk, 1e-5, "dk");
+    expect_near(got.dv, want.dv, 1e-5, "dv");
+  }
+}
+
+TEST(AttentionKernel, OneThreadEqualsTwoBitForBit) {
+  const int before = threads();
+  for (const std::int64_t T : {1, 3, 100, 700}) {
+    Case c({{0, T, 0, 2300, 2300 - T}}, 2, 16, 16, true);
+    c.problem.dropout = DropoutRate(0.1f);
+    set_threads(1);
+    const Fused one = fused(c);
+    set_threads(2);
+    const Fused two = fused(c);
+    EXPECT_EQ(one.out, two.out);
+    EXPECT_EQ(one.dq, two.dq);
+    EXPECT_EQ(one.dk, two.dk);
+    EXPECT_EQ(one.dv, two.dv);
+  }
+  set_threads(before);
+}
+
+TEST(AttentionKernel, ASequenceAloneEqualsTheSameAmongOthersBitForBit) {
+  Case many({{0, 100, 0, 90}, {100, 140, 90, 150}}, 2, 16, 16);
+  Case alone = many;
+  alone.segments.erase(alone.segments.begin());
+  const Floats a = fused(many).out, b = fused(alone).out;
+  EXPECT_TRUE(std::equal(a.begin() + 100 * 32, a.end(), b.begin() + 100 * 32));
+}
+
+TEST(AttentionKernel, ScratchMemoryDoesNotGrowWithTheLength) {
+  const auto scratch = [](std::int64_t T) {
+    Case c({{0, T, 0, T}}, 8, 4, 4, true);
+    Floats out(c.dout.size()), lse(static_cast<std::size_t>(T * 8)), dq(c.q.size()), dk(c.k.size()), dv(c.v.size());
+    const AttentionProblem& p = c.get();
+    reset_peak_memory();
+    const std::size_t before = memory_use().current;
+    attention_forward(p, out.data(), c.out_stride, lse.data());
+    attention_backward(p, out.data(), c.dout.data(), c.out_stride, lse.data(),
+                       {dq.data(), dk.data(), dv.data(), p.q_stride, p.k_stride, p.v_stride});
+    return memory_use().peak - before;
+  };
+  EXPECT_LE(scratch(8192), scratch(2048) + (1 << 20));
+}
+
+}  // namespace
+}  // namespace attend::kernels

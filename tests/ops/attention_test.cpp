@@ -1,0 +1,214 @@
+#include "attend/ops/attention.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "attend/core/memory.h"
+#include "attend/core/threads.h"
+#include "attend/ops/dropout.h"
+#include "attend/ops/tape.h"
+#include "tests/support/errors.h"
+#include "tests/support/golden.h"
+#include "tests/support/gradcheck.h"
+
+namespace attend {
+namespace {
+
+using test::close;
+using test::expect_gradients;
+using test::normal;
+using test::Tensors;
+
+struct Named {
+  const char* name;
+  Mask mask;
+};
+
+/// Every kind of mask for B = 2, H = 3, T = 7, S = 9. Some queries see nothing.
+std::vector<Named> every_mask() {
+  Tensor allowed = Tensor::empty({2, 3, 7, 9}, DType::i8), bias = normal({2, 1, 7, 9}, 8);
+  for (std::int64_t i = 0; i < allowed.numel(); ++i)
+    allowed.data<std::int8_t>()[i] = i / 9 % 7 != 2 && philox({3, 3}, static_cast<std::uint64_t>(i))[0] % 3 != 0;
+  for (std::int64_t i = 0; i < bias.numel(); i += 5) bias.data()[i] = -std::numeric_limits<float>::infinity();
+  return {{"none", Mask::none()},
+          {"causal", Mask::causal()},
+          {"keys", Mask::keys(std::vector<std::int64_t>{9, 4})},
+          {"no keys", Mask::keys(std::vector<std::int64_t>{0, 4})},
+          {"causal keys", Mask::causal_keys({9, 3})},
+          {"cache", Mask::causal_keys({9, 8}).starting_at({2, 1})},
+          {"before the keys", Mask::causal().starting_at({-3, 0})},
+          {"allowed", Mask::allowed(allowed)},
+          {"additive", Mask::additive(bias)},
+          {"causal additive", Mask::causal() & Mask::additive(bias)}};
+}
+
+/// weights [B, H, T, S] times values [B, S, H, E].
+Tensor weighted(const Tensor& weights, const Tensor& v) {
+  const std::int64_t B = v.dim(0), S = v.dim(1), H = v.dim(2), E = v.dim(3), T = weights.dim(2);
+  Tensor out = Tensor::zeros({B, T, H, E});
+  for (std::int64_t b = 0; b < B; ++b)
+    for (std::int64_t h = 0; h < H; ++h)
+      for (std::int64_t i = 0; i < T; ++i)
+        for (std::int64_t j = 0; j < S; ++j)
+          for (std::int64_t e = 0; e < E; ++e)
+            out.data()[((b * T + i) * H + h) * E + e] +=
+                weights.data()[((b * H + h) * T + i) * S + j] * v.data()[((b * S + j) * H + h) * E + e];
+  return out;
+}
+
+TEST(Attention, FusedEqualsMaterialisedForEveryMask) {
+  const Tensor q = normal({2, 7, 3, 5}, 1), k = normal({2, 9, 3, 5}, 2), v = normal({2, 9, 3, 4}, 3);
+  for (const auto& [name, mask] : every_mask()) {
+    const Tensor weights = attention_weights(q, k, {.mask = mask});
+    EXPECT_EQ(weights.shape(), (Shape{2, 3, 7, 9}));
+    EXPECT_TRUE(close(attention(q, k, v, {.mask = mask}), weighted(weights, v))) << name;
+    for (std::int64_t row = 0; row < weights.rows(); ++row) {
+      float sum = 0;
+      for (std::int64_t j = 0; j < 9; ++j) sum += weights.data()[row * 9 + j];
+      EXPECT_TRUE(std::abs(sum - 1.f) < 1e-5f || sum == 0.f) << name << ": " << sum;
+    }
+  }
+}
+
+TEST(Attention, GradientsForEveryMask) {
+  for (const auto& [name, mask] : every_mask()) {
+    SCOPED_TRACE(name);
+    const AttentionOptions options{.mask = mask};
+    expect_gradients([&](const Tensors& x) { return attention(x[0], x[1], x[2], options); },
+                     {normal({2, 7, 3, 5}, 1), normal({2, 9, 3, 5}, 2), normal({2, 9, 3, 4}, 3)});
+  }
+}
+
+TEST(Attention, TheSameTensorMayBeQueriesKeysAndValues) {
+  expect_gradients([](const Tensors& x) { return attention(x[0], x[0], x[0]); }, {normal({2, 5, 2, 3})});
+}
+
+TEST(Attention, WhatIsUsedTwiceGathersBothGradients) {
+  expect_gradients(
+      [](const Tensors& x) {
+        return attention(attention(x[0], x[1], x[1]), x[1], x[1], {.mask = Mask::keys(std::vector<std::int64_t>{3})});
+      },
+      {normal({1, 4, 2, 3}, 1), normal({1, 5, 2, 3}, 2)});
+}
+
+TEST(Attention, PackedFormsEqualTheSeparateOne) {
+  const std::int64_t B = 2, T = 6, S = 8, H = 3, D = 5, width = H * D;
+  const Tensor qkv = normal({B, T, 3 * width}, 1), kv = normal({B, S, 2 * width}, 2);
+  const auto part = [&](const Tensor& x, std::int64_t index, std::int64_t parts) {
+    Tensor y = Tensor::empty({x.dim(0), x.dim(1), H, D});
+    for (std::int64_t r = 0; r < x.rows(); ++r)
+      for (std::int64_t c = 0; c < width; ++c) y.data()[r * width + c] = x.data()[(r * parts + index) * width + c];
+    return y;
+  };
+  const Tensor q = part(qkv, 0, 3);
+  const AttentionOptions causal{.mask = Mask::causal_keys({6, 4})};
+  EXPECT_TRUE(close(self_attention(qkv, H, causal),
+                    attention(q, part(qkv, 1, 3), part(qkv, 2, 3), causal).reshape({B, T, width})));
+  EXPECT_TRUE(close(cross_attention(q.reshape({B, T, width}), kv, H),
+                    attention(q, part(kv, 0, 2), part(kv, 1, 2)).reshape({B, T, width})));
+  EXPECT_TRUE(close(self_attention_weights(qkv, H, causal), attention_weights(q, part(qkv, 1, 3), causal)));
+  EXPECT_TRUE(close(cross_attention_weights(q.reshape({B, T, width}), kv, H), attention_weights(q, part(kv, 0, 2))));
+}
+
+TEST(Attention, GradientsOfPackedForms) {
+  const AttentionOptions causal{.mask = Mask::causal_keys({5, 3})};
+  expect_gradients([&](const Tensors& x) { return self_attention(x[0], 2, causal); }, {normal({2, 5, 18})});
+  expect_gradients([&](const Tensors& x) { return cross_attention(x[0], x[1], 2); },
+                   {normal({2, 3, 6}, 1), normal({2, 5, 12}, 2)});
+}
+
+TEST(Attention, PaddedKeysChangeNothing) {
+  const Tensor q = normal({1, 4, 2, 8}, 1), k = normal({1, 6, 2, 8}, 2), v = normal({1, 6, 2, 8}, 3);
+  Tensor longer_k = Tensor::full({1, 9, 2, 8}, std::numeric_limits<float>::quiet_NaN()), longer_v = longer_k.copy();
+  std::copy_n(k.data(), k.numel(), longer_k.data());
+  std::copy_n(v.data(), v.numel(), longer_v.data());
+  const Tensor padded = attention(q, longer_k, longer_v, {.mask = Mask::keys(std::vector<std::int64_t>{6})});
+  EXPECT_EQ(padded.to_vector(), attention(q, k, v).to_vector());
+}
+
+TEST(Attention, DecodingWithACacheEqualsDoingAllAtOnce) {
+  const std::int64_t T = 9;
+  const Tensor q = normal({1, T, 2, 8}, 1), k = normal({1, T, 2, 8}, 2), v = normal({1, T, 2, 8}, 3);
+  const Tensor all = attention(q, k, v, {.mask = Mask::causal()});
+  for (std::int64_t i = 0; i < T; ++i) {
+    const Tensor one = q.reshape({T, 1, 2, 8}).view_rows(i, i + 1);
+    const Tensor step = attention(one, k, v, {.mask = Mask::causal_keys({i + 1}).starting_at({i})});
+    EXPECT_TRUE(close(step.reshape({2, 8}), all.reshape({T, 2, 8}).view_rows(i, i + 1).reshape({2, 8})));
+  }
+}
+
+TEST(Attention, DropoutActsInTrainingOnlyAndKeepsTheExpectation) {
+  const Tensor q = Tensor::zeros({1, 2000, 1, 4}), k = normal({1, 50, 1, 4}), v = Tensor::full({1, 50, 1, 4}, 1.f);
+  const AttentionOptions options{.dropout = 0.4f};
+  EXPECT_TRUE(close(attention(q, k, v, options), Tensor::full({1, 2000, 1, 4}, 1.f)));
+  Training training;
+  const Tensor y = attention(q, k, v, options);
+  double mean = 0, square = 0;
+  for (std::int64_t i = 0; i < 2000; ++i) mean += y.data()[4 * i], square += std::pow(y.data()[4 * i], 2);
+  mean /= 2000, square /= 2000;
+  EXPECT_NEAR(mean, 1., 0.01);
+  EXPECT_NEAR(square - mean * mean, 0.4 / 0.6 / 50, 0.002);  // 50 weights of 1/50, each kept with 0.6 and divided by it
+  EXPECT_NE(attention(q, k, v, options).to_vector(), y.to_vector()) << "each call has its own stream";
+}
+
+TEST(Attention, GradientsThroughDropout) {
+  Training training;
+  expect_gradients(
+      [](const Tensors& x) {
+        default_generator().restore(1, 2);
+        return attention(x[0], x[1], x[2], {.dropout = 0.3f});
+      },
+      {normal({1, 6, 2, 3}, 1), normal({1, 7, 2, 3}, 2), normal({1, 7, 2, 3}, 3)});
+}
+
+TEST(Attention, EmptySizesWork) {
+  EXPECT_EQ(attention(Tensor::empty({0, 3, 2, 4}), Tensor::empty({0, 5, 2, 4}), Tensor::empty({0, 5, 2, 4})).numel(),
+            0);
+  EXPECT_EQ(attention(Tensor::empty({1, 0, 2, 4}), normal({1, 5, 2, 4}), normal({1, 5, 2, 4})).numel(), 0);
+  const Tensor q = normal({1, 3, 2, 4}), none = Tensor::empty({1, 0, 2, 4});
+  EXPECT_TRUE(close(attention(q, none, none), Tensor::zeros({1, 3, 2, 4})));
+  expect_gradients([&](const Tensors& x) { return attention(x[0], none, none); }, {q});
+}
+
+TEST(Attention, NothingIsKeptWithoutGradients) {
+  Tensor qkv = normal({1, 64, 3 * 64});
+  require_grad(qkv);
+  NoGrad no_grad;
+  const std::size_t before = memory_use().current;
+  const Tensor y = self_attention(qkv, 2);
+  EXPECT_FALSE(requires_grad(y));
+  EXPECT_LE(memory_use().current - before, y.bytes() + 4096);  // blocks are rounded up
+}
+
+TEST(Attention, OneThreadEqualsTwoAndTwoRunsAreEqual) {
+  const auto run = [](int count) {
+    const int before = threads();
+    set_threads(count);
+    Training training;
+    default_generator().restore(1, 0);
+    Tensor qkv = normal({3, 70, 3 * 32});
+    require_grad(qkv);
+    const Tensor y = self_attention(qkv, 2, {.mask = Mask::causal(), .dropout = 0.1f});
+    backward(y, normal(y.shape(), 9));
+    set_threads(before);
+    return std::pair(y.to_vector(), grad(qkv).to_vector());
+  };
+  const auto one = run(1);
+  EXPECT_EQ(one, run(2));
+  EXPECT_EQ(one, run(1));
+}
+
+TEST(Attention, WrongShapesThrowWithAllOfThem) {
+  const Tensor q = Tensor::zeros({2, 3, 4, 5}), k = Tensor::zeros({2, 6, 4, 5}), v = Tensor::zeros({2, 7, 4, 5});
+  EXPECT_ERROR(attention(q, k, v), "[attention] ");
+  EXPECT_ERROR(attention(q, k, v), "q [2, 3, 4, 5], k [2, 6, 4, 5], v [2, 7, 4, 5]");
+  EXPECT_ERROR(attention(q, k, k, {.mask = Mask::causal_keys({1})}), "got 1 lengths, expected 2");
+  EXPECT_ERROR(attention(q, k, k, {.dropout = 1.5f}), "probability");
+  EXPECT_ERROR(self_attention(Tensor::zeros({2, 3, 16}), 4), "got [2, 3, 16] for 4 heads");
+  EXPECT_ERROR(cross_attention(Tensor::zeros({2, 3, 16}), Tensor::zeros({2, 3, 16}), 4), "got q [2, 3, 16]");
+}
+
+}  // namespace
+}  // namespace attend
