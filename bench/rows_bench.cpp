@@ -107,7 +107,7 @@ void register_jobs() {
   figure("AdamW 124M, share of the memory's speed", "", -0.9, [] {
     AdamW optimizer(gpt2(), {});
     double traffic = 1e30, step = 1e30;
-    for (int round = 0; round < 3; ++round) {  // in turn, as the machine's speed may change
+    for (int round = 0; round < 10; ++round) {  // in turn, as the machine's speed may change
       traffic = std::min(traffic, seconds_of_traffic(kGpt2));
       step = std::min(step, best_seconds([&] { optimizer.step(); }));
     }
