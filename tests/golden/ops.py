@@ -196,4 +196,27 @@ op("gru reversed", recurrence("gru", True), recurrent_inputs(2, 3, 2, 5, 3, [3, 
 op("lstm", recurrence("lstm"), recurrent_inputs(3, 4, 5, 3, 4, [4, 0, 2]), recurrent_inputs(1, 1, 1, 1, 4, [1]))
 op("lstm reversed", recurrence("lstm", True), recurrent_inputs(2, 3, 2, 5, 4, [3, 2]))
 
+
+# ---- scores ----
+def additive_scores(q, k, v):
+    return torch.tanh(q[:, :, None] + k[:, None]) @ v
+
+
+def within(scores, lengths):
+    return torch.where(torch.arange(scores.shape[-1]) < lengths[:, None, None], scores, 0.0)
+
+
+def circular_convolution(w, s):
+    half = s.shape[1] // 2
+    return sum(s[:, half + o, None] * w.roll(o, 1) for o in range(-half, half + 1))
+
+
+op("additive_scores", additive_scores, [x(2, 3, 5), x(2, 7, 5), x(5)], [x(1, 1, 1), x(1, 1, 1), x(1)],
+   [x(0, 2, 3), x(0, 1, 3), x(3)])
+op("additive_scores of lengths", lambda q, k, v, n: within(additive_scores(q, k, v), n),
+   [x(3, 2, 5), x(3, 4, 5), x(5), const([4, 0, 2])])
+op("cosine_similarity", lambda q, k: F.cosine_similarity(q[:, :, None], k[:, None], dim=-1),
+   [x(2, 3, 5), x(2, 7, 5)], [x(1, 1, 1), x(1, 2, 1)])
+op("circular_convolution", circular_convolution, [x(2, 7), x(2, 3)], [x(3, 5), x(3, 5)], [x(1, 1), x(1, 1)])
+
 golden.save("ops", tensors)

@@ -12,9 +12,12 @@
 
 #include "attend/core/threads.h"
 #include "attend/ops/activation.h"
+#include "attend/ops/additive_scores.h"
 #include "attend/ops/arithmetic.h"
+#include "attend/ops/circular_convolution.h"
 #include "attend/ops/concat.h"
 #include "attend/ops/convolution.h"
+#include "attend/ops/cosine_similarity.h"
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/embedding.h"
 #include "attend/ops/gather.h"
@@ -167,6 +170,11 @@ const Op kOps[] = {
     {"gru reversed", [](In x) { return recurrent(gru, x, true); }, {}, kOneDnn},
     {"lstm", [](In x) { return recurrent(lstm, x); }, {floats({16, 10, 64}), small({256, 64}), small({256, 64}), floats({256}), floats({256}), floats({16, 64}), floats({16, 64}), ids(11, {16})}, kOneDnn},
     {"lstm reversed", [](In x) { return recurrent(lstm, x, true); }, {}, kOneDnn},
+    // ---- scores ----
+    {"additive_scores", [](In x) { return additive_scores(x[0], x[1], x[2]); }, {floats({16, 10, 64}), floats({16, 11, 64}), floats({64})}},
+    {"additive_scores of lengths", [](In x) { return additive_scores(x[0], x[1], x[2], x[3]); }, {floats({16, 10, 64}), floats({16, 11, 64}), floats({64}), ids(12, {16})}},
+    {"cosine_similarity", [](In x) { return cosine_similarity(x[0], x[1]); }, {floats({16, 10, 64}), floats({16, 11, 64})}, kOneDnn},
+    {"circular_convolution", [](In x) { return circular_convolution(x[0], x[1]); }, {floats({64, 301}), floats({64, 3})}},
 };
 // clang-format on
 
