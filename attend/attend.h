@@ -1,5 +1,10 @@
 // All of the library that a program uses, in one include. Written by `make format`; a test holds it complete.
 #pragma once
+#include "attend/attention/multi_head.h"
+#include "attend/attention/pooling.h"
+#include "attend/attention/positions.h"
+#include "attend/attention/probe.h"
+#include "attend/attention/scores.h"
 #include "attend/core/convert.h"
 #include "attend/core/dtype.h"
 #include "attend/core/error.h"
@@ -13,6 +18,7 @@
 #include "attend/core/version.h"
 #include "attend/formats/safetensors.h"
 #include "attend/nn/convolution.h"
+#include "attend/nn/embedding.h"
 #include "attend/nn/feed_forward.h"
 #include "attend/nn/init.h"
 #include "attend/nn/layer_norm.h"

@@ -1,9 +1,11 @@
 #include "attend/ops/softmax.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "attend/core/error.h"
 #include "attend/kernels/softmax.h"
+#include "attend/ops/arithmetic.h"
 #include "attend/ops/tape.h"
 
 namespace attend {
@@ -29,6 +31,19 @@ Tensor softmax_by(const char* op, const Tensor& x, const Tensor& lengths, std::i
   });
 }
 
+/// A mask's matrix as numbers to add, -infinity where it hides, in a shape that broadcasts over scores of that rank.
+Tensor matrix_bias(const Tensor& matrix, int rank) {
+  Tensor bias = matrix;
+  if (matrix.dtype() == DType::i8) {
+    bias = Tensor::empty(matrix.shape());
+    std::ranges::transform(matrix.span<std::int8_t>(), bias.data(),
+                           [](std::int8_t seen) { return seen ? 0.f : -std::numeric_limits<float>::infinity(); });
+  }
+  if (rank == 4 && bias.rank() == 3) return bias.reshape(bias.shape().inserted(1, 1));
+  if (rank == 3 && bias.rank() == 4) return bias.reshape(bias.shape().without(1));
+  return bias;
+}
+
 }  // namespace
 
 Tensor softmax(const Tensor& x) {
@@ -49,6 +64,26 @@ Tensor masked_softmax(const Tensor& x, const Tensor& lengths) {
       fail("masked_softmax", "length ", i, " is out of range: got ", length, ", expected 0 to ", cols);
   const std::int64_t rows_each = lengths.numel() > 0 ? x.rows() / lengths.numel() : 1;
   return softmax_by("masked_softmax", x, lengths, std::max<std::int64_t>(rows_each, 1));
+}
+
+Tensor masked_softmax(const Tensor& scores, const Mask& mask) {
+  if (scores.rank() != 3 && scores.rank() != 4)
+    fail("masked_softmax", "wrong shape: got scores ", scores.shape(), ", expected [B, T, S] or [B, H, T, S]");
+  const std::int64_t B = scores.dim(0), H = scores.rank() == 4 ? scores.dim(1) : 1, T = scores.dim(-2),
+                     S = scores.dim(-1);
+  mask.check("masked_softmax", B, H, T, S);
+  const Tensor seen = mask.matrix().defined() ? scores + matrix_bias(mask.matrix(), scores.rank()) : scores;
+  if (!mask.is_causal() && mask.lengths().empty()) return softmax(seen);
+
+  // Both of the other parts let each query see a prefix of the keys.
+  Tensor lengths = Tensor::empty(scores.shape().without(-1), DType::i32);
+  for (std::int64_t row = 0; row < B * H * T; ++row) {
+    const auto b = static_cast<std::size_t>(row / (H * T));
+    std::int64_t length = mask.lengths().empty() ? S : mask.lengths()[b];
+    if (mask.is_causal()) length = std::min(length, row % T + 1 + (mask.positions().empty() ? 0 : mask.positions()[b]));
+    lengths.data<std::int32_t>()[row] = static_cast<std::int32_t>(std::max<std::int64_t>(length, 0));
+  }
+  return masked_softmax(seen, lengths);
 }
 
 Tensor log_softmax(const Tensor& x) {

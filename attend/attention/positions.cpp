@@ -1,0 +1,73 @@
+#include "attend/attention/positions.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "attend/core/error.h"
+#include "attend/ops/arithmetic.h"
+#include "attend/ops/concat.h"
+
+namespace attend {
+namespace {
+
+/// ω_i of the paper.
+double frequency(std::int64_t i, std::int64_t D) {
+  return std::pow(10000.0, -2.0 * static_cast<double>(i) / static_cast<double>(D));
+}
+
+void check_input(const Tensor& x, std::int64_t first) {
+  if (x.rank() != 3) fail("positions", "wrong shape: got x ", x.shape(), ", expected [B, T, D]");
+  if (first < 0) fail("positions", "positions start at 0: got ", first);
+}
+
+}  // namespace
+
+Tensor sinusoidal_positions(std::int64_t T, std::int64_t D, std::int64_t first, PositionLayout layout) {
+  Tensor table = Tensor::empty({T, D});
+  const std::int64_t sines = (D + 1) / 2;
+  const bool halves = layout == PositionLayout::halves;
+  for (std::int64_t i = 0; i < sines; ++i) {
+    const double omega = frequency(i, D);
+    const std::int64_t sine = halves ? i : 2 * i, cosine = halves ? sines + i : 2 * i + 1;
+    for (std::int64_t t = 0; t < T; ++t) {
+      const double angle = static_cast<double>(first + t) * omega;  // float32 would lose the phase of far positions
+      table.data()[t * D + sine] = static_cast<float>(std::sin(angle));
+      if (cosine < D) table.data()[t * D + cosine] = static_cast<float>(std::cos(angle));
+    }
+  }
+  return table;
+}
+
+Tensor position_rotation(std::int64_t offset, std::int64_t D) {
+  if (D % 2 != 0) fail("position_rotation", "sines and cosines come in pairs: got D ", D);
+  Tensor rotation = Tensor::zeros({D, D});
+  for (std::int64_t i = 0; i < D / 2; ++i) {
+    const double angle = static_cast<double>(offset) * frequency(i, D);
+    const auto cosine = static_cast<float>(std::cos(angle)), sine = static_cast<float>(std::sin(angle));
+    float* block = rotation.data() + 2 * i * D + 2 * i;
+    block[0] = cosine, block[1] = sine;  // sin(a + b) = cos b sin a + sin b cos a
+    block[D] = -sine, block[D + 1] = cosine;
+  }
+  return rotation;
+}
+
+Tensor SinusoidalPositions::operator()(const Tensor& x, std::int64_t first) const {
+  check_input(x, first);
+  const std::int64_t B = x.dim(0), T = x.dim(1);
+  if (!concatenate) return x + sinusoidal_positions(T, x.dim(2), first, layout);
+  const Tensor columns = Tensor::zeros({B, T, width}) + sinusoidal_positions(T, width, first, layout);
+  return concat({x, columns}, 2);
+}
+
+Tensor LearnedPositions::operator()(const Tensor& x, std::int64_t first) const {
+  check_input(x, first);
+  const std::int64_t T = x.dim(1), most = table.weight.dim(0);
+  if (first + T > most)
+    fail("positions", "the text is longer than the model knows positions: got ", first + T, ", expected at most ",
+         most);
+  std::vector<std::int32_t> positions(static_cast<std::size_t>(T));
+  std::iota(positions.begin(), positions.end(), static_cast<std::int32_t>(first));
+  return x + table(Tensor::ids(positions, {T}));
+}
+
+}  // namespace attend
