@@ -219,4 +219,35 @@ op("cosine_similarity", lambda q, k: F.cosine_similarity(q[:, :, None], k[:, Non
    [x(2, 3, 5), x(2, 7, 5)], [x(1, 1, 1), x(1, 2, 1)])
 op("circular_convolution", circular_convolution, [x(2, 7), x(2, 3)], [x(3, 5), x(3, 5)], [x(1, 1), x(1, 1)])
 
+
+# ---- attention: q [B, T, H, D], k [B, S, H, D], v [B, S, H, E]; a query that sees nothing gives zeros ----
+def attention(q, k, v, seen=None, bias=0.0):
+    scores = torch.einsum("bthd,bshd->bhts", q, k) / q.shape[-1] ** 0.5 + bias
+    seen = torch.ones_like(scores, dtype=torch.bool) if seen is None else seen.bool().expand_as(scores)
+    weights = torch.where(seen, scores.masked_fill(~seen, -1e30).softmax(-1), 0.0)
+    return torch.einsum("bhts,bshe->bthe", weights, v)
+
+
+def earlier(q, k):
+    return torch.arange(k.shape[1]) <= torch.arange(q.shape[1])[:, None]
+
+
+def first(k, lengths):
+    return torch.arange(k.shape[1]) < lengths[:, None, None, None]
+
+
+def packed(qkv, heads=2):
+    q, k, v = qkv.reshape(*qkv.shape[:2], 3, heads, -1).unbind(2)
+    return attention(q, k, v, earlier(q, k)).flatten(2)
+
+
+self_, cross = [x(2, 5, 3, 4), x(2, 5, 3, 4), x(2, 5, 3, 4)], [x(2, 3, 1, 5), x(2, 7, 1, 5), x(2, 7, 1, 3)]
+op("attention", attention, self_, cross, [x(1, 1, 1, 1)] * 3, [x(0, 2, 1, 3)] * 3)
+op("attention causal", lambda q, k, v: attention(q, k, v, earlier(q, k)), self_, [x(1, 1, 1, 1)] * 3)
+op("attention of lengths", lambda q, k, v, n: attention(q, k, v, first(k, n)), cross + [const([7, 0])], self_ + [const([2, 5])])
+op("attention causal of lengths", lambda q, k, v, n: attention(q, k, v, first(k, n) & earlier(q, k)), self_ + [const([2, 5])])
+op("attention allowed", lambda q, k, v, m: attention(q, k, v, m), self_ + [mask(5, 5)], cross + [mask(2, 1, 3, 7)])
+op("attention additive", lambda q, k, v: attention(q, k, v, None, -0.5 * torch.arange(25.0).reshape(5, 5)), self_)
+op("self_attention causal", packed, [x(2, 5, 12)], [x(1, 3, 6)])
+
 golden.save("ops", tensors)

@@ -14,6 +14,7 @@
 #include "attend/ops/activation.h"
 #include "attend/ops/additive_scores.h"
 #include "attend/ops/arithmetic.h"
+#include "attend/ops/attention.h"
 #include "attend/ops/circular_convolution.h"
 #include "attend/ops/concat.h"
 #include "attend/ops/convolution.h"
@@ -84,6 +85,13 @@ void PrintTo(const Op& op, std::ostream* out) { *out << op.name; }
 
 /// oneDNN cuts sums by threads as it likes.
 constexpr Options kOneDnn{.any_threads_same_bits = false};
+
+/// A penalty that is different everywhere.   -> [5, 5]
+Tensor slope() {
+  Tensor bias = Tensor::empty({5, 5});
+  for (std::int64_t i = 0; i < 25; ++i) bias.data()[i] = -0.5f * static_cast<float>(i);
+  return bias;
+}
 
 /// x, the four weights, h0, c0 and lengths, in this order.
 Tensors recurrent(decltype(gru)& op, In x, bool reverse = false) {
@@ -175,6 +183,14 @@ const Op kOps[] = {
     {"additive_scores of lengths", [](In x) { return additive_scores(x[0], x[1], x[2], x[3]); }, {floats({16, 10, 64}), floats({16, 11, 64}), floats({64}), ids(12, {16})}},
     {"cosine_similarity", [](In x) { return cosine_similarity(x[0], x[1]); }, {floats({16, 10, 64}), floats({16, 11, 64})}, kOneDnn},
     {"circular_convolution", [](In x) { return circular_convolution(x[0], x[1]); }, {floats({64, 301}), floats({64, 3})}},
+    // ---- attention ----
+    {"attention", [](In x) { return attention(x[0], x[1], x[2]); }, {floats({2, 67, 3, 32}), floats({2, 131, 3, 32}), floats({2, 131, 3, 16})}},
+    {"attention causal", [](In x) { return attention(x[0], x[1], x[2], {.mask = Mask::causal()}); }, {floats({2, 131, 3, 32}), floats({2, 131, 3, 32}), floats({2, 131, 3, 32})}},
+    {"attention of lengths", [](In x) { return attention(x[0], x[1], x[2], {.mask = Mask::keys(x[3])}); }, {floats({5, 67, 3, 32}), floats({5, 131, 3, 32}), floats({5, 131, 3, 32}), ids(132, {5})}},
+    {"attention causal of lengths", [](In x) { return attention(x[0], x[1], x[2], {.mask = Mask::causal_keys(x[3])}); }},
+    {"attention allowed", [](In x) { return attention(x[0], x[1], x[2], {.mask = Mask::allowed(x[3])}); }, {floats({2, 67, 3, 32}), floats({2, 131, 3, 32}), floats({2, 131, 3, 32}), mask({67, 131})}},
+    {"attention additive", [](In x) { return attention(x[0], x[1], x[2], {.mask = Mask::additive(slope())}); }},
+    {"self_attention causal", [](In x) { return self_attention(x[0], 2, {.mask = Mask::causal()}); }, {floats({3, 131, 192})}},
 };
 // clang-format on
 

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "attend/ops/arithmetic.h"
+#include "attend/ops/attention.h"
 #include "attend/ops/concat.h"
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/embedding.h"
@@ -38,6 +39,7 @@ Tensor causal_attention(const Tensor& qkv, std::int64_t heads) {
 /// The causal Transformer of tests/golden/training.py: two layers, two heads, tied embedding.
 struct Model {
   std::map<std::string, Tensor> weights;
+  bool fused;  ///< attention by its kernel, or step by step
 
   Tensor dense(const std::string& name, const Tensor& x, Activation activation = Activation::none) const {
     return linear(x, weights.at(name + ".weight"), weights.at(name + ".bias"), activation);
@@ -48,7 +50,8 @@ struct Model {
   Tensor loss(const Tensor& ids, const Tensor& targets) const {
     Tensor x = embedding(weights.at("embedding"), ids) + weights.at("positions");
     for (const std::string layer : {"0.", "1."}) {
-      const Tensor seen = causal_attention(dense(layer + "qkv", x), 2);
+      const Tensor qkv = dense(layer + "qkv", x);
+      const Tensor seen = fused ? self_attention(qkv, 2, {.mask = Mask::causal()}) : causal_attention(qkv, 2);
       x = norm(layer + "norm1", dense(layer + "out", seen), x);
       x = norm(layer + "norm2", dense(layer + "down", dense(layer + "up", x, Activation::gelu)), x);
     }
@@ -56,9 +59,13 @@ struct Model {
   }
 };
 
-TEST(Training, TenAdamWStepsOfATwoLayerTransformerFollowPyTorch) {
+class TrainingParity : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(Attention, TrainingParity, testing::Bool(),
+                         [](const auto& fused) { return fused.param ? "Fused" : "StepByStep"; });
+
+TEST_P(TrainingParity, TenAdamWStepsOfATwoLayerTransformerFollowPyTorch) {
   const SafetensorsFile golden = test::golden("training");
-  Model model;
+  Model model{.weights = {}, .fused = GetParam()};
   std::vector<NamedTensor> parameters;
   for (const std::string& name : golden.names()) {
     if (!name.starts_with("initial/")) continue;
