@@ -11,7 +11,7 @@ namespace attend {
 struct AttentionOptions {
   Mask mask = {};                   ///< who may see whom
   std::optional<float> scale = {};  ///< what scores are multiplied by; 1 / sqrt(D) unless given
-  float dropout = 0.f;         ///< of the weights, inside a Training scope
+  float dropout = 0.f;              ///< of the weights, inside a Training scope
 };
 
 /// softmax(scale · q kᵀ + mask) v for each head.   q [B, T, H, D], k [B, S, H, D], v [B, S, H, E] -> [B, T, H, E]
