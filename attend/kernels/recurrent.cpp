@@ -20,7 +20,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using V = FloatVector;
 
-constexpr std::int64_t kBlock = 32;  // sequences that a thread takes through time together
+constexpr std::int64_t kBlock = 64;  // sequences that a thread takes through time together
 
 /// One sequence at one step, for the cells below. Pointers are to rows of H units, or of G*H where gates are meant.
 struct Row {
