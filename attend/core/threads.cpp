@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <exception>
+#include <mutex>
 
 #include "attend/core/error.h"
 #include "attend/core/machine.h"
@@ -16,6 +18,11 @@
 
 namespace attend {
 namespace {
+
+/// Calls body(0) … body(count - 1), each on a thread of its own where the system grants so many, and waits for all.
+void on_each_thread(int count, FunctionRef<void(int)> body);
+/// Whether this thread is inside on_each_thread.
+bool nested();
 
 #if ATTEND_TSAN
 // The thread sanitizer cannot see inside OpenMP's barriers, so under it the same loops run on plain threads.
@@ -46,6 +53,21 @@ void on_each_thread(int count, FunctionRef<void(int)> body) {
 
 bool nested() { return omp_in_parallel() != 0; }
 #endif
+
+/// The same, for bodies that may throw: no exception may leave a thread of the pool, so the first is carried over here.
+void on_each_thread_or_throw(int count, FunctionRef<void(int)> body) {
+  std::exception_ptr first;
+  std::mutex mutex;
+  on_each_thread(count, [&](int t) {
+    try {
+      body(t);
+    } catch (...) {
+      const std::lock_guard lock(mutex);
+      if (!first) first = std::current_exception();
+    }
+  });
+  if (first) std::rethrow_exception(first);
+}
 
 }  // namespace
 
@@ -78,7 +100,7 @@ void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int6
   const std::int64_t grains = (n + grain - 1) / grain;
   const int count = static_cast<int>(std::min<std::int64_t>(nested() ? 1 : threads(), grains));
   if (count <= 1) return body(0, n);
-  on_each_thread(count, [&](int t) {
+  on_each_thread_or_throw(count, [&](int t) {
     const std::int64_t begin = grains * t / count * grain, end = std::min(n, grains * (t + 1) / count * grain);
     if (begin < end) body(begin, end);
   });
@@ -91,7 +113,7 @@ void parallel_tasks(std::int64_t n, FunctionRef<void(std::int64_t)> body) {
     return;
   }
   std::atomic<std::int64_t> next{0};
-  on_each_thread(count, [&](int) {
+  on_each_thread_or_throw(count, [&](int) {
     for (std::int64_t i; (i = next.fetch_add(1, std::memory_order_relaxed)) < n;) body(i);
   });
 }

@@ -36,10 +36,12 @@ class FunctionRef<Result(Args...)> {
 };
 
 /// Calls body(begin, end) for ranges that cover [0, n), one range a thread, cut at multiples of grain.
-/// Runs in place when n <= grain or when already inside a parallel loop. The body must not throw.
+/// Runs in place when n <= grain or when already inside a parallel loop. What a body throws is thrown here, after all
+/// threads have stopped.
 void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> body);
 
-/// Calls body(i) for each i in [0, n), handed out one by one: for few, large, uneven pieces. The body must not throw.
+/// Calls body(i) for each i in [0, n), handed out one by one: for few, large, uneven pieces. Throws as parallel_for
+/// does.
 void parallel_tasks(std::int64_t n, FunctionRef<void(std::int64_t)> body);
 
 }  // namespace attend

@@ -53,6 +53,12 @@ TEST(Threads, ALoopInsideALoopRunsInPlace) {
   });
 }
 
+TEST(Threads, WhatABodyThrowsArrivesAtTheCaller) {
+  const Threads scope(2);
+  EXPECT_THROW(parallel_for(100, 1, [](std::int64_t, std::int64_t) { fail("body", "no"); }), Error);
+  EXPECT_THROW(parallel_tasks(100, [](std::int64_t i) { i == 50 ? fail("body", "no") : void(); }), Error);
+}
+
 TEST(Threads, ThereIsAtLeastOneAndNoFewerCanBeAskedFor) {
   EXPECT_GE(available_cpus(), 1);
   EXPECT_THROW(set_threads(0), Error);
