@@ -52,7 +52,9 @@ int main(int argc, char** argv) {
   for (const std::int64_t T : {256, 1024, 4096}) {
     for (const bool causal : {false, true}) {
       const Mask mask = causal ? Mask::causal() : Mask::none();
-      const std::string name = "T" + std::to_string(T) + (causal ? ".causal" : ".full");
+      std::string name = "T";  // built by += : GCC 12 warns about operator+ here
+      name += std::to_string(T);
+      name += causal ? ".causal" : ".full";
       const double bar = causal ? 1.3 : 1.15;
       bench::job("attention.forward." + name, bar, [=] { return forward(1, T, T, 12, 64, mask); });
       bench::job("attention.both." + name, bar, [=] { return both(1, T, 12, 64, mask); });

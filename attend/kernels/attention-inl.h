@@ -38,16 +38,29 @@ HWY_INLINE std::int64_t Padded(std::int64_t n) { return (n + kLanes - 1) / kLane
 /// fall into the same few sets of the cache.
 HWY_INLINE std::int64_t Stride(std::int64_t n) { return Padded(n) + kLanes; }
 
-/// 2^x for x <= 0 or little more; 0 below 2^-126. NaN gives NaN.
-HWY_INLINE V Exp2(D d, V x) {
+/// x = 2^x for x <= 0 or little more; 0 below 2^-126. NaN gives NaN. N vectors in step, because each by itself is one
+/// long chain of operations that wait for each other.
+template <int N>
+HWY_INLINE void Exp2(D d, V (&x)[N]) {
   const hn::Rebind<std::int32_t, D> di;
-  x = AtLeast(d, -127.f, x);
   // Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits; 127 more is the exponent's bias.
   const V magic = hn::Set(d, 0x1.8p23f + 127.f);
-  const V shifted = hn::Add(x, magic);
-  const V r = hn::Sub(x, hn::Sub(shifted, magic));
-  const V p = Polynomial(d, r, 1.f, 0.693147004f, 0.240222424f, 0.0555073358f, 0.00967151299f, 0.00132647273f);
-  return hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
+  V shifted[N], p[N];
+  ATTEND_UNROLL for (int i = 0; i < N; ++i) x[i] = AtLeast(d, -127.f, x[i]);
+  ATTEND_UNROLL for (int i = 0; i < N; ++i) shifted[i] = hn::Add(x[i], magic);
+  ATTEND_UNROLL for (int i = 0; i < N; ++i) x[i] = hn::Sub(x[i], hn::Sub(shifted[i], magic));
+  ATTEND_UNROLL for (int i = 0; i < N; ++i) p[i] = Polynomial(d, x[i], 0.00967151299f, 0.00132647273f);
+  for (const float c : {0.0555073358f, 0.240222424f, 0.693147004f, 1.f}) {
+    ATTEND_UNROLL for (int i = 0; i < N; ++i) p[i] = hn::MulAdd(p[i], x[i], hn::Set(d, c));
+  }
+  ATTEND_UNROLL for (int i = 0; i < N; ++i) {
+    x[i] = hn::Mul(p[i], hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted[i]))));
+  }
+}
+HWY_INLINE V Exp2(D d, V x) {
+  V one[1] = {x};
+  Exp2(d, one);
+  return one[0];
 }
 HWY_INLINE float Exp2(float x) { return hn::GetLane(Exp2(D(), hn::Set(D(), x))); }
 
@@ -77,6 +90,7 @@ HWY_INLINE void PutRow(std::int64_t n, const float* x, float factor, float* y, b
 HWY_INLINE void CopyRows(std::int64_t rows, std::int64_t n, const float* from, std::int64_t from_stride, float factor,
                          float* to, std::int64_t stride) {
   for (std::int64_t i = 0; i < rows; ++i) {
+    gemm::PrefetchRow(n, from + (i + gemm::kRowsAhead) * from_stride);
     ScaleRow(n, from + i * from_stride, factor, to + i * stride);
     std::fill(to + i * stride + n, to + i * stride + Padded(n), 0.f);
   }

@@ -32,8 +32,9 @@ struct Pass {
 
 /// Queries that are copied together, and meet all keys before the next ones.
 std::int64_t QueryChunk(const AttentionProblem& p) {
-  const std::int64_t most =
-      std::max<std::int64_t>(1, 16384 / (std::max<std::int64_t>({p.head_dim, p.value_dim, 1}) * kQueryBlock));
+  constexpr std::int64_t kMost = 1024, kMostFloats = 65536;
+  const std::int64_t width = std::max<std::int64_t>({p.head_dim, p.value_dim, 1});
+  const std::int64_t most = std::clamp(kMostFloats / width, kQueryBlock, kMost) / kQueryBlock;
   const std::int64_t longest = (LongestQueries(p) + kQueryBlock - 1) / kQueryBlock;
   return std::clamp<std::int64_t>(longest, 1, most) * kQueryBlock;
 }

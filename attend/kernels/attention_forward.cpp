@@ -49,22 +49,24 @@ HWY_INLINE float MaxRow(std::int64_t n, const float* HWY_RESTRICT s, float large
 HWY_INLINE float Exp2Row(std::int64_t n, float largest, float* HWY_RESTRICT s) {
   const D d;
   const V shift = hn::Set(d, largest == -kInfinity ? 0.f : largest);
-  V sum0 = hn::Zero(d), sum1 = sum0;
+  constexpr int kTogether = 2;
+  V sums[kTogether];
+  ATTEND_UNROLL for (int i = 0; i < kTogether; ++i) sums[i] = hn::Zero(d);
   std::int64_t j = 0;
-  for (; j + 2 * kLanes <= n; j += 2 * kLanes) {
-    const V p0 = Exp2(d, hn::Sub(hn::LoadU(d, s + j), shift));
-    const V p1 = Exp2(d, hn::Sub(hn::LoadU(d, s + j + kLanes), shift));
-    hn::StoreU(p0, d, s + j);
-    hn::StoreU(p1, d, s + j + kLanes);
-    sum0 = hn::Add(sum0, p0);
-    sum1 = hn::Add(sum1, p1);
+  for (; j + kTogether * kLanes <= n; j += kTogether * kLanes) {
+    V p[kTogether];
+    ATTEND_UNROLL for (int i = 0; i < kTogether; ++i) p[i] = hn::Sub(hn::LoadU(d, s + j + i * kLanes), shift);
+    Exp2(d, p);
+    ATTEND_UNROLL for (int i = 0; i < kTogether; ++i) hn::StoreU(p[i], d, s + j + i * kLanes);
+    ATTEND_UNROLL for (int i = 0; i < kTogether; ++i) sums[i] = hn::Add(sums[i], p[i]);
   }
-  if (j < n) {
-    const V p0 = Exp2(d, hn::Sub(hn::LoadU(d, s + j), shift));
-    hn::StoreU(p0, d, s + j);
-    sum0 = hn::Add(sum0, p0);
+  for (; j < n; j += kLanes) {
+    const V p = Exp2(d, hn::Sub(hn::LoadU(d, s + j), shift));
+    hn::StoreU(p, d, s + j);
+    sums[0] = hn::Add(sums[0], p);
   }
-  return SumOf(hn::Add(sum0, sum1));
+  for (int i = 1; i < kTogether; ++i) sums[0] = hn::Add(sums[0], sums[i]);
+  return SumOf(sums[0]);
 }
 
 /// Takes n more scores of each of m queries: they become weights relative to the largest so far, and what was gathered
@@ -75,9 +77,10 @@ HWY_INLINE void SoftmaxRows(std::int64_t m, std::int64_t n, float* s, std::int64
   for (std::int64_t r = 0; r < m; ++r) largest[r] = MaxRow(n, s + r * s_stride, states[r].largest);
   for (std::int64_t r = 0; r < m; ++r) {
     if (largest[r] == states[r].largest) continue;
+    const bool first = states[r].largest == -kInfinity;  // then nothing was gathered yet
     const float factor = Exp2(states[r].largest - largest[r]);
     states[r] = {largest[r], states[r].sum * factor};
-    ScaleRow(columns, gathered + r * stride, factor, gathered + r * stride);
+    if (!first) ScaleRow(columns, gathered + r * stride, factor, gathered + r * stride);
   }
   for (std::int64_t r = 0; r < m; ++r) states[r].sum += Exp2Row(n, states[r].largest, s + r * s_stride);
 }
@@ -127,7 +130,6 @@ void ForwardChunk(const Head& h, std::int64_t begin, std::int64_t rows, Scratch 
   float* gathered = scratch.Take(rows * o_stride);
   auto* states = reinterpret_cast<RowState*>(scratch.Take(2 * rows));
   CopyRows(rows, p.head_dim, h.Query(begin), p.q_stride, p.scale * kLog2E, queries, q_stride);
-  std::fill_n(gathered, rows * o_stride, 0.f);
   std::uninitialized_fill_n(states, rows, RowState());
 
   for (std::int64_t j = 0; j < keys; j += kKeyTile) {
@@ -146,7 +148,7 @@ void ForwardChunk(const Head& h, std::int64_t begin, std::int64_t rows, Scratch 
       SoftmaxRows(m, padded, scores, s_stride, states + i, columns, gathered + i * o_stride, o_stride);
       if (p.dropout.threshold)
         for (std::int64_t r = 0; r < m; ++r) DropRow(h, output, begin + i + r, j, padded, scores + r * s_stride);
-      GemmPackedTop(m, columns, seen, scores, s_stride, packed_values, n, gathered + i * o_stride, o_stride, true);
+      GemmPackedTop(m, columns, seen, scores, s_stride, packed_values, n, gathered + i * o_stride, o_stride, j > 0);
     }
   }
   for (std::int64_t i = 0; i < rows; ++i) FinishRow(h, output, begin + i, states[i], gathered + i * o_stride);
@@ -227,13 +229,15 @@ struct Task {
   std::int64_t span = 0, slot = -1;  // few queries: which span of keys, and where its part of the result goes
 };
 
-/// Queries of one task: as many as share packed keys well, fewer when there would be few tasks.
+/// Queries of one task: as many as possible, since each task packs the keys again, but enough tasks for the threads.
+/// The bits of a row do not depend on it.
 std::int64_t QueryChunk(const AttentionProblem& p) {
+  constexpr std::int64_t kLeast = 4 * kQueryBlock, kMost = 1024, kMostFloats = 65536;
   const std::int64_t most =
-      std::max<std::int64_t>(4 * kQueryBlock, 24576 / std::max<std::int64_t>({p.head_dim, p.value_dim, 1}));
+      std::clamp(kMostFloats / std::max<std::int64_t>({p.head_dim, p.value_dim, 1}), kLeast, kMost);
   const std::int64_t longest = std::max<std::int64_t>(1, LongestQueries(p));
   const std::int64_t pairs = static_cast<std::int64_t>(p.segments.size()) * p.heads;
-  const std::int64_t wanted = std::min((7 + pairs) / pairs, (longest + 4 * kQueryBlock - 1) / (4 * kQueryBlock));
+  const std::int64_t wanted = std::min((4 * threads() + pairs - 1) / pairs, (longest + kLeast - 1) / kLeast);
   const std::int64_t chunks = std::max((longest + most - 1) / most, wanted);
   const std::int64_t rows = (longest + chunks - 1) / chunks;
   return (rows + kQueryBlock - 1) / kQueryBlock * kQueryBlock;

@@ -15,6 +15,7 @@
 #define ATTEND_KERNELS_GEMM_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #define ATTEND_UNROLL _Pragma("GCC unroll 8")
@@ -43,8 +44,8 @@ constexpr std::int64_t kWidth = kVectors * kLanes;  // of a panel of B
 
 // One tile: M rows, N vectors. A(i, p) is at a[i * lda + p], or at a[p * lda + i] when transposed.
 template <int M, int N, bool kTransposed>
-HWY_NOINLINE void Tile(std::int64_t k, const float* HWY_RESTRICT a, std::int64_t lda, const float* HWY_RESTRICT b,
-                       std::int64_t ldb, float* HWY_RESTRICT c, std::int64_t ldc, bool accumulate) {
+HWY_INLINE void Tile(std::int64_t k, const float* HWY_RESTRICT a, std::int64_t lda, const float* HWY_RESTRICT b,
+                     std::int64_t ldb, float* HWY_RESTRICT c, std::int64_t ldc, bool accumulate) {
   const D d;
   const std::int64_t row = kTransposed ? 1 : lda;
   const std::int64_t step = kTransposed ? lda : 1;
@@ -69,8 +70,8 @@ HWY_NOINLINE void Tile(std::int64_t k, const float* HWY_RESTRICT a, std::int64_t
 
 // All rows of a panel of N whole vectors.
 template <int N, bool kTransposed>
-void Rows(std::int64_t m, std::int64_t k, const float* a, std::int64_t lda, const float* b, std::int64_t ldb, float* c,
-          std::int64_t ldc, bool accumulate) {
+HWY_NOINLINE void Rows(std::int64_t m, std::int64_t k, const float* a, std::int64_t lda, const float* b,
+                       std::int64_t ldb, float* c, std::int64_t ldc, bool accumulate) {
   const std::int64_t row = kTransposed ? 1 : lda;
   std::int64_t i = 0;
   for (; i + kRows <= m; i += kRows)
@@ -165,6 +166,13 @@ void Packed(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std:
   }
 }
 
+// Rows that lie far apart are strangers to the hardware's prefetcher: asking for the one that is `kRowsAhead` hides its
+// latency. Beyond the last row this asks for nothing that is read, which is harmless.
+constexpr std::int64_t kRowsAhead = 16;
+HWY_INLINE void PrefetchRow(std::int64_t n, const float* row) {
+  for (std::int64_t i = 0; i < n; i += 16) hwy::Prefetch(row + i);
+}
+
 HWY_INLINE void CopyVector(const float* HWY_RESTRICT from, float* HWY_RESTRICT to) {
   const D d;
   hn::StoreU(hn::LoadU(d, from), d, to);
@@ -219,14 +227,13 @@ HWY_INLINE std::int64_t PackedSize(std::int64_t k, std::int64_t n) {
 
 /// packed = B[k×n].
 HWY_INLINE void Pack(std::int64_t k, std::int64_t n, const float* b, std::int64_t ldb, float* packed) {
-  for (std::int64_t j = 0; j < n; j += kGemmWidth) {
-    const std::int64_t columns = std::min(kGemmWidth, n - j);
-    for (std::int64_t p = 0; p < k; ++p, packed += kGemmWidth) {
-      const float* from = b + p * ldb + j;
-      std::int64_t i = 0;
-      for (; i + gemm::kLanes <= columns; i += gemm::kLanes) gemm::CopyVector(from + i, packed + i);
-      for (; i < kGemmWidth; ++i) packed[i] = i < columns ? from[i] : 0.f;
-    }
+  const std::int64_t whole = n / kGemmWidth * kGemmWidth;
+  for (std::int64_t p = 0; p < k; ++p, b += ldb, packed += kGemmWidth) {  // row by row, as B lies in memory
+    gemm::PrefetchRow(n, b + gemm::kRowsAhead * ldb);
+    for (std::int64_t j = 0; j < whole; j += kGemmWidth)
+      for (std::int64_t i = 0; i < kGemmWidth; i += gemm::kLanes) gemm::CopyVector(b + j + i, packed + j * k + i);
+    if (whole == n) continue;
+    for (std::int64_t i = 0; i < kGemmWidth; ++i) packed[whole * k + i] = whole + i < n ? b[whole + i] : 0.f;
   }
 }
 
@@ -236,6 +243,7 @@ HWY_INLINE void PackTransposed(std::int64_t n, std::int64_t k, const float* w, s
     const std::int64_t columns = std::min(kGemmWidth, n - j);
     std::int64_t i = 0;
     for (; i + 4 <= columns; i += 4) {
+      for (std::int64_t r = 0; r < 4; ++r) gemm::PrefetchRow(k, w + (i + r + gemm::kRowsAhead) * ldw);
       std::int64_t p = 0;
       for (; p + 4 <= k; p += 4) gemm::Transpose4x4(w + i * ldw + p, ldw, packed + p * kGemmWidth + i, kGemmWidth);
       for (; p < k; ++p)
