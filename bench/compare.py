@@ -25,11 +25,14 @@ class Side:
                                         cwd=HERE.parent, env=environment)
 
     def ask(self, name):
-        self.process.stdin.write(name + "\n")
-        self.process.stdin.flush()
-        answer = self.process.stdout.readline()
+        try:
+            self.process.stdin.write(name + "\n")
+            self.process.stdin.flush()
+            answer = self.process.stdout.readline()
+        except BrokenPipeError:
+            answer = ""
         if not answer:
-            sys.exit(f"{self.process.args} stopped at {name}")
+            sys.exit(f"{shlex.join(self.process.args)} stopped at {name}; PEER_PYTHON must name a Python that has torch")
         return float(answer)
 
 
