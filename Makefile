@@ -3,8 +3,10 @@
 
 PROGRAM := build/release/attend
 PREFIX ?= /usr/local
-# What `make run` shows.
-SHOW := $(PROGRAM) --help && $(PROGRAM) doctor
+# What `make run` builds and shows: the machine, and attention that learns.
+SHOWN := attend pooling
+SHOW := $(PROGRAM) doctor && echo && build/release/examples/pooling build/pooling.svg && echo && \
+	echo 'The picture is in build/pooling.svg. $(PROGRAM) --help lists the verbs.'
 # Seconds that `make fuzz` spends on each target.
 FUZZ_SECONDS ?= 60
 
@@ -25,7 +27,8 @@ configure: setup
 build: configure ## build the program at build/release/attend
 	@cmake --build --preset release --target attend
 
-run: build ## build, and show what there is
+run: configure ## build, and show what there is
+	@cmake --build --preset release --target $(SHOWN)
 	@$(SHOW)
 
 test: configure ## build, and run all tests

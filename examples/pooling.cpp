@@ -2,8 +2,8 @@
 // each weighted by how near its key is:  f(q) = sum_i softmax_i(-(q - k_i)² / 2σ²) y_i.  The width σ is learned, as its
 // inverse.
 //
-//   pooling                 prints how it learns
-//   pooling picture.svg     draws the fit and the attention weights
+//   pooling                 prints how it learns, and what it attends to
+//   pooling picture.svg     draws the fit and the attention weights too
 #include <attend/attend.h>
 
 #include <algorithm>
@@ -11,6 +11,7 @@
 #include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <vector>
 
 using attend::Tensor;
 
@@ -20,17 +21,6 @@ constexpr int kPoints = 50;
 constexpr float kEnd = 5.f;
 
 float truth(float x) { return 2 * std::sin(x) + std::pow(x, 0.8f); }
-
-/// Softmax over the keys of -((q - k) w)² / 2 + mask.   q [T], k [S], w [], mask [T, S] or [] -> [T, S]
-Tensor attention_weights(const Tensor& queries, const Tensor& keys, const Tensor& sharpness, const Tensor& mask) {
-  const Tensor distance = queries.reshape({-1, 1}) - keys.reshape({1, -1});
-  return attend::softmax(-0.5f * attend::square(distance * sharpness) + mask);
-}
-
-/// What the weights make of the values.   weights [T, S], values [S] -> [T]
-Tensor pool(const Tensor& weights, const Tensor& values) {
-  return attend::matmul(weights, values.reshape({-1, 1})).reshape({-1});
-}
 
 /// Two panels: keys and values with the truth and the estimate; and the weights, a row a query, a column a key.
 void draw(const char* file, const Tensor& keys, const Tensor& values, const Tensor& queries, const Tensor& estimates,
@@ -70,6 +60,18 @@ void draw(const char* file, const Tensor& keys, const Tensor& values, const Tens
       << "<text x='340' y='332'>√weight: a row a query, a column a key</text>\n</svg>\n";
 }
 
+/// The weights in the terminal: every other query, all keys.
+void print(const Tensor& weights) {
+  constexpr const char* kShades[] = {" ", "░", "▒", "▓", "█"};
+  const float darkest = *std::ranges::max_element(weights.span());
+  for (int i = 0; i < kPoints; i += 2) {
+    std::cout << "  ";
+    for (int j = 0; j < kPoints; ++j)
+      std::cout << kShades[static_cast<int>(4.99f * std::sqrt(weights.data()[i * kPoints + j] / darkest))];
+    std::cout << '\n';
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -78,30 +80,37 @@ int main(int argc, char** argv) {
   attend::fill_uniform(keys, 0, kEnd, generator);
   attend::fill_normal(values, 0, 0.5f, generator);
   std::ranges::sort(keys.span());
+  // A point that might look at itself would look nowhere else: in training it sees only the others.
+  std::vector<std::int8_t> others(kPoints * kPoints, 1);
   for (int i = 0; i < kPoints; ++i) {
     values.data()[i] += truth(keys.data()[i]);
     queries.data()[i] = kEnd * static_cast<float>(i) / kPoints;
+    others[static_cast<std::size_t>(i * kPoints + i)] = 0;
   }
+  const Tensor others_only = Tensor::from(std::span<const std::int8_t>(others), {kPoints, kPoints});
 
-  // A point that might look at itself would look nowhere else: in training it sees only the others.
-  Tensor others_only = Tensor::zeros({kPoints, kPoints});
-  for (int i = 0; i < kPoints; ++i) others_only.data()[i * kPoints + i] = -1e9f;
-
-  Tensor sharpness = Tensor::scalar(1.f);
-  attend::require_grad(sharpness);
-  attend::Adam adam({{"sharpness", sharpness}}, {.learning_rate = 0.2});
-  std::cout << "  step  width  mean squared error on the other points\n" << std::fixed << std::setprecision(3);
+  attend::Gaussian kernel;
+  attend::require_grad(kernel.inverse_width);
+  attend::Adam adam(attend::parameters(kernel), {.learning_rate = 0.2});
+  std::cout << "Nadaraya–Watson pooling learns its width:\n\n  step  width  mean squared error on the other points\n"
+            << std::fixed << std::setprecision(3);
   for (int step = 0; step <= 40; ++step) {
-    const Tensor guesses = pool(attention_weights(keys, keys, sharpness, others_only), values);
+    const Tensor guesses =
+        attend::nadaraya_watson(kernel, keys, keys, values, {.mask = attend::Mask::allowed(others_only)});
     const Tensor loss = attend::mean(attend::square(guesses - values));
     if (step % 10 == 0)
-      std::cout << std::setw(6) << step << std::setw(7) << 1 / sharpness.item() << "  " << loss.item() << '\n';
+      std::cout << std::setw(6) << step << std::setw(7) << 1 / kernel.inverse_width.item() << "  " << loss.item()
+                << '\n';
     attend::backward(loss);
     adam.step();
     adam.zero_grad();
   }
 
   const attend::NoGrad no_grad;
-  const Tensor weights = attention_weights(queries, keys, sharpness, Tensor::scalar(0.f));
-  if (argc > 1) draw(argv[1], keys, values, queries, pool(weights, values), weights);
+  attend::Probe probe;
+  const Tensor estimates = attend::nadaraya_watson(kernel, queries, keys, values, {.probe = &probe});
+  const Tensor& weights = probe.records().front().weights;
+  std::cout << "\nWhat it attends to, a row a query, a column a key, both in the order of x:\n\n";
+  print(weights);
+  if (argc > 1) draw(argv[1], keys, values, queries, estimates, weights);
 }
