@@ -1,9 +1,8 @@
-// Highway's foreach_target.h, for the instruction sets that we build: AVX-512, AVX2, and what every x86-64 has; on ARM,
-// NEON (register tiles are arrays of vectors, and SVE's vectors have no size that an array could use). Three copies of
-// a kernel are enough; each more costs compile time and size. No #pragma once: each kernel includes it once, and
-// Highway includes the kernel again for each target.
+// Highway's foreach_target.h, for the instruction sets that we build: AVX-512, AVX2, SSE4 and what every x86-64 has; on
+// ARM, NEON (register tiles are arrays of vectors, and SVE's vectors have no size that an array could use). Each more
+// costs compile time and size. No #pragma once: each kernel includes it once, and Highway includes the kernel again for
+// each target.
 #ifndef HWY_DISABLED_TARGETS
-#define HWY_DISABLED_TARGETS \
-  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #endif
 #include <hwy/foreach_target.h>  // IWYU pragma: export
