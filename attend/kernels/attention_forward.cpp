@@ -156,10 +156,12 @@ void ForwardChunk(const Head& h, std::int64_t begin, std::int64_t rows, Scratch 
 
 // ---- Few queries, as in decoding: keys and values are read once, from where they are ----
 
-/// s[j] = q · k_j for n keys.
-HWY_INLINE void DotRows(std::int64_t n, std::int64_t depth, const float* q, const float* k, std::int64_t k_stride,
-                        float* s) {
+/// s[j] = q · k_j for n keys from key `first` on. On the way it asks for the values, which are wanted next.
+HWY_INLINE void DotRows(const Head& h, std::int64_t n, std::int64_t first, const float* q, float* s) {
   const D d;
+  const std::int64_t depth = h.problem.head_dim, k_stride = h.problem.k_stride;
+  const float* k = h.Key(first);
+  const float* v = h.Value(first);
   constexpr int kTogether = 4;
   for (std::int64_t j = 0; j < n; j += kTogether) {
     const float* rows[kTogether];
@@ -167,6 +169,8 @@ HWY_INLINE void DotRows(std::int64_t n, std::int64_t depth, const float* q, cons
     ATTEND_UNROLL for (int r = 0; r < kTogether; ++r) {
       rows[r] = k + std::min(j + r, n - 1) * k_stride;
       sums[r] = hn::Zero(d);
+      gemm::PrefetchRow(depth, k + (j + r + gemm::kRowsAhead) * k_stride);
+      gemm::PrefetchRow(h.problem.value_dim, v + (j + r) * h.problem.v_stride);
     }
     std::int64_t c = 0;
     for (; c + kLanes <= depth; c += kLanes) {
@@ -197,7 +201,7 @@ RowState DirectRow(const Head& h, std::int64_t i, std::int64_t begin, std::int64
   end = std::min(end, h.Visible(i));
   for (std::int64_t j = begin; j < end; j += kKeyTile) {
     const std::int64_t n = std::min(kKeyTile, end - j), padded = Padded(n);
-    DotRows(n, p.head_dim, query, h.Key(j), p.k_stride, s);
+    DotRows(h, n, j, query, s);
     h.Mask(i, j, n, padded, s);
     SoftmaxRows(1, padded, s, 0, &state, p.value_dim, gathered, 0);
     if (p.dropout.threshold) DropRow(h, output, i, j, padded, s);
