@@ -28,7 +28,9 @@ std::string simd_instructions() {
   return name.starts_with("AVX3") ? "AVX-512" + name.substr(4) : name;  // what Highway calls AVX3
 }
 
-void use_portable_instructions(bool portable) { hwy::DisableTargets(portable ? ~std::int64_t{HWY_STATIC_TARGET} : 0); }
+void use_portable_instructions(bool portable) {
+  hwy::DisableTargets(portable ? std::int64_t{HWY_SSE4} - 1 : 0);  // better targets have lower bits
+}
 
 std::string onednn_instructions() {
   using dnnl::cpu_isa;
