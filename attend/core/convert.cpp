@@ -44,6 +44,7 @@ void convert_all(const Tensor& x, const Tensor& y, One one) {
 }  // namespace
 
 Tensor convert(const Tensor& x, DType dtype) {
+  if (!x.defined()) fail("convert", "there is nothing to convert: got an undefined tensor");
   if (x.dtype() == dtype) return x.detach();
   Tensor y = Tensor::empty(x.shape(), dtype);
   const auto as_float = [](auto value) { return static_cast<float>(value); };

@@ -47,6 +47,9 @@ class Arena {
       if (use_.cached > use_.current + kAlwaysKept) release_locked();
     }
     std::byte* block = from_system(size);
+    if (!block) release(), block = from_system(size);  // what waits for reuse may be what is missing
+    if (!block)
+      fail("memory", "the system has no ", size, " bytes left; a smaller batch or a shorter input needs less");
     std::lock_guard lock(mutex_);
     count(block, size);
     return block;
@@ -80,13 +83,13 @@ class Arena {
   }
 
  private:
+  /// Null when the system has no more.
   static std::byte* from_system(std::size_t size) {
     const bool huge = size >= kHugePage;
     const std::size_t alignment = huge ? kHugePage : kAlignment;
     const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
     void* block = std::aligned_alloc(alignment, rounded);
-    if (!block)
-      fail("memory", "the system has no ", size, " bytes left; a smaller batch or a shorter input needs less");
+    if (!block) return nullptr;
     if (huge) madvise(block, rounded, MADV_HUGEPAGE);  // fewer page faults; a refusal only costs speed
     return static_cast<std::byte*>(block);
   }

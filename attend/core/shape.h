@@ -13,7 +13,7 @@ class Shape {
   static constexpr int kMaxRank = 4;
 
   Shape() = default;  ///< rank 0: a scalar, one element
-  /// Throws on more than four dimensions, a negative size, or more elements than an int64 counts.
+  /// Throws on more than four dimensions, a negative size, or more elements than memory could hold (2^60).
   Shape(std::initializer_list<std::int64_t> dims);
   explicit Shape(std::span<const std::int64_t> dims);
 

@@ -97,6 +97,7 @@ Tensor Tensor::detach() const {
 }
 
 Tensor Tensor::copy() const {
+  if (!defined()) return {};
   Tensor tensor = like(*this);
   parallel_for(static_cast<std::int64_t>(bytes()), kGrain * 4, [&](std::int64_t begin, std::int64_t end) {
     std::memcpy(tensor.data_ + begin, data_ + begin, static_cast<std::size_t>(end - begin));
@@ -110,7 +111,8 @@ void Tensor::fill(float value) const {
                [=](std::int64_t begin, std::int64_t end) { std::fill(values + begin, values + end, value); });
 }
 
-void Tensor::wrong_dtype(DType asked) const {
+void Tensor::no_elements(DType asked) const {
+  if (!defined()) fail("tensor", "there are no elements: got an undefined tensor, expected ", asked);
   fail("tensor", "wrong element type: got ", dtype_, ", expected ", asked);
 }
 

@@ -53,10 +53,10 @@ class Tensor {
   std::size_t bytes() const { return static_cast<std::size_t>(numel()) * size_of(dtype_); }
 
   /// The elements. Handles share memory, so a const handle gives mutable elements, as a const std::span does.
-  /// Throws when T is not the dtype.
+  /// Throws when T is not the dtype, and when there are none because the tensor is undefined.
   template <typename T = float>
   T* data() const {
-    if (dtype_of<T> != dtype_) wrong_dtype(dtype_of<T>);
+    if (dtype_of<T> != dtype_ || !defined()) no_elements(dtype_of<T>);
     return reinterpret_cast<T*>(data_);
   }
   std::byte* raw() const { return data_; }
@@ -75,7 +75,7 @@ class Tensor {
   Tensor view_rows(std::int64_t begin, std::int64_t end) const;
   /// The same elements without their history.
   Tensor detach() const;
-  /// New memory with the same elements, without history.
+  /// New memory with the same elements, without history. Of an undefined tensor, another one.
   Tensor copy() const;
   void fill(float value) const;
 
@@ -89,7 +89,7 @@ class Tensor {
   void set_node(std::shared_ptr<Node> node, int output) { node_ = std::move(node), node_output_ = output; }
 
  private:
-  [[noreturn]] void wrong_dtype(DType asked) const;
+  [[noreturn]] void no_elements(DType asked) const;
 
   Shape shape_;
   DType dtype_ = DType::f32;

@@ -35,6 +35,7 @@ TEST(Shape, ImpossibleShapesAreRefused) {
   EXPECT_ERROR(Shape({1, 1, 1, 1, 1}), "at most 4");
   EXPECT_ERROR(Shape({-1}), "negative");
   EXPECT_ERROR(Shape({std::int64_t{1} << 40, std::int64_t{1} << 40}), "more elements than can be counted");
+  EXPECT_ERROR(Shape({std::int64_t{1} << 62}), "more elements than can be counted");  // 2^64 bytes would count as none
 }
 
 TEST(Shape, PrintsAsAList) {

@@ -43,6 +43,12 @@ TEST(Tensor, EmptyTensorsAreDefined) {
   EXPECT_FALSE(Tensor().defined());
 }
 
+TEST(Tensor, AnUndefinedTensorHasNoElementsToRead) {
+  EXPECT_ERROR(Tensor().data(), "[tensor] there are no elements: got an undefined tensor");
+  EXPECT_ERROR(Tensor().item(), "undefined");
+  EXPECT_FALSE(Tensor().copy().defined());
+}
+
 TEST(Tensor, ReadingAsTheWrongTypeThrows) { EXPECT_THROW(Tensor::zeros({2}, DType::i32).data<float>(), Error); }
 
 }  // namespace
