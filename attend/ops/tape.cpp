@@ -16,10 +16,10 @@ struct Node {
     int output = 0;
   };
   const char* op = "leaf";
-  std::uint64_t sequence = 0;
-  std::vector<Shape> shapes;  // of the results
-  std::vector<Tensor> grads;  // of the results
-  std::vector<Edge> edges;    // to the inputs
+  std::uint64_t sequence = 0;  // 0: a leaf
+  std::vector<Shape> shapes;   // of the results
+  std::vector<Tensor> grads;   // of the results
+  std::vector<Edge> edges;     // to the inputs
   BackwardMany function;
   bool done = false;
 
@@ -27,18 +27,18 @@ struct Node {
 
   /// Frees a chain of nodes in a loop: a long recurrence would overflow the stack if each freed the next.
   static void unlink(std::vector<Edge>& edges) {
-    thread_local std::vector<std::shared_ptr<Node>> pending;
-    thread_local bool draining = false;
-    for (Edge& edge : edges)
-      if (edge.node) pending.push_back(std::move(edge.node));
-    edges.clear();
-    if (draining) return;
-    draining = true;
+    std::vector<std::shared_ptr<Node>> pending;
+    const auto take = [&](std::vector<Edge>& from) {
+      for (Edge& edge : from)
+        if (edge.node) pending.push_back(std::move(edge.node));
+      from.clear();
+    };
+    take(edges);
     while (!pending.empty()) {
       const std::shared_ptr<Node> last = std::move(pending.back());
       pending.pop_back();
+      if (last.use_count() == 1) take(last->edges);  // it goes now, and would free these itself
     }
-    draining = false;
   }
 };
 
@@ -57,7 +57,7 @@ void require_grad(Tensor& tensor) {
   if (!tensor.defined() || tensor.dtype() != DType::f32)
     fail("require_grad", "only float32 tensors have gradients: got ",
          tensor.defined() ? name_of(tensor.dtype()) : "nothing");
-  if (tensor.node() && !tensor.node()->function) return;
+  if (tensor.node() && tensor.node()->sequence == 0) return;
   auto leaf = std::make_shared<Node>();
   leaf->shapes = {tensor.shape()};
   leaf->grads.resize(1);
@@ -80,8 +80,10 @@ Tensor grad(const Tensor& leaf) { return leaf_grad("grad", leaf); }
 
 void set_grad(const Tensor& leaf, const Tensor& gradient) {
   Tensor& slot = leaf_grad("set_grad", leaf);
-  if (gradient.defined() && gradient.shape() != leaf.shape())
-    fail("set_grad", "a gradient has its tensor's shape: got ", gradient.shape(), ", expected ", leaf.shape());
+  if (const Shape& shape = leaf.node()->shapes[0];
+      gradient.defined() && (gradient.shape() != shape || gradient.dtype() != DType::f32))
+    fail("set_grad", "a gradient has its tensor's shape: got ", gradient.dtype(), " ", gradient.shape(),
+         ", expected float32 ", shape);
   slot = gradient.detach();
 }
 
@@ -162,8 +164,9 @@ void backward(const Tensor& loss, const Tensor& seed) {
   if (!loss.node()) fail("backward", "nothing to go back through: no input of this tensor has require_grad");
   if (!seed.defined() && loss.numel() != 1)
     fail("backward", "a loss has one element: got ", loss.shape(), "; give a seed of that shape otherwise");
-  if (seed.defined() && seed.shape() != loss.shape())
-    fail("backward", "the seed must have the loss's shape: got ", seed.shape(), ", expected ", loss.shape());
+  if (seed.defined() && (seed.shape() != loss.shape() || seed.dtype() != DType::f32))
+    fail("backward", "the seed must have the loss's shape: got ", seed.dtype(), " ", seed.shape(),
+         ", expected float32 ", loss.shape());
   NoGrad no_grad;
 
   // Later nodes are never needed by earlier ones, so the order of recording, reversed, is a topological order.
@@ -172,8 +175,10 @@ void backward(const Tensor& loss, const Tensor& seed) {
   };
   std::priority_queue<std::shared_ptr<Node>, std::vector<std::shared_ptr<Node>>, decltype(earlier)> pending(earlier);
   std::unordered_set<const Node*> seen;
+  std::vector<std::shared_ptr<Node>> leaves;
   auto reach = [&](const std::shared_ptr<Node>& node) {
-    if (node->sequence == 0 || !seen.insert(node.get()).second) return;  // a leaf keeps what it was given
+    if (!seen.insert(node.get()).second) return;
+    if (node->sequence == 0) return leaves.push_back(node);
     if (node->done) fail("backward", "the recording of [", node->op, "] was consumed by an earlier backward pass");
     pending.push(node);
   };
@@ -195,6 +200,10 @@ void backward(const Tensor& loss, const Tensor& seed) {
     node->grads.assign(node->grads.size(), Tensor());
     Node::unlink(node->edges);
   }
+  // A gradient that was kept without a copy may still be another leaf's too, or the seed. Whoever clips it does so in
+  // place.
+  for (const std::shared_ptr<Node>& leaf : leaves)
+    if (Tensor& gradient = leaf->grads[0]; gradient.defined()) writable(gradient);
 }
 
 }  // namespace attend

@@ -26,8 +26,8 @@ void set_grad(const Tensor& leaf, const Tensor& gradient);
 /// Lets the gradient go; its memory is the next pass's.
 void zero_grad(const Tensor& leaf);
 
-/// d(loss)/d(leaf) is added to the gradient of every leaf. The loss has one element, or `seed` of its shape is given.
-/// Consumes the recording: a second call throws.
+/// d(loss)/d(leaf) is added to the gradient of every leaf, in memory that is that leaf's alone. The loss has one
+/// element, or `seed` of its shape is given. Consumes the recording: a second call throws.
 void backward(const Tensor& loss, const Tensor& seed = {});
 
 /// While one lives, this thread records nothing, and ops keep nothing for a backward pass.

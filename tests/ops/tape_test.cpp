@@ -57,6 +57,23 @@ TEST(Tape, AGradientSharedByTwoInputsIsNotAddedToTwice) {
   EXPECT_EQ(grad(b).item(), 1.f);
 }
 
+TEST(Tape, TheGradientOfALeafIsItsOwnAfterThePass) {
+  const Tensor a = leaf({1.f}), b = leaf({1.f}), seed = Tensor::from({1.f}, {1});
+  backward(plus(a, b), seed);  // the seed is the gradient of both
+  grad(a).fill(5.f);
+  EXPECT_EQ(grad(b).item(), 1.f);
+  EXPECT_EQ(seed.item(), 1.f);
+}
+
+TEST(Tape, AResultOfAPassThatIsOverCanBecomeALeaf) {
+  const Tensor x = leaf({1.f});
+  Tensor y = twice(x);
+  backward(y);
+  require_grad(y);
+  backward(twice(y));
+  EXPECT_EQ(grad(y).item(), 2.f);
+}
+
 TEST(Tape, GradientsPassThroughReshape) {
   const Tensor x = leaf({1, 2, 3, 4, 5, 6});
   const Tensor y = twice(x.reshape({2, 3}));
@@ -87,6 +104,7 @@ TEST(Tape, ALossOfManyElementsNeedsASeedOfItsShape) {
   const Tensor x = leaf({1, 2});
   EXPECT_THROW(backward(twice(x)), Error);
   EXPECT_THROW(backward(twice(x), Tensor::zeros({3})), Error);
+  EXPECT_THROW(backward(twice(x), Tensor::zeros({2}, DType::i32)), Error);
 }
 
 TEST(Tape, MemoryIsFreedAsThePassWalksBack) {
