@@ -47,6 +47,8 @@ LoadReport load_parameters(std::span<NamedTensor> parameters, const SafetensorsF
       report.missing.push_back(name);
       continue;
     }
+    if (tensor.dtype() != DType::f32)
+      fail("load", "parameter \"", name, "\" has the wrong dtype: got ", tensor.dtype(), ", expected float32");
     loaded[i] = file.get_float32(name);
     if (loaded[i].shape() != tensor.shape())
       fail("load", "tensor \"", name, "\" has another shape: got ", loaded[i].shape(), ", expected ", tensor.shape());

@@ -98,7 +98,7 @@ struct LoadReport {
   std::vector<std::string> missing, unused;
 };
 /// Replaces each parameter's values by the file's tensor of its name, converted to float32. Throws, with all names,
-/// when one is missing or unused, or has another shape; then no parameter has changed.
+/// when one is missing or unused, has another shape, or is no float32 here; then no parameter has changed.
 LoadReport load_parameters(std::span<NamedTensor> parameters, const SafetensorsFile& file,
                            const LoadOptions& options = {});
 template <typename Module>

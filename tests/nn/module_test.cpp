@@ -88,6 +88,9 @@ TEST(Module, LoadingNamesWhatIsMissingAndWhatIsLeftOverAndChangesNothing) {
   Linear wider(3, 2);
   EXPECT_ERROR(load_parameters(wider, path, {.allow_unused = true}),
                "\"weight\" has another shape: got [2, 2], expected [2, 3]");
+
+  part.weight = Tensor::zeros({2, 2}, DType::i8);
+  EXPECT_ERROR(load_parameters(part, path, {.allow_unused = true}), "\"weight\" has the wrong dtype: got int8");
 }
 
 TEST(FeedForward, DropoutActsOnlyInTraining) {
