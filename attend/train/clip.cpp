@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <unordered_set>
 #include <vector>
 
 #include "attend/core/error.h"
@@ -14,8 +15,10 @@ namespace {
 
 std::vector<kernels::Values> gradients(std::span<const Tensor> parameters) {
   std::vector<kernels::Values> all;
+  std::unordered_set<const Node*> seen;
   for (const Tensor& parameter : parameters)
-    if (const Tensor gradient = grad(parameter)) all.push_back({gradient.numel(), gradient.data()});
+    if (const Tensor gradient = grad(parameter); gradient && seen.insert(parameter.node().get()).second)
+      all.push_back({gradient.numel(), gradient.data()});
   return all;
 }
 

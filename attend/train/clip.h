@@ -7,7 +7,8 @@
 namespace attend {
 
 /// The L2 norm of all gradients of these leaves together, in float64 and the same for any number of threads; those
-/// without a gradient count as 0. Infinite or NaN when a gradient is: the caller decides, usually by skipping the step.
+/// without a gradient count as 0, and one that is listed twice (tied weights) counts once. Infinite or NaN when a
+/// gradient is: the caller decides, usually by skipping the step.
 double grad_norm(std::span<const Tensor> parameters);
 
 /// min(1, max_norm / (norm + 1e-6)): what the gradients are to be multiplied by. Optimizer::step takes it, which saves

@@ -165,6 +165,14 @@ TEST(Clip, ReportsANormThatIsNotFiniteAndLeavesTheGradients) {
   EXPECT_TRUE(std::isnan(clip_scale(NAN, 1.)));
 }
 
+TEST(Clip, AParameterThatIsListedTwiceIsScaledOnce) {
+  Tensor weight = Tensor::zeros({1});
+  require_grad(weight);
+  set_grad(weight, Tensor::full({1}, 4.f));
+  EXPECT_EQ(clip_grad_norm(std::vector{weight, weight}, 2.), 4.);
+  EXPECT_NEAR(grad(weight).item(), 2.f, 1e-5);
+}
+
 TEST(Clip, TheNormDoesNotDependOnTheThreads) {
   Tensor parameter = Tensor::zeros({300007});
   require_grad(parameter);
