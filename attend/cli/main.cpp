@@ -71,7 +71,7 @@ int run(int argc, char** argv) {
   program
       .add_option_function<int>("--threads", set_threads, "Threads to use; otherwise as many as this process has CPUs")
       ->type_name("N")
-      ->check(CLI::Validator(CLI::PositiveNumber).description(""));
+      ->check(CLI::Range(1, 1024).description(""));
   add_doctor(program);
   program.footer(
       "attend VERB --help tells what a verb takes. Exit codes: 0 done, 1 failed, 2 wrong usage or bad input.");

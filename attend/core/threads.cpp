@@ -89,7 +89,8 @@ int threads() {
 }
 
 void set_threads(int count) {
-  if (count < 1) fail("threads", "at least one thread is needed: got ", count);
+  constexpr int kMost = 1024;  // OpenMP ends the process when the system refuses a thread
+  if (count < 1 || count > kMost) fail("threads", "wrong number of threads: got ", count, ", expected 1 to ", kMost);
   threads();
   omp_set_num_threads(count);
 }

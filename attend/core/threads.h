@@ -12,7 +12,7 @@ int available_cpus();
 
 /// Threads that loops and matrix products use; available_cpus() unless set. Per calling thread, as in OpenMP.
 int threads();
-/// Throws if count < 1.
+/// Throws unless 1 <= count <= 1024.
 void set_threads(int count);
 
 /// A reference to something callable: what a loop needs of std::function, without its allocation.

@@ -72,8 +72,8 @@ TEST(Program, AnUnknownFlagIsWrongUsage) {
   EXPECT_TRUE(contains(outcome.output, "attend doctor --help")) << outcome.output;
 }
 
-TEST(Program, ThreadsBelowOneAreWrongUsage) {
-  for (const char* count : {"0", "-1", "two"})
+TEST(Program, ThreadsThatCannotBeAreWrongUsage) {
+  for (const char* count : {"0", "-1", "two", "1000000"})
     EXPECT_EQ(run_for_errors(std::string("doctor --threads ") + count).code, 2) << count;
 }
 

@@ -59,9 +59,10 @@ TEST(Threads, WhatABodyThrowsArrivesAtTheCaller) {
   EXPECT_THROW(parallel_tasks(100, [](std::int64_t i) { i == 50 ? fail("body", "no") : void(); }), Error);
 }
 
-TEST(Threads, ThereIsAtLeastOneAndNoFewerCanBeAskedFor) {
+TEST(Threads, ThereIsAtLeastOneAndOnlyASensibleNumberCanBeAskedFor) {
   EXPECT_GE(available_cpus(), 1);
   EXPECT_THROW(set_threads(0), Error);
+  EXPECT_THROW(set_threads(1'000'000), Error);
 }
 
 }  // namespace
