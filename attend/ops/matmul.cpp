@@ -52,6 +52,7 @@ void backward_a(const kernels::MatmulShape& s, const Tensor& b, const Tensor& dy
 /// The gradient of b: op(A)ᵀ dC, or dCᵀ op(A) where b is stored transposed; summed over the batch where b serves all of
 /// it.
 void backward_b(const kernels::MatmulShape& s, const Tensor& a, const Tensor& dy, const Grads::Target& db) {
+  if (s.broadcast_b && s.batch == 0 && !db.accumulate) return db.tensor.fill(0.f);
   kernels::MatmulShape g{.batch = s.broadcast_b ? 1 : s.batch, .accumulate = db.accumulate};
   for (std::int64_t i = 0; i < (s.broadcast_b ? s.batch : 1); ++i, g.accumulate = true) {
     const float *a_i = a.data() + i * s.m * s.k, *dy_i = dy.data() + i * s.m * s.n;

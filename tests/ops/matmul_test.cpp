@@ -30,6 +30,16 @@ TEST(Matmul, GradientsHoldForEveryTransposeAndBatch) {
       }
 }
 
+TEST(Matmul, AnEmptyBatchGivesTheMatrixThatServesAllOfItAGradientOfZeros) {
+  for (const bool ta : {false, true}) {
+    const Tensor a = Tensor::zeros({0, 3, 3});
+    Tensor b = Tensor::zeros({3, 5});
+    require_grad(b);
+    backward(matmul(a, b, {.transpose_a = ta}), Tensor::zeros({0, 3, 5}));
+    EXPECT_EQ(grad(b).to_vector(), std::vector<float>(15, 0.f));
+  }
+}
+
 TEST(Matmul, AMatrixTimesItselfHasBothGradients) {
   expect_gradients([](const Tensors& x) { return matmul(x[0], x[0], {.transpose_b = true}); }, {normal({3, 4})});
 }
