@@ -1,6 +1,7 @@
 #include "attend/ops/convolution.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "attend/core/error.h"
 #include "attend/kernels/convolution.h"
@@ -11,15 +12,18 @@ namespace {
 
 void check(const char* op, const Tensor& x, const Tensor& weight, const Tensor& bias,
            const kernels::ConvolutionShape& s) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   if (std::min({s.stride_h, s.stride_w, s.dilation_h, s.dilation_w, s.groups}) < 1 ||
       std::min(s.padding_h, s.padding_w) < 0)
     fail(op, "stride, dilation and groups start at 1, padding at 0");
+  if (std::max({s.stride_h, s.stride_w, s.dilation_h, s.dilation_w, s.padding_h, s.padding_w}) > kMost)
+    fail(op, "stride, dilation and padding are at most ", kMost);
   if (s.in % s.groups != 0 || s.out % s.groups != 0 || weight.dim(1) != s.in / s.groups)
     fail(op, "the channels do not fit: got x ", x.shape(), " and weight ", weight.shape(), " in ", s.groups,
          " groups, expected weight [O, ", s.in, " / groups, ...]");
   if (bias.defined() && bias.shape() != Shape{s.out})
     fail(op, "the bias does not fit: got ", bias.shape(), ", expected [", s.out, "]");
-  if (std::min({s.in, s.out, s.kernel_h, s.kernel_w}) == 0)
+  if (std::min({s.in, s.out, s.in_h, s.in_w, s.kernel_h, s.kernel_w}) == 0)
     fail(op, "nothing to convolve: got x ", x.shape(), " and weight ", weight.shape());
   if (s.dilation_h * (s.kernel_h - 1) + 1 > s.in_h + 2 * s.padding_h ||
       s.dilation_w * (s.kernel_w - 1) + 1 > s.in_w + 2 * s.padding_w)

@@ -21,7 +21,8 @@ struct Convolution2dOptions {
 };
 
 /// y[b, o, t] = bias[o] + Σ_{c, k} x[b, c, t·stride + k·dilation - padding] weight[o, c, k].
-/// x [B, C, T], weight [O, C / groups, K], bias [O] or undefined -> [B, O, T']
+/// x [B, C, T], weight [O, C / groups, K], bias [O] or undefined -> [B, O, T']. B may be 0; throws when another size
+/// is.
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Convolution1dOptions& options = {});
 
 /// The same over two dimensions.   x [B, C, H, W], weight [O, C / groups, KH, KW] -> [B, O, H', W']

@@ -67,6 +67,9 @@ TEST(Convolution, ShapesThatDoNotFitAreNamed) {
   EXPECT_ERROR(conv1d(Tensor::zeros({2, 3, 5}), Tensor::zeros({4, 3, 9})), "larger than the padded input");
   EXPECT_ERROR(conv2d(Tensor::zeros({2, 3, 5}), Tensor::zeros({4, 3, 9})), "[conv2d] wrong shapes");
   EXPECT_ERROR(conv1d(Tensor::zeros({2, 3, 5}), Tensor::zeros({4, 3, 1}), {}, {.stride = 0}), "start at 1");
+  EXPECT_ERROR(conv1d(Tensor::zeros({2, 3, 0}), Tensor::zeros({4, 3, 1}), {}, {.padding = 1}), "nothing to convolve");
+  EXPECT_ERROR(conv1d(Tensor::zeros({2, 3, 5}), Tensor::zeros({4, 3, 3}), {}, {.dilation = std::int64_t{1} << 62}),
+               "at most");
 }
 
 }  // namespace
