@@ -143,39 +143,45 @@ Plan& plan_for(const ConvolutionShape& s, Direction direction, bool with_bias) {
 }  // namespace
 
 void convolution(const ConvolutionShape& shape, const float* x, const float* weight, const float* bias, float* y) {
-  Plan& plan = plan_for(shape, Direction::forward, bias != nullptr);
-  plan.bind(x, weight, y, bias);
-  plan.x.read(), plan.weight.read();
-  std::unordered_map<int, Memory> arguments = {
-      {DNNL_ARG_SRC, plan.x.own}, {DNNL_ARG_WEIGHTS, plan.weight.own}, {DNNL_ARG_DST, plan.y.own}};
-  if (bias) arguments.emplace(DNNL_ARG_BIAS, plan.bias);
-  plan.primitive.execute(onednn_stream(), arguments);
-  plan.y.write();
-  plan.finish();
+  with_onednn("convolution", [&] {
+    Plan& plan = plan_for(shape, Direction::forward, bias != nullptr);
+    plan.bind(x, weight, y, bias);
+    plan.x.read(), plan.weight.read();
+    std::unordered_map<int, Memory> arguments = {
+        {DNNL_ARG_SRC, plan.x.own}, {DNNL_ARG_WEIGHTS, plan.weight.own}, {DNNL_ARG_DST, plan.y.own}};
+    if (bias) arguments.emplace(DNNL_ARG_BIAS, plan.bias);
+    plan.primitive.execute(onednn_stream(), arguments);
+    plan.y.write();
+    plan.finish();
+  });
 }
 
 void convolution_backward_input(const ConvolutionShape& shape, const float* dy, const float* weight, float* dx) {
-  Plan& plan = plan_for(shape, Direction::input, false);
-  plan.bind(dx, weight, dy, nullptr);
-  plan.y.read(), plan.weight.read();
-  plan.primitive.execute(
-      onednn_stream(),
-      {{DNNL_ARG_DIFF_DST, plan.y.own}, {DNNL_ARG_WEIGHTS, plan.weight.own}, {DNNL_ARG_DIFF_SRC, plan.x.own}});
-  plan.x.write();
-  plan.finish();
+  with_onednn("convolution", [&] {
+    Plan& plan = plan_for(shape, Direction::input, false);
+    plan.bind(dx, weight, dy, nullptr);
+    plan.y.read(), plan.weight.read();
+    plan.primitive.execute(
+        onednn_stream(),
+        {{DNNL_ARG_DIFF_DST, plan.y.own}, {DNNL_ARG_WEIGHTS, plan.weight.own}, {DNNL_ARG_DIFF_SRC, plan.x.own}});
+    plan.x.write();
+    plan.finish();
+  });
 }
 
 void convolution_backward_weight(const ConvolutionShape& shape, const float* x, const float* dy, float* dweight,
                                  float* dbias) {
-  Plan& plan = plan_for(shape, Direction::weight, dbias != nullptr);
-  plan.bind(x, dweight, dy, dbias);
-  plan.x.read(), plan.y.read();
-  std::unordered_map<int, Memory> arguments = {
-      {DNNL_ARG_SRC, plan.x.own}, {DNNL_ARG_DIFF_DST, plan.y.own}, {DNNL_ARG_DIFF_WEIGHTS, plan.weight.own}};
-  if (dbias) arguments.emplace(DNNL_ARG_DIFF_BIAS, plan.bias);
-  plan.primitive.execute(onednn_stream(), arguments);
-  plan.weight.write();
-  plan.finish();
+  with_onednn("convolution", [&] {
+    Plan& plan = plan_for(shape, Direction::weight, dbias != nullptr);
+    plan.bind(x, dweight, dy, dbias);
+    plan.x.read(), plan.y.read();
+    std::unordered_map<int, Memory> arguments = {
+        {DNNL_ARG_SRC, plan.x.own}, {DNNL_ARG_DIFF_DST, plan.y.own}, {DNNL_ARG_DIFF_WEIGHTS, plan.weight.own}};
+    if (dbias) arguments.emplace(DNNL_ARG_DIFF_BIAS, plan.bias);
+    plan.primitive.execute(onednn_stream(), arguments);
+    plan.weight.write();
+    plan.finish();
+  });
 }
 
 }  // namespace attend::kernels

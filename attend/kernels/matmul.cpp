@@ -66,13 +66,15 @@ void matmul(const MatmulShape& shape, const float* a, const float* b, float* c, 
   const std::int64_t flags = shape.transpose_a | shape.transpose_b << 1 | shape.accumulate << 2 |
                              shape.broadcast_b << 3 | std::int64_t{bias != nullptr} << 4 | std::int64_t{threads()} << 5;
   const PlanKey<8> key{{shape.m, shape.n, shape.k, shape.batch, shape.a_stride, shape.b_stride, shape.c_stride, flags}};
-  Plan& plan = kept_plan<Plan>(key, [&] { return make_plan(shape, bias != nullptr); });
-  plan.a.set_data_handle(const_cast<float*>(a));
-  plan.b.set_data_handle(const_cast<float*>(b));
-  plan.c.set_data_handle(c);
-  if (bias) plan.bias.set_data_handle(const_cast<float*>(bias));
-  plan.primitive.execute(onednn_stream(), plan.arguments);
-  onednn_stream().wait();
+  with_onednn("matmul", [&] {
+    Plan& plan = kept_plan<Plan>(key, [&] { return make_plan(shape, bias != nullptr); });
+    plan.a.set_data_handle(const_cast<float*>(a));
+    plan.b.set_data_handle(const_cast<float*>(b));
+    plan.c.set_data_handle(c);
+    if (bias) plan.bias.set_data_handle(const_cast<float*>(bias));
+    plan.primitive.execute(onednn_stream(), plan.arguments);
+    onednn_stream().wait();
+  });
 }
 
 }  // namespace attend::kernels

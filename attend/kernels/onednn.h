@@ -6,7 +6,19 @@
 #include <dnnl.hpp>
 #include <unordered_map>
 
+#include "attend/core/error.h"
+
 namespace attend::kernels {
+
+/// Runs something that uses oneDNN. What oneDNN throws becomes an Error in the name of `where`.
+template <typename Run>
+void with_onednn(const char* where, const Run& run) {
+  try {
+    run();
+  } catch (const dnnl::error& error) {
+    fail(where, "oneDNN failed with status ", static_cast<int>(error.status), ": ", error.what());
+  }
+}
 
 inline const dnnl::engine& onednn_engine() {
   static const dnnl::engine engine(dnnl::engine::kind::cpu, 0);
