@@ -30,6 +30,7 @@ RecurrentStack::RecurrentStack(const char* name, kernels::Cell cell, const Recur
 }
 
 RecurrentOutput RecurrentStack::run(const Tensor& x, const RecurrentState& state, const Tensor& lengths) const {
+  if (weights.empty()) fail("recurrent", "this layer has no weights: make it with its options first");
   const std::size_t count = weights.size(), directions = options.bidirectional ? 2 : 1;
   for (const std::vector<Tensor>* states : {&state.h, &state.c})
     if (!states->empty() && states->size() != count)

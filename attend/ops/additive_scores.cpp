@@ -1,23 +1,21 @@
 #include "attend/ops/additive_scores.h"
 
-#include "attend/core/error.h"
 #include "attend/kernels/additive.h"
+#include "attend/ops/check.h"
 #include "attend/ops/tape.h"
 
 namespace attend {
 namespace {
 
 void check(const Tensor& q, const Tensor& k, const Tensor& v, const Tensor& lengths) {
+  check_float("additive_scores", "q", q);
+  check_float("additive_scores", "k", k);
+  check_float("additive_scores", "v", v);
   if (q.rank() != 3 || k.rank() != 3 || v.rank() != 1 || q.dim(0) != k.dim(0) || q.dim(2) != k.dim(2) ||
       q.dim(2) != v.dim(0))
     fail("additive_scores", "the shapes do not fit: got q ", q.shape(), ", k ", k.shape(), " and v ", v.shape(),
          ", expected [B, T, D], [B, S, D] and [D]");
-  if (!lengths.defined()) return;
-  if (lengths.shape() != Shape{k.dim(0)})
-    fail("additive_scores", "lengths do not fit: got ", lengths.shape(), ", expected ", Shape{k.dim(0)});
-  for (const std::int32_t length : lengths.span<std::int32_t>())
-    if (length < 0 || length > k.dim(1))
-      fail("additive_scores", "a length lies outside of the keys: got ", length, ", expected 0 to ", k.dim(1));
+  if (lengths.defined()) check_lengths("additive_scores", lengths, k.dim(0), k.dim(1));
 }
 
 kernels::AdditiveShape shape_of(const Tensor& q, const Tensor& k, const Tensor& lengths) {

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "attend/core/error.h"
 #include "attend/kernels/attention.h"
+#include "attend/ops/check.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
 
@@ -29,9 +29,7 @@ struct Call {
   PhiloxKey key{};
 
   void check() const {
-    for (const Columns* part : {&q, &k, &v})
-      if (part->tensor.dtype() != DType::f32)
-        fail(op, "attention computes in float32: got ", part->tensor.dtype(), " ", part->tensor.shape());
+    for (const Columns* part : {&q, &k, &v}) check_float(op, "an input", part->tensor);
     if (!(options.dropout >= 0.f && options.dropout <= 1.f))
       fail(op, "dropout is a probability: got ", options.dropout, ", expected 0 to 1");
     options.mask.check(op, B, H, T, S);

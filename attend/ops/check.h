@@ -36,7 +36,7 @@ inline void check_lengths(const char* op, const Tensor& lengths, std::int64_t co
     fail(op, "lengths do not fit the batch: got ", lengths.shape(), ", expected [", count, "]");
   for (std::int64_t b = 0; b < count; ++b)
     if (const std::int32_t length = lengths.data<std::int32_t>()[b]; length < 0 || length > most)
-      fail(op, "length ", length, " of sequence ", b, " is out of range, expected 0 to ", most);
+      fail(op, "the length of sequence ", b, " is out of range: got ", length, ", expected 0 to ", most);
 }
 
 }  // namespace attend

@@ -1,12 +1,14 @@
 #include "attend/ops/circular_convolution.h"
 
-#include "attend/core/error.h"
 #include "attend/kernels/circular_convolution.h"
+#include "attend/ops/check.h"
 #include "attend/ops/tape.h"
 
 namespace attend {
 
 Tensor circular_convolution(const Tensor& w, const Tensor& s) {
+  check_float("circular_convolution", "w", w);
+  check_float("circular_convolution", "s", s);
   if (w.rank() != 2 || s.rank() != 2 || w.dim(0) != s.dim(0) || s.dim(1) % 2 == 0 || s.dim(1) > w.dim(1))
     fail("circular_convolution", "the shapes do not fit: got w ", w.shape(), " and s ", s.shape(),
          ", expected [B, N] and [B, K] with K odd and at most N");

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "attend/core/error.h"
 #include "attend/kernels/convolution.h"
+#include "attend/ops/check.h"
 #include "attend/ops/tape.h"
 
 namespace attend {
@@ -12,6 +12,9 @@ namespace {
 
 void check(const char* op, const Tensor& x, const Tensor& weight, const Tensor& bias,
            const kernels::ConvolutionShape& s) {
+  check_float(op, "x", x);
+  check_float(op, "weight", weight);
+  if (bias.defined()) check_float(op, "bias", bias);
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   if (std::min({s.stride_h, s.stride_w, s.dilation_h, s.dilation_w, s.groups}) < 1 ||
       std::min(s.padding_h, s.padding_w) < 0)

@@ -1,7 +1,7 @@
 #include "attend/ops/cosine_similarity.h"
 
-#include "attend/core/error.h"
 #include "attend/kernels/unit_rows.h"
+#include "attend/ops/check.h"
 #include "attend/ops/matmul.h"
 #include "attend/ops/tape.h"
 
@@ -20,6 +20,8 @@ Tensor unit_rows(const Tensor& x, float eps) {
 }  // namespace
 
 Tensor cosine_similarity(const Tensor& q, const Tensor& k, float eps) {
+  check_float("cosine_similarity", "q", q);
+  check_float("cosine_similarity", "k", k);
   if (q.rank() != 3 || k.rank() != 3 || q.dim(0) != k.dim(0) || q.dim(2) != k.dim(2))
     fail("cosine_similarity", "the shapes do not fit: got q ", q.shape(), " and k ", k.shape(),
          ", expected [B, T, D] and [B, S, D]");

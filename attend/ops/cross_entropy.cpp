@@ -3,18 +3,19 @@
 #include <algorithm>
 #include <numeric>
 
-#include "attend/core/error.h"
 #include "attend/kernels/cross_entropy.h"
+#include "attend/ops/check.h"
 #include "attend/ops/tape.h"
 
 namespace attend {
 namespace {
 
 void check(const Tensor& logits, const Tensor& targets, const CrossEntropyOptions& options) {
+  check_float("cross_entropy", "logits", logits);
+  check_dtype("cross_entropy", "targets", targets, DType::i32);
   if (logits.rank() == 0 || targets.shape() != logits.shape().without(-1))
     fail("cross_entropy", "the targets must be one for each row: got logits ", logits.shape(), " and targets ",
          targets.shape(), ", expected logits [..., V] and targets [...]");
-  if (targets.dtype() != DType::i32) fail("cross_entropy", "targets are int32: got ", targets.dtype());
   if (!(options.label_smoothing >= 0.f && options.label_smoothing <= 1.f))
     fail("cross_entropy", "label_smoothing is a share: got ", options.label_smoothing, ", expected 0 to 1");
   const std::int64_t classes = logits.dim(-1);

@@ -1,7 +1,7 @@
 #include "attend/ops/dropout.h"
 
-#include "attend/core/error.h"
 #include "attend/kernels/dropout.h"
+#include "attend/ops/check.h"
 #include "attend/ops/tape.h"
 
 namespace attend {
@@ -16,6 +16,7 @@ Training::Training(bool on) : before_(training_enabled) { training_enabled = on;
 Training::~Training() { training_enabled = before_; }
 
 Tensor dropout(const Tensor& x, float p, PhiloxKey key) {
+  check_float("dropout", "x", x);
   if (!(p >= 0.f && p <= 1.f)) fail("dropout", "p is a probability: got ", p, ", expected 0 to 1");
   if (!training() || p == 0.f) return x;
   const kernels::DropoutRate rate(p);

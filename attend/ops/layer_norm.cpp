@@ -2,14 +2,17 @@
 
 #include <array>
 
-#include "attend/core/error.h"
 #include "attend/kernels/layer_norm.h"
+#include "attend/ops/check.h"
 #include "attend/ops/tape.h"
 
 namespace attend {
 namespace {
 
 void check(const char* op, const Tensor& x, const Tensor& gain, const Tensor& bias) {
+  check_float(op, "x", x);
+  check_float(op, "gain", gain);
+  check_float(op, "bias", bias);
   if (x.rank() == 0) fail(op, "a row is needed: got a scalar, expected [..., D]");
   const Shape row{x.dim(-1)};
   if (gain.shape() != row || bias.shape() != row)
@@ -72,6 +75,7 @@ Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias, float
 
 AddNorm add_layer_norm(const Tensor& x, const Tensor& residual, const Tensor& gain, const Tensor& bias, float eps) {
   check("add_layer_norm", x, gain, bias);
+  check_float("add_layer_norm", "residual", residual);
   if (x.shape() != residual.shape())
     fail("add_layer_norm", "x and the residual must have one shape: got ", x.shape(), " and ", residual.shape());
   const RowMoments moments(needs_grad({&x, &residual, &gain, &bias}), x.rows());

@@ -1,13 +1,16 @@
 #include "attend/ops/linear.h"
 
-#include "attend/core/error.h"
 #include "attend/kernels/matmul.h"
+#include "attend/ops/check.h"
 #include "attend/ops/tape.h"
 
 namespace attend {
 namespace {
 
 void check(const Tensor& x, const Tensor& weight, const Tensor& bias) {
+  check_float("linear", "x", x);
+  check_float("linear", "weight", weight);
+  if (bias.defined()) check_float("linear", "bias", bias);
   if (weight.rank() != 2) fail("linear", "the weight is a matrix: got ", weight.shape(), ", expected [N, K]");
   if (x.rank() < 1 || x.dim(-1) != weight.dim(1))
     fail("linear", "the input's last dimension does not fit the weight: got x ", x.shape(), " and weight ",

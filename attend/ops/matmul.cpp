@@ -2,14 +2,16 @@
 
 #include <algorithm>
 
-#include "attend/core/error.h"
 #include "attend/kernels/matmul.h"
+#include "attend/ops/check.h"
 #include "attend/ops/tape.h"
 
 namespace attend {
 namespace {
 
 kernels::MatmulShape shape_of(const Tensor& a, const Tensor& b, MatmulOptions options) {
+  check_float("matmul", "a", a);
+  check_float("matmul", "b", b);
   auto complain = [&] {
     fail("matmul", "the matrices do not fit: got a ", a.shape(), options.transpose_a ? " transposed" : "", " and b ",
          b.shape(), options.transpose_b ? " transposed" : "", ", expected [..., M, K] and [..., K, N] or [K, N]");

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 
-#include "attend/core/error.h"
 #include "attend/kernels/activation.h"
 #include "attend/kernels/matmul.h"
 #include "attend/kernels/weight_gradient.h"
+#include "attend/ops/check.h"
 #include "attend/ops/tape.h"
 
 namespace attend {
@@ -16,17 +16,20 @@ struct Sizes {
   std::int64_t batch, steps, inputs, hidden, gates;  // gates = G*H, the rows of the weights
 };
 
+/// Of something that may be left out.
 void check_shape(const char* op, const char* what, const Tensor& tensor, const Shape& expected) {
-  if (tensor.defined() && tensor.shape() != expected)
-    fail(op, what, " does not fit: got ", tensor.shape(), ", expected ", expected);
+  if (!tensor.defined()) return;
+  check_float(op, what, tensor);
+  if (tensor.shape() != expected) fail(op, what, " does not fit: got ", tensor.shape(), ", expected ", expected);
 }
 
 Sizes check(const char* op, kernels::Cell cell, const Tensor& x, const RecurrentWeights& weights,
             const RecurrentOptions& options) {
   const std::int64_t G = kernels::gates_of(cell);
-  if (!x.defined() || x.rank() != 3)
-    fail(op, "the input has three dimensions: got ", x.shape(), ", expected [B, T, I]");
-  if (!weights.weight_ih.defined() || !weights.weight_hh.defined()) fail(op, "weight_ih and weight_hh must be given");
+  check_float(op, "x", x);
+  check_float(op, "weight_ih", weights.weight_ih);
+  check_float(op, "weight_hh", weights.weight_hh);
+  if (x.rank() != 3) fail(op, "the input has three dimensions: got ", x.shape(), ", expected [B, T, I]");
   if (weights.weight_hh.rank() != 2 || weights.weight_hh.dim(0) != G * weights.weight_hh.dim(1))
     fail(op, "weight_hh does not fit: got ", weights.weight_hh.shape(), ", expected [", G, "*H, H]");
   const std::int64_t H = weights.weight_hh.dim(1);
@@ -38,12 +41,9 @@ Sizes check(const char* op, kernels::Cell cell, const Tensor& x, const Recurrent
   check_shape(op, "bias_ih", weights.bias_ih, {G * H});
   check_shape(op, "bias_hh", weights.bias_hh, {G * H});
   check_shape(op, "h0", options.h0, {sizes.batch, H});
+  if (cell == kernels::Cell::gru && options.c0.defined()) fail(op, "a GRU has no cells: got c0 ", options.c0.shape());
   check_shape(op, "c0", options.c0, {sizes.batch, H});
-  check_shape(op, "lengths", options.lengths, {sizes.batch});
-  if (options.lengths.defined())
-    for (const std::int32_t length : options.lengths.span<std::int32_t>())
-      if (length < 0 || length > sizes.steps)
-        fail(op, "a length lies outside of the sequence: got ", length, ", expected 0 to ", sizes.steps);
+  if (options.lengths.defined()) check_lengths(op, options.lengths, sizes.batch, sizes.steps);
   return sizes;
 }
 

@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <limits>
 
-#include "attend/core/error.h"
 #include "attend/kernels/softmax.h"
 #include "attend/ops/arithmetic.h"
+#include "attend/ops/check.h"
 #include "attend/ops/tape.h"
 
 namespace attend {
 namespace {
 
 std::int64_t last_dim(const char* op, const Tensor& x) {
+  check_float(op, "x", x);
   if (x.rank() == 0) fail(op, "a row is needed: got a scalar, expected [..., D]");
   return x.dim(-1);
 }
@@ -53,7 +54,7 @@ Tensor softmax(const Tensor& x) {
 
 Tensor masked_softmax(const Tensor& x, const Tensor& lengths) {
   const std::int64_t cols = last_dim("masked_softmax", x);
-  if (lengths.dtype() != DType::i32) fail("masked_softmax", "lengths are int32: got ", lengths.dtype());
+  check_dtype("masked_softmax", "lengths", lengths, DType::i32);
   const bool leading = lengths.rank() >= 1 && lengths.rank() < x.rank() &&
                        std::equal(lengths.shape().begin(), lengths.shape().end(), x.shape().begin());
   if (!leading)
@@ -67,6 +68,7 @@ Tensor masked_softmax(const Tensor& x, const Tensor& lengths) {
 }
 
 Tensor masked_softmax(const Tensor& scores, const Mask& mask) {
+  check_float("masked_softmax", "scores", scores);
   if (scores.rank() != 3 && scores.rank() != 4)
     fail("masked_softmax", "wrong shape: got scores ", scores.shape(), ", expected [B, T, S] or [B, H, T, S]");
   const std::int64_t B = scores.dim(0), H = scores.rank() == 4 ? scores.dim(1) : 1, T = scores.dim(-2),

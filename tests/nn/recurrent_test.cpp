@@ -113,6 +113,7 @@ TEST(Gru, StatesThatDoNotFitAreNamed) {
   const Gru layer({.input = 3, .hidden = 4, .layers = 2});
   EXPECT_ERROR(layer(normal({1, 2, 3}), {{normal({1, 4})}}), "[gru] a state has one tensor for each layer");
   EXPECT_ERROR(layer.step(normal({1, 2, 3}), {}), "[1, 2, 3]");
+  EXPECT_ERROR(Gru()(normal({1, 2, 3})), "[recurrent] this layer has no weights");
   EXPECT_ERROR(Gru({.input = 0, .hidden = 4}), "[gru]");
 }
 

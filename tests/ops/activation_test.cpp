@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "tests/support/errors.h"
 #include "tests/support/gradcheck.h"
 
 namespace attend {
@@ -17,6 +18,11 @@ TEST(Activation, GradientsMatchFiniteDifferencesAtOddShapes) {
       for (float& value : x.span()) value += value > 0 ? 0.05f : -0.05f;  // away from the kink
       test::expect_gradients([&](const Tensors& in) { return activate(in[0], activation); }, {x});
     }
+}
+
+TEST(Activation, WhatHasNoFloatsIsNamed) {
+  EXPECT_ERROR(relu(Tensor()), "[activate] x is an undefined tensor");
+  EXPECT_ERROR(relu(Tensor::ids({1}, {1})), "[activate] x has the wrong dtype: got int32 [1], expected float32");
 }
 
 TEST(Activation, NoneReturnsItsInput) {

@@ -19,8 +19,9 @@ TEST(Reduce, BadInputIsNamed) {
   EXPECT_ERROR(argmax(Tensor::zeros({0}), 0), "[argmax] ");
   EXPECT_ERROR(sum(Tensor::zeros({2}, DType::i32), 0), "[sum] x has the wrong dtype: got int32");
   EXPECT_ERROR(sum(x, Tensor::ids({1}, {1})), "[sum] lengths do not fit the batch: got [1], expected [2]");
-  EXPECT_ERROR(mean(x, Tensor::ids({1, 4}, {2})), "[mean] length 4 of sequence 1 is out of range, expected 0 to 3");
-  EXPECT_ERROR(max(x, Tensor::ids({-1, 2}, {2})), "[max] length -1 of sequence 0");
+  EXPECT_ERROR(mean(x, Tensor::ids({1, 4}, {2})),
+               "[mean] the length of sequence 1 is out of range: got 4, expected 0 to 3");
+  EXPECT_ERROR(max(x, Tensor::ids({-1, 2}, {2})), "[max] the length of sequence 0 is out of range: got -1");
   EXPECT_ERROR(sum(Tensor::zeros({2, 3}), Tensor::ids({1, 2}, {2})), "need x [B, T, D]: got [2, 3]");
 }
 
