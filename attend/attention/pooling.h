@@ -13,7 +13,8 @@ struct PoolingOptions {
 };
 
 /// softmax(score(q, k) + mask) v.   q [B, T, Dq], k [B, S, Dk], v [B, S, Dv] -> [B, T, Dv]
-/// A query that may see nothing gets zeros. Dot and scaled dot run in the fused kernel, without a [T, S] matrix.
+/// A query that may see nothing gets zeros. Dot, scaled dot and general run in the fused kernel, without a [T, S]
+/// matrix.
 Tensor pool(const Score& score, const Tensor& q, const Tensor& k, const Tensor& v, const PoolingOptions& options = {});
 
 /// The same with keys that score.keys(k) has prepared.
