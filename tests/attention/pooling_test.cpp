@@ -5,6 +5,7 @@
 #include "attend/ops/arithmetic.h"
 #include "attend/ops/reduce.h"
 #include "attend/ops/tape.h"
+#include "tests/attention/golden_scores.h"
 #include "tests/support/errors.h"
 #include "tests/support/golden.h"
 #include "tests/support/gradcheck.h"
@@ -19,21 +20,7 @@ using test::Tensors;
 
 TEST(Pooling, EveryScoreUnderALengthMaskIsPyTorchs) {
   const SafetensorsFile file = golden("attention");
-  Additive additive;
-  additive.query.weight = file.get("wq"), additive.key.weight = file.get("wk"), additive.v = file.get("wv");
-  General general;
-  general.key.weight = file.get("bilinear");
-  Location location;
-  location.position.weight = file.get("location");
-  const std::map<std::string, Score> scores = {{"dot", Dot()},
-                                               {"scaled_dot", ScaledDot()},
-                                               {"additive", additive},
-                                               {"general", general},
-                                               {"location", location},
-                                               {"content", Content{file.get("beta")}},
-                                               {"gaussian", Gaussian{file.get("width")}},
-                                               {"uniform", Uniform()}};
-  for (const auto& [name, score] : scores) {
+  for (const auto& [name, score] : test::golden_scores(file)) {
     Probe probe;
     const PoolingOptions options{.mask = Mask::keys(file.get("lengths")), .probe = &probe};
     const Tensor pooled = pool(score, file.get("q"), file.get("k"), file.get("v"), options);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "attend/nn/module.h"
+#include "tests/attention/golden_scores.h"
 #include "tests/support/errors.h"
 #include "tests/support/golden.h"
 #include "tests/support/gradcheck.h"
@@ -17,22 +18,8 @@ using test::Tensors;
 
 TEST(Scores, EveryOneIsPyTorchs) {
   const SafetensorsFile file = golden("attention");
-  Additive additive;
-  additive.query.weight = file.get("wq"), additive.key.weight = file.get("wk"), additive.v = file.get("wv");
-  General general;
-  general.key.weight = file.get("bilinear");
-  Location location;
-  location.position.weight = file.get("location");
-  const std::map<std::string, Score> scores = {{"dot", Dot()},
-                                               {"scaled_dot", ScaledDot()},
-                                               {"additive", additive},
-                                               {"general", general},
-                                               {"location", location},
-                                               {"content", Content{file.get("beta")}},
-                                               {"gaussian", Gaussian{file.get("width")}},
-                                               {"uniform", Uniform()}};
   const Tensor q = file.get("q"), k = file.get("k");
-  for (const auto& [name, score] : scores)
+  for (const auto& [name, score] : test::golden_scores(file))
     EXPECT_TRUE(close(score(q, score.keys(k)), file.get(name + "/scores"), {1e-5f, 1e-5f})) << name;
 }
 
