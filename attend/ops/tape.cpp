@@ -1,6 +1,7 @@
 #include "attend/ops/tape.h"
 
 #include <atomic>
+#include <cassert>
 #include <queue>
 #include <unordered_set>
 
@@ -119,7 +120,10 @@ Tensor record(const char* op, Tensor y, const std::vector<Tensor>& inputs, Backw
   return y;
 }
 
-bool Grads::wants(std::size_t i) const { return node_.edges[i].node != nullptr; }
+bool Grads::wants(std::size_t i) const {
+  assert(i < node_.edges.size());
+  return node_.edges[i].node != nullptr;
+}
 
 namespace {
 
@@ -140,6 +144,7 @@ void accumulate(Tensor& slot, const Tensor& gradient, const Shape& shape) {
 }  // namespace
 
 Grads::Target Grads::target(std::size_t i) {
+  assert(wants(i));
   const Node::Edge& edge = node_.edges[i];
   const auto output = static_cast<std::size_t>(edge.output);
   Tensor& slot = edge.node->grads[output];
@@ -157,6 +162,7 @@ Tensor Grads::sum(std::size_t i) {
 void Grads::add(std::size_t i, const Tensor& gradient) {
   const Node::Edge& edge = node_.edges[i];
   const auto output = static_cast<std::size_t>(edge.output);
+  assert(!edge.node || gradient.numel() == edge.node->shapes[output].numel());
   if (edge.node) accumulate(edge.node->grads[output], gradient, edge.node->shapes[output]);
 }
 

@@ -56,7 +56,7 @@ class Grads {
 
   /// A buffer in input i's shape, and whether it already holds a sum that must be added to (true) or is uninitialised
   /// and must be overwritten (false). At most once per input and backward call. For kernels that can do both at no
-  /// cost.
+  /// cost. Only for inputs whose gradient somebody waits for.
   struct Target {
     Tensor tensor;
     bool accumulate;
