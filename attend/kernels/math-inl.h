@@ -25,17 +25,20 @@ HWY_INLINE V Polynomial(D d, V x, float first, Rest... rest) {
   return hn::MulAdd(Polynomial(d, x, rest...), x, hn::Set(d, first));
 }
 
-/// The larger, the smaller of a constant and x; NaN stays NaN. What Min and Max make of NaN is the target's choice:
-/// x86 returns the second operand, ARM the NaN, plain C++ the number.
+/// Whether Min(number, x) and Max(number, x) are NaN where x is. That is the target's choice: x86 returns the second
+/// operand, ARM the NaN, and the targets without vector instructions the number.
+constexpr bool kMinMaxKeepNaN = (HWY_ARCH_X86 || HWY_ARCH_ARM) && (HWY_TARGET & (HWY_SCALAR | HWY_EMU128)) == 0;
+
+/// The larger, the smaller of a constant and x; NaN stays NaN.
 template <class D, class V>
 HWY_INLINE V AtLeast(D d, float low, V x) {
   const V limit = hn::Set(d, low);
-  return HWY_TARGET == HWY_SCALAR ? hn::IfThenElse(hn::Lt(x, limit), limit, x) : hn::Max(limit, x);
+  return kMinMaxKeepNaN ? hn::Max(limit, x) : hn::IfThenElse(hn::Lt(x, limit), limit, x);
 }
 template <class D, class V>
 HWY_INLINE V AtMost(D d, float high, V x) {
   const V limit = hn::Set(d, high);
-  return HWY_TARGET == HWY_SCALAR ? hn::IfThenElse(hn::Gt(x, limit), limit, x) : hn::Min(limit, x);
+  return kMinMaxKeepNaN ? hn::Min(limit, x) : hn::IfThenElse(hn::Gt(x, limit), limit, x);
 }
 
 /// e^x = 2^n e^r with n = round(x / ln 2), |r| <= ln 2 / 2. Below e^-87 the result is 0 and not a denormal; above the
