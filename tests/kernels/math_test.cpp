@@ -146,7 +146,7 @@ TEST(VectorMath, StaysWithinItsErrorBounds) {
   on_every_target([&] {
     for (const Function& f : functions) {
       std::vector<float> x;
-      constexpr int kSteps = 400000;
+      constexpr int kSteps = 100000;
       for (int i = 0; i <= kSteps; ++i) x.push_back(static_cast<float>(f.low + (f.high - f.low) * i / kSteps));
       const std::vector<float> y = evaluate(f.number, x);
       double worst = 0;

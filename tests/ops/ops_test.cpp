@@ -2,15 +2,17 @@
 // tests/golden/ops.py, and run that where PyTorch is. A line is
 //   {"name", function of the inputs, [large inputs,] [options]}
 // and gives: the values and gradients of PyTorch for every example that ops.py has under the name; the gradients of
-// finite differences for the same examples; one, two and three threads that give the same bits, two runs that do, for
-// the examples and for the large inputs, which should be large enough to be worth several threads. What is special
-// about an op (bad input, limits, what it keeps) is tested beside it, in NAME_test.cpp.
+// finite differences for the same examples; one, two and three threads that give the same bits, two runs that do, and
+// the same numbers with vectors of another width, for the examples and for the large inputs, which should be large
+// enough to be worth several threads. What is special about an op (bad input, limits, what it keeps) is tested beside
+// it, in NAME_test.cpp.
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <set>
 
 #include "attend/core/threads.h"
+#include "attend/kernels/cpu.h"
 #include "attend/ops/activation.h"
 #include "attend/ops/additive_scores.h"
 #include "attend/ops/arithmetic.h"
@@ -218,6 +220,14 @@ class Ops : public testing::TestWithParam<Op> {
     EXPECT_GT(examples, 0) << "tests/golden/ops.py has no \"" << GetParam().name << '"';
   }
 
+  /// Calls body(inputs) for every example and for the large inputs.
+  void for_all_inputs(const std::function<void(const Tensors&)>& body) {
+    for_each_example([&](const std::string&, const Tensors& inputs) { body(inputs); });
+    Tensors large;
+    for (const Input& make : GetParam().large) large.push_back(make());
+    if (!large.empty()) body(large);
+  }
+
   /// Everything that the op gives for these inputs, results and gradients.
   Tensors all_of(const Tensors& inputs) const {
     const test::Gradients gradients = test::gradients_of(GetParam().function, inputs);
@@ -267,7 +277,7 @@ TEST_P(Ops, GradientsAreThoseOfFiniteDifferences) {
 
 TEST_P(Ops, BitsDependNeitherOnThreadsNorOnTheRun) {
   const int before = threads();
-  const auto check = [&](const Tensors& inputs) {
+  for_all_inputs([&](const Tensors& inputs) {
     for (const int count : {1, 2, 3}) {
       SCOPED_TRACE(count);
       set_threads(1);
@@ -282,12 +292,23 @@ TEST_P(Ops, BitsDependNeitherOnThreadsNorOnTheRun) {
         else
           EXPECT_TRUE(test::close(again[i], once[i], {.absolute = 1e-4f})) << "tensor " << i;
     }
-  };
-  for_each_example([&](const std::string&, const Tensors& inputs) { check(inputs); });
-  Tensors large;
-  for (const Input& make : GetParam().large) large.push_back(make());
-  if (!large.empty()) check(large);
+  });
   set_threads(before);
+}
+
+TEST_P(Ops, VectorsOfAnotherWidthGiveTheSameNumbers) {
+  for_all_inputs([&](const Tensors& inputs) {
+    const Tensors best = all_of(inputs);
+    kernels::use_portable_instructions(true);
+    const Tensors portable = all_of(inputs);
+    kernels::use_portable_instructions(false);
+    ASSERT_EQ(best.size(), portable.size());
+    for (std::size_t i = 0; i < best.size(); ++i)
+      if (best[i].dtype() == DType::f32)
+        EXPECT_TRUE(test::close(portable[i], best[i], {.absolute = 1e-4f})) << "tensor " << i;
+      else
+        EXPECT_TRUE(std::ranges::equal(portable[i].span<std::int32_t>(), best[i].span<std::int32_t>()));
+  });
 }
 
 TEST_P(Ops, NothingIsRecordedUnderNoGrad) {
