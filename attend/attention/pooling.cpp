@@ -48,11 +48,12 @@ Tensor pool(const Score& score, const Tensor& q, const Tensor& k, const Tensor& 
 Tensor nadaraya_watson(const Score& kernel, const Tensor& queries, const Tensor& keys, const Tensor& values,
                        const PoolingOptions& options) {
   const std::int64_t S = keys.rank() > 0 ? keys.dim(0) : 0;
-  if (queries.rank() < 1 || queries.rank() > 2 || keys.rank() != queries.rank() || values.shape() != Shape{S})
+  if (queries.rank() < 1 || queries.rank() > 2 || keys.rank() != queries.rank() || values.shape() != Shape{S} ||
+      keys.shape().without(0) != queries.shape().without(0))
     fail("nadaraya_watson", "the data do not fit: got queries ", queries.shape(), ", keys ", keys.shape(),
          " and values ", values.shape(), ", expected [T, D], [S, D] and [S]");
   const std::int64_t T = queries.dim(0), D = queries.rank() == 2 ? queries.dim(1) : 1;
-  return pool(kernel, queries.reshape({1, T, D}), keys.reshape({1, S, -1}), values.reshape({1, S, 1}), options)
+  return pool(kernel, queries.reshape({1, T, D}), keys.reshape({1, S, D}), values.reshape({1, S, 1}), options)
       .reshape({T});
 }
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <map>
 #include <mutex>
+#include <new>
 #include <unordered_map>
 #include <vector>
 
@@ -61,12 +62,10 @@ class Arena {
     const std::size_t size = entry->second;
     live_.erase(entry);
     use_.current -= size;
-    if constexpr (kReuseBlocks) {
+    if (kReuseBlocks && keep(block, size))
       use_.cached += size;
-      free_[size].push_back(block);
-    } else {
+    else
       std::free(block);
-    }
   }
 
   MemoryUse use() {
@@ -83,6 +82,13 @@ class Arena {
   }
 
  private:
+  /// Puts a block where take() finds it; false when there is no memory even for that.
+  bool keep(std::byte* block, std::size_t size) noexcept try {
+    free_[size].push_back(block);
+    return true;
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
   /// Null when the system has no more.
   static std::byte* from_system(std::size_t size) {
     const bool huge = size >= kHugePage;

@@ -31,6 +31,8 @@ class Generator {
   std::uint64_t streams_ = 0;
 };
 
+/// This thread's own. Each starts at seed 0: threads that train at the same time should restore() theirs to different
+/// seeds.
 Generator& default_generator();
 
 /// u in [0, 1) with 24 bits.

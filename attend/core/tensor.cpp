@@ -53,6 +53,7 @@ Tensor Tensor::borrow(const std::byte* data, const Shape& shape, DType dtype, st
   Tensor tensor;
   tensor.shape_ = shape;
   tensor.dtype_ = dtype;
+  tensor.borrowed_ = true;
   tensor.data_ = const_cast<std::byte*>(data);
   tensor.block_ = Block(tensor.data_, [owner = std::move(owner)](std::byte*) {});
   return tensor;

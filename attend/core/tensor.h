@@ -80,8 +80,9 @@ class Tensor {
   void fill(float value) const;
 
   bool shares_memory_with(const Tensor& other) const { return block_ == other.block_; }
-  /// Whether no other handle sees these elements, so that writing them surprises nobody.
-  bool sole_owner() const { return block_.use_count() == 1; }
+  /// Whether no other handle sees these elements, so that writing them surprises nobody. Borrowed memory has its
+  /// lender.
+  bool sole_owner() const { return !borrowed_ && block_.use_count() == 1; }
 
   /// The tape's handle: which recorded operation made this tensor, and as which of its results.
   const std::shared_ptr<Node>& node() const { return node_; }
@@ -93,6 +94,7 @@ class Tensor {
 
   Shape shape_;
   DType dtype_ = DType::f32;
+  bool borrowed_ = false;
   int node_output_ = 0;
   Block block_;
   std::byte* data_ = nullptr;

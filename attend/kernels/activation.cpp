@@ -15,6 +15,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
+namespace {
 
 constexpr std::int64_t kGrain = 8192;  // elements a thread should have at least
 
@@ -118,6 +119,7 @@ void BiasActivationBackward(std::int64_t rows, std::int64_t cols, const float* d
   });
 }
 
+}  // namespace
 }  // namespace attend::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -14,6 +14,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+namespace {
 
 // tanh(q + k) / 2 = 1/2 - 1 / (1 + e^2q e^2k): the exponentials are of single rows, T + S of them instead of T · S, and
 // each pair is left with a product and a reciprocal. Everything below is in terms of this half, h:
@@ -216,6 +217,7 @@ void ScoresBackward(const AdditiveShape& shape, const float* q, const float* k, 
   }
 }
 
+}  // namespace
 }  // namespace attend::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

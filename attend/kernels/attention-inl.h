@@ -140,7 +140,8 @@ struct Head {
     }
   }
 
-  /// Dropout's multipliers for query i and the keys [j, j + n), n a multiple of 64, by the element's index alone.
+  /// Dropout's multipliers for query i and the keys [j, j + n), by the element's index alone. Written in whole blocks:
+  /// multipliers has room for n rounded up to them, and j is a multiple of their size.
   HWY_INLINE void Dropout(std::int64_t i, std::int64_t j, std::int64_t n, std::int64_t blocks_per_row,
                           float* multipliers) const {
     constexpr auto kBlock = static_cast<std::int64_t>(kDropoutBlockSize);

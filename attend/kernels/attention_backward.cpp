@@ -16,7 +16,8 @@ namespace {
 //   dV = Pᵀ dO,  dS = P ∘ (dP - delta),  dQ = scale · dS K,  dK = scale · dSᵀ Q.
 // Dropout multiplies P where it meets V, and dP.
 
-constexpr std::int64_t kKeyTile = 128;    // keys whose gradients are gathered together; a multiple of dropout's blocks
+constexpr std::int64_t kKeyTile = 128;  // keys whose gradients are gathered together; a multiple of dropout's blocks
+static_assert(kKeyTile % kDropoutBlockSize == 0, "a row of multipliers has room for whole blocks");
 constexpr std::int64_t kQueryBlock = 48;  // queries that meet them at once
 constexpr std::int64_t kFewTasks = 8;     // with fewer heads than this, the keys of a head are shared out
 

@@ -14,7 +14,8 @@ namespace attend::kernels::HWY_NAMESPACE {
 namespace attention {
 namespace {
 
-constexpr std::int64_t kKeyTile = 256;    // keys that are packed together; a multiple of dropout's blocks
+constexpr std::int64_t kKeyTile = 256;  // keys that are packed together; a multiple of dropout's blocks
+static_assert(kKeyTile % kDropoutBlockSize == 0, "a row of multipliers has room for whole blocks");
 constexpr std::int64_t kQueryBlock = 24;  // queries whose scores for these keys are in the first-level cache
 constexpr std::int64_t kFewQueries = 4;   // up to so many, packing keys costs more than it gives
 constexpr std::int64_t kKeySpan = 1024;   // keys of one task when queries are few

@@ -12,6 +12,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+namespace {
 
 constexpr std::int64_t kBroadcastGrain = 16384;  // floats a thread should have at least
 
@@ -133,6 +134,7 @@ void Select(const Broadcast& shape, const std::int8_t* mask, Choice a, Choice b,
     SelectAs<false>(shape, mask, a, b, y);
 }
 
+}  // namespace
 }  // namespace attend::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -13,6 +13,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+namespace {
 
 /// A row that goes on around both of its ends: data[t] = row[(t - half) mod n], t from 0 to n + 2 half - 1.
 struct Ring : Scratch {
@@ -74,6 +75,7 @@ void ConvolveBackward(std::int64_t batch, std::int64_t n, std::int64_t k, const 
   });
 }
 
+}  // namespace
 }  // namespace attend::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -7,10 +7,12 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
+namespace {
 
 // Asked by way of the dispatch itself, so that the answer is what the kernels get.
 const char* ThisTarget() { return hwy::TargetName(HWY_TARGET); }
 
+}  // namespace
 }  // namespace attend::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

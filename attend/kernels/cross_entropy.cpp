@@ -10,6 +10,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
+namespace {
 
 struct RowSums {
   float log_sum;  // log of the sum of e^x
@@ -85,6 +86,7 @@ void CrossEntropyBackward(std::int64_t rows, std::int64_t cols, const CrossEntro
   p.accumulate ? BackwardRows<true>(rows, cols, p) : BackwardRows<false>(rows, cols, p);
 }
 
+}  // namespace
 }  // namespace attend::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -12,6 +12,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
+namespace {
 
 template <bool accumulate>
 void DropoutRange(std::int64_t n, DropoutRate rate, PhiloxKey key, const float* x, float* y) {
@@ -41,6 +42,7 @@ void Dropout(std::int64_t n, DropoutRate rate, PhiloxKey key, const float* x, fl
   accumulate ? DropoutRange<true>(n, rate, key, x, y) : DropoutRange<false>(n, rate, key, x, y);
 }
 
+}  // namespace
 }  // namespace attend::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

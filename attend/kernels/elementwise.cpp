@@ -13,6 +13,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+namespace {
 
 constexpr std::int64_t kGrain = 16384;  // floats a thread should have at least
 
@@ -55,6 +56,7 @@ void RunUnary(Unary f, std::int64_t n, const float* x, float* y) {
   }
 }
 
+}  // namespace
 }  // namespace attend::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

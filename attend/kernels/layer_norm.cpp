@@ -14,6 +14,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
+namespace {
 
 /// One row, read three times but from the first-level cache: mean, then variance (in two steps, as the difference of
 /// squares would lose the digits), then the result.
@@ -119,6 +120,7 @@ void LayerNormBackward(std::int64_t rows, std::int64_t cols, const LayerNormGrad
   AddRows(chunks, cols, 2 * cols, sums + cols, p.dbias, p.add_to_dbias);
 }
 
+}  // namespace
 }  // namespace attend::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

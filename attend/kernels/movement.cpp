@@ -14,6 +14,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+namespace {
 
 /// to[0 … n) = scale · from, or += that.
 template <bool accumulate>
@@ -73,6 +74,7 @@ void ScatterRows(const RowPick& pick, const float* dy, float* dx, float scale, s
     parallel_tasks(tasks, task_of);
 }
 
+}  // namespace
 }  // namespace attend::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

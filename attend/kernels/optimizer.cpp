@@ -15,6 +15,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
+namespace {
 
 /// body(tensor, begin, end) for pieces that cover all tensors, each thread a contiguous share of all elements.
 template <class Tensor, class Body>
@@ -114,6 +115,7 @@ void Scale(std::span<const Values> tensors, float factor) {
   });
 }
 
+}  // namespace
 }  // namespace attend::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

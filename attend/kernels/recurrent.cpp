@@ -17,6 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+namespace {
 
 using V = FloatVector;
 
@@ -314,6 +315,7 @@ void ForwardLstm(const Sequences& seq, const RecurrentForward& run) { Forward<Ls
 void BackwardGru(const Sequences& seq, const RecurrentBackward& run) { Backward<Gru>(seq, run); }
 void BackwardLstm(const Sequences& seq, const RecurrentBackward& run) { Backward<Lstm>(seq, run); }
 
+}  // namespace
 }  // namespace attend::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

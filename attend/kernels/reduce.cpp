@@ -16,6 +16,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+namespace {
 
 constexpr std::int64_t kStrip = 2048;         // columns at a time: sums that stay in the first cache
 constexpr std::int64_t kPieceFloats = 32768;  // what one piece of a long reduction adds up
@@ -230,6 +231,7 @@ void MaxMiddle(const Middle& middle, const float* x, float* y, std::int32_t* ind
       });
 }
 
+}  // namespace
 }  // namespace attend::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

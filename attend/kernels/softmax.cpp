@@ -10,6 +10,7 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
+namespace {
 
 /// body(row, offset of its first element) for all rows, at least some 8192 elements a thread.
 template <class Body>
@@ -90,6 +91,7 @@ void LogSoftmaxBackwardAny(std::int64_t rows, std::int64_t cols, const float* y,
   accumulate ? LogSoftmaxBackward<true>(rows, cols, y, dy, dx) : LogSoftmaxBackward<false>(rows, cols, y, dy, dx);
 }
 
+}  // namespace
 }  // namespace attend::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -12,6 +12,8 @@
 
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
+namespace {
+
 constexpr std::int64_t kDepth = 128;  // rows of the batch at a time: a panel of x stays in the first-level cache
 constexpr std::int64_t kBand = 48;    // rows of dw that a task takes: its part of dy stays there too
 
@@ -40,6 +42,7 @@ void Gradient(const WeightGradient& shape, const float* dy, const float* x, floa
   });
 }
 
+}  // namespace
 }  // namespace attend::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -11,6 +11,7 @@
 #include <concepts>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,10 +68,14 @@ std::vector<NamedTensor> parameters(Module& module) {
   return all;
 }
 
+/// How many numbers there are to learn; weights that stand under several names (tied ones) count once.
 template <typename Module>
 std::int64_t count_parameters(Module& module) {
   std::int64_t count = 0;
-  for_each_parameter(module, [&](const std::string&, Tensor& tensor) { count += tensor.numel(); });
+  std::set<const std::byte*> seen;
+  for_each_parameter(module, [&](const std::string&, Tensor& tensor) {
+    if (seen.insert(tensor.raw()).second) count += tensor.numel();
+  });
   return count;
 }
 

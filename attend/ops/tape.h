@@ -6,6 +6,9 @@
 //   Tensor loss = …;
 //   backward(loss);
 //   grad(weight);            // [same shape as weight]
+//
+// What an op was given (ids and lengths too) must stay as it is until the pass is over: it is read again on the way
+// back.
 #pragma once
 #include <functional>
 #include <span>

@@ -37,15 +37,17 @@ std::vector<NamedTensor> Optimizer::state() const {
 }
 
 void Optimizer::load_state(std::span<const NamedTensor> saved) {
-  for (const NamedTensor& own : state()) {
-    const auto found = std::ranges::find(saved, own.name, &NamedTensor::name);
-    if (found == saved.end())
-      fail("optimizer", "the saved state has no \"", own.name, "\"; is it another optimiser's?");
-    if (found->tensor.shape() != own.tensor.shape() || found->tensor.dtype() != own.tensor.dtype())
-      fail("optimizer", "the saved \"", own.name, "\" does not fit: got ", found->tensor.dtype(), " ",
-           found->tensor.shape(), ", expected ", own.tensor.dtype(), " ", own.tensor.shape());
-    std::memcpy(own.tensor.raw(), found->tensor.raw(), own.tensor.bytes());
+  const std::vector<NamedTensor> own = state();
+  std::vector<Tensor> found;  // all of them, before any is copied
+  for (const auto& [name, tensor] : own) {
+    const auto match = std::ranges::find(saved, name, &NamedTensor::name);
+    if (match == saved.end()) fail("optimizer", "the saved state has no \"", name, "\"; is it another optimiser's?");
+    if (match->tensor.shape() != tensor.shape() || match->tensor.dtype() != tensor.dtype())
+      fail("optimizer", "the saved \"", name, "\" does not fit: got ", match->tensor.dtype(), " ",
+           match->tensor.shape(), ", expected ", tensor.dtype(), " ", tensor.shape());
+    found.push_back(match->tensor);
   }
+  for (std::size_t i = 0; i < own.size(); ++i) std::memcpy(own[i].tensor.raw(), found[i].raw(), found[i].bytes());
 }
 
 Sgd::Sgd(std::vector<NamedTensor> parameters, const SgdOptions& options)

@@ -35,7 +35,7 @@ class Optimizer {
   /// Everything that a resumed run needs, as "parameter.key" (exp_avg, exp_avg_sq, momentum_buffer, step). The tensors
   /// share memory with the optimiser.
   std::vector<NamedTensor> state() const;
-  /// Copies a saved state. Throws when one is missing or has another shape.
+  /// Copies a saved state. Throws when one is missing or has another shape; then nothing has changed.
   void load_state(std::span<const NamedTensor> state);
 
  protected:

@@ -53,6 +53,7 @@ TEST(Module, VisitNamesEveryParameterByItsPath) {
 
 TEST(Module, TiedWeightsAreOneLeaf) {
   Tied tied;
+  EXPECT_EQ(count_parameters(tied), 9);
   train_parameters(tied);
   EXPECT_EQ(tied.a.weight.node(), tied.b.weight.node());
   train_parameters(tied, false);
