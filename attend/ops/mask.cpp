@@ -80,8 +80,8 @@ void Mask::check(const char* op, std::int64_t B, std::int64_t H, std::int64_t T,
   if (!positions_.empty() && static_cast<std::int64_t>(positions_.size()) != B)
     fail(op, "the mask has a position for each sequence: got ", positions_.size(), " positions, expected ", B);
   for (const std::int64_t position : positions_)
-    if (position < 0 || position > S)
-      fail(op, "a position of the mask is not among the keys: got ", position, ", expected 0 to ", S);
+    if (position < -T || position > S)  // queries that stand before all keys see nothing
+      fail(op, "a position of the mask is far from the keys: got ", position, ", expected ", -T, " to ", S);
   if (!matrix_.defined()) return;
   const int rank = matrix_.rank();
   const bool fits = matrix_.dim(-2) == T && matrix_.dim(-1) == S &&

@@ -36,6 +36,7 @@ TEST(Mask, WhatDoesNotFitThrowsWithBothShapes) {
   EXPECT_ERROR(Mask::causal_keys({1, 2, 3}).check("attention", 2, 4, 3, 5), "got 3 lengths, expected 2");
   EXPECT_ERROR(Mask::causal_keys({1, 6}).check("attention", 2, 4, 3, 5), "got 6, expected at most 5");
   EXPECT_ERROR(Mask::causal().starting_at({1}).check("attention", 2, 4, 3, 5), "got 1 positions, expected 2");
+  EXPECT_ERROR(Mask::causal().starting_at({0, 6}).check("attention", 2, 4, 3, 5), "got 6, expected -3 to 5");
 }
 
 TEST(Mask, WrongPartsThrow) {
