@@ -97,6 +97,9 @@ int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   try {
     return attend::cli::run(argc, argv);
+  } catch (const attend::InputError& error) {
+    std::cerr << "attend: " << error.what() << '\n';
+    return attend::cli::kWrongUsage;
   } catch (const attend::Error& error) {
     std::cerr << "attend: " << error.what() << '\n';
   } catch (const std::exception& error) {

@@ -28,11 +28,11 @@ struct Descriptor {
 
 MappedFile map_file(const std::filesystem::path& path) {
   const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};  // a pipe must not make us wait
-  if (file.value < 0) fail("load", path.string(), ": cannot open: ", last_error());
+  if (file.value < 0) fail<InputError>("load", path.string(), ": cannot open: ", last_error());
   struct stat status {};
   if (::fstat(file.value, &status) != 0) fail("load", path.string(), ": cannot look at it: ", last_error());
-  if (S_ISDIR(status.st_mode)) fail("load", path.string(), ": is a folder, expected a file");
-  if (!S_ISREG(status.st_mode)) fail("load", path.string(), ": is no regular file, so it cannot be mapped");
+  if (S_ISDIR(status.st_mode)) fail<InputError>("load", path.string(), ": is a folder, expected a file");
+  if (!S_ISREG(status.st_mode)) fail<InputError>("load", path.string(), ": is no regular file, so it cannot be mapped");
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return {};
 

@@ -78,18 +78,19 @@ class HeaderReader final : public nlohmann::json_sax<json> {
     if (place_ == Place::file) {
       name_ = std::move(text);
       const bool is_new = name_ == kMetadata ? !std::exchange(saw_metadata_, true) : !entries_.contains(name_);
-      if (!is_new) fail("load", file_, ": the header has ", in_quotes(name_), " twice");
+      if (!is_new) fail<InputError>("load", file_, ": the header has ", in_quotes(name_), " twice");
       return true;
     }
     key_ = std::move(text);
     if (place_ == Place::metadata) {
-      if (metadata_.contains(key_)) fail("load", file_, ": the metadata has ", in_quotes(key_), " twice");
+      if (metadata_.contains(key_)) fail<InputError>("load", file_, ": the metadata has ", in_quotes(key_), " twice");
       return true;
     }
     if (key_ != "dtype" && key_ != "shape" && key_ != "data_offsets")
-      fail("load", file_, ": tensor ", in_quotes(name_), " has the key ", in_quotes(key_),
-           ", expected dtype, shape and data_offsets");
-    if (!seen_.insert(key_).second) fail("load", file_, ": tensor ", in_quotes(name_), " has ", key_, " twice");
+      fail<InputError>("load", file_, ": tensor ", in_quotes(name_), " has the key ", in_quotes(key_),
+                       ", expected dtype, shape and data_offsets");
+    if (!seen_.insert(key_).second)
+      fail<InputError>("load", file_, ": tensor ", in_quotes(name_), " has ", key_, " twice");
     return true;
   }
 
@@ -100,27 +101,29 @@ class HeaderReader final : public nlohmann::json_sax<json> {
     }
     if (place_ != Place::tensor || key_ != "dtype") wrong("a text");
     if (element_size(text) == 0)
-      fail("load", file_, ": tensor ", in_quotes(name_), " has the unknown dtype ", in_quotes(text));
+      fail<InputError>("load", file_, ": tensor ", in_quotes(name_), " has the unknown dtype ", in_quotes(text));
     entry_.dtype = std::move(text);
     return true;
   }
   bool number_unsigned(std::uint64_t number) override {
     if (place_ == Place::offsets) {
-      if (offsets_++ == 2) fail("load", file_, ": tensor ", in_quotes(name_), " has more than two data_offsets");
+      if (offsets_++ == 2)
+        fail<InputError>("load", file_, ": tensor ", in_quotes(name_), " has more than two data_offsets");
       (offsets_ == 1 ? entry_.begin : entry_.end) = number;
       return true;
     }
     if (place_ != Place::shape) wrong("a number");
     if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) ||
         entry_.shape.size() == kMaxRank)
-      fail("load", file_, ": tensor ", in_quotes(name_), " has an impossible shape: size ", grouped(number),
-           " in dimension ", entry_.shape.size());
+      fail<InputError>("load", file_, ": tensor ", in_quotes(name_), " has an impossible shape: size ", grouped(number),
+                       " in dimension ", entry_.shape.size());
     entry_.shape.push_back(static_cast<std::int64_t>(number));
     return true;
   }
   bool number_integer(std::int64_t number) override {
     if (place_ != Place::offsets && place_ != Place::shape) wrong("a number");
-    fail("load", file_, ": tensor ", in_quotes(name_), " has a negative number in its ", key_, ": ", number);
+    fail<InputError>("load", file_, ": tensor ", in_quotes(name_), " has a negative number in its ", key_, ": ",
+                     number);
   }
   bool number_float(double, const std::string&) override { wrong("a fraction"); }
   bool boolean(bool) override { wrong("a truth value"); }
@@ -133,7 +136,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
     // The parser's own words carry an id in brackets that means nothing to a reader.
     std::string_view why = error.what();
     if (const auto end = why.find("] "); end != why.npos) why.remove_prefix(end + 2);
-    fail("load", file_, ": the header is no valid JSON, at its byte ", grouped(position), ": ", why);
+    fail<InputError>("load", file_, ": the header is no valid JSON, at its byte ", grouped(position), ": ", why);
   }
 
  private:
@@ -146,24 +149,25 @@ class HeaderReader final : public nlohmann::json_sax<json> {
   [[noreturn]] void wrong(const char* got) const {
     switch (place_) {
       case Place::outside:
-        fail("load", file_, ": the header is ", got, ", expected an object that names the tensors");
+        fail<InputError>("load", file_, ": the header is ", got, ", expected an object that names the tensors");
       case Place::file:
-        fail("load", file_, ": ", in_quotes(name_), " is ", got, ", expected an object");
+        fail<InputError>("load", file_, ": ", in_quotes(name_), " is ", got, ", expected an object");
       case Place::metadata:
-        fail("load", file_, ": the metadata's ", in_quotes(key_), " is ", got, ", expected a text");
+        fail<InputError>("load", file_, ": the metadata's ", in_quotes(key_), " is ", got, ", expected a text");
       case Place::tensor:
-        fail("load", file_, ": tensor ", in_quotes(name_), " has ", got, " as its ", key_, ", expected ",
-             key_ == "dtype" ? "a text" : "a list of numbers");
+        fail<InputError>("load", file_, ": tensor ", in_quotes(name_), " has ", got, " as its ", key_, ", expected ",
+                         key_ == "dtype" ? "a text" : "a list of numbers");
       default:
-        fail("load", file_, ": tensor ", in_quotes(name_), " has ", got, " in its ", key_, ", expected numbers");
+        fail<InputError>("load", file_, ": tensor ", in_quotes(name_), " has ", got, " in its ", key_,
+                         ", expected numbers");
     }
   }
 
   void finish_tensor() {
     for (const char* needed : {"dtype", "shape", "data_offsets"})
-      if (!seen_.contains(needed)) fail("load", file_, ": tensor ", in_quotes(name_), " has no ", needed);
+      if (!seen_.contains(needed)) fail<InputError>("load", file_, ": tensor ", in_quotes(name_), " has no ", needed);
     if (offsets_ != 2)
-      fail("load", file_, ": tensor ", in_quotes(name_), " has ", offsets_, " data_offsets, expected 2");
+      fail<InputError>("load", file_, ": tensor ", in_quotes(name_), " has ", offsets_, " data_offsets, expected 2");
     entries_.emplace(std::move(name_), std::exchange(entry_, {}));
     seen_.clear();
     offsets_ = 0;
@@ -234,15 +238,17 @@ SafetensorsFile::SafetensorsFile(std::string name, std::span<const std::byte> by
 }
 
 void SafetensorsFile::read_header() {
-  if (bytes_.empty()) fail("load", name_, ": the file is empty; is the download complete?");
-  if (bytes_.size() < 8) fail("load", name_, ": ", bytes_.size(), " bytes are too few for a safetensors file");
+  if (bytes_.empty()) fail<InputError>("load", name_, ": the file is empty; is the download complete?");
+  if (bytes_.size() < 8)
+    fail<InputError>("load", name_, ": ", bytes_.size(), " bytes are too few for a safetensors file");
   const auto length = read_at<std::uint64_t>(bytes_.data(), 0);
   if (length > kMaxHeader)
-    fail("load", name_, ": the header claims ", grouped(length), " bytes, more than any safetensors file has (",
-         grouped(kMaxHeader), "); is it another kind of file?");
+    fail<InputError>("load", name_, ": the header claims ", grouped(length),
+                     " bytes, more than any safetensors file has (", grouped(kMaxHeader),
+                     "); is it another kind of file?");
   if (length > bytes_.size() - 8)
-    fail("load", name_, ": the header ends at byte ", grouped(8 + length), ", but the file has ",
-         grouped(bytes_.size()), "; is the download complete?");
+    fail<InputError>("load", name_, ": the header ends at byte ", grouped(8 + length), ", but the file has ",
+                     grouped(bytes_.size()), "; is the download complete?");
   const auto* header = reinterpret_cast<const char*>(bytes_.data() + 8);
   data_ = bytes_.subspan(8 + length);
 
@@ -258,20 +264,22 @@ void SafetensorsFile::check_layout() const {
   for (const NamedEntry& named : entries_) {
     const Entry& entry = named.second;
     if (entry.begin > entry.end)
-      fail("load", name_, ": tensor ", in_quotes(named.first), " ends before it begins: data_offsets [",
-           grouped(entry.begin), ", ", grouped(entry.end), "]");
+      fail<InputError>("load", name_, ": tensor ", in_quotes(named.first), " ends before it begins: data_offsets [",
+                       grouped(entry.begin), ", ", grouped(entry.end), "]");
     if (entry.end > data_.size()) {
       std::uint64_t end = 0;  // as a position in the file, if such a position can exist
       const bool huge = __builtin_add_overflow(start, entry.end, &end);
-      fail("load", name_, ": tensor ", in_quotes(named.first), " ends at byte ", grouped(huge ? entry.end : end),
-           ", but the file has ", grouped(bytes_.size()), "; is the download complete?");
+      fail<InputError>("load", name_, ": tensor ", in_quotes(named.first), " ends at byte ",
+                       grouped(huge ? entry.end : end), ", but the file has ", grouped(bytes_.size()),
+                       "; is the download complete?");
     }
     const std::optional<std::uint64_t> needed = bytes_of(entry);
     if (!needed)
-      fail("load", name_, ": tensor ", in_quotes(named.first), " has an impossible shape: ", shape_text(entry.shape));
+      fail<InputError>("load", name_, ": tensor ", in_quotes(named.first),
+                       " has an impossible shape: ", shape_text(entry.shape));
     if (*needed != entry.end - entry.begin)
-      fail("load", name_, ": tensor ", in_quotes(named.first), " has ", grouped(entry.end - entry.begin),
-           " bytes, but shape ", shape_text(entry.shape), " of ", entry.dtype, " needs ", grouped(*needed));
+      fail<InputError>("load", name_, ": tensor ", in_quotes(named.first), " has ", grouped(entry.end - entry.begin),
+                       " bytes, but shape ", shape_text(entry.shape), " of ", entry.dtype, " needs ", grouped(*needed));
     order.push_back(&named);
   }
 
@@ -282,15 +290,15 @@ void SafetensorsFile::check_layout() const {
   const std::string* previous = nullptr;
   for (const NamedEntry* named : order) {
     if (named->second.begin < covered)
-      fail("load", name_, ": tensors ", in_quotes(*previous), " and ", in_quotes(named->first), " overlap");
+      fail<InputError>("load", name_, ": tensors ", in_quotes(*previous), " and ", in_quotes(named->first), " overlap");
     if (named->second.begin > covered)
-      fail("load", name_, ": ", grouped(named->second.begin - covered), " bytes before tensor ",
-           in_quotes(named->first), " belong to no tensor");
+      fail<InputError>("load", name_, ": ", grouped(named->second.begin - covered), " bytes before tensor ",
+                       in_quotes(named->first), " belong to no tensor");
     covered = named->second.end;
     previous = &named->first;
   }
   if (covered != data_.size())
-    fail("load", name_, ": ", grouped(data_.size() - covered), " bytes at the end belong to no tensor");
+    fail<InputError>("load", name_, ": ", grouped(data_.size() - covered), " bytes at the end belong to no tensor");
 }
 
 std::vector<std::string> SafetensorsFile::names() const {
@@ -301,11 +309,12 @@ std::vector<std::string> SafetensorsFile::names() const {
 
 Tensor SafetensorsFile::get(std::string_view name) const {
   const auto found = entries_.find(name);
-  if (found == entries_.end()) fail("load", name_, ": has no tensor ", in_quotes(name), " among its ", entries_.size());
+  if (found == entries_.end())
+    fail<InputError>("load", name_, ": has no tensor ", in_quotes(name), " among its ", entries_.size());
   const Entry& entry = found->second;
   if (entry.shape.size() > static_cast<std::size_t>(Shape::kMaxRank))
-    fail("load", name_, ": tensor ", in_quotes(name), " has ", entry.shape.size(), " dimensions, expected at most ",
-         Shape::kMaxRank, ": ", shape_text(entry.shape));
+    fail<InputError>("load", name_, ": tensor ", in_quotes(name), " has ", entry.shape.size(),
+                     " dimensions, expected at most ", Shape::kMaxRank, ": ", shape_text(entry.shape));
   const Shape shape{std::span(entry.shape)};
   const std::byte* bytes = data_.data() + entry.begin;
 
@@ -329,8 +338,8 @@ Tensor SafetensorsFile::get(std::string_view name) const {
     for (std::int64_t i = 0; i < x.numel(); ++i) {
       const auto value = read_at<std::int64_t>(bytes, i);
       if (!std::in_range<std::int32_t>(value))
-        fail("load", name_, ": tensor ", in_quotes(name), " holds ", value, " at element ", i,
-             ", which does not fit into int32");
+        fail<InputError>("load", name_, ": tensor ", in_quotes(name), " holds ", value, " at element ", i,
+                         ", which does not fit into int32");
       x.data<std::int32_t>()[i] = static_cast<std::int32_t>(value);
     }
     return x;
@@ -339,13 +348,13 @@ Tensor SafetensorsFile::get(std::string_view name) const {
     Tensor x = as_stored(DType::i8);
     for (std::int64_t i = 0; i < x.numel(); ++i)
       if (x.data<std::int8_t>()[i] < 0)
-        fail("load", name_, ": tensor ", in_quotes(name), " holds ",
-             static_cast<std::uint8_t>(x.data<std::int8_t>()[i]) + 0, " at element ", i,
-             ", which does not fit into int8");
+        fail<InputError>("load", name_, ": tensor ", in_quotes(name), " holds ",
+                         static_cast<std::uint8_t>(x.data<std::int8_t>()[i]) + 0, " at element ", i,
+                         ", which does not fit into int8");
     return x;
   }
-  fail("load", name_, ": tensor ", in_quotes(name), " is stored as ", entry.dtype,
-       ", which is not supported: expected F32, F16, BF16, F64, I64, I32, I8, U8 or BOOL");
+  fail<InputError>("load", name_, ": tensor ", in_quotes(name), " is stored as ", entry.dtype,
+                   ", which is not supported: expected F32, F16, BF16, F64, I64, I32, I8, U8 or BOOL");
 }
 
 Tensor SafetensorsFile::get_float32(std::string_view name) const { return convert(get(name), DType::f32); }

@@ -18,7 +18,7 @@ const std::map<std::string, int> kRung = {
     {"core", 0},  {"kernels", 1}, {"ops", 2},     {"nn", 3},    {"attention", 4}, {"models", 5},
     {"train", 6}, {"decode", 6},  {"explain", 6}, {"serve", 7}, {"cli", 8},
 };
-/// Beside the ladder: these need core only, and serve every rung above kernels.
+/// Beside the ladder: these need core only (data reads text too), and serve every rung above kernels.
 const std::vector<std::string> kBeside = {"text", "data", "formats"};
 
 bool is_beside(const std::string& folder) { return std::ranges::find(kBeside, folder) != kBeside.end(); }
@@ -26,7 +26,7 @@ bool is_known(const std::string& folder) { return kRung.contains(folder) || is_b
 
 bool may_include(const std::string& from, const std::string& to) {
   if (from == to) return true;
-  if (is_beside(from)) return to == "core";
+  if (is_beside(from)) return to == "core" || (from == "data" && to == "text");
   if (is_beside(to)) return kRung.at(from) > kRung.at("kernels");
   return kRung.at(to) < kRung.at(from);
 }
