@@ -92,18 +92,12 @@ Tensor run(Call call, const Shape& result, std::vector<Tensor> inputs) {
   if (!keep) return out;
 
   for (Columns* part : {&call.q, &call.k, &call.v}) part->tensor = part->tensor.detach();
-  // The same tensor may come as several inputs: then they cannot share the place where its gradient is gathered.
-  bool repeated = false;
-  for (std::size_t i = 1; i < inputs.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j) repeated |= inputs[i].node() && inputs[i].node() == inputs[j].node();
   const std::size_t last = inputs.size() - 1;  // where v is; k is there too when they are packed
-  const auto go_back = [call, last, repeated, out_stride, logsumexp, out = out.detach()](const Tensor& dy,
-                                                                                         Grads& grads) {
+  const auto go_back = [call, last, out_stride, logsumexp, out = out.detach()](const Tensor& dy, Grads& grads) {
     const std::size_t k_input = last == 2 ? 1 : last;
     std::vector<Grads::Target> targets(last + 1);
-    for (const auto& [input, part] : {std::pair(std::size_t{0}, &call.q), {k_input, &call.k}, {last, &call.v}})
-      if (grads.wants(input) && !targets[input].tensor.defined())
-        targets[input] = repeated ? Grads::Target{Tensor::like(part->tensor), false} : grads.target(input);
+    for (std::size_t input = 0; input <= last; ++input)
+      if (grads.wants(input)) targets[input] = grads.target(input);
 
     kernels::AttentionGradients g;
     const auto place = [&](std::size_t input, const Columns& part, float*& gradient, std::int64_t& stride, bool& add) {
@@ -117,8 +111,6 @@ Tensor run(Call call, const Shape& result, std::vector<Tensor> inputs) {
     if (g.dv && !g.add_dv) zero_padding(call, g.dv, g.dv_stride, call.H * call.E);
     const auto segments = call.segments();
     kernels::attention_backward(call.problem(segments), out.data(), dy.data(), out_stride, logsumexp.data(), g);
-    for (std::size_t i = 0; repeated && i <= last; ++i)
-      if (targets[i].tensor.defined()) grads.add(i, std::move(targets[i].tensor));
   };
   return record(call.op, out, std::move(inputs), go_back);
 }

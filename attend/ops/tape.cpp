@@ -1,5 +1,6 @@
 #include "attend/ops/tape.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cassert>
 #include <queue>
@@ -14,7 +15,10 @@ namespace attend {
 struct Node {
   struct Edge {
     std::shared_ptr<Node> node;  // null: this input has no gradient
-    int output = 0;
+    std::size_t output = 0;
+    Tensor& grad() const { return node->grads[output]; }
+    const Shape& shape() const { return node->shapes[output]; }
+    bool operator==(const Edge&) const = default;
   };
   const char* op = "leaf";
   std::uint64_t sequence = 0;  // 0: a leaf
@@ -102,7 +106,7 @@ void record(const char* op, std::span<Tensor> results, const std::vector<Tensor>
   auto node = std::make_shared<Node>();
   bool any = false;
   for (const Tensor& input : inputs) {
-    node->edges.push_back({input.node(), input.node_output()});
+    node->edges.push_back({input.node(), static_cast<std::size_t>(input.node_output())});
     any |= input.node() != nullptr;
   }
   if (!any) return;
@@ -143,13 +147,17 @@ void accumulate(Tensor& slot, const Tensor& gradient, const Shape& shape) {
 
 }  // namespace
 
+bool Grads::repeated(std::size_t i) const {
+  const auto end = node_.edges.begin() + static_cast<std::ptrdiff_t>(i);
+  return std::find(node_.edges.begin(), end, *end) != end;
+}
+
 Grads::Target Grads::target(std::size_t i) {
   assert(wants(i));
   const Node::Edge& edge = node_.edges[i];
-  const auto output = static_cast<std::size_t>(edge.output);
-  Tensor& slot = edge.node->grads[output];
+  Tensor& slot = repeated(i) ? late_.emplace_back(i, Tensor()).second : edge.grad();
   if (slot.defined()) return {writable(slot), true};
-  slot = Tensor::empty(edge.node->shapes[output]);
+  slot = Tensor::empty(edge.shape());
   return {slot, false};
 }
 
@@ -160,10 +168,17 @@ Tensor Grads::sum(std::size_t i) {
 }
 
 void Grads::add(std::size_t i, const Tensor& gradient) {
+  if (!wants(i)) return;
   const Node::Edge& edge = node_.edges[i];
-  const auto output = static_cast<std::size_t>(edge.output);
-  assert(!edge.node || gradient.numel() == edge.node->shapes[output].numel());
-  if (edge.node) accumulate(edge.node->grads[output], gradient, edge.node->shapes[output]);
+  assert(gradient.numel() == edge.shape().numel());
+  if (repeated(i))
+    late_.emplace_back(i, gradient);
+  else
+    accumulate(edge.grad(), gradient, edge.shape());
+}
+
+void Grads::add_repeated() {
+  for (const auto& [i, gradient] : late_) accumulate(node_.edges[i].grad(), gradient, node_.edges[i].shape());
 }
 
 void backward(const Tensor& loss, const Tensor& seed) {
@@ -199,6 +214,7 @@ void backward(const Tensor& loss, const Tensor& seed) {
     pending.pop();
     Grads grads(*node);
     node->function(node->grads, grads);
+    grads.add_repeated();
     for (const Node::Edge& edge : node->edges)
       if (edge.node) reach(edge.node);
     node->done = true;

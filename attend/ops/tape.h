@@ -12,6 +12,7 @@
 #pragma once
 #include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "attend/core/tensor.h"
@@ -51,7 +52,8 @@ bool recording();
 /// Whether an op on these inputs will be recorded: then it keeps what its backward pass needs.
 bool needs_grad(std::initializer_list<const Tensor*> inputs);
 
-/// Where a backward function puts the gradients of the op's inputs. Inputs are numbered as they were recorded.
+/// Where a backward function puts the gradients of the op's inputs. Inputs are numbered as they were recorded. A tensor
+/// may be several of them: the first of its numbers owns the buffer, what the others give is added after the call.
 class Grads {
  public:
   /// Whether anybody waits for input i's gradient. Work for others can be skipped.
@@ -73,7 +75,11 @@ class Grads {
  private:
   friend void backward(const Tensor&, const Tensor&);
   explicit Grads(Node& node) : node_(node) {}
+  bool repeated(std::size_t i) const;
+  void add_repeated();
+
   Node& node_;
+  std::vector<std::pair<std::size_t, Tensor>> late_;  // what inputs that are an earlier one again were given
 };
 
 /// dys[i] is the gradient of result i, undefined when nothing depends on that result; at least one is defined.

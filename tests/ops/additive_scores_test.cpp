@@ -19,6 +19,15 @@ using test::Tensors;
 
 Tensor scores(const Tensors& x) { return additive_scores(x[0], x[1], x[2]); }
 
+TEST(AdditiveScores, OneTensorMayBeQueriesKeysAndVector) {
+  test::expect_gradients(
+      [](const Tensors& in) {
+        const Tensor q = in[0].reshape({1, 1, 5});
+        return additive_scores(q, q, in[0]);
+      },
+      {normal({5})});
+}
+
 TEST(AdditiveScores, FollowPyTorchForSmallAndLargeNumbers) {
   const SafetensorsFile file = test::golden("scores");
   for (const std::string name : {"additive/", "additive_large/"}) {

@@ -39,6 +39,14 @@ TEST(LayerNorm, GradientsMatchFiniteDifferences) {
   }
 }
 
+TEST(LayerNorm, ARowMayBeItsOwnGainAndBias) {
+  const Tensors x = {test::normal({7}, 1)};
+  const test::GradCheckOptions options{.step = 1e-2f, .tolerance = 5e-3f};
+  test::expect_gradients([](const Tensors& in) { return layer_norm(in[0], in[0], in[0]); }, x, options);
+  test::expect_gradients([](const Tensors& in) { return add_layer_norm(in[0], in[0], in[0], in[0]).normed; }, x,
+                         options);
+}
+
 TEST(AddLayerNorm, EqualsTheSumFollowedByTheNorm) {
   const Tensor x = test::normal({4, 67}, 1), residual = test::normal({4, 67}, 2), gain = test::normal({67}, 3),
                bias = test::normal({67}, 4);

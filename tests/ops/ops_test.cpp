@@ -2,10 +2,10 @@
 // tests/golden/ops.py, and run that where PyTorch is. A line is
 //   {"name", function of the inputs, [large inputs,] [options]}
 // and gives: the values and gradients of PyTorch for every example that ops.py has under the name; the gradients of
-// finite differences for the same examples; one, two and three threads that give the same bits, two runs that do, and
-// the same numbers with vectors of another width, for the examples and for the large inputs, which should be large
-// enough to be worth several threads. What is special about an op (bad input, limits, what it keeps) is tested beside
-// it, in NAME_test.cpp.
+// finite differences for the same examples, and both gradients for a tensor that is given as two inputs; one, two and
+// three threads that give the same bits, two runs that do, and the same numbers with vectors of another width, for the
+// examples and for the large inputs, which should be large enough to be worth several threads. What is special about an
+// op (bad input, limits, what it keeps) is tested beside it, in NAME_test.cpp.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -272,6 +272,28 @@ TEST_P(Ops, GradientsAreThoseOfFiniteDifferences) {
   for_each_example([&](const std::string& prefix, const Tensors& inputs) {
     if (golden_.contains(prefix + "dout0"))
       test::expect_gradients(GetParam().function, inputs, GetParam().options.finite_differences);
+  });
+}
+
+TEST_P(Ops, ATensorThatIsTwoInputsGetsTheGradientsOfBoth) {
+  for_each_example([&](const std::string&, Tensors inputs) {
+    for (std::size_t j = 1; j < inputs.size(); ++j)
+      for (std::size_t i = 0; i < j; ++i) {
+        if (inputs[i].dtype() != DType::f32 || inputs[j].dtype() != DType::f32 ||
+            inputs[i].numel() != inputs[j].numel())
+          continue;
+        const auto same = [&](const Tensor& x) { return x.reshape(inputs[j].shape()); };
+        inputs[j] = same(inputs[i].copy());
+        const Tensors apart = test::gradients_of(GetParam().function, inputs).inputs;
+        if (!apart[i] || !apart[j]) continue;
+        const auto joined = [&](Tensors x) {
+          x[j] = same(x[i]);
+          return GetParam().function(x);
+        };
+        const Tensors one = test::gradients_of(joined, inputs).inputs;
+        EXPECT_TRUE(test::close(one[i], apart[i] + apart[j].reshape(inputs[i].shape()), GetParam().options.tolerance))
+            << "input " << i << " as input " << j << " too";
+      }
   });
 }
 

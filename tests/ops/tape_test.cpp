@@ -57,6 +57,18 @@ TEST(Tape, AGradientSharedByTwoInputsIsNotAddedToTwice) {
   EXPECT_EQ(grad(b).item(), 1.f);
 }
 
+TEST(Tape, ATensorThatIsSeveralInputsGetsAllTheirGradientsInWhateverOrderTheyAreWritten) {
+  const Tensor x = leaf({1.f});
+  const Tensor y = record("thrice", Tensor::full({1}, 1.f), {x, x, x}, [](const Tensor&, Grads& grads) {
+    const Grads::Target first = grads.target(0), second = grads.target(1);
+    grads.add(2, Tensor::full({1}, 4.f));
+    for (const auto& [target, value] : {std::pair(second, 2.f), {first, 1.f}})
+      target.tensor.data()[0] = value + (target.accumulate ? target.tensor.item() : 0.f);
+  });
+  backward(plus(x, y));
+  EXPECT_EQ(grad(x).item(), 8.f);
+}
+
 TEST(Tape, TheGradientOfALeafIsItsOwnAfterThePass) {
   const Tensor a = leaf({1.f}), b = leaf({1.f}), seed = Tensor::from({1.f}, {1});
   backward(plus(a, b), seed);  // the seed is the gradient of both
