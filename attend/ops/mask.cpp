@@ -16,6 +16,7 @@ Mask Mask::keys(std::vector<std::int64_t> lengths) {
   for (const std::int64_t length : lengths)
     if (length < 0) fail("mask", "a length cannot be negative: got ", length);
   Mask mask;
+  mask.by_length_ = true;
   mask.lengths_ = std::move(lengths);
   return mask;
 }
@@ -46,6 +47,7 @@ Mask Mask::additive(Tensor matrix) {
 
 Mask Mask::starting_at(std::vector<std::int64_t> positions) const {
   Mask mask = *this;
+  mask.by_position_ = true;
   mask.positions_ = std::move(positions);
   return mask;
 }
@@ -53,16 +55,18 @@ Mask Mask::starting_at(std::vector<std::int64_t> positions) const {
 Mask operator&(const Mask& a, const Mask& b) {
   Mask both = a;
   both.causal_ |= b.causal_;
-  if (both.lengths_.empty()) {
+  both.by_length_ |= b.by_length_;
+  if (!a.by_length_) {
     both.lengths_ = b.lengths_;
-  } else if (!b.lengths_.empty()) {
+  } else if (b.by_length_) {
     if (a.lengths_.size() != b.lengths_.size())
       fail("mask", "lengths of different batches: got ", a.lengths_.size(), " and ", b.lengths_.size());
     for (std::size_t i = 0; i < both.lengths_.size(); ++i) both.lengths_[i] = std::min(both.lengths_[i], b.lengths_[i]);
   }
-  if (!a.positions_.empty() && !b.positions_.empty() && a.positions_ != b.positions_)
+  if (a.by_position_ && b.by_position_ && a.positions_ != b.positions_)
     fail("mask", "both masks say where the queries stand, and differ");
-  if (both.positions_.empty()) both.positions_ = b.positions_;
+  both.by_position_ |= b.by_position_;
+  if (!a.by_position_) both.positions_ = b.positions_;
   if (a.matrix_.defined() && b.matrix_.defined())
     fail("mask", "only one matrix can be used: got ", a.matrix_.shape(), " and ", b.matrix_.shape(),
          "; join them into one first");
@@ -71,13 +75,13 @@ Mask operator&(const Mask& a, const Mask& b) {
 }
 
 void Mask::check(const char* op, std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t S) const {
-  if (!lengths_.empty()) {
+  if (by_length_) {
     if (static_cast<std::int64_t>(lengths_.size()) != B)
       fail(op, "the mask has a length for each sequence: got ", lengths_.size(), " lengths, expected ", B);
     for (const std::int64_t length : lengths_)
       if (length > S) fail(op, "a length of the mask exceeds the keys: got ", length, ", expected at most ", S);
   }
-  if (!positions_.empty() && static_cast<std::int64_t>(positions_.size()) != B)
+  if (by_position_ && static_cast<std::int64_t>(positions_.size()) != B)
     fail(op, "the mask has a position for each sequence: got ", positions_.size(), " positions, expected ", B);
   for (const std::int64_t position : positions_)
     if (position < -T || position > S)  // queries that stand before all keys see nothing

@@ -36,15 +36,17 @@ class Mask {
   friend Mask operator&(const Mask& a, const Mask& b);
 
   bool is_causal() const { return causal_; }
-  const std::vector<std::int64_t>& lengths() const { return lengths_; }      ///< [B], or empty: all keys
-  const std::vector<std::int64_t>& positions() const { return positions_; }  ///< [B], or empty: 0
-  const Tensor& matrix() const { return matrix_; }                           ///< int8, float32 or undefined
+  /// [B], or empty: all keys (or, once checked, no sequences).
+  const std::vector<std::int64_t>& lengths() const { return lengths_; }
+  /// [B], or empty: 0 (or, once checked, no sequences).
+  const std::vector<std::int64_t>& positions() const { return positions_; }
+  const Tensor& matrix() const { return matrix_; }  ///< int8, float32 or undefined
 
   /// Throws, in the name of `op`, unless the mask fits queries [B, T] and keys [B, S] of H heads.
   void check(const char* op, std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t S) const;
 
  private:
-  bool causal_ = false;
+  bool causal_ = false, by_length_ = false, by_position_ = false;
   std::vector<std::int64_t> lengths_, positions_;
   Tensor matrix_;
 };

@@ -39,6 +39,16 @@ TEST(Mask, WhatDoesNotFitThrowsWithBothShapes) {
   EXPECT_ERROR(Mask::causal().starting_at({0, 6}).check("attention", 2, 4, 3, 5), "got 6, expected -3 to 5");
 }
 
+TEST(Mask, NoLengthsMeansNoSequences) {
+  const Mask keys = Mask::causal_keys(std::vector<std::int64_t>{}), places = Mask::causal().starting_at({});
+  for (const Mask& mask : {keys, places, keys & Mask(), Mask() & places}) {
+    EXPECT_NO_THROW(mask.check("attention", 0, 4, 3, 5));
+    EXPECT_ERROR(mask.check("attention", 2, 4, 3, 5), "expected 2");
+  }
+  EXPECT_ERROR(keys & Mask::causal_keys({1}), "different batches");
+  EXPECT_ERROR(places & Mask::causal().starting_at({1}), "differ");
+}
+
 TEST(Mask, WrongPartsThrow) {
   EXPECT_ERROR(Mask::allowed(Tensor::zeros({2, 2})), "expected int8");
   EXPECT_ERROR(Mask::additive(flags({2, 2})), "expected float32");
