@@ -5,9 +5,11 @@
 
 namespace attend {
 
-/// One row for each id.   int32 [...] -> [..., width]
+/// scale · the row of each id.   int32 [...] -> [..., width]
 struct Embedding {
-  Tensor weight;  // [ids, width]
+  Tensor weight;              // [ids, width]
+  std::int32_t padding = -1;  // the row of this id gets no gradient; -1: every row does
+  float scale = 1.f;          // the Transformer has √width here
 
   Embedding() = default;
   /// Starts as PyTorch's nn.Embedding: normal with deviation 1.
@@ -16,7 +18,7 @@ struct Embedding {
     init::normal(weight, 1.f, generator);
   }
 
-  Tensor operator()(const Tensor& ids) const { return embedding(weight, ids); }
+  Tensor operator()(const Tensor& ids) const { return embedding(weight, ids, {.padding = padding, .scale = scale}); }
   void visit(auto&& v) { v("weight", weight); }
 };
 
