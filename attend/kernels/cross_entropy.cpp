@@ -47,11 +47,12 @@ void CrossEntropy(std::int64_t rows, std::int64_t cols, const float* logits, con
                   std::int32_t ignored, float smoothing, float* loss, float* log_sum) {
   parallel_for(rows, 1 + 8192 / (cols + 1), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row) {
-      loss[row] = log_sum[row] = 0.f;
+      loss[row] = 0.f;
+      if (log_sum) log_sum[row] = 0.f;
       if (targets[row] == ignored) continue;
       const float* x = logits + row * cols;
       const RowSums sums = smoothing > 0.f ? SumRow<true>(cols, x) : SumRow<false>(cols, x);
-      log_sum[row] = sums.log_sum;
+      if (log_sum) log_sum[row] = sums.log_sum;
       loss[row] = (1.f - smoothing) * (sums.log_sum - x[targets[row]]);
       if (smoothing > 0.f) loss[row] += smoothing * (sums.log_sum - sums.sum / static_cast<float>(cols));
     }

@@ -5,7 +5,8 @@
 namespace attend::kernels {
 
 /// loss = log_sum - (1 - smoothing) * logits[target] - smoothing * mean(logits), 0 where target is `ignored`.
-/// logits [rows, cols]; targets, loss, log_sum [rows]. log_sum is the log of the sum of e^logits, for the way back.
+/// logits [rows, cols]; targets, loss, log_sum [rows]. log_sum is the log of the sum of e^logits, for the way back;
+/// null when there is none.
 void cross_entropy(std::int64_t rows, std::int64_t cols, const float* logits, const std::int32_t* targets,
                    std::int32_t ignored, float smoothing, float* loss, float* log_sum);
 

@@ -30,9 +30,10 @@ void check(const Tensor& logits, const Tensor& targets, const CrossEntropyOption
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets, const CrossEntropyOptions& options) {
   check(logits, targets, options);
   const std::int64_t rows = logits.rows(), classes = logits.dim(-1);
-  const Tensor losses = Tensor::empty(targets.shape()), log_sum = Tensor::empty(targets.shape());
+  const Tensor losses = Tensor::empty(targets.shape());
+  const Tensor log_sum = needs_grad({&logits}) ? Tensor::empty(targets.shape()) : Tensor();
   kernels::cross_entropy(rows, classes, logits.data(), targets.data<std::int32_t>(), options.ignored,
-                         options.label_smoothing, losses.data(), log_sum.data());
+                         options.label_smoothing, losses.data(), log_sum ? log_sum.data() : nullptr);
 
   const auto ids = targets.span<std::int32_t>();
   const auto counted = static_cast<float>(rows - std::count(ids.begin(), ids.end(), options.ignored));

@@ -79,6 +79,17 @@ TEST(CrossEntropy, TheGradientTakesTheLogitsPlaceOnlyWhenNobodyElseHoldsThem) {
   EXPECT_LT(memory_use().peak - base, leaf.bytes() * 3 / 2);  // one copy of the logits, and it becomes the gradient
 }
 
+TEST(CrossEntropy, WithoutGradientsOnlyTheLossesAreAllocated) {
+  Tensor logits = test::normal({4096, 3});
+  require_grad(logits);
+  const Tensor targets = test::random_ids({4096}, 3);
+  const NoGrad no_grad;
+  const std::size_t base = memory_use().current;
+  reset_peak_memory();
+  const Tensor losses = cross_entropy(logits, targets, {.reduction = Reduction::none});
+  EXPECT_EQ(memory_use().peak - base, losses.bytes());
+}
+
 TEST(CrossEntropy, OneThreadEqualsTwo) {
   const Tensors inputs = {test::normal({100, 331})};
   const Tensor targets = test::random_ids({100}, 331);
