@@ -80,12 +80,14 @@ class Tokenizer {
   /// What the tokenizer's folder says the model can take; 0: it does not say.
   std::int64_t max_tokens() const;
 
+  /// What it is made of: tokenizer_parts.h. Throws InputError where the parts do not fit together.
   struct Parts;
-  explicit Tokenizer(std::shared_ptr<const Parts> parts) : parts_(std::move(parts)) {}
-  const Parts& parts() const { return *parts_; }
+  explicit Tokenizer(Parts parts);
+  const Parts& parts() const;
 
  private:
-  std::shared_ptr<const Parts> parts_;
+  struct State;
+  std::shared_ptr<const State> state_;
 };
 
 /// Decodes token by token: gives out text as soon as it can no longer change, and keeps back half a character.

@@ -1,0 +1,19 @@
+// GPT-2's byte alphabet: each byte has a printable letter, itself where it is printable, else one from U+0100 on. So a
+// vocabulary of bytes can be written as text: " hello" is "Ġhello".
+#pragma once
+#include <array>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace attend {
+
+/// The letters of the 256 bytes.
+const std::array<char32_t, 256>& byte_letters();
+/// The byte of a letter; none where the alphabet has no such letter.
+std::optional<unsigned char> byte_of_letter(char32_t letter);
+
+/// Each byte of `bytes` as its letter, in UTF-8.
+std::string to_byte_letters(std::string_view bytes);
+
+}  // namespace attend

@@ -1,0 +1,45 @@
+// Tokens and their ids: all bytes in one arena, a flat hash table from token to id. 50,000 tokens take about 2 MB.
+#pragma once
+#include <cstdint>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attend {
+
+class Vocabulary {
+ public:
+  Vocabulary() = default;
+  /// Token i gets the id i.
+  Vocabulary(std::initializer_list<std::string_view> tokens);
+
+  void reserve(std::int64_t tokens, std::int64_t bytes);
+  /// Ids may come in any order and leave gaps, but must not be negative, nor so high that nearly all below are unused.
+  /// A token that is there already gets the new id, and its old id still means the same token. Throws InputError.
+  void add(std::string_view token, std::int32_t id);
+
+  std::optional<std::int32_t> id(std::string_view token) const;
+  /// The token; empty where the id is unused or out of range.
+  std::string_view token(std::int32_t id) const;
+  bool contains(std::int32_t id) const;
+
+  std::int64_t size() const { return static_cast<std::int64_t>(places_.size()); }  ///< the largest id + 1
+  std::int64_t count() const { return count_; }                                    ///< ids that have a token
+
+ private:
+  struct Place {
+    std::uint32_t begin = 0, size = kUnused;
+  };
+  static constexpr std::uint32_t kUnused = 0xFFFFFFFF;
+  std::size_t slot(std::string_view token, std::uint64_t hash) const;
+  void rehash(std::size_t slots);
+
+  std::string bytes_;
+  std::vector<Place> places_;        // by id
+  std::vector<std::int32_t> slots_;  // ids, -1 where free; a power of two, at most half full
+  std::int64_t count_ = 0, tokens_ = 0;
+};
+
+}  // namespace attend
