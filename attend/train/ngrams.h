@@ -1,0 +1,54 @@
+// Counting n-grams: of words for BLEU, of characters for chrF.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace attend {
+
+/// A sequence whose n-grams of up to `longest` elements can be counted. It knows all places of the sequence in the
+/// order of what follows there: so equal n-grams stand together, whatever n, and one sort serves all lengths.
+template <typename T>
+class Ngrams {
+ public:
+  Ngrams(std::vector<T> sequence, std::size_t longest) : sequence_(std::move(sequence)), places_(sequence_.size()) {
+    std::iota(places_.begin(), places_.end(), std::size_t{0});
+    std::ranges::sort(places_, std::ranges::lexicographical_compare, [&](std::size_t at) { return from(at, longest); });
+  }
+
+  /// How many n-grams of length n there are, n >= 1.
+  std::int64_t total(std::size_t n) const {
+    return sequence_.size() < n ? 0 : static_cast<std::int64_t>(sequence_.size() - n + 1);
+  }
+
+  /// How often one occurs.
+  std::int64_t count(std::span<const T> ngram) const {
+    const auto prefix = [&](std::size_t at) { return from(at, ngram.size()); };
+    return static_cast<std::int64_t>(
+        std::ranges::equal_range(places_, ngram, std::ranges::lexicographical_compare, prefix).size());
+  }
+
+  /// Calls body(ngram, count) for each different one of length n.
+  template <typename Body>
+  void each(std::size_t n, Body&& body) const {
+    for (std::size_t i = 0; i < places_.size();) {
+      const std::span<const T> ngram = from(places_[i], n);
+      const std::size_t begin = i++;
+      while (i < places_.size() && std::ranges::equal(ngram, from(places_[i], n))) ++i;
+      if (ngram.size() == n) body(ngram, static_cast<std::int64_t>(i - begin));  // shorter: the sequence ends there
+    }
+  }
+
+ private:
+  std::span<const T> from(std::size_t at, std::size_t n) const {
+    return std::span(sequence_).subspan(at, std::min(n, sequence_.size() - at));
+  }
+
+  std::vector<T> sequence_;
+  std::vector<std::size_t> places_;
+};
+
+}  // namespace attend
