@@ -150,7 +150,7 @@ void print_json(const Diagnosis& d, std::ostream& out) {
 
 void add_doctor(CLI::App& program) {
   CLI::App* verb = program.add_subcommand("doctor", "What this machine gives, and what would make Attend slow on it");
-  verb->group("The machine");
+  verb->group(kTheMachine);
   auto json = std::make_shared<bool>(false);
   verb->add_flag("--json", *json, "Print one JSON object");
   verb->callback([json] {

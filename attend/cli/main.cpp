@@ -1,12 +1,16 @@
 // The program: global flags, the verbs, and what becomes of errors. Exit codes: 0 done, 1 failed at run time, 2 wrong
-// usage or bad input.
+// usage or bad input, 130 stopped by Ctrl-C.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <iostream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "attend/cli/input.h"
+#include "attend/cli/interrupt.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
 #include "attend/core/threads.h"
@@ -33,11 +37,15 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
+std::vector<const CLI::App*> verbs_of(const CLI::App& app) {
+  return app.get_subcommands([](const CLI::App*) { return true; });
+}
+
 /// The verb that was probably meant, or nothing when none is near.
-std::string nearest_verb(const CLI::App& program, const std::string& word) {
+std::string nearest_verb(const CLI::App& app, const std::string& word) {
   std::string nearest;
   std::size_t least = std::max<std::size_t>(word.size() / 2, 1) + 1;
-  for (const CLI::App* verb : program.get_subcommands([](const CLI::App*) { return true; })) {
+  for (const CLI::App* verb : verbs_of(app)) {
     const std::string& name = verb->get_name();
     const std::size_t distance = name.starts_with(word) ? 0 : edit_distance(word, name);
     if (distance < least) least = distance, nearest = name;
@@ -47,18 +55,29 @@ std::string nearest_verb(const CLI::App& program, const std::string& word) {
 
 /// What the command line got wrong, in one line, and where to look.
 int report_usage(const CLI::App& program, const CLI::ParseError& error) {
-  const std::vector<CLI::App*> chosen = program.get_subcommands();
-  const std::vector<std::string> unknown = program.remaining();
-  const bool unknown_verb = chosen.empty() && !unknown.empty() && !unknown.front().starts_with('-');
-  if (unknown_verb) {
-    std::cerr << "attend: there is no verb \"" << unknown.front() << '"';
-    if (const std::string verb = nearest_verb(program, unknown.front()); !verb.empty())
-      std::cerr << "; did you mean \"" << verb << "\"?";
+  const CLI::App* reached = &program;
+  std::string words, parent;  // the words that led there, each with a space behind it, and the command before the last
+  while (!reached->get_subcommands().empty()) {
+    parent = "attend " + words;
+    reached = reached->get_subcommands().front();
+    words += reached->get_name() + ' ';
+  }
+  if (!parent.empty()) parent.pop_back();
+  const std::vector<std::string> unknown = program.remaining(true);
+  const bool lacks_verb = !verbs_of(*reached).empty();
+  if (lacks_verb && unknown.empty() && dynamic_cast<const CLI::RequiredError*>(&error)) {
+    std::cerr << reached->help(parent);
+    return kWrongUsage;
+  }
+  if (lacks_verb && !unknown.empty() && !unknown.front().starts_with('-')) {
+    std::cerr << "attend: there is no verb \"" << words << unknown.front() << '"';
+    if (const std::string verb = nearest_verb(*reached, unknown.front()); !verb.empty())
+      std::cerr << "; did you mean \"" << words << verb << "\"?";
     std::cerr << '\n';
   } else {
     std::cerr << "attend: " << error.what() << '\n';
   }
-  std::cerr << "See: attend " << (chosen.empty() ? "" : chosen.front()->get_name() + ' ') << "--help\n";
+  std::cerr << "See: attend " << words << "--help\n";
   return kWrongUsage;
 }
 
@@ -76,10 +95,6 @@ int run(int argc, char** argv) {
   program.footer(
       "attend VERB --help tells what a verb takes. Exit codes: 0 done, 1 failed, 2 wrong usage or bad input.");
 
-  if (argc <= 1) {
-    std::cerr << program.help();
-    return kWrongUsage;
-  }
   try {
     program.parse(argc, argv);
     return kDone;
@@ -95,8 +110,14 @@ int run(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
+  attend::cli::catch_signals();
   try {
-    return attend::cli::run(argc, argv);
+    const int code = attend::cli::run(argc, argv);
+    if (std::cout.flush()) return code;
+    if (errno != EPIPE) std::cerr << "attend: cannot write to standard output: " << std::strerror(errno) << '\n';
+  } catch (const attend::cli::Interrupted& interrupted) {
+    return 128 + interrupted.signal;
+  } catch (const attend::cli::ClosedPipe&) {
   } catch (const attend::InputError& error) {
     std::cerr << "attend: " << error.what() << '\n';
     return attend::cli::kWrongUsage;

@@ -1,13 +1,23 @@
-// The program's verbs, one a file. Each adds itself to the command line; its callback does the work. A verb reports
-// what the user got wrong by throwing CLI::ValidationError (exit code 2), and leaves attend::Error (exit code 1) to
-// main.
+// The program's verbs, one a file: tokenize.cpp has add_tokenize, train_tokenizer.cpp has add_train_tokenizer. Each
+// adds itself to the command line, or to the verb whose child it is; its callback does the work. A verb reports flags
+// that do not go together by throwing CLI::ValidationError, bad input by InputError (exit code 2 for both), and leaves
+// every other attend::Error (exit code 1), Interrupted and ClosedPipe to main.
 #pragma once
+#include <string>
 
 namespace CLI {
 class App;
 }
 
 namespace attend::cli {
+
+/// The names under which `attend --help` lists the verbs, in this order.
+constexpr const char* kUseAModel = "Use a model";
+constexpr const char* kMakeAModel = "Make a model";
+constexpr const char* kTheMachine = "The machine";
+
+/// A verb that only has children, as `attend train` has `tokenizer`. Add them to what it returns.
+CLI::App* add_parent(CLI::App& program, const std::string& name, const std::string& description);
 
 void add_doctor(CLI::App& program);
 

@@ -1,0 +1,83 @@
+// Where a verb's lines come from and go to: standard input and output, or files.
+#pragma once
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "attend/core/file.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
+
+namespace attend::cli {
+
+/// --input FILE …: standard input when it is not given.
+CLI::Option* add_input_flag(CLI::App& verb, std::vector<std::string>& paths);
+/// --output FILE: standard output when it is not given.
+CLI::Option* add_output_flag(CLI::App& verb, std::string& path);
+
+/// The lines of several files, one after the other. A line ends with LF, CRLF or its file; a UTF-8 byte order mark at
+/// the beginning of a file is dropped; a line may be as long as memory allows, and holds whatever bytes it held.
+class LineReader {
+ public:
+  /// "-", or no path at all, is standard input. Throws InputError when one of them cannot be read, before any is.
+  explicit LineReader(std::vector<std::string> paths = {});
+  ~LineReader();
+  LineReader(const LineReader&) = delete;
+  LineReader& operator=(const LineReader&) = delete;
+
+  /// The next line, without its end. False when there is none. Throws Error when reading fails, and Interrupted.
+  bool next(std::string& line);
+  /// The next lines, at most max_lines and about max_bytes of them. Where more would have to be waited for, those that
+  /// are there already are given, so that a person who types, or a program that waits for an answer, gets one.
+  bool next(std::vector<std::string>& lines, std::size_t max_lines, std::size_t max_bytes = 1 << 20);
+
+  /// Where the last line stood: "corpus.txt, line 12".
+  std::string where() const;
+  std::int64_t lines_read() const { return lines_read_; }  ///< of all files
+  std::int64_t bytes_read() const { return bytes_read_; }
+  std::int64_t total_bytes() const { return total_bytes_; }  ///< 0: not known, as one is a pipe
+
+ private:
+  bool open_next();
+  bool fill();      // more bytes into the buffer; false at the end of the file
+  bool has_line();  // whether next() would give a line without waiting
+  std::string name() const;
+
+  std::vector<std::string> paths_;
+  std::size_t opened_ = 0;  // how many of the paths
+  int file_ = -1;
+  std::string buffer_;
+  std::size_t at_ = 0, scanned_ = 0;  // bytes of the buffer that were given out, and that hold no line end
+  bool ended_ = false, beginning_ = true;
+  std::int64_t lines_read_ = 0, line_in_file_ = 0, bytes_read_ = 0, total_bytes_ = 0;
+};
+
+/// Text to standard output or to a file. A file appears, complete, at finish(); without it, nothing does. Every failed
+/// write is an Error: a full disk must not look like success.
+class TextWriter {
+ public:
+  /// "" and "-" are standard output.
+  explicit TextWriter(const std::string& path = "");
+
+  void write(std::string_view text);
+  /// Hands on what was kept back to write in large pieces. Throws ClosedPipe when nobody reads any more.
+  void flush();
+  void finish();
+
+ private:
+  std::string name_, buffer_;
+  int file_ = -1;
+  std::shared_ptr<const void> owner_;  // closes file_
+  std::optional<AtomicFile> atomic_;
+};
+
+/// Who read our output went away, as `head` does. main ends the program with 1, and says nothing.
+struct ClosedPipe {};
+
+}  // namespace attend::cli

@@ -1,0 +1,31 @@
+// Ctrl-C and its kin: the first asks the work to stop where it can stop cleanly, so that no half-written file stays
+// behind; the second ends the program at once.
+#pragma once
+
+namespace attend::cli {
+
+/// Unwinds to main, which ends the program with 128 + signal (130 for Ctrl-C). Not a std::exception, so that nobody
+/// takes it for a failure.
+struct Interrupted {
+  int signal;
+};
+
+/// From now on SIGINT and SIGTERM are noted, and a closed pipe is a failed write instead of a signal.
+void catch_signals();
+/// Whether somebody asked to stop.
+bool interrupted();
+/// Throws Interrupted when somebody asked to stop. Readers, writers and progress bars call it; long work that uses none
+/// of them should.
+void stop_if_interrupted();
+
+/// While one lives, the first Ctrl-C ends the program at once: for calls into libraries that take long and cannot be
+/// asked to stop. No file may be open for writing meanwhile.
+class StopAtOnce {
+ public:
+  StopAtOnce();
+  ~StopAtOnce();
+  StopAtOnce(const StopAtOnce&) = delete;
+  StopAtOnce& operator=(const StopAtOnce&) = delete;
+};
+
+}  // namespace attend::cli

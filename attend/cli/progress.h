@@ -1,0 +1,52 @@
+// How far long work is, on standard error: a bar on a terminal, a plain line now and then elsewhere.
+#pragma once
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "attend/core/progress.h"
+
+namespace attend::cli {
+
+/// Shown after a moment, redrawn at most ten times a second, erased when it goes. One at a time, used from one thread.
+///   ProgressBar bar("Reading", "B");
+///   train(…, bar.progress());
+class ProgressBar {
+ public:
+  /// "Reading  45 %  ===>     5.1 of 11.4 MB  2.1 MB/s  3 s left". The unit is what is counted, "lines"; "B" is
+  /// written as kB, MB, GB.
+  explicit ProgressBar(std::string label, std::string unit = "");
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  /// total 0: not known. Throws Interrupted after Ctrl-C, so that work that reports its progress can be stopped.
+  void update(std::int64_t done, std::int64_t total);
+  /// update() for the library; it must not outlive the bar.
+  Progress progress() {
+    return [this](std::int64_t done, std::int64_t total) { update(done, total); };
+  }
+  void erase();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  std::string line(std::int64_t done, std::int64_t total, std::size_t width) const;
+
+  std::string label_, unit_;
+  bool terminal_, visible_ = false;
+  Clock::time_point start_ = Clock::now(), next_;
+};
+
+/// "attend: warning: …" on standard error, in a line of its own even while a bar is shown.
+void warn(std::string_view message);
+
+/// 12345678 -> "12,345,678".
+std::string grouped(std::int64_t count);
+/// 75.0 -> "1 min 15 s".
+std::string duration(double seconds);
+/// 1234567 bytes -> "1.2 MB".
+std::string bytes(double count);
+
+}  // namespace attend::cli
