@@ -41,8 +41,12 @@ struct Strip {
   std::string content = " ";
   std::int64_t start = 0, stop = 0;
 };
+/// As transformers joins the pieces of a SentencePiece model (join_pieces); not in tokenizer.json.
+struct SentencePiece {
+  std::vector<std::string> special_tokens;
+};
 
-using Step = std::variant<ByteLevel, WordPiece, Metaspace, Bpe, Fuse, ByteFallback, Replace, Strip>;
+using Step = std::variant<ByteLevel, WordPiece, Metaspace, Bpe, Fuse, ByteFallback, Replace, Strip, SentencePiece>;
 
 }  // namespace decoder
 

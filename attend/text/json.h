@@ -1,0 +1,81 @@
+// JSON that others wrote: every access is checked, and an error names the file and the place in it, so that readers of
+// configuration files need no checks of their own.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "attend/core/error.h"
+
+namespace attend {
+
+class JsonDocument;
+
+/// A value of a document, which must outlive it. Cheap to copy.
+class JsonValue {
+ public:
+  bool is_null() const;
+  bool is_boolean() const;
+  bool is_number() const;
+  bool is_string() const;
+  bool is_array() const;
+  bool is_object() const;
+
+  /// All throw InputError where the value is of another kind, or too large.
+  bool boolean() const;
+  std::int64_t integer() const;
+  std::int32_t id() const;  ///< an integer from 0 to 2^31 - 1
+  double number() const;
+  std::string_view string() const;
+
+  /// Elements of an array, or members of an object.
+  std::size_t size() const;
+  JsonValue operator[](std::size_t index) const;
+  JsonValue operator[](std::string_view key) const;  ///< throws InputError where there is none
+  /// None where there is no such member, or it is null.
+  std::optional<JsonValue> find(std::string_view key) const;
+  void each_element(const std::function<void(JsonValue)>& f) const;
+  void each_member(const std::function<void(std::string_view, JsonValue)>& f) const;  ///< in the order of their keys
+
+  /// A member, or something else where there is none.
+  bool boolean(std::string_view key, bool otherwise) const;
+  std::string string(std::string_view key, std::string_view otherwise) const;
+
+  /// Throws InputError("[tokenizer] file: place: parts…").
+  template <typename... Parts>
+  [[noreturn]] void fail(const Parts&... parts) const {
+    attend::fail<InputError>("tokenizer", place(), ": ", parts...);
+  }
+  [[noreturn]] void fail_kind(std::string_view expected) const;
+  std::string place() const;  ///< `folder/tokenizer.json: model.merges[3]`
+
+ private:
+  friend JsonDocument;
+  JsonValue(const JsonDocument& document, const void* value) : document_(&document), value_(value) {}
+
+  const JsonDocument* document_;
+  const void* value_;
+};
+
+class JsonDocument {
+ public:
+  /// Throws InputError where the text is no JSON. `file` is for messages.
+  JsonDocument(std::string_view text, std::string file);
+  ~JsonDocument();
+  JsonDocument(const JsonDocument&) = delete;
+  JsonDocument& operator=(const JsonDocument&) = delete;
+
+  JsonValue root() const;
+  const std::string& file() const { return file_; }
+
+ private:
+  friend JsonValue;
+  struct Tree;
+  std::string file_;
+  std::unique_ptr<const Tree> tree_;
+};
+
+}  // namespace attend
