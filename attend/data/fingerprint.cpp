@@ -1,0 +1,19 @@
+#include "attend/data/fingerprint.h"
+
+#include <system_error>
+
+#include "attend/core/error.h"
+
+namespace attend {
+
+Fingerprint& Fingerprint::add_file(const std::filesystem::path& path) {
+  std::error_code problem;
+  const std::filesystem::path place = std::filesystem::canonical(path, problem);
+  const auto size = problem ? 0 : std::filesystem::file_size(place, problem);
+  const auto time = problem ? std::filesystem::file_time_type{} : std::filesystem::last_write_time(place, problem);
+  if (problem) fail<InputError>("load", path.string(), ": cannot look at it: ", problem.message());
+  add(place.string()).add(static_cast<std::uint64_t>(size));
+  return add(static_cast<std::uint64_t>(time.time_since_epoch().count()));
+}
+
+}  // namespace attend
