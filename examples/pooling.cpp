@@ -22,56 +22,6 @@ constexpr float kEnd = 5.f;
 
 float truth(float x) { return 2 * std::sin(x) + std::pow(x, 0.8f); }
 
-/// Two panels: keys and values with the truth and the estimate; and the weights, a row a query, a column a key.
-void draw(const char* file, const Tensor& keys, const Tensor& values, const Tensor& queries, const Tensor& estimates,
-          const Tensor& weights) {
-  std::ofstream svg(file);
-  const float size = 300, left = 340, cell = size / kPoints;
-  auto place = [&](float x, float y) {  // x in [0, 5], y in [-0.5, 5]
-    svg << 10 + x / kEnd * size << ',' << 10 + (5 - y) / 5.5f * size << ' ';
-  };
-  auto curve = [&](const char* style, auto&& y_of) {
-    svg << "<polyline fill='none' " << style << " points='";
-    for (int i = 0; i < kPoints; ++i) place(queries.data()[i], y_of(i));
-    svg << "'/>\n";
-  };
-  svg << std::fixed << std::setprecision(1)
-      << "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 650 345' font-family='sans-serif' font-size='13'>\n"
-      << "<rect width='650' height='345' fill='white'/>\n"
-      << "<rect x='10' y='10' width='300' height='300' fill='none' stroke='#ccc'/>\n";
-  for (int i = 0; i < kPoints; ++i) {
-    svg << "<circle r='2.5' fill='#999' transform='translate(";
-    place(keys.data()[i], values.data()[i]);
-    svg << ")'/>\n";
-  }
-  curve("stroke='#2a7' stroke-width='2' stroke-dasharray='5 4'", [&](int i) { return truth(queries.data()[i]); });
-  curve("stroke='#c30' stroke-width='2'", [&](int i) { return estimates.data()[i]; });
-  const float darkest = *std::ranges::max_element(weights.span());
-  for (int i = 0; i < kPoints; ++i)
-    for (int j = 0; j < kPoints; ++j) {
-      const float shade = std::sqrt(weights.data()[i * kPoints + j] / darkest);
-      if (shade < 0.02f) continue;
-      svg << "<rect x='" << left + j * cell << "' y='" << 10 + i * cell << "' width='6' height='6' fill='#036'"
-          << std::setprecision(2) << " opacity='" << shade << "'/>\n"
-          << std::setprecision(1);
-    }
-  svg << "<rect x='340' y='10' width='300' height='300' fill='none' stroke='#ccc'/>\n"
-      << "<text x='10' y='332'>noisy values, the truth (dashed), the estimate</text>\n"
-      << "<text x='340' y='332'>√weight: a row a query, a column a key</text>\n</svg>\n";
-}
-
-/// The weights in the terminal: every other query, all keys.
-void print(const Tensor& weights) {
-  constexpr const char* kShades[] = {" ", "░", "▒", "▓", "█"};
-  const float darkest = *std::ranges::max_element(weights.span());
-  for (int i = 0; i < kPoints; i += 2) {
-    std::cout << "  ";
-    for (int j = 0; j < kPoints; ++j)
-      std::cout << kShades[static_cast<int>(4.99f * std::sqrt(weights.data()[i * kPoints + j] / darkest))];
-    std::cout << '\n';
-  }
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -110,7 +60,15 @@ int main(int argc, char** argv) {
   attend::Probe probe;
   const Tensor estimates = attend::nadaraya_watson(kernel, queries, keys, values, {.probe = &probe});
   const Tensor& weights = probe.records().front().weights;
-  std::cout << "\nWhat it attends to, a row a query, a column a key, both in the order of x:\n\n";
-  print(weights);
-  if (argc > 1) draw(argv[1], keys, values, queries, estimates, weights);
+  attend::Series truth_line{"truth", queries.to_vector(), {}, attend::Series::Mark::dashed};
+  for (const float x : queries.span()) truth_line.y.push_back(truth(x));
+  const attend::HeatMap map{"attention weights", "key", "query", kPoints, kPoints, weights.to_vector()};
+  const attend::LinePlot fit{"the fit",
+                             "x",
+                             "y",
+                             {{"noisy values", keys.to_vector(), values.to_vector(), attend::Series::Mark::points},
+                              std::move(truth_line),
+                              {"estimate", queries.to_vector(), estimates.to_vector()}}};
+  std::cout << attend::to_terminal(attend::Figure{"A row a query, a column a key, both in the order of x.", {map}});
+  if (argc > 1) std::ofstream(argv[1]) << attend::to_svg(attend::Figure{"", {fit, map}});
 }

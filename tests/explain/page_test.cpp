@@ -1,0 +1,106 @@
+// A page is drawn completely and well-formed whatever stands in it: markup in labels, values that are not finite,
+// nothing at all.
+#include "attend/explain/page.h"
+
+#include <expat.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "attend/core/error.h"
+#include "attend/explain/html.h"
+#include "attend/explain/svg.h"
+#include "attend/explain/terminal.h"
+
+namespace attend {
+namespace {
+
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+Figure awkward_figure() {
+  return {
+      "a <caption> & \"quotes\"",
+      {LinePlot{"one & two", "x", "y", {{"<a>", {0, 1, 2}, {1, kNan, 3}}, {"dots", {0}, {2}, Series::Mark::points}}},
+       LinePlot{"nothing", "", "", {}},
+       LinePlot{"logarithmic", "", "", {{"b", {0, 1, 100}, {-1, 1, 1000}, Series::Mark::dashed}}, true, true},
+       HeatMap{"weights", "key", "query", 2, 3, {0, 0.5f, 1, kNan, -1, 0}, {"früh", "<s>"}, {"a", "b", "字"}},
+       HeatMap{"empty", "", "", 0, 0, {}}}};
+}
+
+Page awkward_page() {
+  Page page{"Title <&>", {}};
+  page.heading("Heading");
+  page.say("Words & more words");
+  page.show(Table{{"name", "value"}, {{"a<b", "1"}, {"字", "2.5"}}});
+  page.show(awkward_figure());
+  return page;
+}
+
+bool is_well_formed(const std::string& xml) {
+  XML_Parser parser = XML_ParserCreate("UTF-8");
+  const bool ok = XML_Parse(parser, xml.data(), static_cast<int>(xml.size()), 1) == XML_STATUS_OK;
+  if (!ok) ADD_FAILURE() << XML_ErrorString(XML_GetErrorCode(parser)) << " at " << XML_GetCurrentByteIndex(parser);
+  XML_ParserFree(parser);
+  return ok;
+}
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t n = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + part.size())) ++n;
+  return n;
+}
+
+TEST(Svg, IsWellFormedWhateverTheLabelsHold) {
+  const std::string svg = to_svg(awkward_figure());
+  EXPECT_TRUE(is_well_formed(svg));
+  EXPECT_EQ(count(svg, "nan"), 0u);
+  EXPECT_TRUE(is_well_formed(to_svg(Figure{})));
+}
+
+TEST(Svg, DrawsEachCellThatIsNotZeroAndNamesIt) {
+  const std::string svg = to_svg({"", {HeatMap{"", "", "", 1, 3, {0.25f, 0, 1}, {"q"}, {"a", "b", "c"}}}});
+  EXPECT_EQ(count(svg, "<title>"), 2u);
+  EXPECT_EQ(count(svg, "<title>q, c: 1</title>"), 1u);
+}
+
+TEST(Html, NeedsNothingFromElsewhere) {
+  const std::string html = to_html(awkward_page());
+  EXPECT_EQ(count(html, "src="), 0u);
+  EXPECT_EQ(count(html, "href="), 0u);
+  EXPECT_EQ(count(html, "<svg"), 1u);
+  EXPECT_EQ(count(html, "a&lt;b"), 1u);
+}
+
+TEST(Terminal, LinesKeepTheWidthAndWithoutColourThereAreNoEscapes) {
+  const std::string text = to_terminal(awkward_page(), {.width = 60, .colour = false});
+  EXPECT_EQ(text.find('\x1b'), std::string::npos);
+  std::size_t begin = 0;
+  for (std::size_t end; (end = text.find('\n', begin)) != std::string::npos; begin = end + 1)
+    EXPECT_LE(display_width(std::string_view(text).substr(begin, end - begin)), 66) << text.substr(begin, end - begin);
+  EXPECT_NE(to_terminal(awkward_page(), {.width = 60, .colour = true}).find("\x1b[48;2;"), std::string::npos);
+}
+
+TEST(Terminal, AMapLargerThanTheScreenKeepsItsStrongestCells) {
+  HeatMap map{"", "", "", 400, 400, std::vector<float>(160000, 0.f)};
+  map.values[399 * 400 + 399] = 1;
+  const std::string text = to_terminal(Figure{"", {map}}, {.width = 80});
+  EXPECT_EQ(count(text, "█"), 1u);
+  EXPECT_EQ(count(text, "400 × 400"), 1u);
+}
+
+TEST(Terminal, WidthCountsWideAndCombiningCharacters) {
+  EXPECT_EQ(display_width("abc"), 3);
+  EXPECT_EQ(display_width("字"), 2);
+  EXPECT_EQ(display_width("e\xcc\x81"), 1);
+}
+
+TEST(Page, WhatDoesNotFitIsRefused) {
+  EXPECT_THROW(to_svg({"", {HeatMap{"m", "", "", 2, 2, {1}}}}), Error);
+  EXPECT_THROW(to_svg({"", {LinePlot{"p", "", "", {{"s", {1, 2}, {1}}}}}}), Error);
+  Page page{"", {}};
+  page.show(Table{{"a", "b"}, {{"1"}}});
+  EXPECT_THROW(to_terminal(page), Error);
+}
+
+}  // namespace
+}  // namespace attend
