@@ -14,11 +14,13 @@ namespace attend::cli {
 /// The names under which `attend --help` lists the verbs, in this order.
 constexpr const char* kUseAModel = "Use a model";
 constexpr const char* kMakeAModel = "Make a model";
+constexpr const char* kLearn = "See how it works";
 constexpr const char* kTheMachine = "The machine";
 
 /// A verb that only has children, as `attend train` has `tokenizer`. Add them to what it returns.
 CLI::App* add_parent(CLI::App& program, const std::string& name, const std::string& description);
 
 void add_doctor(CLI::App& program);
+void add_lesson(CLI::App& program);
 
 }  // namespace attend::cli

@@ -1,35 +1,18 @@
 // The built program, run as a user runs it: what it prints where, and its exit codes.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
-#include <array>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <string>
 
 #include "attend/core/version.h"
+#include "tests/support/run_program.h"
 
 namespace attend {
 namespace {
 
-struct Outcome {
-  int code;
-  std::string output;
-};
-
-/// Runs the program through the shell, so that a test can redirect and set variables. Gives standard output.
-Outcome run_attend(const std::string& arguments, const std::string& environment = "") {
-  const std::string command = environment + " " ATTEND_PROGRAM " " + arguments;
-  FILE* pipe = popen(command.c_str(), "r");
-  std::string output;
-  std::array<char, 4096> buffer{};
-  for (std::size_t read; (read = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) output.append(buffer.data(), read);
-  const int status = pclose(pipe);
-  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, output};
-}
-
-/// The same, but gives standard error.
-Outcome run_for_errors(const std::string& arguments) { return run_attend(arguments + " 2>&1 >/dev/null"); }
+using test::Outcome;
+using test::run_attend;
+using test::run_for_errors;
 
 bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 

@@ -1,0 +1,30 @@
+// The built program, run as a user runs it: for the tests in tests/cli/.
+#pragma once
+#include <sys/wait.h>
+
+#include <array>
+#include <cstdio>
+#include <string>
+
+namespace attend::test {
+
+struct Outcome {
+  int code;
+  std::string output;
+};
+
+/// Runs the program through the shell, so that a test can redirect and set variables. Gives standard output.
+inline Outcome run_attend(const std::string& arguments, const std::string& environment = "") {
+  const std::string command = environment + " " ATTEND_PROGRAM " " + arguments;
+  FILE* pipe = popen(command.c_str(), "r");
+  std::string output;
+  std::array<char, 4096> buffer{};
+  for (std::size_t read; (read = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) output.append(buffer.data(), read);
+  const int status = pclose(pipe);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, output};
+}
+
+/// The same, but gives standard error.
+inline Outcome run_for_errors(const std::string& arguments) { return run_attend(arguments + " 2>&1 >/dev/null"); }
+
+}  // namespace attend::test
