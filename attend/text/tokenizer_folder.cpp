@@ -1,0 +1,358 @@
+// Which files a folder has decides how its tokenizer is put together; the files beside them say the rest.
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <utility>
+
+#include "attend/core/error.h"
+#include "attend/core/file.h"
+#include "attend/text/json.h"
+#include "attend/text/sentencepiece.h"
+#include "attend/text/tokenizer_config.h"
+#include "attend/text/tokenizer_json.h"
+#include "attend/text/vocabulary_files.h"
+
+namespace attend {
+namespace {
+
+namespace fs = std::filesystem;
+using Parts = Tokenizer::Parts;
+using TemplatePiece = post_processor::Template::Piece;
+
+std::string read_text(const fs::path& path) {
+  const MappedFile file = map_file(path);
+  return {reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size()};
+}
+
+/// The names that a family gives to the roles where no file does, in the order of kSpecialRoles; empty: it has none.
+using RoleNames = std::array<std::string_view, kSpecialRoles.size()>;
+RoleNames default_names(std::string_view family) {
+  //                              bos, eos, unknown, separator, padding, classify, mask
+  static constexpr RoleNames kBert = {"", "", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"};
+  static constexpr RoleNames kMpnet = {"<s>", "</s>", "[UNK]", "</s>", "<pad>", "<s>", "<mask>"};
+  static constexpr RoleNames kRoberta = {"<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"};
+  static constexpr RoleNames kGpt2 = {"<|endoftext|>", "<|endoftext|>", "<|endoftext|>", "", "", "", ""};
+  static constexpr RoleNames kT5 = {"", "</s>", "<unk>", "", "<pad>", "", ""};
+  constexpr std::pair<std::string_view, const RoleNames*> kNames[] = {
+      {"Bert", &kBert},          {"DistilBert", &kBert}, {"Electra", &kBert}, {"MobileBert", &kBert},
+      {"MPNet", &kMpnet},        {"Roberta", &kRoberta}, {"Bart", &kRoberta}, {"Longformer", &kRoberta},
+      {"XLMRoberta", &kRoberta}, {"GPT2", &kGpt2},       {"T5", &kT5},        {"Marian", &kT5},
+  };
+  for (const auto& [name, names] : kNames)
+    if (name == family) return *names;
+  return {};
+}
+
+/// <mask> stands for a word, so it takes the space before it.
+bool mask_takes_space(std::string_view family) {
+  return family == "Roberta" || family == "MPNet" || family == "XLMRoberta" || family == "Bart" ||
+         family == "Longformer";
+}
+
+std::optional<std::int32_t> find_id(const Parts& parts, std::string_view token) {
+  const auto added = std::ranges::find(parts.added_tokens, token, &AddedToken::content);
+  return added != parts.added_tokens.end() ? std::optional(added->id) : vocabulary(parts.model).id(token);
+}
+
+std::int32_t next_id(const Parts& parts) {
+  std::int64_t next = vocabulary(parts.model).size();
+  for (const AddedToken& token : parts.added_tokens) next = std::max<std::int64_t>(next, token.id + 1);
+  return static_cast<std::int32_t>(next);
+}
+
+/// Makes a token an added one, with the id that it has in the vocabulary, or a new one. What is added already keeps its
+/// flags, but becomes special where it is now said to be.
+std::int32_t add_token(Parts& parts, AddedToken token) {
+  const auto known = std::ranges::find(parts.added_tokens, token.content, &AddedToken::content);
+  if (known != parts.added_tokens.end()) {
+    known->special |= token.special;
+    return known->id;
+  }
+  token.id = find_id(parts, token.content).value_or(next_id(parts));
+  parts.added_tokens.push_back(std::move(token));
+  return parts.added_tokens.back().id;
+}
+
+/// The added tokens and special roles that the configuration files say, or that the family has anyway.
+void add_special_tokens(Parts& parts, const TokenizerConfig& config) {
+  for (const AddedToken& token : config.added) {
+    const auto known = std::ranges::find(parts.added_tokens, token.content, &AddedToken::content);
+    if (known == parts.added_tokens.end())
+      parts.added_tokens.push_back(token);
+    else
+      *known = token;
+  }
+  const RoleNames names = default_names(config.family);
+  for (std::size_t i = 0; i < kSpecialRoles.size(); ++i) {
+    auto& id = parts.special.*kSpecialRoles[i].id;
+    if (config.roles[i]) {
+      id = add_token(parts, *config.roles[i]);
+    } else if (find_id(parts, names[i])) {
+      AddedToken token;
+      token.content = names[i];
+      token.special = true;
+      token.normalized = false;
+      token.lstrip = kSpecialRoles[i].key == "mask_token" && mask_takes_space(config.family);
+      id = add_token(parts, std::move(token));
+    }
+  }
+  for (const AddedToken& token : config.extra_special) add_token(parts, token);
+  std::ranges::stable_sort(parts.added_tokens, {}, &AddedToken::id);
+}
+
+/// A template of texts ("A", "B") and special tokens, each with its type.
+using Slots = std::vector<std::pair<std::string_view, std::int32_t>>;
+post_processor::Template make_template(const Parts& parts, const Slots& single, const Slots& pair) {
+  post_processor::Template made;
+  const auto fill = [&](const Slots& slots, std::vector<TemplatePiece>& pieces) {
+    for (const auto& [name, type] : slots) {
+      if (name == "A" || name == "B") {
+        pieces.push_back({name == "A" ? TemplatePiece::first : TemplatePiece::second, "", type});
+        continue;
+      }
+      pieces.push_back({TemplatePiece::special, std::string(name), type});
+      const auto& known = made.special_tokens;
+      if (std::ranges::find(known, name, &post_processor::Template::Special::id) == known.end())
+        made.special_tokens.push_back({std::string(name), {find_id(parts, name).value()}, {std::string(name)}});
+    }
+  };
+  fill(single, made.single);
+  fill(pair, made.pair);
+  return made;
+}
+
+/// The token of a role, which a family cannot do without.
+std::string need_role(const Parts& parts, std::optional<std::int32_t> SpecialTokens::*role, const fs::path& folder,
+                      std::string_view name) {
+  const auto& id = parts.special.*role;
+  if (!id)
+    fail<InputError>("tokenizer", folder.string(), ": there is no ", name, " token, which this kind of tokenizer adds");
+  const auto added = std::ranges::find(parts.added_tokens, *id, &AddedToken::id);
+  return added->content;
+}
+
+/// vocab.txt: WordPiece as BERT and its kin have it.
+Parts from_vocab_txt(const fs::path& folder, const TokenizerConfig& config) {
+  Parts parts;
+  const fs::path file = folder / "vocab.txt";
+  WordPieceOptions options;
+  if (config.roles[2]) options.unk_token = config.roles[2]->content;
+  try {
+    parts.model = WordPiece(read_vocab_txt(read_text(file), file.string()), options);
+  } catch (const InputError& error) {
+    if (std::string_view(error.what()).find(file.string()) != std::string_view::npos) throw;
+    fail<InputError>("tokenizer", file.string(), ": ", error.what());
+  }
+  parts.normalizer = {normalizer::Bert{true, config.tokenize_chinese_chars.value_or(true), config.strip_accents,
+                                       config.do_lower_case.value_or(true)}};
+  parts.pre_tokenizer = {pre_tokenizer::Bert{}};
+  parts.decoder = {decoder::WordPiece{}};
+  add_special_tokens(parts, config);
+  const std::string cls = need_role(parts, &SpecialTokens::classify, folder, "cls");
+  const std::string sep = need_role(parts, &SpecialTokens::separator, folder, "sep");
+  if (config.family == "MPNet")
+    parts.post_processor = {make_template(parts, {{cls, 0}, {"A", 0}, {sep, 0}},
+                                          {{cls, 0}, {"A", 0}, {sep, 0}, {sep, 0}, {"B", 1}, {sep, 1}})};
+  else
+    parts.post_processor = {
+        make_template(parts, {{cls, 0}, {"A", 0}, {sep, 0}}, {{cls, 0}, {"A", 0}, {sep, 0}, {"B", 1}, {sep, 1}})};
+  return parts;
+}
+
+/// vocab.json and merges.txt: byte-level BPE as GPT-2 and RoBERTa have it.
+Parts from_merges(const fs::path& folder, const TokenizerConfig& config) {
+  const bool roberta = config.family == "Roberta" || config.family == "Bart" || config.family == "Longformer";
+  if (!roberta && !config.family.empty() && config.family != "GPT2")
+    fail<InputError>(
+        "tokenizer", folder.string(), ": the tokenizer class \"", config.family,
+        "Tokenizer\" is not supported with vocab.json and merges.txt; save it with tokenizer.json instead");
+  Parts parts;
+  const fs::path file = folder / "vocab.json", merges = folder / "merges.txt";
+  const std::string text = read_text(file);
+  const JsonDocument document(text, file.string());
+  parts.model = read_merges(read_text(merges), merges.string(), read_vocabulary(document.root()));
+  const bool prefix = config.add_prefix_space.value_or(false);
+  parts.pre_tokenizer = {pre_tokenizer::ByteLevel{prefix, true, true}};
+  parts.decoder = {decoder::ByteLevel{}};
+  add_special_tokens(parts, config);
+  if (!roberta) return parts;
+  const std::string cls = need_role(parts, &SpecialTokens::classify, folder, "cls");
+  const std::string sep = need_role(parts, &SpecialTokens::separator, folder, "sep");
+  parts.post_processor = {
+      post_processor::Roberta{{sep, *parts.special.separator}, {cls, *parts.special.classify}, true, prefix}};
+  return parts;
+}
+
+/// A SentencePiece model alone: T5's, or XLM-R's, whose ids are shifted. Both cut at spaces first, as transformers
+/// does.
+Parts from_sentencepiece(const fs::path& folder, const std::string& name, const TokenizerConfig& config) {
+  const fs::path path = folder / name;
+  const bool t5 = config.family.empty() ? name == "spiece.model" : config.family == "T5" || config.family == "MT5";
+  if (!t5 && !config.family.empty() && config.family != "XLMRoberta")
+    fail<InputError>("tokenizer", path.string(), ": the tokenizer class \"", config.family,
+                     "Tokenizer\" is not supported with a SentencePiece model; save it with tokenizer.json instead");
+  const SentencePieceFile model = read_sentencepiece(read_text(path), path.string());
+  if (model.model != SentencePieceFile::Model::unigram)
+    fail<InputError>("tokenizer", path.string(), ": not a unigram model; save it with tokenizer.json instead");
+
+  Vocabulary vocabulary;
+  std::vector<double> scores;
+  const auto add = [&](std::string_view piece, double score) {
+    vocabulary.add(piece, static_cast<std::int32_t>(scores.size()));
+    scores.push_back(score);
+  };
+  const std::string unknown_token = config.roles[2] ? config.roles[2]->content : "<unk>";
+  Parts parts;
+  if (t5) {
+    for (const SentencePieceFile::Piece& piece : model.pieces) add(piece.text, piece.score);
+    for (std::int64_t i = config.extra_ids - 1; i >= 0; --i) add("<extra_id_" + std::to_string(i) + ">", 0);
+  } else {
+    for (const std::string_view piece : {"<s>", "<pad>", "</s>", "<unk>"}) add(piece, 0);
+    for (std::size_t i = 3; i < model.pieces.size(); ++i) add(model.pieces[i].text, model.pieces[i].score);
+    add("<mask>", 0);
+  }
+  const auto unknown = vocabulary.id(unknown_token);
+  if (!unknown) fail<InputError>("tokenizer", path.string(), ": the token \"", unknown_token, "\" is missing");
+  parts.model = Unigram(std::move(vocabulary), std::move(scores), {unknown, false});
+  if (!model.charsmap.empty()) parts.normalizer = {normalizer::Precompiled{model.charsmap}};
+  const auto prepend = config.add_prefix_space.value_or(true) ? pre_tokenizer::Metaspace::Prepend::always
+                                                              : pre_tokenizer::Metaspace::Prepend::never;
+  parts.pre_tokenizer = {pre_tokenizer::WhitespaceSplit{}, pre_tokenizer::Metaspace{"▁", prepend, true}};
+  parts.decoder = {decoder::Metaspace{"▁", prepend, true}};
+
+  TokenizerConfig complete = config;
+  if (config.family.empty()) complete.family = t5 ? "T5" : "XLMRoberta";
+  for (std::int64_t i = config.extra_ids - 1; t5 && i >= 0; --i) {
+    AddedToken token;
+    token.content = "<extra_id_" + std::to_string(i) + ">";
+    token.special = true;
+    token.normalized = false;
+    complete.extra_special.push_back(std::move(token));
+  }
+  add_special_tokens(parts, complete);
+  const std::string eos = need_role(parts, &SpecialTokens::eos, folder, "eos");
+  if (t5) {
+    parts.post_processor = {make_template(parts, {{"A", 0}, {eos, 0}}, {{"A", 0}, {eos, 0}, {"B", 0}, {eos, 0}})};
+  } else {
+    const std::string bos = need_role(parts, &SpecialTokens::bos, folder, "bos");
+    parts.post_processor = {make_template(parts, {{bos, 0}, {"A", 0}, {eos, 0}},
+                                          {{bos, 0}, {"A", 0}, {eos, 0}, {eos, 0}, {"B", 0}, {eos, 0}})};
+  }
+  return parts;
+}
+
+/// source.spm, target.spm and vocab.json: Marian's.
+Parts from_marian(const fs::path& folder, const TokenizerConfig& config, Side side) {
+  if (config.separate_vocabs)
+    fail<InputError>("tokenizer", folder.string(), ": a vocabulary for each side (separate_vocabs) is not supported");
+  const fs::path file = folder / "vocab.json";
+  const std::string text = read_text(file);
+  const JsonDocument document(text, file.string());
+  SentencePiece model(read_vocabulary(document.root()), read_text(folder / "source.spm"),
+                      read_text(folder / "target.spm"), folder.string());
+  Parts parts;
+  parts.model = side == Side::source ? std::move(model) : model.for_target();
+  TokenizerConfig complete = config;
+  complete.family = "Marian";
+  add_special_tokens(parts, complete);
+  const std::string eos = need_role(parts, &SpecialTokens::eos, folder, "eos");
+  parts.post_processor = {make_template(parts, {{"A", 0}, {eos, 0}}, {{"A", 0}, {"B", 0}, {eos, 0}})};
+  decoder::SentencePiece decoder;
+  for (const AddedToken& token : parts.added_tokens)
+    if (token.special) decoder.special_tokens.push_back(token.content);
+  parts.decoder = {std::move(decoder)};
+  parts.max_tokens = 512;
+  return parts;
+}
+
+Parts from_tokenizer_json(const fs::path& folder, const TokenizerConfig& config) {
+  const fs::path file = folder / "tokenizer.json";
+  const MappedFile mapped = map_file(file);
+  Parts parts =
+      read_tokenizer_json({reinterpret_cast<const char*>(mapped.bytes.data()), mapped.bytes.size()}, file.string());
+  add_special_tokens(parts, config);
+  return parts;
+}
+
+/// The flags of models that only go on with a text: which of the two ends gets a token.
+void apply_bos_and_eos(Parts& parts, const TokenizerConfig& config) {
+  if (!config.add_bos_token && !config.add_eos_token) return;
+  const auto token = [&](bool wanted, const std::optional<std::int32_t>& id) {
+    return wanted && id ? std::ranges::find(parts.added_tokens, *id, &AddedToken::id)->content : "";
+  };
+  const std::string bos = token(config.add_bos_token.value_or(false), parts.special.bos);
+  const std::string eos = token(config.add_eos_token.value_or(false), parts.special.eos);
+  Slots single, pair;
+  for (const std::int32_t type : {0, 1}) {
+    if (!bos.empty()) pair.emplace_back(bos, type);
+    pair.emplace_back(type == 0 ? "A" : "B", type);
+    if (!eos.empty()) pair.emplace_back(eos, type);
+    if (type == 0) single = pair;
+  }
+  parts.post_processor = {make_template(parts, single, pair)};
+}
+
+Parts read_parts(const fs::path& folder, const TokenizerConfig& config, Side side) {
+  const auto has = [&](const char* name) { return fs::exists(folder / name); };
+  if (has("tokenizer.json")) return from_tokenizer_json(folder, config);
+  if (has("source.spm") && has("target.spm") && has("vocab.json")) return from_marian(folder, config, side);
+  if (has("vocab.txt")) return from_vocab_txt(folder, config);
+  if (has("vocab.json") && has("merges.txt")) return from_merges(folder, config);
+  for (const char* name : {"spiece.model", "sentencepiece.bpe.model"})
+    if (has(name)) return from_sentencepiece(folder, name, config);
+  fail<InputError>("tokenizer", folder.string(), ": there is no tokenizer; looked for tokenizer.json, vocab.txt, ",
+                   "vocab.json with merges.txt, source.spm and target.spm with vocab.json, spiece.model, and ",
+                   "sentencepiece.bpe.model");
+}
+
+void write_file(const fs::path& path, std::string_view text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+/// Whether a BPE's tokens are letters of the byte alphabet, as vocab.json and merges.txt have them.
+bool is_byte_level(const Parts& parts) {
+  return parts.pre_tokenizer.size() == 1 && std::holds_alternative<pre_tokenizer::ByteLevel>(parts.pre_tokenizer[0]) &&
+         parts.normalizer.empty();
+}
+
+}  // namespace
+
+Tokenizer load_tokenizer(const fs::path& folder, Side side) {
+  if (!fs::is_directory(folder)) fail<InputError>("tokenizer", folder.string(), ": there is no such folder");
+  const TokenizerConfig config = read_tokenizer_config(folder);
+  Parts parts = read_parts(folder, config, side);
+  if (config.max_tokens > 0) parts.max_tokens = config.max_tokens;
+  if (!std::holds_alternative<SentencePiece>(parts.model)) apply_bos_and_eos(parts, config);
+  check_ids(parts, folder.string());
+  return Tokenizer(std::move(parts));
+}
+
+void save_tokenizer(const Tokenizer& tokenizer, const fs::path& folder) {
+  const Parts& parts = tokenizer.parts();
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) fail("save", folder.string(), ": cannot create the folder: ", error.message());
+
+  if (const auto* pair = std::get_if<SentencePiece>(&parts.model)) {
+    fs::remove(folder / "tokenizer.json", error);  // an older one would be read first
+    write_file(folder / "source.spm", pair->source_file());
+    write_file(folder / "target.spm", pair->target_file());
+    write_file(folder / "vocab.json", write_vocabulary(pair->vocabulary()));
+    write_file(folder / "tokenizer_config.json", write_tokenizer_config(parts, "MarianTokenizer"));
+    return;
+  }
+  write_file(folder / "tokenizer.json", write_tokenizer_json(parts));
+  write_file(folder / "tokenizer_config.json", write_tokenizer_config(parts, "PreTrainedTokenizerFast"));
+  write_file(folder / "special_tokens_map.json", write_special_tokens_map(parts));
+  // For those who do not read tokenizer.json.
+  if (std::holds_alternative<WordPiece>(parts.model))
+    write_file(folder / "vocab.txt", write_vocab_txt(vocabulary(parts.model)));
+  if (const auto* bpe = std::get_if<Bpe>(&parts.model); bpe && is_byte_level(parts)) {
+    write_file(folder / "vocab.json", write_vocabulary(bpe->vocabulary()));
+    write_file(folder / "merges.txt", write_merges(*bpe));
+  }
+}
+
+}  // namespace attend
