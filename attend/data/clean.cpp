@@ -1,0 +1,131 @@
+#include "attend/data/clean.h"
+
+#include <utf8proc.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <numeric>
+#include <utility>
+
+#include "attend/data/message_text.h"
+#include "attend/text/unicode.h"
+
+namespace attend {
+namespace {
+
+bool is_ascii(std::string_view text) {
+  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
+}
+
+/// White space, and controls that are no text; not the joiners that some scripts need.
+bool is_blank(char32_t c) {
+  const utf8proc_category_t category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
+  return category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_ZS || category == UTF8PROC_CATEGORY_ZL ||
+         category == UTF8PROC_CATEGORY_ZP || c == 0xFEFF;
+}
+
+std::string composed(const std::string& text) {
+  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> result(
+      utf8proc_NFC(reinterpret_cast<const utf8proc_uint8_t*>(text.c_str())), &std::free);
+  return result ? reinterpret_cast<const char*>(result.get()) : text;
+}
+
+/// How many columns a text takes: what is comparable between scripts.
+std::int64_t width_of(std::string_view text) {
+  std::int64_t width = 0;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = decode_utf8(text, at);
+    at += static_cast<std::size_t>(c.size);
+    const Script script = c.value < 0x1100 ? Script::latin : script_of(c.value);
+    width += script == Script::han || script == Script::kana || script == Script::hangul ? 2 : 1;
+  }
+  return width;
+}
+
+bool has_replacement(std::string_view text) { return text.find("\xEF\xBF\xBD") != std::string_view::npos; }
+
+}  // namespace
+
+std::string_view name_of(DropReason reason) {
+  static constexpr std::array<std::string_view, kDropReasons> kNames = {
+      "empty", "garbled", "too long", "length ratio", "identical", "markup", "placeholders", "script", "duplicate"};
+  return kNames[static_cast<std::size_t>(reason)];
+}
+
+void tidy(std::string& text) {
+  const bool ascii = is_ascii(text);
+  std::string result;
+  result.reserve(text.size());
+  bool space = false;
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = decode_utf8(text, at);
+    const bool blank = c.value < 0x7F ? c.value <= 0x20 : is_blank(c.value);
+    if (blank) {
+      space = true;
+    } else {
+      if (space && !result.empty()) result += ' ';
+      space = false;
+      result.append(text, at, static_cast<std::size_t>(c.size));
+    }
+    at += static_cast<std::size_t>(c.size);
+  }
+  text = ascii ? std::move(result) : composed(result);
+}
+
+double length_ratio(std::string_view source, std::string_view target) {
+  constexpr double kSlack = 10;
+  const auto [shorter, longer] = std::minmax({width_of(source), width_of(target)});
+  return (static_cast<double>(longer) + kSlack) / (static_cast<double>(shorter) + kSlack);
+}
+
+Cleaner::Cleaner(CleanOptions options) : options_(std::move(options)) {
+  if (options_.min_script <= 0) return;
+  source_scripts_ = scripts_of_language(options_.languages.source);
+  target_scripts_ = scripts_of_language(options_.languages.target);
+}
+
+std::optional<DropReason> Cleaner::drop(Record& record, bool has_target) {
+  if (options_.markup == CleanOptions::Markup::strip)
+    for (std::string* text : {&record.source, &record.target}) *text = without_markup(*text);
+  tidy(record.source);
+  tidy(record.target);
+  if (options_.accelerators) remove_accelerators(record.source, record.target);
+  const std::optional<DropReason> reason = judge(record, has_target);
+  if (reason) ++dropped_[static_cast<std::size_t>(*reason)];
+  return reason;
+}
+
+std::int64_t Cleaner::dropped() const { return std::accumulate(dropped_.begin(), dropped_.end(), std::int64_t{0}); }
+
+std::optional<DropReason> Cleaner::judge(const Record& record, bool has_target) {
+  const auto& [source, target, line] = record;
+  const auto either = [&](auto&& test) { return test(source) || (has_target && test(target)); };
+
+  if (either([](const std::string& text) { return text.empty(); })) return DropReason::empty;
+  if (options_.garbled && either(has_replacement)) return DropReason::garbled;
+  const auto too_long = [&](const std::string& text) { return count_code_points(text) > options_.max_length; };
+  if (options_.max_length > 0 && either(too_long)) return DropReason::too_long;
+  if (options_.max_ratio > 0 && has_target && length_ratio(source, target) > options_.max_ratio)
+    return DropReason::length_ratio;
+  if (options_.identical && has_target && source == target) return DropReason::identical;
+  if (options_.markup == CleanOptions::Markup::drop && either(has_markup)) return DropReason::markup;
+  if (options_.placeholders == CleanOptions::Placeholders::drop &&
+      either([](const std::string& text) { return !placeholders_of(text).empty(); }))
+    return DropReason::placeholders;
+  if (options_.placeholders == CleanOptions::Placeholders::match && has_target &&
+      placeholders_of(source) != placeholders_of(target))
+    return DropReason::placeholders;
+  const auto wrong_script = [&](const std::string& text, const std::vector<Script>& scripts) {
+    return !scripts.empty() && share_in_scripts(text, scripts) < options_.min_script;
+  };
+  if (wrong_script(source, source_scripts_) || (has_target && wrong_script(target, target_scripts_)))
+    return DropReason::script;
+  if (options_.duplicates != CleanOptions::Duplicates::keep) {
+    const bool whole = has_target && options_.duplicates == CleanOptions::Duplicates::pair;
+    if (!seen_.insert(whole ? hash_pair(source, target) : hash_text(source))) return DropReason::duplicate;
+  }
+  return std::nullopt;
+}
+
+}  // namespace attend

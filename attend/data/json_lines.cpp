@@ -1,0 +1,70 @@
+// JSON lines: an object on each line, texts found by key.
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "attend/core/error.h"
+#include "attend/data/reader.h"
+
+namespace attend {
+namespace {
+
+using nlohmann::json;
+
+/// The value under a key, or under "a.b" the b of a; null when there is none. A key with a dot in it counts first.
+const json* find(const json& object, std::string_view key) {
+  if (!object.is_object()) return nullptr;
+  if (const auto found = object.find(std::string(key)); found != object.end()) return &*found;
+  const std::size_t dot = key.find('.');
+  if (dot == std::string_view::npos) return nullptr;
+  const auto inner = object.find(std::string(key.substr(0, dot)));
+  return inner == object.end() ? nullptr : find(*inner, key.substr(dot + 1));
+}
+
+/// A string as it is; a number or a truth value (labels) as JSON writes it.
+bool text_of(const json* value, std::string& text) {
+  if (!value || value->is_null() || value->is_structured()) return false;
+  text = value->is_string() ? value->get_ref<const std::string&>() : value->dump();
+  return true;
+}
+
+class JsonLinesReader final : public CorpusReader {
+ public:
+  JsonLinesReader(TextStream text, Columns keys) : text_(std::move(text)), keys_(std::move(keys)) {
+    if (keys_.source.empty()) fail<InputError>("corpus", "no key was named for the source");
+  }
+
+  bool next(Record& record) override {
+    while (text_.line(line_)) {
+      if (line_.find_first_not_of(" \t") == std::string::npos) continue;
+      record.line = text_.lines();
+      record.target.clear();
+      const json object = json::parse(line_, nullptr, /*allow_exceptions=*/false);
+      if (!object.is_object())
+        skip("no JSON object", record.line);
+      else if (!text_of(find(object, keys_.source), record.source))
+        skip("no text under \"" + keys_.source + '"', record.line);
+      else if (has_targets() && !text_of(find(object, keys_.target), record.target))
+        skip("no text under \"" + keys_.target + '"', record.line);
+      else
+        return true;
+    }
+    return false;
+  }
+  bool has_targets() const override { return !keys_.target.empty(); }
+  const std::string& name() const override { return text_.name(); }
+  std::int64_t position() const override { return text_.position(); }
+  std::int64_t invalid_text() const override { return text_.invalid(); }
+
+ private:
+  TextStream text_;
+  Columns keys_;
+  std::string line_;
+};
+
+}  // namespace
+
+std::unique_ptr<CorpusReader> read_json_lines(TextStream text, Columns keys) {
+  return std::make_unique<JsonLinesReader>(std::move(text), std::move(keys));
+}
+
+}  // namespace attend

@@ -1,0 +1,69 @@
+#include "attend/data/table.h"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "attend/core/error.h"
+
+namespace attend {
+namespace {
+
+/// A column's number counted from 0, if it was given as a number.
+std::optional<std::size_t> number_of(const std::string& column) {
+  std::size_t number = 0;
+  const auto [end, error] = std::from_chars(column.data(), column.data() + column.size(), number);
+  if (error != std::errc() || end != column.data() + column.size() || number == 0) return std::nullopt;
+  return number - 1;
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  constexpr std::size_t kShown = 400;
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
+  return all.size() <= kShown ? all : all.substr(0, kShown) + " …";
+}
+
+}  // namespace
+
+TableReader::TableReader(TextStream text, Columns columns) : text_(std::move(text)), columns_(std::move(columns)) {
+  if (columns_.source.empty())
+    fail<InputError>("corpus", "no column was named for the source; expected a number or a name");
+}
+
+void TableReader::find_columns() {
+  started_ = true;
+  const bool named = !number_of(columns_.source) || (has_targets() && !number_of(columns_.target));
+  std::vector<std::string> header;
+  std::int64_t line = 0;
+  if (named || columns_.header) {
+    if (!row(header, line)) return;
+  }
+  const auto find = [&](const std::string& column) {
+    if (const auto number = number_of(column)) return *number;
+    const auto found = std::ranges::find(header, column);
+    if (found == header.end())
+      fail<InputError>("corpus", name(), ": the first row has no column \"", column, "\": got ", joined(header));
+    return static_cast<std::size_t>(found - header.begin());
+  };
+  source_ = find(columns_.source);
+  if (has_targets()) target_ = find(columns_.target);
+}
+
+bool TableReader::next(Record& record) {
+  if (!started_) find_columns();
+  while (row(fields_, record.line)) {
+    if (fields_.size() <= std::max(source_, target_)) {
+      skip("too few columns", record.line);
+      continue;
+    }
+    record.target.clear();
+    if (has_targets() && target_ != source_) std::swap(record.target, fields_[target_]);
+    std::swap(record.source, fields_[source_]);
+    if (has_targets() && target_ == source_) record.target = record.source;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace attend

@@ -1,0 +1,37 @@
+// What TSV and CSV share: which fields of a row are the record. How a row is cut into fields is theirs.
+#pragma once
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attend/data/reader.h"
+
+namespace attend {
+
+class TableReader : public CorpusReader {
+ public:
+  TableReader(TextStream text, Columns columns);
+
+  bool next(Record& record) final;
+  bool has_targets() const final { return !columns_.target.empty(); }
+  const std::string& name() const final { return text_.name(); }
+  std::int64_t position() const final { return text_.position(); }
+  std::int64_t invalid_text() const final { return text_.invalid(); }
+
+ protected:
+  /// The next row's fields and the line where it begins; false at the end.
+  virtual bool row(std::vector<std::string>& fields, std::int64_t& line) = 0;
+
+  TextStream text_;
+
+ private:
+  void find_columns();
+
+  Columns columns_;
+  bool started_ = false;
+  std::size_t source_ = 0, target_ = 0;
+  std::vector<std::string> fields_;
+};
+
+}  // namespace attend

@@ -1,0 +1,125 @@
+// Translation Memory eXchange 1.1 to 1.4: a <tu> holds a <tuv> for each language, and that a <seg>.
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "attend/data/language.h"
+#include "attend/data/xml.h"
+
+namespace attend {
+namespace {
+
+class TmxReader final : public XmlReader {
+ public:
+  TmxReader(TextStream text, Languages languages)
+      : XmlReader(std::move(text), "tmx"), languages_(std::move(languages)) {}
+
+ protected:
+  void start(std::string_view element, const XmlAttributes& attributes) override {
+    if (element == "seg") {
+      in_segment_ = true;
+    } else if (in_segment_) {
+      // Inside a segment these hold codes of the original document; <hi> and unknown elements hold text.
+      if (attributes["type"] == "lb") characters_outside_codes(" ");
+      if (code_depth_ > 0 || is_code(element)) ++code_depth_;
+    } else if (element == "tuv") {
+      const std::string_view xml_lang = attributes["xml:lang"];  // 1.1 and 1.2 have it without the prefix
+      start_variant(xml_lang.empty() ? attributes["lang"] : xml_lang);
+    } else if (element == "tu") {
+      variants_.clear();
+      current_ = nullptr;
+      line_ = line();
+    } else if (element == "header") {
+      const std::string_view declared = attributes["srclang"];
+      if (languages_.source.empty() && declared != "*all*") languages_.source = declared;
+    }
+  }
+
+  void end(std::string_view element) override {
+    if (element == "seg") {
+      in_segment_ = false;
+      code_depth_ = 0;
+    } else if (in_segment_) {
+      if (code_depth_ > 0) --code_depth_;
+    } else if (element == "tuv") {
+      current_ = nullptr;
+    } else if (element == "tu") {
+      give_pairs();
+    }
+  }
+
+  void characters(std::string_view text) override {
+    if (in_segment_ && code_depth_ == 0) characters_outside_codes(text);
+  }
+
+  void finish() override {
+    for (const std::string& wanted : {languages_.source, languages_.target}) {
+      const auto matches = [&](const std::string& seen) { return language_matches(wanted, seen); };
+      if (!seen_.empty() && std::ranges::none_of(seen_, matches))
+        give_up("no text is in \"" + wanted + "\": the file has " + seen_languages());
+    }
+  }
+
+ private:
+  struct Variant {
+    bool is_source = false, is_target = false;
+    std::string text;
+  };
+
+  static bool is_code(std::string_view element) {
+    return element == "bpt" || element == "ept" || element == "it" || element == "ph" || element == "ut";
+  }
+
+  void start_variant(std::string_view language) {
+    constexpr std::size_t kListed = 50;
+    if (std::ranges::find(seen_, language) == seen_.end() && seen_.size() < kListed) seen_.emplace_back(language);
+    const bool is_source = !languages_.source.empty() && language_matches(languages_.source, language);
+    const bool is_target = !languages_.target.empty() && language_matches(languages_.target, language);
+    variants_.push_back({is_source, is_target, ""});
+    current_ = is_source || is_target ? &variants_.back() : nullptr;
+  }
+
+  void characters_outside_codes(std::string_view text) {
+    if (current_ && code_depth_ == 0) append(current_->text, text);
+  }
+
+  std::string seen_languages() const {
+    std::string all;
+    for (const std::string& language : seen_) all += (all.empty() ? "" : ", ") + language;
+    return all;
+  }
+
+  void give_pairs() {
+    current_ = nullptr;
+    if (languages_.source.empty() || languages_.target.empty())
+      give_up(std::string("no ") + (languages_.source.empty() ? "source" : "target") +
+              " language was named: the first unit has " + seen_languages());
+    constexpr std::size_t kMostVariants = 64;  // of a unit; each source goes with each target
+    if (variants_.size() > kMostVariants) skip("too many variants", line_), variants_.clear();
+    bool any = variants_.empty();
+    for (const Variant& source : variants_)
+      for (const Variant& target : variants_)
+        if (source.is_source && target.is_target && &source != &target) {
+          give({source.text, target.text, line_});
+          any = true;
+        }
+    if (!any) skip("not in both languages", line_);
+    variants_.clear();
+  }
+
+  Languages languages_;
+  std::vector<std::string> seen_;
+  std::vector<Variant> variants_;
+  Variant* current_ = nullptr;
+  bool in_segment_ = false;
+  int code_depth_ = 0;
+  std::int64_t line_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<CorpusReader> read_tmx(TextStream text, Languages languages) {
+  return std::make_unique<TmxReader>(std::move(text), std::move(languages));
+}
+
+}  // namespace attend

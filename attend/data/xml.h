@@ -1,0 +1,65 @@
+// XML as a stream of events, for formats whose files do not fit in memory, and what their readers share. Expat is
+// behind it and in no header.
+#pragma once
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "attend/data/reader.h"
+
+namespace attend {
+
+/// The attributes of an element.
+class XmlAttributes {
+ public:
+  explicit XmlAttributes(const char** pairs) : pairs_(pairs) {}
+  /// "" when there is none of the name. Valid as long as the event.
+  std::string_view operator[](std::string_view name) const;
+
+ private:
+  const char** pairs_;  // name, value, …, null
+};
+
+/// Feeds a text to handlers of events; element names come without their prefix ("mtc:match" is "match").
+class XmlReader : public CorpusReader {
+ public:
+  bool next(Record& record) final;
+  const std::string& name() const final { return text_.name(); }
+  std::int64_t position() const final { return text_.position(); }
+  std::int64_t invalid_text() const final { return text_.invalid() + repaired_; }
+
+  ~XmlReader() override;
+
+ protected:
+  XmlReader(TextStream text, std::string format);
+
+  virtual void start(std::string_view element, const XmlAttributes& attributes) = 0;
+  virtual void end(std::string_view element) = 0;
+  virtual void characters(std::string_view text) = 0;
+  /// The file is over and was well formed.
+  virtual void finish() {}
+
+  std::int64_t line() const;  ///< where the event stands
+  void give(Record record) { records_.push_back(std::move(record)); }
+  /// Appends, but not without end.
+  void append(std::string& to, std::string_view text) const;
+  /// Throws InputError: "[format] file:line: …".
+  [[noreturn]] void give_up(const std::string& what) const;
+
+ private:
+  struct Expat;
+  void parse_piece();
+  std::string_view repaired(std::string_view piece);
+
+  TextStream text_;
+  std::string format_;
+  std::unique_ptr<Expat> expat_;
+  std::deque<Record> records_;
+  std::string repair_, held_back_;
+  std::int64_t repaired_ = 0;
+  bool ended_ = false;
+};
+
+}  // namespace attend
