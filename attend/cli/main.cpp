@@ -92,6 +92,7 @@ int run(int argc, char** argv) {
       ->type_name("N")
       ->check(CLI::Range(1, 1024).description(""));
   add_lesson(program);
+  add_evaluate(program);
   add_doctor(program);
   program.footer(
       "attend VERB --help tells what a verb takes. Exit codes: 0 done, 1 failed, 2 wrong usage or bad input.");

@@ -21,6 +21,7 @@ constexpr const char* kTheMachine = "The machine";
 CLI::App* add_parent(CLI::App& program, const std::string& name, const std::string& description);
 
 void add_doctor(CLI::App& program);
+void add_evaluate(CLI::App& program);
 void add_lesson(CLI::App& program);
 
 }  // namespace attend::cli

@@ -1,0 +1,449 @@
+// attend evaluate: how good are translations, labels or log-probabilities that are already there in files?
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <functional>
+#include <iomanip>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "attend/cli/input.h"
+#include "attend/cli/progress.h"
+#include "attend/cli/verbs.h"
+#include "attend/core/error.h"
+#include "attend/text/unicode.h"
+#include "attend/train/bleu.h"
+#include "attend/train/bootstrap.h"
+#include "attend/train/chrf.h"
+#include "attend/train/classification.h"
+#include "attend/train/perplexity.h"
+
+namespace attend::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Lines = std::vector<std::string>;
+
+struct EvaluateOptions {
+  std::vector<std::string> metrics = {"bleu", "chrf"};
+  std::vector<std::string> inputs;  // one a system; none: standard input
+  std::vector<std::string> references;
+  std::string field;  // of JSON lines; empty: lines are plain text
+  bool confidence = false, sentence = false, json = false;
+  int digits = 2;
+  BootstrapOptions bootstrap;
+};
+
+/// What one metric says of one system.
+struct Result {
+  std::string key;             ///< in JSON: "bleu"
+  std::string name;            ///< in text: "BLEU", with its signature behind a bar
+  std::string signature = {};  ///< empty: there is nothing to tell
+  double value = 0;
+  std::string details = {};            ///< printed behind the value
+  Json more = Json::object();          ///< printed beside the value
+  std::vector<double> sentences = {};  ///< the value of each line; empty: it has none
+  std::function<double(std::span<const std::uint32_t>)> of_sample = {};
+  std::optional<Confidence> confidence = {};
+  std::optional<double> p_value = {};  ///< against the first system
+};
+
+/// A file of hypotheses, and the results so far.
+struct System {
+  std::string name;
+  Lines lines;
+  std::vector<Result> results;
+};
+
+std::string name_of(const std::string& path) { return path.empty() || path == "-" ? "standard input" : path; }
+
+Lines read_lines(const std::string& path) {
+  LineReader reader(path.empty() ? std::vector<std::string>{} : std::vector<std::string>{path});
+  Lines lines;
+  for (std::string line; reader.next(line);) lines.push_back(line);
+  return lines;
+}
+
+template <typename... Parts>
+std::string text(const Parts&... parts) {
+  std::ostringstream out;
+  (out << ... << parts);
+  return out.str();
+}
+
+std::string rounded(double value, int digits) { return text(std::fixed, std::setprecision(digits), value); }
+
+Json parse_line(const System& system, std::size_t i) {
+  Json json = Json::parse(system.lines[i], nullptr, false);
+  if (!json.is_object())
+    fail<InputError>("evaluate", system.name, ", line ", i + 1, ": is no JSON object, as `--json` of a verb prints");
+  return json;
+}
+
+/// Replaces JSON lines by the texts under a key.
+void take_field(System& system, const std::string& key) {
+  for (std::size_t i = 0; i < system.lines.size(); ++i) {
+    const Json json = parse_line(system, i);
+    if (!json.contains(key) || !json[key].is_string())
+      fail<InputError>("evaluate", system.name, ", line ", i + 1, ": has no text under \"", key, '"');
+    system.lines[i] = json[key].get<std::string>();
+  }
+}
+
+/// Says what is odd about the hypotheses, once for all lines.
+void warn_about(const System& system) {
+  const auto count = [&](auto&& is_odd) { return std::ranges::count_if(system.lines, is_odd); };
+  const auto all = system.lines.size();
+  if (const auto empty = count([](const std::string& line) { return line.empty(); }); empty > 0)
+    warn(text(system.name, ": ", empty, " of ", all, " lines are empty"));
+  if (const auto invalid = count([](const std::string& line) { return count_invalid_utf8(line) > 0; }); invalid > 0)
+    warn(text(system.name, ": ", invalid, " of ", all, " lines are not valid UTF-8"));
+  if (const auto tokenized = count([](const std::string& line) { return line.ends_with(" ."); }); tokenized >= 100)
+    warn(text(system.name, ": ", tokenized, " of ", all,
+              " lines end in a full stop with a space before it; BLEU wants text that was put together again"));
+}
+
+/// The references, once they are read.
+struct Task {
+  const EvaluateOptions& options;
+  References references;
+
+  std::string resampling() const { return options.confidence ? resampling_signature(options.bootstrap) : ""; }
+};
+
+Result bleu(const System& system, const Task& task) {
+  const auto sentences =
+      std::make_shared<const std::vector<BleuStatistics>>(bleu_statistics(system.lines, task.references));
+  BleuStatistics sum;
+  for (const BleuStatistics& sentence : *sentences) sum += sentence;
+  const BleuScore score = bleu_score(sum);
+
+  Result result{.key = "bleu", .name = "BLEU", .value = score.score, .details = score.details()};
+  result.signature = bleu_signature(task.references.size(), task.resampling(), task.options.sentence);
+  result.more = {{"precisions", score.precisions},
+                 {"brevity_penalty", score.brevity_penalty},
+                 {"hypothesis_words", score.hypothesis_words},
+                 {"reference_words", score.reference_words}};
+  for (const BleuStatistics& sentence : *sentences) result.sentences.push_back(bleu_score(sentence, true).score);
+  result.of_sample = [sentences](std::span<const std::uint32_t> sample) {
+    return bleu_score(sum_of_sample(std::span(*sentences), sample)).score;
+  };
+  return result;
+}
+
+Result chrf(const System& system, const Task& task, const std::string& key) {
+  const ChrfOptions options{.words = key == "chrf++" ? 2 : 0};
+  const auto sentences =
+      std::make_shared<const std::vector<ChrfStatistics>>(chrf_statistics(system.lines, task.references, options));
+  ChrfStatistics sum;
+  for (const ChrfStatistics& sentence : *sentences) sum += sentence;
+
+  Result result{.key = key, .name = chrf_name(options), .value = chrf_score(sum, options)};
+  result.signature = chrf_signature(task.references.size(), task.resampling(), options);
+  for (const ChrfStatistics& sentence : *sentences) result.sentences.push_back(chrf_score(sentence, options));
+  result.of_sample = [sentences, options](std::span<const std::uint32_t> sample) {
+    return chrf_score(sum_of_sample(std::span(*sentences), sample), options);
+  };
+  return result;
+}
+
+/// What stands before the first tab: `attend classify` prints the probability behind it.
+Lines labels_of(const Lines& lines) {
+  Lines labels;
+  for (const std::string& line : lines) labels.push_back(line.substr(0, line.find('\t')));
+  return labels;
+}
+
+Result accuracy(const System& system, const Task& task) {
+  const Lines predicted = labels_of(system.lines), expected = labels_of(task.references.front());
+  const ClassificationScores scores = classification_scores(predicted, expected);
+  Result result{.key = "accuracy", .name = "accuracy", .value = scores.accuracy()};
+  result.details = text('(', grouped(scores.correct), " of ", grouped(scores.total), ')');
+  for (std::size_t i = 0; i < predicted.size(); ++i) result.sentences.push_back(predicted[i] == expected[i] ? 1 : 0);
+  result.of_sample = [right = result.sentences](std::span<const std::uint32_t> sample) {
+    return sum_of_sample(std::span(right), sample) / static_cast<double>(sample.size());
+  };
+  return result;
+}
+
+std::string table_of_labels(const ClassificationScores& scores, int digits) {
+  std::size_t width = 5;
+  for (const LabelScore& label : scores.labels) width = std::max(width, label.label.size());
+  std::ostringstream out;
+  out << '\n' << std::left << std::setw(static_cast<int>(width)) << "label" << std::right;
+  for (const char* column : {"precision", "recall", "F1", "expected", "predicted"}) out << std::setw(11) << column;
+  out << std::fixed << std::setprecision(digits);
+  for (const LabelScore& label : scores.labels)
+    out << '\n'
+        << std::left << std::setw(static_cast<int>(width)) << label.label << std::right << std::setw(11)
+        << label.precision() << std::setw(11) << label.recall() << std::setw(11) << label.f1() << std::setw(11)
+        << label.expected << std::setw(11) << label.predicted;
+  return out.str();
+}
+
+Result f1(const System& system, const Task& task) {
+  const Lines predicted = labels_of(system.lines), expected = labels_of(task.references.front());
+  const ClassificationScores scores = classification_scores(predicted, expected);
+  Result result{.key = "f1", .name = "F1", .value = scores.macro_f1()};
+  result.details = text("macro, ", rounded(scores.micro_f1(), task.options.digits + 2), " micro",
+                        table_of_labels(scores, task.options.digits));
+  result.more = {{"macro", scores.macro_f1()}, {"micro", scores.micro_f1()}, {"labels", Json::array()}};
+  for (const LabelScore& label : scores.labels)
+    result.more["labels"].push_back({{"label", label.label},
+                                     {"precision", label.precision()},
+                                     {"recall", label.recall()},
+                                     {"f1", label.f1()},
+                                     {"expected", label.expected},
+                                     {"predicted", label.predicted}});
+  result.more["confusion"] = scores.confusion;
+  result.of_sample = [predicted, expected](std::span<const std::uint32_t> sample) {
+    Lines drawn_predicted, drawn_expected;
+    for (const std::uint32_t i : sample) drawn_predicted.push_back(predicted[i]), drawn_expected.push_back(expected[i]);
+    return classification_scores(drawn_predicted, drawn_expected).macro_f1();
+  };
+  return result;
+}
+
+/// What `attend score --json` printed.
+std::vector<Likelihood> likelihoods_of(const System& system) {
+  std::vector<Likelihood> all;
+  std::int64_t cut = 0;
+  for (std::size_t i = 0; i < system.lines.size(); ++i) {
+    const Json json = parse_line(system, i);
+    const Json logprobs = json.value("logprobs", Json()), sum = json.value("logprob", Json());
+    if (!logprobs.is_array() || !json.value("text", Json()).is_string() || !(sum.is_number() || sum.is_null()))
+      fail<InputError>("evaluate", system.name, ", line ", i + 1,
+                       ": expected \"text\", \"logprobs\" and \"logprob\", as `attend score --json` prints them");
+    Likelihood one{.bytes = static_cast<std::int64_t>(json["text"].get_ref<const std::string&>().size())};
+    for (const Json& logprob : logprobs) {
+      if (!logprob.is_number()) continue;  // the first token may have none
+      one.logprob += logprob.get<double>();
+      ++one.tokens;
+    }
+    all.push_back(one);
+    cut += json.contains("truncated") ? 1 : 0;
+  }
+  if (cut > 0)
+    warn(text(system.name, ": ", cut, " of ", all.size(),
+              " texts were cut to fit the model, so that bits per byte come out too low"));
+  return all;
+}
+
+Result likelihood(const System& system, const std::string& key) {
+  const auto lines = std::make_shared<const std::vector<Likelihood>>(likelihoods_of(system));
+  const auto value = key == "perplexity" ? &Likelihood::perplexity : &Likelihood::bits_per_byte;
+  Likelihood sum;
+  for (const Likelihood& line : *lines) sum += line;
+  Result result{.key = key, .name = key, .value = (sum.*value)()};
+  result.details = text('(', grouped(sum.tokens), " tokens, ", grouped(sum.bytes), " bytes)");
+  result.more = {{"logprob", sum.logprob}, {"tokens", sum.tokens}, {"bytes", sum.bytes}};
+  for (const Likelihood& line : *lines) result.sentences.push_back((line.*value)());
+  result.of_sample = [lines, value](std::span<const std::uint32_t> sample) {
+    return (sum_of_sample(std::span(*lines), sample).*value)();
+  };
+  return result;
+}
+
+bool needs_references(const std::string& metric) { return metric != "perplexity" && metric != "bits_per_byte"; }
+bool is_of_labels(const std::string& metric) { return metric == "accuracy" || metric == "f1"; }
+
+Result evaluate(const std::string& metric, const System& system, const Task& task) {
+  if (metric == "bleu") return bleu(system, task);
+  if (metric == "accuracy") return accuracy(system, task);
+  if (metric == "f1") return f1(system, task);
+  return needs_references(metric) ? chrf(system, task, metric) : likelihood(system, metric);
+}
+
+/// Intervals for the first system; for the others also whether they differ from it by more than chance.
+void add_confidence(std::vector<System>& systems, const BootstrapOptions& options) {
+  const auto lines = static_cast<std::int64_t>(systems.front().lines.size());
+  for (System& system : systems)
+    for (std::size_t m = 0; m < system.results.size(); ++m) {
+      Result& result = system.results[m];
+      if (&system == &systems.front()) {
+        result.confidence = bootstrap(lines, result.of_sample, options);
+        continue;
+      }
+      const PairedBootstrap pair =
+          paired_bootstrap(lines, systems.front().results[m].of_sample, result.of_sample, options);
+      result.confidence = pair.system;
+      result.p_value = pair.p_value;
+    }
+}
+
+/// Scores from 0 to 100 have as many digits as asked for, shares of 1 two more.
+int digits_of(const Result& result, int digits) { return is_of_labels(result.key) ? digits + 2 : digits; }
+
+std::string value_text(const Result& result, int digits) {
+  digits = digits_of(result, digits);
+  std::string value = rounded(result.value, digits);
+  if (result.confidence)
+    value +=
+        text(" (μ = ", rounded(result.confidence->mean, digits), " ± ", rounded(result.confidence->half_width, digits),
+             result.p_value ? ", p = " + rounded(*result.p_value, 4) : "", ')');
+  return value;
+}
+
+std::string as_text(const System& system, int digits) {
+  std::string lines;
+  for (const Result& result : system.results)
+    lines += text(result.name, result.signature.empty() ? "" : "|", result.signature, " = ", value_text(result, digits),
+                  result.details.empty() ? "" : " ", result.details, '\n');
+  return lines;
+}
+
+/// One row a system, one column a metric; the signatures below.
+std::string as_table(const std::vector<System>& systems, int digits) {
+  std::vector<std::vector<std::string>> rows{{"system"}};
+  for (const Result& result : systems.front().results) rows[0].push_back(result.name);
+  for (const System& system : systems) {
+    rows.push_back({system.name});
+    for (const Result& result : system.results) rows.back().push_back(value_text(result, digits));
+  }
+  std::string table;
+  const auto width = [](const std::string& cell) { return static_cast<std::size_t>(count_code_points(cell)); };
+  for (const std::vector<std::string>& row : rows) {
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      std::size_t widest = 0;
+      for (const std::vector<std::string>& other : rows) widest = std::max(widest, width(other[c]));
+      table += row[c];
+      table.append(c + 1 < row.size() ? widest - width(row[c]) + 2 : 0, ' ');
+    }
+    table += '\n';
+  }
+  for (const Result& result : systems.front().results)
+    if (!result.signature.empty()) table += text(result.name, '|', result.signature, '\n');
+  return table;
+}
+
+std::string dumped(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';  // names and labels may be any bytes
+}
+
+std::string as_json(const System& system) {
+  Json json = {{"system", system.name}, {"lines", system.lines.size()}};
+  for (const Result& result : system.results) json[result.key] = result.value;
+  for (const Result& result : system.results) {
+    Json more = result.more;
+    if (!result.signature.empty()) more["signature"] = result.signature;
+    if (result.confidence)
+      more["confidence"] = {{"mean", result.confidence->mean}, {"half_width", result.confidence->half_width}};
+    if (result.p_value) more["p_value"] = *result.p_value;
+    if (!more.empty()) json[result.key + "_details"] = more;
+  }
+  return dumped(json);
+}
+
+/// The scores of each line: JSON objects, or columns under their names.
+std::string by_sentence(const System& system, const EvaluateOptions& options) {
+  std::string lines;
+  if (!options.json)
+    for (const Result& result : system.results)
+      lines += result.name + (&result == &system.results.back() ? '\n' : '\t');
+  for (std::size_t i = 0; i < system.lines.size(); ++i) {
+    Json json = {{"line", i + 1}};
+    for (const Result& result : system.results) {
+      json[result.key] = result.sentences[i];
+      if (!options.json)
+        lines += rounded(result.sentences[i], options.digits) + (&result == &system.results.back() ? '\n' : '\t');
+    }
+    if (options.json) lines += dumped(json);
+  }
+  return lines;
+}
+
+/// Flags that do not go together.
+void check(const EvaluateOptions& options) {
+  const auto is = [&](auto&& property) { return std::ranges::any_of(options.metrics, property); };
+  const bool compares = is(needs_references);
+  if (compares && !std::ranges::all_of(options.metrics, needs_references))
+    throw CLI::ValidationError("--metric", "perplexity and bits_per_byte read other files than the rest");
+  if (compares && options.references.empty())
+    throw CLI::ValidationError("--reference", "is needed to compare with, but for perplexity and bits_per_byte");
+  if (!compares && !options.references.empty())
+    throw CLI::ValidationError("--reference", "is nothing that perplexity and bits_per_byte could use");
+  if (is(is_of_labels) && options.references.size() > 1)
+    throw CLI::ValidationError("--reference", "of accuracy and f1 can only be one");
+  if (options.sentence && options.inputs.size() > 1) throw CLI::ValidationError("--sentence", "takes one --input");
+  if (options.sentence && (options.confidence || is([](const std::string& metric) { return metric == "f1"; })))
+    throw CLI::ValidationError("--sentence", "gives scores of single lines, which have neither F1 nor confidence");
+}
+
+void run(const EvaluateOptions& options) {
+  check(options);
+  std::vector<System> systems;
+  for (const std::string& path : options.inputs.empty() ? std::vector<std::string>{""} : options.inputs) {
+    systems.push_back({name_of(path), read_lines(path), {}});
+    if (!options.field.empty()) take_field(systems.back(), options.field);
+  }
+  Task task{options, {}};
+  for (const std::string& path : options.references) task.references.push_back(read_lines(path));
+  const auto same_length = [](const System& a, const std::string& b, std::size_t lines) {
+    if (a.lines.size() != lines)
+      fail<InputError>("evaluate", "each line needs its counterpart: ", a.name, " has ", a.lines.size(), " lines, but ",
+                       b, " has ", lines);
+  };
+  for (const System& system : systems) {
+    for (std::size_t r = 0; r < task.references.size(); ++r)
+      same_length(system, name_of(options.references[r]), task.references[r].size());
+    if (options.confidence) same_length(system, systems.front().name, systems.front().lines.size());
+    if (system.lines.empty()) fail<InputError>("evaluate", system.name, ": is empty");
+  }
+
+  for (System& system : systems) {
+    if (!task.references.empty()) warn_about(system);
+    for (const std::string& metric : options.metrics) system.results.push_back(evaluate(metric, system, task));
+  }
+  if (options.confidence) add_confidence(systems, options.bootstrap);
+
+  TextWriter out;
+  if (options.sentence)
+    out.write(by_sentence(systems.front(), options));
+  else if (options.json)
+    for (const System& system : systems) out.write(as_json(system));
+  else
+    out.write(systems.size() == 1 ? as_text(systems.front(), options.digits) : as_table(systems, options.digits));
+  out.finish();
+}
+
+}  // namespace
+
+void add_evaluate(CLI::App& program) {
+  CLI::App* verb = program.add_subcommand("evaluate", "Score translations, labels or log-probabilities in files");
+  verb->group(kUseAModel);
+  auto options = std::make_shared<EvaluateOptions>();
+  verb->add_option("-m,--metric", options->metrics,
+                   "bleu, chrf, chrf++ (translations), accuracy, f1 (labels), perplexity, bits_per_byte (what `attend "
+                   "score --json` prints); several with commas. Otherwise bleu,chrf")
+      ->type_name("NAME")
+      ->delimiter(',')
+      ->check(
+          CLI::IsMember({"bleu", "chrf", "chrf++", "accuracy", "f1", "perplexity", "bits_per_byte"}).description(""));
+  verb->add_option("-r,--reference", options->references,
+                   "What the lines should be; several files are several translations of the same lines")
+      ->type_name("FILE");
+  verb->add_option("-i,--input", options->inputs,
+                   "What is to be scored, otherwise standard input; several files are several systems, side by side")
+      ->type_name("FILE");
+  verb->add_option("--field", options->field, "The input is JSON lines: take the text under this key")
+      ->type_name("KEY");
+  verb->add_flag("--sentence", options->sentence, "Print the scores of each line instead of all together");
+  verb->add_flag("--confidence", options->confidence,
+                 "Add the range in which 95 of 100 resampled test sets score, and for a second system the probability "
+                 "that it differs from the first by chance");
+  verb->add_option("--resamples", options->bootstrap.resamples, "How many test sets --confidence draws; otherwise 1000")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1'000'000).description(""));
+  verb->add_option("--seed", options->bootstrap.seed, "The seed that --confidence draws with; otherwise 12345")
+      ->type_name("N");
+  verb->add_option("--digits", options->digits, "Digits after the point; otherwise 2")
+      ->type_name("N")
+      ->check(CLI::Range(0, 12).description(""));
+  verb->add_flag("--json", options->json, "Print one JSON object a system, or a line with --sentence");
+  verb->callback([options] { run(*options); });
+}
+
+}  // namespace attend::cli
