@@ -59,10 +59,11 @@ normalizer::Step read_normalizer(const JsonValue& step, std::string_view type) {
     bert.lowercase = step.boolean("lowercase", true);
     return bert;
   }
-  if (type == "NFC") return normalizer::Unicode{normalizer::Form::nfc};
-  if (type == "NFD") return normalizer::Unicode{normalizer::Form::nfd};
-  if (type == "NFKC") return normalizer::Unicode{normalizer::Form::nfkc};
-  if (type == "NFKD") return normalizer::Unicode{normalizer::Form::nfkd};
+  using Form = decltype(normalizer::Unicode::form);
+  if (type == "NFC") return normalizer::Unicode{Form::nfc};
+  if (type == "NFD") return normalizer::Unicode{Form::nfd};
+  if (type == "NFKC") return normalizer::Unicode{Form::nfkc};
+  if (type == "NFKD") return normalizer::Unicode{Form::nfkd};
   if (type == "Lowercase") return normalizer::Lowercase{};
   if (type == "StripAccents") return normalizer::StripAccents{};
   if (type == "Strip") return normalizer::Strip{step.boolean("strip_left", true), step.boolean("strip_right", true)};
