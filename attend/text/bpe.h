@@ -28,6 +28,9 @@ struct BpeMerge {
   bool operator==(const BpeMerge&) const = default;
 };
 
+/// The ids of "<0x00>" … "<0xFF>"; -1 where the vocabulary has none.
+std::array<std::int32_t, 256> byte_fallback_ids(const Vocabulary& vocabulary);
+
 class Bpe {
  public:
   Bpe() = default;
@@ -43,9 +46,35 @@ class Bpe {
   void encode_bytes(std::string_view word, std::vector<Piece>& pieces) const;
 
  private:
+  /// A piece while merging: bytes of the word, and whether it is still there.
+  struct Symbol {
+    std::int32_t id;
+    std::uint32_t size;
+  };
+  /// What a pair becomes, and how early; rank kNone: it does not.
+  struct Merged {
+    std::int32_t id;
+    std::uint32_t rank;
+  };
+  static constexpr std::uint32_t kNone = 0xFFFFFFFF;
+  struct Slot {
+    std::int32_t left = -1, right = -1;
+    Merged merged{0, kNone};
+  };
+
+  Merged merged(std::int32_t left, std::int32_t right) const;
+  void merge(std::vector<Symbol>& symbols) const;
+  void merge_few(std::vector<Symbol>& symbols) const;
+  void merge_many(std::vector<Symbol>& symbols) const;
+  void finish(std::vector<Symbol>& symbols, std::vector<Piece>& pieces) const;
+
   Vocabulary vocabulary_;
   std::vector<BpeMerge> merges_;
   BpeOptions options_;
+  std::vector<Slot> slots_;                                // merges by pair: open addressing, at most half full
+  std::array<std::int32_t, 256> byte_ids_{};               // of the bytes' letters; -1: not in the vocabulary
+  std::optional<std::array<std::int32_t, 256>> fallback_;  // of "<0x61>"; -1: not in the vocabulary
+  bool bytes_are_symbols_ = false;                         // every byte is one symbol, whatever stands beside it
 };
 
 }  // namespace attend

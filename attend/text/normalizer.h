@@ -3,10 +3,12 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "attend/text/pattern.h"
+#include "attend/text/unicode.h"
 
 namespace attend {
 
@@ -22,7 +24,7 @@ struct Bert {
   std::optional<bool> strip_accents;  ///< as lowercase says, unless given
   bool lowercase = true;
 };
-enum class Form { nfc, nfd, nfkc, nfkd };
+using Form = NormalForm;
 struct Unicode {
   Form form = Form::nfc;
 };

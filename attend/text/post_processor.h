@@ -54,4 +54,20 @@ using Step = std::variant<Bert, Roberta, ByteLevel, Template>;
 /// One after the other. None: texts follow one another with nothing between.
 using PostProcessor = std::vector<post_processor::Step>;
 
+/// What a sequence is made of, in order: a text, or a special token.
+struct LayoutSlot {
+  int text;         ///< 0 or 1; -1: a special token
+  std::int32_t id;  ///< the special token's
+  std::int32_t type;
+};
+/// The layout of one text or of a pair. Throws InputError where a template names a special token that it does not have.
+std::vector<LayoutSlot> layout(const PostProcessor& processor, bool pair, bool special_tokens);
+
+/// Whether spans leave out the white space at the ends of tokens.
+struct Trimming {
+  bool trims = false;
+  bool keeps_first = false;  ///< except where a text begins, since that space was put there
+};
+Trimming trimming(const PostProcessor& processor);
+
 }  // namespace attend

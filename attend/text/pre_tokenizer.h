@@ -3,12 +3,15 @@
 #pragma once
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
 #include "attend/text/pattern.h"
 
 namespace attend {
+
+class AlignedText;
 
 namespace pre_tokenizer {
 
@@ -54,5 +57,20 @@ using Step = std::variant<Bert, ByteLevel, Whitespace, WhitespaceSplit, Punctuat
 
 /// One after the other, each cutting what the one before left. None: the text is one word.
 using PreTokenizer = std::vector<pre_tokenizer::Step>;
+
+/// Bytes [begin, end) of a normalised text, which are to be cut further, or are an added token.
+struct Word {
+  std::size_t begin, end;
+  std::int32_t added = -1;  ///< the added token's id
+};
+/// Cuts words that are not empty into smaller ones; what belongs to none is lost. Steps may change the text.
+/// offset: where the text's original stands in the whole text. With `keep_bytes`, a last step ByteLevel leaves the
+/// bytes as they are, for Bpe::encode_bytes.
+void pre_tokenize(const PreTokenizer& pre_tokenizer, AlignedText& text, std::vector<Word>& words, std::int64_t offset,
+                  bool keep_bytes);
+
+/// The end of the word that begins at text[at] by GPT-2's expression:
+/// 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
+std::size_t gpt2_word_end(std::string_view text, std::size_t at);
 
 }  // namespace attend

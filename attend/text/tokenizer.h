@@ -100,8 +100,9 @@ class StreamDecoder {
  private:
   Tokenizer tokenizer_;
   bool skip_special_;
-  std::vector<std::int32_t> pending_;
-  std::size_t given_ = 0;
+  std::vector<std::int32_t> pending_;  // the last that were given out, and what is kept back
+  std::size_t settled_ = 0;            // how many were given out
+  std::size_t given_ = 0;              // bytes of the text of all
 };
 
 /// A translation model's folder may have one tokenizer for each side.

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace attend {
 
@@ -32,5 +33,49 @@ std::string replace_invalid_utf8(std::string_view text);
 
 /// How many code points a valid text has.
 std::int64_t count_code_points(std::string_view text);
+
+/// What is true of a code point. The bits hold what Hugging Face tokenizers believe, part by part, since each of its
+/// parts follows another version of Unicode.
+namespace property {
+enum Property : std::uint16_t {
+  kLetter = 1 << 0,          ///< \p{L}
+  kNumber = 1 << 1,          ///< \p{N}
+  kWhiteSpace = 1 << 2,      ///< \s
+  kControl = 1 << 3,         ///< what BERT's clean-up removes
+  kPunctuation = 1 << 4,     ///< BERT's: all ASCII symbols are
+  kNonspacingMark = 1 << 5,  ///< BERT's accents
+  kMark = 1 << 6,            ///< all combining marks
+  kDigit = 1 << 7,           ///< of the pre-tokeniser Digits
+  kWord = 1 << 8,            ///< \w
+  kChinese = 1 << 9,         ///< CJK ideographs, by BERT's ranges
+  kCanonical = 1 << 10,      ///< has a canonical decomposition
+  kCompatible = 1 << 11,     ///< has a canonical or compatibility decomposition
+};
+}  // namespace property
+/// The bits of a code point.
+std::uint16_t properties(char32_t code_point);
+inline bool is_white_space(char32_t code_point) { return properties(code_point) & property::kWhiteSpace; }
+/// Two letters of Unicode's general category: "Lu".
+const char* category(char32_t code_point);
+
+/// Lower case, one code point at a time: only İ becomes two, and no rule looks at neighbours.
+struct LowerCase {
+  char32_t first, second;  ///< second: 0 where there is none
+};
+LowerCase lower_case(char32_t code_point);
+
+enum class NormalForm { nfc, nfd, nfkc, nfkd };
+/// A code point of a normal form. change says what it does to the text: 0 stands for the next code point of the input,
+/// -n for the next and the n after it, 1 for none.
+struct NormalCodePoint {
+  char32_t value;
+  int change;
+};
+std::vector<NormalCodePoint> normal_form(std::string_view text, NormalForm form);
+/// false: the text is certainly in that form already. Fast.
+bool may_change_in_form(std::string_view text, NormalForm form);
+
+/// Whether a user sees two neighbours as parts of one character. state is 0 at the beginning of the text.
+bool is_grapheme_break(char32_t left, char32_t right, int& state);
 
 }  // namespace attend

@@ -1,6 +1,7 @@
 // The unigram model: of all ways to cut a word into pieces, the one with the largest sum of log-probabilities
 // (Viterbi over a trie of the vocabulary). A character in no piece costs 10 below the least likely piece.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -31,6 +32,10 @@ class Unigram {
   Vocabulary vocabulary_;
   std::vector<double> scores_;
   UnigramOptions options_;
+  std::vector<std::int32_t> sorted_;                       // ids by the bytes of their tokens: a trie without nodes
+  std::array<std::uint32_t, 257> first_{};                 // where in sorted_ the tokens with that first byte begin
+  std::optional<std::array<std::int32_t, 256>> fallback_;  // of "<0x61>"; -1: not in the vocabulary
+  double unknown_score_ = 0;
 };
 
 }  // namespace attend

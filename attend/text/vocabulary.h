@@ -33,13 +33,13 @@ class Vocabulary {
     std::uint32_t begin = 0, size = kUnused;
   };
   static constexpr std::uint32_t kUnused = 0xFFFFFFFF;
-  std::size_t slot(std::string_view token, std::uint64_t hash) const;
+  std::size_t slot(std::string_view token) const;  // where it is, or where it would go
   void rehash(std::size_t slots);
 
   std::string bytes_;
-  std::vector<Place> places_;        // by id
-  std::vector<std::int32_t> slots_;  // ids, -1 where free; a power of two, at most half full
-  std::int64_t count_ = 0, tokens_ = 0;
+  std::vector<Place> places_;              // by id
+  std::vector<std::int32_t> slots_;        // ids, -1 where free; a power of two, at most half full
+  std::int64_t count_ = 0, distinct_ = 0;  // ids, and different tokens, that are there
 };
 
 }  // namespace attend

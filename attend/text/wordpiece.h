@@ -31,6 +31,7 @@ class WordPiece {
   Vocabulary vocabulary_;
   WordPieceOptions options_;
   std::int32_t unknown_ = 0;
+  std::size_t longest_ = 0;  // bytes of the longest token
 };
 
 }  // namespace attend

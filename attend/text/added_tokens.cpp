@@ -1,0 +1,70 @@
+#include "attend/text/added_tokens.h"
+
+#include <algorithm>
+
+#include "attend/text/tokenizer_parts.h"
+#include "attend/text/unicode.h"
+
+namespace attend {
+namespace {
+
+/// The code point that ends at text[end - 1]: where it begins.
+std::size_t step_back(std::string_view text, std::size_t end) {
+  do --end;
+  while (end > 0 && (text[end] & 0xC0) == 0x80);
+  return end;
+}
+
+bool is_word_at(std::string_view text, std::size_t at) {
+  return properties(decode_utf8(text, at).value) & property::kWord;
+}
+
+}  // namespace
+
+void AddedTokenFinder::add(std::string content, const AddedToken& token) {
+  if (content.empty()) return;
+  const auto first = static_cast<unsigned char>(content[0]);
+  if (begins_[first].empty()) first_bytes_ += content[0];
+  begins_[first].push_back(static_cast<std::uint32_t>(tokens_.size()));
+  tokens_.push_back({std::move(content), token.id, token.single_word, token.lstrip, token.rstrip});
+  std::ranges::stable_sort(begins_[first], std::greater{},
+                           [this](std::uint32_t i) { return tokens_[i].content.size(); });
+}
+
+const AddedTokenFinder::Entry* AddedTokenFinder::at(std::string_view text, std::size_t at) const {
+  for (const std::uint32_t i : begins_[static_cast<unsigned char>(text[at])])
+    if (text.substr(at).starts_with(tokens_[i].content)) return &tokens_[i];
+  return nullptr;
+}
+
+std::vector<Word> AddedTokenFinder::cut(std::string_view text) const {
+  std::vector<Word> words;
+  std::size_t done = 0;  // up to here the text is in words
+  for (std::size_t from = 0; from < text.size();) {
+    const std::size_t found = first_bytes_.empty() ? std::string_view::npos : text.find_first_of(first_bytes_, from);
+    if (found == std::string_view::npos) break;
+    const Entry* token = at(text, found);
+    if (!token) {
+      from = found + 1;
+      continue;
+    }
+    std::size_t begin = found, end = from = found + token->content.size();
+    const bool touches_word =
+        (begin > 0 && is_word_at(text, step_back(text, begin))) || (end < text.size() && is_word_at(text, end));
+    if (token->single_word && touches_word) continue;
+    if (token->lstrip)
+      for (std::size_t before; begin > done; begin = before)
+        if (before = step_back(text, begin); !is_white_space(decode_utf8(text, before).value)) break;
+    if (token->rstrip)
+      for (CodePoint c; end < text.size() && is_white_space((c = decode_utf8(text, end)).value);)
+        end += static_cast<std::size_t>(c.size);
+    begin = std::max(begin, done);
+    if (begin > done) words.push_back({done, begin});
+    words.push_back({begin, end, token->id});
+    done = end;
+  }
+  if (done < text.size()) words.push_back({done, text.size()});
+  return words;
+}
+
+}  // namespace attend

@@ -1,0 +1,146 @@
+#include "attend/text/decoder.h"
+
+#include <charconv>
+#include <optional>
+
+#include "attend/text/byte_level.h"
+#include "attend/text/unicode.h"
+
+namespace attend {
+namespace {
+
+void replace_all(std::string& text, std::string_view what, std::string_view by) {
+  if (what.empty()) return;
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size()))
+    text.replace(at, what.size(), by);
+}
+
+/// No spaces before punctuation and in English contractions.
+void clean_up(std::string& text) {
+  static constexpr std::pair<std::string_view, std::string_view> kRules[] = {
+      {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},    {" n't", "n't"},
+      {" 'm", "'m"}, {" do not", " don't"}, {" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"},
+  };
+  for (const auto& [what, by] : kRules) replace_all(text, what, by);
+}
+
+/// The byte of "<0x61>".
+std::optional<char> fallback_byte(std::string_view token) {
+  if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return std::nullopt;
+  unsigned value = 0;
+  const auto [end, error] = std::from_chars(token.data() + 3, token.data() + 5, value, 16);
+  return error == std::errc{} && end == token.data() + 5 ? std::optional(static_cast<char>(value)) : std::nullopt;
+}
+
+struct Apply {
+  std::vector<std::string>& tokens;
+
+  void operator()(const decoder::ByteLevel&) const {
+    std::string bytes;
+    for (const std::string& token : tokens) {
+      const std::size_t begin = bytes.size();
+      for (std::size_t at = 0; at < token.size();) {
+        const CodePoint c = decode_utf8(token, at);
+        const auto byte = byte_of_letter(c.value);
+        if (!byte) {  // not of the alphabet: an added token, which is text
+          bytes.resize(begin);
+          bytes += token;
+          break;
+        }
+        bytes += static_cast<char>(*byte);
+        at += static_cast<std::size_t>(c.size);
+      }
+    }
+    tokens = {replace_invalid_utf8(bytes)};
+  }
+
+  void operator()(const decoder::WordPiece& step) const {
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      if (i > 0) {
+        if (tokens[i].starts_with(step.prefix))
+          tokens[i].erase(0, step.prefix.size());
+        else
+          tokens[i].insert(0, 1, ' ');
+      }
+      if (step.cleanup) clean_up(tokens[i]);
+    }
+  }
+
+  void operator()(const decoder::Metaspace& step) const {
+    const bool prepends = step.prepend_scheme != pre_tokenizer::Metaspace::Prepend::never;
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+      replace_all(tokens[i], step.replacement, i == 0 && prepends ? "" : " ");
+  }
+
+  void operator()(const decoder::Bpe& step) const {
+    for (std::size_t i = 0; i < tokens.size(); ++i)
+      replace_all(tokens[i], step.suffix, i + 1 < tokens.size() ? " " : "");
+  }
+
+  void operator()(const decoder::Fuse&) const {
+    std::string all;
+    for (const std::string& token : tokens) all += token;
+    tokens = {std::move(all)};
+  }
+
+  void operator()(const decoder::ByteFallback&) const {
+    std::vector<std::string> decoded;
+    std::string bytes;
+    const auto flush = [&] {
+      if (bytes.empty()) return;
+      if (count_invalid_utf8(bytes) == 0)
+        decoded.push_back(bytes);
+      else
+        decoded.insert(decoded.end(), bytes.size(), "\xEF\xBF\xBD");
+      bytes.clear();
+    };
+    for (std::string& token : tokens) {
+      if (const auto byte = fallback_byte(token)) {
+        bytes += *byte;
+      } else {
+        flush();
+        decoded.push_back(std::move(token));
+      }
+    }
+    flush();
+    tokens = std::move(decoded);
+  }
+
+  void operator()(const decoder::Replace& step) const {
+    for (std::string& token : tokens) {
+      std::string replaced;
+      std::size_t at = 0;
+      for (auto match = step.pattern.find(token, 0); match; match = step.pattern.find(token, at)) {
+        replaced.append(token, at, match->begin - at) += step.content;
+        at = match->end;
+      }
+      if (at > 0) token = replaced.append(token, at);
+    }
+  }
+
+  void operator()(const decoder::Strip& step) const {
+    if (step.content.empty()) return;
+    for (std::string& token : tokens) {
+      std::string_view rest = token;
+      for (std::int64_t i = 0; i < step.start && rest.starts_with(step.content); ++i)
+        rest.remove_prefix(step.content.size());
+      for (std::int64_t i = 0; i < step.stop && rest.ends_with(step.content); ++i)
+        rest.remove_suffix(step.content.size());
+      token = std::string(rest);
+    }
+  }
+};
+
+}  // namespace
+
+std::string decode_tokens(const Decoder& decoder, std::vector<std::string> tokens) {
+  for (const decoder::Step& step : decoder) std::visit(Apply{tokens}, step);
+  std::string text;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (i > 0 && decoder.empty()) text += ' ';
+    text += tokens[i];
+  }
+  return text;
+}
+
+}  // namespace attend

@@ -1,0 +1,391 @@
+#include "attend/text/tokenizer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "attend/core/error.h"
+#include "attend/core/threads.h"
+#include "attend/text/added_tokens.h"
+#include "attend/text/aligned_text.h"
+#include "attend/text/tokenizer_parts.h"
+#include "attend/text/unicode.h"
+#include "attend/text/word_cache.h"
+
+namespace attend {
+namespace {
+
+/// A text made valid, and how its places correspond to the original's.
+class ValidText {
+ public:
+  explicit ValidText(std::string_view original) : view_(original), invalid_(count_invalid_utf8(original)) {
+    if (invalid_ == 0) return;
+    for (std::size_t at = 0; at < original.size();) {
+      const CodePoint c = decode_utf8(original, at);
+      append_utf8(c.value, valid_);
+      at += static_cast<std::size_t>(c.size);
+      if (!c.valid) shifts_.push_back({valid_.size(), at});
+    }
+    view_ = valid_;
+  }
+  ValidText(const ValidText&) = delete;
+  ValidText& operator=(const ValidText&) = delete;
+
+  std::string_view text() const { return view_; }
+  std::int64_t invalid() const { return invalid_; }
+  Span origin(Span span) const {
+    if (invalid_ == 0) return span;
+    return {place(span.begin, false), place(span.end, true)};
+  }
+
+ private:
+  /// Behind the replacement that ends at .valid the original goes on at .original.
+  struct Shift {
+    std::size_t valid, original;
+  };
+  std::int64_t place(std::int64_t at, bool is_end) const {
+    const auto here = static_cast<std::size_t>(at);
+    const auto next = std::ranges::upper_bound(shifts_, here, {}, &Shift::valid);
+    (void)is_end;
+    const Shift last = next == shifts_.begin() ? Shift{0, 0} : *std::prev(next);
+    return static_cast<std::int64_t>(last.original + (here - last.valid));
+  }
+
+  std::string valid_;
+  std::string_view view_;
+  std::vector<Shift> shifts_;
+  std::int64_t invalid_;
+};
+
+/// Tokens of one text, before special tokens are put around them.
+struct Tokens {
+  std::vector<std::int32_t> ids, words;
+  std::vector<Span> spans;
+  std::int64_t invalid = 0;
+
+  std::int64_t size() const { return static_cast<std::int64_t>(ids.size()); }
+};
+
+/// Tokens [begin, end) of a text.
+struct Range {
+  const Tokens* tokens = nullptr;
+  std::int64_t begin = 0, end = 0;
+  std::int64_t size() const { return end - begin; }
+};
+
+Range all(const Tokens& tokens) { return {&tokens, 0, tokens.size()}; }
+
+Encoding assemble(const std::vector<LayoutSlot>& slots, Range first, Range second) {
+  Encoding result;
+  const std::size_t size = slots.size() + static_cast<std::size_t>(first.size() + second.size());
+  result.ids.reserve(size), result.types.reserve(size), result.spans.reserve(size), result.words.reserve(size);
+  result.special.reserve(size);
+  for (const LayoutSlot& slot : slots) {
+    if (slot.text < 0) {
+      result.ids.push_back(slot.id);
+      result.spans.push_back({});
+      result.words.push_back(-1);
+    } else {
+      const auto [tokens, begin, end] = slot.text == 0 ? first : second;
+      const auto append = [begin = begin, end = end](auto& to, const auto& from) {
+        to.insert(to.end(), from.begin() + begin, from.begin() + end);
+      };
+      append(result.ids, tokens->ids);
+      append(result.spans, tokens->spans);
+      append(result.words, tokens->words);
+    }
+    result.types.resize(result.ids.size(), slot.type);
+    result.special.resize(result.ids.size(), slot.text < 0);
+  }
+  result.invalid = first.tokens->invalid + (second.tokens ? second.tokens->invalid : 0);
+  result.dropped = first.tokens->size() - first.size() + (second.tokens ? second.tokens->size() - second.size() : 0);
+  return result;
+}
+
+/// Tokens that remain for the texts beside the special ones.
+std::int64_t room(const std::vector<LayoutSlot>& slots, std::int64_t max_tokens) {
+  const auto special = std::ranges::count_if(slots, [](const LayoutSlot& slot) { return slot.text < 0; });
+  if (max_tokens < special)
+    fail<InputError>("tokenize", "max_tokens is ", max_tokens, ", expected at least the ", special, " special tokens");
+  return max_tokens - special;
+}
+
+[[noreturn]] void too_long(std::int64_t size, const std::vector<LayoutSlot>& slots, std::int64_t max_tokens) {
+  const std::int64_t special = max_tokens - room(slots, max_tokens);
+  fail<InputError>("tokenize", "the text is too long: got ", size + special, " tokens, expected at most ", max_tokens,
+                   "; --long truncate keeps the beginning, --long split makes several texts of it");
+}
+
+/// Takes from the longer of two until both fit, as Hugging Face does it.
+void shorten(Range& first, Range& second, std::int64_t room) {
+  Range& shorter = first.size() <= second.size() ? first : second;
+  Range& longer = first.size() <= second.size() ? second : first;
+  std::int64_t small = shorter.size(), large = std::max(small, room - small);
+  if (small + large > room) {
+    small = room / 2;
+    large = small + room % 2;
+  }
+  shorter.end = shorter.begin + std::min(small, shorter.size());
+  longer.end = longer.begin + std::min(large, longer.size());
+}
+
+/// Windows over n tokens, each of at most `room`, neighbours sharing `overlap`.
+std::vector<std::pair<std::int64_t, std::int64_t>> windows(std::int64_t n, std::int64_t room, std::int64_t overlap) {
+  if (overlap < 0 || overlap >= room)
+    fail<InputError>("tokenize", "windows of ", room, " tokens cannot share ", overlap, ": expected 0 to ", room - 1);
+  std::vector<std::pair<std::int64_t, std::int64_t>> result;
+  for (std::int64_t begin = 0;; begin += room - overlap) {
+    result.emplace_back(begin, std::min(begin + room, n));
+    if (begin + room >= n) return result;
+  }
+}
+
+}  // namespace
+
+struct Tokenizer::State {
+  explicit State(Parts given) : parts(std::move(given)) {
+    const Vocabulary& vocabulary = attend::vocabulary(parts.model);
+    size = vocabulary.size();
+    for (const AddedToken& token : parts.added_tokens) {
+      if (token.id < 0) fail<InputError>("tokenizer", "the added token \"", token.content, "\" has the id ", token.id);
+      if (token.normalized)
+        in_normalized.add(normalized(parts.normalizer, token.content), token);
+      else
+        in_original.add(token.content, token);
+      added.add(token.content, token.id);
+      size = std::max<std::int64_t>(size, token.id + 1);
+    }
+    is_special.resize(static_cast<std::size_t>(size));
+    for (const AddedToken& token : parts.added_tokens) is_special[static_cast<std::size_t>(token.id)] = token.special;
+    trim = trimming(parts.post_processor);
+    for (int pair = 0; pair < 2; ++pair)
+      for (int special = 0; special < 2; ++special)
+        layouts[pair][special] = layout(parts.post_processor, pair, special);
+    const auto is_byte_level = [](const auto& step) { return std::holds_alternative<pre_tokenizer::ByteLevel>(step); };
+    keep_bytes = std::holds_alternative<Bpe>(parts.model) && !parts.pre_tokenizer.empty() &&
+                 is_byte_level(parts.pre_tokenizer.back());
+    for (const pre_tokenizer::Step& step : parts.pre_tokenizer)
+      if (const auto* metaspace = std::get_if<pre_tokenizer::Metaspace>(&step))
+        needs_origins = needs_origins || metaspace->prepend_scheme == pre_tokenizer::Metaspace::Prepend::first;
+  }
+
+  /// Cuts a text; give(aligned text, offset of its original, word, pieces) gets each word in turn.
+  template <typename Give>
+  void cut(std::string_view text, bool keep_origins, Give give) const {
+    WordCache& cache = word_cache(number);
+    const auto cut_word = [this](std::string_view word, std::vector<Piece>& pieces) {
+      if (keep_bytes) return std::get<Bpe>(parts.model).encode_bytes(word, pieces);
+      std::visit([&](const auto& model) { model.encode(word, pieces); }, parts.model);
+    };
+    std::vector<Piece> long_word;
+    for (const Word& part : in_original.cut(text)) {
+      AlignedText aligned(text.substr(part.begin, part.end - part.begin), keep_origins || needs_origins);
+      std::vector<Word> words;
+      if (part.added >= 0) {
+        words = {{0, part.end - part.begin, part.added}};
+      } else {
+        normalize(parts.normalizer, aligned);
+        words = in_normalized.cut(aligned.text());
+        pre_tokenize(parts.pre_tokenizer, aligned, words, static_cast<std::int64_t>(part.begin), keep_bytes);
+      }
+      for (const Word& word : words) {
+        const std::string_view own = aligned.text().substr(word.begin, word.end - word.begin);
+        if (word.added >= 0) {
+          const Piece whole{word.added, 0, static_cast<std::uint32_t>(own.size())};
+          give(aligned, part.begin, word, std::span(&whole, 1));
+        } else if (own.size() <= WordCache::kLongestWord) {
+          give(aligned, part.begin, word, cache.find_or(own, cut_word));
+        } else {
+          long_word.clear();
+          cut_word(own, long_word);
+          give(aligned, part.begin, word, std::span<const Piece>(long_word));
+        }
+      }
+    }
+  }
+
+  Tokens tokens(std::string_view original) const {
+    const ValidText text(original);
+    Tokens result;
+    result.invalid = text.invalid();
+    result.ids.reserve(original.size() / 3 + 4), result.spans.reserve(original.size() / 3 + 4);
+    result.words.reserve(original.size() / 3 + 4);
+    std::int32_t index = 0;
+    cut(text.text(), true,
+        [&](const AlignedText& aligned, std::size_t offset, const Word& word, std::span<const Piece> pieces) {
+          for (const Piece& piece : pieces) {
+            Span span = aligned.origin(word.begin + piece.begin, word.begin + piece.end);
+            span.begin += static_cast<std::int64_t>(offset), span.end += static_cast<std::int64_t>(offset);
+            if (trim.trims) {
+              const std::string_view added = aligned.text().substr(word.begin, word.end - word.begin);
+              span = trimmed(span, word.added >= 0 ? added : attend::vocabulary(parts.model).token(piece.id),
+                             result.ids.empty());
+            }
+            result.ids.push_back(piece.id);
+            result.spans.push_back(text.origin(span));
+            result.words.push_back(index);
+          }
+          ++index;
+        });
+    return result;
+  }
+
+  /// The span without the white space at the ends of its token.
+  Span trimmed(Span span, std::string_view token, bool first) const {
+    constexpr std::string_view kSpaceLetter = "Ġ";
+    std::int64_t leading = 0, trailing = 0;
+    for (std::string_view rest = token; !rest.empty();) {
+      const CodePoint c = decode_utf8(rest, 0);
+      const bool letter = rest.starts_with(kSpaceLetter);
+      if (!letter && !is_white_space(c.value)) break;
+      leading += letter ? 1 : c.size;
+      rest.remove_prefix(static_cast<std::size_t>(c.size));
+    }
+    for (std::string_view rest = token; !rest.empty();) {
+      std::size_t last = rest.size() - 1;
+      while (last > 0 && (rest[last] & 0xC0) == 0x80) --last;
+      const bool letter = rest.substr(last) == kSpaceLetter;
+      if (!letter && !is_white_space(decode_utf8(rest, last).value)) break;
+      trailing += letter ? 1 : static_cast<std::int64_t>(rest.size() - last);
+      rest = rest.substr(0, last);
+    }
+    if ((first || span.begin == 0) && trim.keeps_first) leading = 0;
+    span.begin = std::min(span.begin + leading, span.end);
+    if (span.end >= trailing) span.end = std::max(span.end - trailing, span.begin);
+    return span;
+  }
+
+  const std::vector<LayoutSlot>& slots(bool pair, const EncodeOptions& options) const {
+    return layouts[pair][options.special_tokens];
+  }
+
+  std::string_view token(std::int32_t id) const {
+    const std::string_view own = added.token(id);
+    return own.empty() ? attend::vocabulary(parts.model).token(id) : own;
+  }
+
+  Parts parts;
+  AddedTokenFinder in_original, in_normalized;
+  Vocabulary added;
+  std::vector<bool> is_special;
+  std::int64_t size = 0;
+  std::vector<LayoutSlot> layouts[2][2];  // by pair, and by special tokens
+  Trimming trim;
+  bool keep_bytes = false;     // the model takes bytes for letters of the byte alphabet
+  bool needs_origins = false;  // a step asks where a word stood
+  std::uint64_t number = new_model_number();
+};
+
+Tokenizer::Tokenizer(Parts parts) : state_(std::make_shared<const State>(std::move(parts))) {}
+
+const Tokenizer::Parts& Tokenizer::parts() const { return state_->parts; }
+
+Encoding Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
+  return std::move(encode_windows(text, options).front());
+}
+
+Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second, const EncodeOptions& options) const {
+  return std::move(encode_pair_windows(first, second, options).front());
+}
+
+std::vector<Encoding> Tokenizer::encode_windows(std::string_view text, const EncodeOptions& options) const {
+  const Tokens tokens = state_->tokens(text);
+  const std::vector<LayoutSlot>& slots = state_->slots(false, options);
+  std::vector<Encoding> result;
+  const std::int64_t space = options.max_tokens > 0 ? room(slots, options.max_tokens) : tokens.size();
+  if (tokens.size() <= space) {
+    result.push_back(assemble(slots, all(tokens), {}));
+  } else if (options.long_text == LongText::error) {
+    too_long(tokens.size(), slots, options.max_tokens);
+  } else if (options.long_text == LongText::truncate) {
+    result.push_back(assemble(slots, {&tokens, 0, space}, {}));
+  } else {
+    for (const auto& [begin, end] : windows(tokens.size(), space, options.overlap)) {
+      result.push_back(assemble(slots, {&tokens, begin, end}, {}));
+      result.back().dropped = 0;
+    }
+  }
+  return result;
+}
+
+std::vector<Encoding> Tokenizer::encode_pair_windows(std::string_view first, std::string_view second,
+                                                     const EncodeOptions& options) const {
+  const Tokens a = state_->tokens(first), b = state_->tokens(second);
+  const std::vector<LayoutSlot>& slots = state_->slots(true, options);
+  std::vector<Encoding> result;
+  const std::int64_t space = options.max_tokens > 0 ? room(slots, options.max_tokens) : a.size() + b.size();
+  if (a.size() + b.size() <= space) {
+    result.push_back(assemble(slots, all(a), all(b)));
+  } else if (options.long_text == LongText::error) {
+    too_long(a.size() + b.size(), slots, options.max_tokens);
+  } else if (options.long_text == LongText::truncate) {
+    Range left = all(a), right = all(b);
+    shorten(left, right, space);
+    result.push_back(assemble(slots, left, right));
+  } else {
+    if (a.size() >= space)
+      fail<InputError>("tokenize", "the first text of a pair leaves no room for the second: got ", a.size(),
+                       " tokens, expected less than ", space);
+    for (const auto& [begin, end] : windows(b.size(), space - a.size(), options.overlap)) {
+      result.push_back(assemble(slots, all(a), {&b, begin, end}));
+      result.back().dropped = 0;
+    }
+  }
+  return result;
+}
+
+std::vector<std::int32_t> Tokenizer::ids(std::string_view text) const {
+  const ValidText valid(text);
+  std::vector<std::int32_t> ids;
+  ids.reserve(text.size() / 3 + 4);
+  state_->cut(valid.text(), false, [&](const AlignedText&, std::size_t, const Word&, std::span<const Piece> pieces) {
+    for (const Piece& piece : pieces) ids.push_back(piece.id);
+  });
+  return ids;
+}
+
+std::vector<Encoding> Tokenizer::encode_all(std::span<const std::string> texts, const EncodeOptions& options) const {
+  // Pieces of about equal length, however uneven the texts are.
+  constexpr std::size_t kPieceBytes = 1 << 15;
+  std::vector<std::size_t> cuts = {0};
+  for (std::size_t i = 0, bytes = 0; i < texts.size(); ++i)
+    if (bytes += texts[i].size() + 16; bytes >= kPieceBytes || i + 1 == texts.size()) {
+      cuts.push_back(i + 1);
+      bytes = 0;
+    }
+  std::vector<Encoding> result(texts.size());
+  parallel_tasks(static_cast<std::int64_t>(cuts.size()) - 1, [&](std::int64_t piece) {
+    const auto p = static_cast<std::size_t>(piece);
+    for (std::size_t i = cuts[p]; i < cuts[p + 1]; ++i) result[i] = encode(texts[i], options);
+  });
+  return result;
+}
+
+std::string Tokenizer::decode(std::span<const std::int32_t> ids, bool skip_special) const {
+  std::vector<std::string> tokens;
+  tokens.reserve(ids.size());
+  for (const std::int32_t id : ids) {
+    if (id < 0 || id >= size()) fail<InputError>("decode", "got the id ", id, ", expected 0 to ", size() - 1);
+    if (skip_special && is_special(id)) continue;
+    if (const std::string_view token = state_->token(id); !token.empty()) tokens.emplace_back(token);
+  }
+  return decode_tokens(state_->parts.decoder, std::move(tokens));
+}
+
+std::int64_t Tokenizer::size() const { return state_->size; }
+
+std::optional<std::int32_t> Tokenizer::id(std::string_view token) const {
+  const auto added = state_->added.id(token);
+  return added ? added : vocabulary(state_->parts.model).id(token);
+}
+
+std::string Tokenizer::token(std::int32_t id) const { return std::string(state_->token(id)); }
+
+bool Tokenizer::is_special(std::int32_t id) const {
+  return id >= 0 && id < size() && state_->is_special[static_cast<std::size_t>(id)];
+}
+
+const SpecialTokens& Tokenizer::special() const { return state_->parts.special; }
+
+std::int64_t Tokenizer::max_tokens() const { return state_->parts.max_tokens; }
+
+}  // namespace attend
