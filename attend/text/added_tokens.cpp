@@ -54,9 +54,9 @@ std::vector<Word> AddedTokenFinder::cut(std::string_view text) const {
     if (token->single_word && touches_word) continue;
     if (token->lstrip)
       for (std::size_t before; begin > done; begin = before)
-        if (before = step_back(text, begin); !is_white_space(decode_utf8(text, before).value)) break;
+        if (before = step_back(text, begin); !is_space(decode_utf8(text, before).value)) break;
     if (token->rstrip)
-      for (CodePoint c; end < text.size() && is_white_space((c = decode_utf8(text, end)).value);)
+      for (CodePoint c; end < text.size() && is_space((c = decode_utf8(text, end)).value);)
         end += static_cast<std::size_t>(c.size);
     begin = std::max(begin, done);
     if (begin > done) words.push_back({done, begin});

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "attend/text/byte_level.h"
+#include "attend/text/sentencepiece.h"
 #include "attend/text/unicode.h"
 
 namespace attend {
@@ -117,6 +118,8 @@ struct Apply {
       if (at > 0) token = replaced.append(token, at);
     }
   }
+
+  void operator()(const decoder::SentencePiece& step) const { tokens = {join_pieces(tokens, step.special_tokens)}; }
 
   void operator()(const decoder::Strip& step) const {
     if (step.content.empty()) return;

@@ -116,12 +116,12 @@ struct Apply {
     const std::string_view old = text.text();
     std::size_t begin = 0, end = old.size();
     if (strip.left)
-      for (CodePoint c; begin < end && is_white_space((c = decode_utf8(old, begin)).value);)
+      for (CodePoint c; begin < end && is_space((c = decode_utf8(old, begin)).value);)
         begin += static_cast<std::size_t>(c.size);
     while (strip.right && end > begin) {
       std::size_t last = end - 1;
       while ((old[last] & 0xC0) == 0x80) --last;
-      if (!is_white_space(decode_utf8(old, last).value)) break;
+      if (!is_space(decode_utf8(old, last).value)) break;
       end = last;
     }
     if (begin == 0 && end == old.size()) return;

@@ -236,7 +236,7 @@ struct Tokenizer::State {
     for (std::string_view rest = token; !rest.empty();) {
       const CodePoint c = decode_utf8(rest, 0);
       const bool letter = rest.starts_with(kSpaceLetter);
-      if (!letter && !is_white_space(c.value)) break;
+      if (!letter && !is_space(c.value)) break;
       leading += letter ? 1 : c.size;
       rest.remove_prefix(static_cast<std::size_t>(c.size));
     }
@@ -244,7 +244,7 @@ struct Tokenizer::State {
       std::size_t last = rest.size() - 1;
       while (last > 0 && (rest[last] & 0xC0) == 0x80) --last;
       const bool letter = rest.substr(last) == kSpaceLetter;
-      if (!letter && !is_white_space(decode_utf8(rest, last).value)) break;
+      if (!letter && !is_space(decode_utf8(rest, last).value)) break;
       trailing += letter ? 1 : static_cast<std::int64_t>(rest.size() - last);
       rest = rest.substr(0, last);
     }

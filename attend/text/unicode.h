@@ -54,7 +54,7 @@ enum Property : std::uint16_t {
 }  // namespace property
 /// The bits of a code point.
 std::uint16_t properties(char32_t code_point);
-inline bool is_white_space(char32_t code_point) { return properties(code_point) & property::kWhiteSpace; }
+inline bool is_space(char32_t code_point) { return properties(code_point) & property::kWhiteSpace; }
 /// Two letters of Unicode's general category: "Lu".
 const char* category(char32_t code_point);
 
