@@ -2,6 +2,7 @@
 #define HWY_TARGET_INCLUDE "attend/kernels/layer_norm.cpp"
 #include "attend/kernels/foreach_target.h"  // IWYU pragma: keep
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -19,7 +20,7 @@ namespace {
 /// One row, read three times but from the first-level cache: mean, then variance (in two steps, as the difference of
 /// squares would lose the digits), then the result.
 template <bool with_residual>
-HWY_INLINE void NormaliseRow(std::int64_t cols, const LayerNorm& p, std::int64_t row) {
+HWY_INLINE void NormaliseRow(std::int64_t cols, const LayerNorm& p, std::int64_t row, std::int64_t next_row) {
   const Floats d;
   const float* x = p.x + row * cols;
   float* y = p.y + row * cols;
@@ -41,7 +42,11 @@ HWY_INLINE void NormaliseRow(std::int64_t cols, const LayerNorm& p, std::int64_t
   const float mean = total.Total() / n;
   const FloatVector centre = hn::Set(d, mean);
   Sums squares;
+  const float* next = p.x + next_row * cols;
   ForVectorsByFour(cols, [&](auto at, int k) ATTEND_BODY {
+    // This pass needs nothing from memory, so it asks for what the next two will: the result's place, the next row.
+    hwy::Prefetch(y + at.index);
+    hwy::Prefetch(next + at.index);
     const FloatVector v = at.Or(hn::Sub(at.Load(x), centre), 0.f);
     squares.part[k] = hn::MulAdd(v, v, squares.part[k]);
   });
@@ -57,8 +62,10 @@ HWY_INLINE void NormaliseRow(std::int64_t cols, const LayerNorm& p, std::int64_t
 
 void LayerNormForward(std::int64_t rows, std::int64_t cols, const LayerNorm& p) {
   parallel_for(rows, 1 + 8192 / (cols + 1), [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t row = begin; row < end; ++row)
-      p.residual ? NormaliseRow<true>(cols, p, row) : NormaliseRow<false>(cols, p, row);
+    for (std::int64_t row = begin; row < end; ++row) {
+      const std::int64_t next = std::min(row + 1, end - 1);
+      p.residual ? NormaliseRow<true>(cols, p, row, next) : NormaliseRow<false>(cols, p, row, next);
+    }
   });
 }
 
