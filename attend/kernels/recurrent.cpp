@@ -1,6 +1,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "attend/kernels/recurrent.cpp"
 #include "attend/kernels/foreach_target.h"  // IWYU pragma: keep
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -146,6 +147,17 @@ HWY_INLINE void ForUnits(std::int64_t begin, std::int64_t end, const Body& body)
   if (u < end) body(Rest{u, static_cast<std::size_t>(end - u)});
 }
 
+/// Asks for what the forward step will read and write at the units [begin, end): of each row a little, far apart, which
+/// the hardware does not foresee.
+HWY_INLINE void PrefetchUnits(const Row& row, std::int64_t H, std::int64_t gates, std::int64_t begin,
+                              std::int64_t end) {
+  for (std::int64_t u = begin; u < end; u += 16) {
+    for (std::int64_t gate = 0; gate < gates; ++gate) hwy::Prefetch(row.gates + gate * H + u);
+    hwy::Prefetch(row.y + u);
+    if (row.extra) hwy::Prefetch(row.extra + u);
+  }
+}
+
 void CopyOrZero(const float* from, std::int64_t count, float* to) {
   if (from)
     std::copy_n(from, count, to);
@@ -251,6 +263,7 @@ void Forward(const Sequences& seq, const RecurrentForward& run) {
         for (std::int64_t i = 0; i < running; ++i) {
           Row& row = rows[static_cast<std::size_t>(i)];
           row.group = u;
+          if (end < H) PrefetchUnits(row, H, G, end, std::min(H, end + kGemmWidth));
           ForUnits(u, end, [&](const auto& at) ATTEND_BODY { Cell::Forward(row, H, at, run.keep); });
         }
       }
