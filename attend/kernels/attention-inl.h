@@ -14,21 +14,21 @@
 #include <limits>
 #include <vector>
 
-#include "attend/core/memory.h"
 #include "attend/core/threads.h"
 #include "attend/kernels/attention.h"
 #include "attend/kernels/gemm-inl.h"
 #include "attend/kernels/math-inl.h"
 #include "attend/kernels/philox-inl.h"
+#include "attend/kernels/scratch.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace attention {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using D = hn::ScalableTag<float>;
-using V = hn::Vec<D>;
-constexpr std::int64_t kLanes = HWY_LANES(float);
+using gemm::D;
+using gemm::kLanes;
+using gemm::V;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kLog2E = 1.44269504f;
 constexpr float kLn2 = 0.693147181f;
@@ -38,30 +38,18 @@ HWY_INLINE std::int64_t Padded(std::int64_t n) { return (n + kLanes - 1) / kLane
 /// fall into the same few sets of the cache.
 HWY_INLINE std::int64_t Stride(std::int64_t n) { return Padded(n) + kLanes; }
 
-/// x = 2^x for x <= 0 or little more; 0 below 2^-126. NaN gives NaN. N vectors in step, because each by itself is one
-/// long chain of operations that wait for each other.
-template <int N>
-HWY_INLINE void Exp2(D d, V (&x)[N]) {
+/// 2^x for |x| <= 126. NaN gives NaN.
+HWY_INLINE V Exp2Small(D d, V x) {
   const hn::Rebind<std::int32_t, D> di;
   // Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits; 127 more is the exponent's bias.
   const V magic = hn::Set(d, 0x1.8p23f + 127.f);
-  V shifted[N], p[N];
-  ATTEND_UNROLL for (int i = 0; i < N; ++i) x[i] = AtLeast(d, -127.f, x[i]);
-  ATTEND_UNROLL for (int i = 0; i < N; ++i) shifted[i] = hn::Add(x[i], magic);
-  ATTEND_UNROLL for (int i = 0; i < N; ++i) x[i] = hn::Sub(x[i], hn::Sub(shifted[i], magic));
-  ATTEND_UNROLL for (int i = 0; i < N; ++i) p[i] = Polynomial(d, x[i], 0.00967151299f, 0.00132647273f);
-  for (const float c : {0.0555073358f, 0.240222424f, 0.693147004f, 1.f}) {
-    ATTEND_UNROLL for (int i = 0; i < N; ++i) p[i] = hn::MulAdd(p[i], x[i], hn::Set(d, c));
-  }
-  ATTEND_UNROLL for (int i = 0; i < N; ++i) {
-    x[i] = hn::Mul(p[i], hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted[i]))));
-  }
+  const V shifted = hn::Add(x, magic);
+  const V r = hn::Sub(x, hn::Sub(shifted, magic));
+  const V p = Polynomial(d, r, 1.f, 0.693147004f, 0.240222424f, 0.0555073358f, 0.00967151299f, 0.00132647273f);
+  return hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
 }
-HWY_INLINE V Exp2(D d, V x) {
-  V one[1] = {x};
-  Exp2(d, one);
-  return one[0];
-}
+/// 2^x for x <= 126; 0 below 2^-126. NaN gives NaN.
+HWY_INLINE V Exp2(D d, V x) { return Exp2Small(d, AtLeast(d, -127.f, x)); }
 HWY_INLINE float Exp2(float x) { return hn::GetLane(Exp2(D(), hn::Set(D(), x))); }
 
 HWY_INLINE float MaxOf(V v) { return hn::GetLane(hn::MaxOfLanes(D(), v)); }
@@ -90,7 +78,7 @@ HWY_INLINE void PutRow(std::int64_t n, const float* x, float factor, float* y, b
 HWY_INLINE void CopyRows(std::int64_t rows, std::int64_t n, const float* from, std::int64_t from_stride, float factor,
                          float* to, std::int64_t stride) {
   for (std::int64_t i = 0; i < rows; ++i) {
-    gemm::PrefetchRow(n, from + (i + gemm::kRowsAhead) * from_stride);
+    gemm::PrefetchAhead(i, rows, n, from, from_stride);
     ScaleRow(n, from + i * from_stride, factor, to + i * stride);
     std::fill(to + i * stride + n, to + i * stride + Padded(n), 0.f);
   }
@@ -150,24 +138,6 @@ struct Head {
       DropoutMultipliers(problem.key, problem.dropout,
                          static_cast<std::uint64_t>(row * blocks_per_row + (j + c) / kBlock), multipliers + c);
   }
-};
-
-/// Scratch memory, cut into aligned pieces.
-class Scratch {
- public:
-  explicit Scratch(std::int64_t floats) : block_(allocate(static_cast<std::size_t>(floats) * sizeof(float))) {
-    next_ = reinterpret_cast<float*>(block_.get());
-  }
-  float* Take(std::int64_t floats) {
-    float* piece = next_;
-    next_ += Size(floats);
-    return piece;
-  }
-  static std::int64_t Size(std::int64_t floats) { return (floats + 15) / 16 * 16; }
-
- private:
-  Block block_;
-  float* next_;
 };
 
 /// Runs the tasks on all threads, in groups that are worth a thread's while: body(begin, end) gets neighbours.

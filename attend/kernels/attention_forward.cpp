@@ -17,8 +17,9 @@ namespace {
 constexpr std::int64_t kKeyTile = 256;  // keys that are packed together; a multiple of dropout's blocks
 static_assert(kKeyTile % kDropoutBlockSize == 0, "a row of multipliers has room for whole blocks");
 constexpr std::int64_t kQueryBlock = 24;  // queries whose scores for these keys are in the first-level cache
-constexpr std::int64_t kFewQueries = 4;   // up to so many, packing keys costs more than it gives
-constexpr std::int64_t kKeySpan = 1024;   // keys of one task when queries are few
+static_assert(kKeyTile % kGemmWidth == 0 && kQueryBlock % kGemmPackedRows == 0, "scores have room for whole tiles");
+constexpr std::int64_t kFewQueries = 4;  // up to so many, packing keys costs more than it gives
+constexpr std::int64_t kKeySpan = 1024;  // keys of one task when queries are few
 
 struct Output {
   float* out;
@@ -27,7 +28,12 @@ struct Output {
   std::int64_t dropout_blocks;  // of a row
 };
 
-/// The running softmax of one query: the largest score, and the sum of 2^(score - largest).
+/// A power of two that is as good as 1 to measure weights by: 2^64 times any number of keys, and times any sensible
+/// value, is far from the largest float, and its inverse from the smallest.
+constexpr float kSmall = 64.f;
+
+/// The running softmax of one query: a score that is within kSmall of the largest so far, and the sum of
+/// 2^(score - largest).
 struct RowState {
   float largest = -kInfinity;
   float sum = 0.f;
@@ -50,34 +56,24 @@ HWY_INLINE float MaxRow(std::int64_t n, const float* HWY_RESTRICT s, float large
 HWY_INLINE float Exp2Row(std::int64_t n, float largest, float* HWY_RESTRICT s) {
   const D d;
   const V shift = hn::Set(d, largest == -kInfinity ? 0.f : largest);
-  constexpr int kTogether = 2;
-  V sums[kTogether];
-  ATTEND_UNROLL for (int i = 0; i < kTogether; ++i) sums[i] = hn::Zero(d);
-  std::int64_t j = 0;
-  for (; j + kTogether * kLanes <= n; j += kTogether * kLanes) {
-    V p[kTogether];
-    ATTEND_UNROLL for (int i = 0; i < kTogether; ++i) p[i] = hn::Sub(hn::LoadU(d, s + j + i * kLanes), shift);
-    Exp2(d, p);
-    ATTEND_UNROLL for (int i = 0; i < kTogether; ++i) hn::StoreU(p[i], d, s + j + i * kLanes);
-    ATTEND_UNROLL for (int i = 0; i < kTogether; ++i) sums[i] = hn::Add(sums[i], p[i]);
-  }
-  for (; j < n; j += kLanes) {
+  V sum = hn::Zero(d);
+  for (std::int64_t j = 0; j < n; j += kLanes) {
     const V p = Exp2(d, hn::Sub(hn::LoadU(d, s + j), shift));
     hn::StoreU(p, d, s + j);
-    sums[0] = hn::Add(sums[0], p);
+    sum = hn::Add(sum, p);
   }
-  for (int i = 1; i < kTogether; ++i) sums[0] = hn::Add(sums[0], sums[i]);
-  return SumOf(sums[0]);
+  return SumOf(sum);
 }
 
-/// Takes n more scores of each of m queries: they become weights relative to the largest so far, and what was gathered
-/// before is brought to the same measure. Each step is for all rows, so that one's latency hides behind the others.
+/// Takes n more scores of each of m queries: they become weights relative to the largest so far, and where that has
+/// become another, what was gathered before is brought to the same measure. Each step is for all rows, so that one's
+/// latency hides behind the others.
 HWY_INLINE void SoftmaxRows(std::int64_t m, std::int64_t n, float* s, std::int64_t s_stride, RowState* states,
                             std::int64_t columns, float* gathered, std::int64_t stride) {
   float largest[kQueryBlock];
   for (std::int64_t r = 0; r < m; ++r) largest[r] = MaxRow(n, s + r * s_stride, states[r].largest);
   for (std::int64_t r = 0; r < m; ++r) {
-    if (largest[r] == states[r].largest) continue;
+    if (!(largest[r] > states[r].largest + kSmall)) continue;
     const bool first = states[r].largest == -kInfinity;  // then nothing was gathered yet
     const float factor = Exp2(states[r].largest - largest[r]);
     states[r] = {largest[r], states[r].sum * factor};
@@ -100,7 +96,7 @@ HWY_INLINE void FinishRow(const Head& h, const Output& output, std::int64_t i, c
   const std::int64_t row = h.segment.q_begin + i;
   const std::int64_t columns = h.problem.value_dim;
   float* out = output.out + row * output.stride + h.head * columns;
-  const bool sees = state.largest != -kInfinity;
+  const bool sees = state.sum != 0.f;
   if (sees)
     ScaleRow(columns, gathered, 1.f / state.sum, out);
   else
@@ -110,49 +106,152 @@ HWY_INLINE void FinishRow(const Head& h, const Output& output, std::int64_t i, c
         sees ? (state.largest + std::log2(state.sum)) * kLn2 : -kInfinity;
 }
 
+// ---- Scores that are known to be small: powers of two right from the registers, without looking for the largest ----
+
+/// x *= factor for one group of packed queries, `size` floats. Returns at least the largest of their norms.
+HWY_INLINE float ScaleQueries(std::int64_t size, float factor, float* x) {
+  const D d;
+  const V f = hn::Set(d, factor);
+  V sum0 = hn::Zero(d), sum1 = hn::Zero(d);  // each lane has but one query; several lanes may have the same
+  std::int64_t i = 0;
+  for (; i + 2 * kLanes <= size; i += 2 * kLanes) {
+    const V x0 = hn::Mul(hn::LoadU(d, x + i), f), x1 = hn::Mul(hn::LoadU(d, x + i + kLanes), f);
+    hn::StoreU(x0, d, x + i);
+    hn::StoreU(x1, d, x + i + kLanes);
+    sum0 = hn::MulAdd(x0, x0, sum0);
+    sum1 = hn::MulAdd(x1, x1, sum1);
+  }
+  float rest = 0.f;
+  for (; i < size; ++i) {
+    x[i] *= factor;
+    rest += x[i] * x[i];
+  }
+  constexpr float kLanesEach = std::max<std::int64_t>(1, kLanes / kGemmPackedRows);
+  return std::sqrt(MaxOf(hn::Add(sum0, sum1)) * kLanesEach + rest);
+}
+
+/// The largest norm of n packed keys.
+HWY_INLINE float LargestNorm(std::int64_t n, std::int64_t depth, const float* packed_keys) {
+  constexpr int kVectors = gemm::kVectors;
+  const D d;
+  V largest = hn::Zero(d);
+  for (std::int64_t j = 0; j < n; j += kGemmWidth, packed_keys += depth * kGemmWidth) {
+    V sums[2][kVectors];
+    ATTEND_UNROLL for (int v = 0; v < kVectors; ++v) sums[0][v] = sums[1][v] = hn::Zero(d);
+    for (std::int64_t p = 0; p < depth; p += 2) {
+      ATTEND_UNROLL for (int v = 0; v < kVectors; ++v) {
+        const float* at = packed_keys + p * kGemmWidth + v * kLanes;
+        const V even = hn::LoadU(d, at), odd = hn::LoadU(d, at + (p + 1 < depth ? kGemmWidth : 0));
+        sums[0][v] = hn::MulAdd(even, even, sums[0][v]);
+        sums[1][v] = hn::MulAdd(odd, odd, sums[1][v]);
+      }
+    }
+    ATTEND_UNROLL for (int v = 0; v < kVectors; ++v) largest = hn::Max(largest, hn::Add(sums[0][v], sums[1][v]));
+  }
+  return std::sqrt(MaxOf(largest));
+}
+
+/// weights [m, kGemmWidth] = 2^(queries · keys), and their sums, a vector a query, are added to sums.
+HWY_NOINLINE void WeightPanel(std::int64_t m, std::int64_t depth, const float* queries, const float* keys,
+                              float* weights, std::int64_t stride, float* sums) {
+  constexpr int kRows = gemm::kPackedRows, kVectors = gemm::kVectors;
+  const D d;
+  for (std::int64_t i = 0; i < m; i += kRows) {
+    V scores[kRows][kVectors];
+    ATTEND_UNROLL for (int r = 0; r < kRows; ++r) {
+      ATTEND_UNROLL for (int j = 0; j < kVectors; ++j) scores[r][j] = hn::Zero(d);
+    }
+    gemm::AddProducts<kRows, kVectors, true>(depth, queries + i * depth, kRows, keys, kGemmWidth, scores);
+    ATTEND_UNROLL for (int r = 0; r < kRows; ++r) {
+      V sum = hn::LoadU(d, sums + (i + r) * kLanes);
+      ATTEND_UNROLL for (int j = 0; j < kVectors; ++j) {
+        const V weight = Exp2Small(d, scores[r][j]);
+        hn::StoreU(weight, d, weights + (i + r) * stride + j * kLanes);
+        sum = hn::Add(sum, weight);
+      }
+      hn::StoreU(sum, d, sums + (i + r) * kLanes);
+    }
+  }
+}
+
+/// The same for n keys, and the sums are added to those of the queries, whose `largest` is 0.
+HWY_INLINE void SmallWeights(std::int64_t m, std::int64_t n, std::int64_t depth, const float* queries,
+                             const float* packed_keys, float* weights, std::int64_t stride, RowState* states) {
+  HWY_ALIGN float sums[kQueryBlock * kLanes] = {};
+  for (std::int64_t j = 0; j < n; j += kGemmWidth)
+    WeightPanel(m, depth, queries, packed_keys + j * depth, weights + j, stride, sums);
+  for (std::int64_t r = 0; r < m; ++r) states[r].sum += SumOf(hn::LoadU(D(), sums + r * kLanes));
+}
+
 // ---- Many queries: tiles of packed keys and values, each used by a whole chunk of queries ----
 
 std::int64_t TiledScratch(const AttentionProblem& p, std::int64_t chunk, std::int64_t keys) {
   const std::int64_t tile = std::min(keys, kKeyTile);
-  return Scratch::Size(chunk * Stride(p.head_dim)) + Scratch::Size(PackedSize(p.head_dim, tile)) +
+  return Scratch::Size(PackedRowsSize(chunk, p.head_dim)) + Scratch::Size(PackedSize(p.head_dim, tile)) +
          Scratch::Size(PackedSize(tile, p.value_dim)) + Scratch::Size(kQueryBlock * Stride(kKeyTile)) +
-         Scratch::Size(chunk * Stride(p.value_dim)) + Scratch::Size(2 * chunk);
+         Scratch::Size(chunk * Stride(p.value_dim)) + Scratch::Size(2 * chunk) + Scratch::Size(chunk / kQueryBlock);
 }
 
 void ForwardChunk(const Head& h, std::int64_t begin, std::int64_t rows, Scratch scratch, const Output& output) {
   const AttentionProblem& p = h.problem;
   const std::int64_t keys = h.Visible(begin + rows - 1), tile = std::min(keys, kKeyTile);
-  const std::int64_t q_stride = Stride(p.head_dim), s_stride = Stride(kKeyTile), o_stride = Stride(p.value_dim);
+  const std::int64_t s_stride = Stride(kKeyTile), o_stride = Stride(p.value_dim);
   const std::int64_t columns = Padded(p.value_dim);
-  float* queries = scratch.Take(rows * q_stride);
+  float* queries = scratch.Take(PackedRowsSize(rows, p.head_dim));
   float* packed_keys = scratch.Take(PackedSize(p.head_dim, tile));
   float* packed_values = scratch.Take(PackedSize(tile, p.value_dim));
   float* scores = scratch.Take(kQueryBlock * s_stride);
   float* gathered = scratch.Take(rows * o_stride);
   auto* states = reinterpret_cast<RowState*>(scratch.Take(2 * rows));
-  CopyRows(rows, p.head_dim, h.Query(begin), p.q_stride, p.scale * kLog2E, queries, q_stride);
+  float* norms = scratch.Take((rows + kQueryBlock - 1) / kQueryBlock);  // of the largest query of each block
+  PackRows(rows, p.head_dim, h.Query(begin), p.q_stride, queries);
+  std::fill_n(norms, (rows + kQueryBlock - 1) / kQueryBlock, 0.f);
+  for (std::int64_t i = 0; i < rows; i += kGemmPackedRows) {
+    float& norm = norms[i / kQueryBlock];
+    norm = std::max(norm, ScaleQueries(kGemmPackedRows * p.head_dim, p.scale * kLog2E, queries + i * p.head_dim));
+  }
   std::uninitialized_fill_n(states, rows, RowState());
 
   for (std::int64_t j = 0; j < keys; j += kKeyTile) {
     const std::int64_t n = std::min(kKeyTile, keys - j);
     PackTransposed(n, p.head_dim, h.Key(j), p.k_stride, packed_keys);
     Pack(n, p.value_dim, h.Value(j), p.v_stride, packed_values);
+    // A matrix may add to scores or hide them: they can be anything.
+    const float key_norm = p.matrix.bias || p.matrix.allowed ? kInfinity : LargestNorm(n, p.head_dim, packed_keys);
     std::int64_t i = std::max<std::int64_t>(0, h.FirstSeeing(j) - begin) / kQueryBlock * kQueryBlock;
     for (; i < rows; i += kQueryBlock) {
       const std::int64_t m = std::min(kQueryBlock, rows - i);
       const std::int64_t seen = std::min(n, h.Visible(begin + i + m - 1) - j), padded = Padded(seen);
-      GemmPacked(m, padded, p.head_dim, queries + i * q_stride, q_stride, packed_keys, scores, s_stride, false);
-      for (std::int64_t r = 0; r < m; ++r) {
-        const std::int64_t query = begin + i + r;
-        h.Mask(query, j, std::min(seen, h.Visible(query) - j), padded, scores + r * s_stride);
+      const float* block = queries + i * p.head_dim;
+      // By Cauchy and Schwarz, with room for rounding. Once a block has seen large scores, it goes on with its largest.
+      float& norm = norms[i / kQueryBlock];
+      if (!(norm * key_norm <= 0.9f * kSmall)) norm = kInfinity;
+      const bool small = norm < kInfinity;
+      if (small && j == 0)
+        for (std::int64_t r = 0; r < m; ++r) states[i + r].largest = 0.f;
+      // The keys that all these queries see.
+      const std::int64_t clear =
+          small ? std::clamp<std::int64_t>(h.Visible(begin + i) - j, 0, n) / kGemmWidth * kGemmWidth : 0;
+      SmallWeights(m, clear, p.head_dim, block, packed_keys, scores, s_stride, states + i);
+      if (clear < seen) {
+        float* rest = scores + clear;
+        GemmBothPacked(m, padded - clear, p.head_dim, block, packed_keys + clear * p.head_dim, rest, s_stride);
+        for (std::int64_t r = 0; r < m; ++r) {
+          const std::int64_t query = begin + i + r, visible = std::min(seen, h.Visible(query) - j);
+          h.Mask(query, j + clear, visible - clear, padded - clear, rest + r * s_stride);
+        }
+        SoftmaxRows(m, padded - clear, rest, s_stride, states + i, columns, gathered + i * o_stride, o_stride);
       }
-      SoftmaxRows(m, padded, scores, s_stride, states + i, columns, gathered + i * o_stride, o_stride);
       if (p.dropout.threshold)
         for (std::int64_t r = 0; r < m; ++r) DropRow(h, output, begin + i + r, j, padded, scores + r * s_stride);
       GemmPackedTop(m, columns, seen, scores, s_stride, packed_values, n, gathered + i * o_stride, o_stride, j > 0);
     }
   }
-  for (std::int64_t i = 0; i < rows; ++i) FinishRow(h, output, begin + i, states[i], gathered + i * o_stride);
+  const float* first_row = output.out + (h.segment.q_begin + begin) * output.stride + h.head * p.value_dim;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    gemm::PrefetchAhead(i, rows, p.value_dim, first_row, output.stride);
+    FinishRow(h, output, begin + i, states[i], gathered + i * o_stride);
+  }
 }
 
 // ---- Few queries, as in decoding: keys and values are read once, from where they are ----
@@ -168,10 +267,11 @@ HWY_INLINE void DotRows(const Head& h, std::int64_t n, std::int64_t first, const
     const float* rows[kTogether];
     V sums[kTogether];
     ATTEND_UNROLL for (int r = 0; r < kTogether; ++r) {
-      rows[r] = k + std::min(j + r, n - 1) * k_stride;
+      const std::int64_t row = std::min(j + r, n - 1);
+      rows[r] = k + row * k_stride;
       sums[r] = hn::Zero(d);
-      gemm::PrefetchRow(depth, k + (j + r + gemm::kRowsAhead) * k_stride);
-      gemm::PrefetchRow(h.problem.value_dim, v + (j + r) * h.problem.v_stride);
+      gemm::PrefetchAhead(row, n, depth, k, k_stride);
+      gemm::PrefetchRow(h.problem.value_dim, v + row * h.problem.v_stride);
     }
     std::int64_t c = 0;
     for (; c + kLanes <= depth; c += kLanes) {

@@ -24,13 +24,15 @@
 #include <cstdint>
 #include <cstring>
 
+#include "attend/kernels/loop-inl.h"
+
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace gemm {
 namespace hn = hwy::HWY_NAMESPACE;
 
-using D = hn::ScalableTag<float>;
-using V = hn::Vec<D>;
+using D = Floats;
+using V = FloatVector;
 
 constexpr std::int64_t kLanes = HWY_LANES(float);
 // The tile of C that is held in registers: 6 rows of 2 vectors (of 16 registers), or of 4 (of 32).
@@ -41,20 +43,16 @@ constexpr int kVectors = 4;
 constexpr int kVectors = 2;
 #endif
 constexpr std::int64_t kWidth = kVectors * kLanes;  // of a panel of B
+constexpr int kPackedRows = 4;                      // of a tile whose rows of A are packed
 
-// One tile: M rows, N vectors. A(i, p) is at a[i * lda + p], or at a[p * lda + i] when transposed.
+// sum += the products of one tile: M rows, N vectors. A(i, p) is at a[i * lda + p], or at a[p * lda + i] when
+// transposed.
 template <int M, int N, bool kTransposed>
-HWY_INLINE void Tile(std::int64_t k, const float* HWY_RESTRICT a, std::int64_t lda, const float* HWY_RESTRICT b,
-                     std::int64_t ldb, float* HWY_RESTRICT c, std::int64_t ldc, bool accumulate) {
+HWY_INLINE void AddProducts(std::int64_t k, const float* HWY_RESTRICT a, std::int64_t lda, const float* HWY_RESTRICT b,
+                            std::int64_t ldb, V (&sum)[M][N]) {
   const D d;
   const std::int64_t row = kTransposed ? 1 : lda;
   const std::int64_t step = kTransposed ? lda : 1;
-  V sum[M][N];  // registers, once the loops over i and j are unrolled
-  ATTEND_UNROLL for (int i = 0; i < M; ++i) {
-    ATTEND_UNROLL for (int j = 0; j < N; ++j) {
-      sum[i][j] = accumulate ? hn::LoadU(d, c + i * ldc + j * kLanes) : hn::Zero(d);
-    }
-  }
   for (std::int64_t p = 0; p < k; ++p, a += step, b += ldb) {
     V bs[N];
     ATTEND_UNROLL for (int j = 0; j < N; ++j) bs[j] = hn::LoadU(d, b + j * kLanes);
@@ -63,6 +61,20 @@ HWY_INLINE void Tile(std::int64_t k, const float* HWY_RESTRICT a, std::int64_t l
       ATTEND_UNROLL for (int j = 0; j < N; ++j) sum[i][j] = hn::MulAdd(as, bs[j], sum[i][j]);
     }
   }
+}
+
+// One tile of C.
+template <int M, int N, bool kTransposed>
+HWY_INLINE void Tile(std::int64_t k, const float* a, std::int64_t lda, const float* b, std::int64_t ldb,
+                     float* HWY_RESTRICT c, std::int64_t ldc, bool accumulate) {
+  const D d;
+  V sum[M][N];  // registers, once the loops over i and j are unrolled
+  ATTEND_UNROLL for (int i = 0; i < M; ++i) {
+    ATTEND_UNROLL for (int j = 0; j < N; ++j) {
+      sum[i][j] = accumulate ? hn::LoadU(d, c + i * ldc + j * kLanes) : hn::Zero(d);
+    }
+  }
+  AddProducts<M, N, kTransposed>(k, a, lda, b, ldb, sum);
   ATTEND_UNROLL for (int i = 0; i < M; ++i) {
     ATTEND_UNROLL for (int j = 0; j < N; ++j) hn::StoreU(sum[i][j], d, c + i * ldc + j * kLanes);
   }
@@ -166,11 +178,25 @@ void Packed(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std:
   }
 }
 
-// Rows that lie far apart are strangers to the hardware's prefetcher: asking for the one that is `kRowsAhead` hides its
-// latency. Beyond the last row this asks for nothing that is read, which is harmless.
-constexpr std::int64_t kRowsAhead = 16;
+// The same for A packed by PackRows, whose last rows are computed even where they are but padding.
+template <int N = kVectors>
+HWY_NOINLINE void PackedRows(std::int64_t vectors, std::int64_t m, std::int64_t k, const float* a, const float* b,
+                             float* c, std::int64_t ldc) {
+  if constexpr (N > 1)
+    if (vectors < N) return PackedRows<N - 1>(vectors, m, k, a, b, c, ldc);
+  for (std::int64_t i = 0; i < m; i += kPackedRows)
+    Tile<kPackedRows, N, true>(k, a + i * k, kPackedRows, b, kWidth, c + i * ldc, ldc, false);
+}
+
 HWY_INLINE void PrefetchRow(std::int64_t n, const float* row) {
   for (std::int64_t i = 0; i < n; i += 16) hwy::Prefetch(row + i);
+}
+// Rows that lie far apart are strangers to the hardware's prefetcher: whoever works on row i asks for one that is some
+// rows ahead, which hides its latency.
+HWY_INLINE void PrefetchAhead(std::int64_t i, std::int64_t rows, std::int64_t n, const float* first,
+                              std::int64_t stride) {
+  constexpr std::int64_t kAhead = 16;
+  PrefetchRow(n, first + std::min(i + kAhead, rows - 1) * stride);
 }
 
 HWY_INLINE void CopyVector(const float* HWY_RESTRICT from, float* HWY_RESTRICT to) {
@@ -206,6 +232,8 @@ HWY_INLINE void Transpose4x4(const float* HWY_RESTRICT from, std::int64_t from_s
 inline constexpr std::int64_t kGemmWidth = gemm::kWidth;
 /// Rows of a tile.
 inline constexpr std::int64_t kGemmRows = gemm::kRows;
+/// Rows of a group of PackRows.
+inline constexpr std::int64_t kGemmPackedRows = gemm::kPackedRows;
 
 /// C[m×n] (=|+=) A[m×k] · B[k×n].
 HWY_INLINE void Gemm(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda, const float* b,
@@ -228,29 +256,31 @@ HWY_INLINE std::int64_t PackedSize(std::int64_t k, std::int64_t n) {
 /// packed = B[k×n].
 HWY_INLINE void Pack(std::int64_t k, std::int64_t n, const float* b, std::int64_t ldb, float* packed) {
   const std::int64_t whole = n / kGemmWidth * kGemmWidth;
-  for (std::int64_t p = 0; p < k; ++p, b += ldb, packed += kGemmWidth) {  // row by row, as B lies in memory
-    gemm::PrefetchRow(n, b + gemm::kRowsAhead * ldb);
+  for (std::int64_t p = 0; p < k; ++p, packed += kGemmWidth) {  // row by row, as B lies in memory
+    const float* row = b + p * ldb;
+    gemm::PrefetchAhead(p, k, n, b, ldb);
     for (std::int64_t j = 0; j < whole; j += kGemmWidth)
-      for (std::int64_t i = 0; i < kGemmWidth; i += gemm::kLanes) gemm::CopyVector(b + j + i, packed + j * k + i);
+      for (std::int64_t i = 0; i < kGemmWidth; i += gemm::kLanes) gemm::CopyVector(row + j + i, packed + j * k + i);
     if (whole == n) continue;
-    for (std::int64_t i = 0; i < kGemmWidth; ++i) packed[whole * k + i] = whole + i < n ? b[whole + i] : 0.f;
+    for (std::int64_t i = 0; i < kGemmWidth; ++i) packed[whole * k + i] = whole + i < n ? row[whole + i] : 0.f;
   }
 }
 
 /// packed = Wᵀ, W [n×k]: weights as they are stored, or keys.
 HWY_INLINE void PackTransposed(std::int64_t n, std::int64_t k, const float* w, std::int64_t ldw, float* packed) {
-  for (std::int64_t j = 0; j < n; j += kGemmWidth, w += kGemmWidth * ldw, packed += k * kGemmWidth) {
+  for (std::int64_t j = 0; j < n; j += kGemmWidth, packed += k * kGemmWidth) {
+    const float* panel = w + j * ldw;
     const std::int64_t columns = std::min(kGemmWidth, n - j);
     std::int64_t i = 0;
     for (; i + 4 <= columns; i += 4) {
-      for (std::int64_t r = 0; r < 4; ++r) gemm::PrefetchRow(k, w + (i + r + gemm::kRowsAhead) * ldw);
+      for (std::int64_t r = 0; r < 4; ++r) gemm::PrefetchAhead(j + i + r, n, k, w, ldw);
       std::int64_t p = 0;
-      for (; p + 4 <= k; p += 4) gemm::Transpose4x4(w + i * ldw + p, ldw, packed + p * kGemmWidth + i, kGemmWidth);
+      for (; p + 4 <= k; p += 4) gemm::Transpose4x4(panel + i * ldw + p, ldw, packed + p * kGemmWidth + i, kGemmWidth);
       for (; p < k; ++p)
-        for (std::int64_t r = 0; r < 4; ++r) packed[p * kGemmWidth + i + r] = w[(i + r) * ldw + p];
+        for (std::int64_t r = 0; r < 4; ++r) packed[p * kGemmWidth + i + r] = panel[(i + r) * ldw + p];
     }
     for (; i < kGemmWidth; ++i)
-      for (std::int64_t p = 0; p < k; ++p) packed[p * kGemmWidth + i] = i < columns ? w[i * ldw + p] : 0.f;
+      for (std::int64_t p = 0; p < k; ++p) packed[p * kGemmWidth + i] = i < columns ? panel[i * ldw + p] : 0.f;
   }
 }
 
@@ -264,6 +294,34 @@ HWY_INLINE void GemmPackedTop(std::int64_t m, std::int64_t n, std::int64_t k, co
                               const float* packed, std::int64_t packed_rows, float* c, std::int64_t ldc,
                               bool accumulate) {
   gemm::Packed<false>(m, n, k, a, lda, packed, packed_rows, c, ldc, accumulate);
+}
+
+/// Floats that a packed A[m×k] takes.
+HWY_INLINE std::int64_t PackedRowsSize(std::int64_t m, std::int64_t k) {
+  return (m + kGemmPackedRows - 1) / kGemmPackedRows * kGemmPackedRows * k;
+}
+
+/// packed = A[m×k] in groups of 4 rows, each with its columns together; the rows that the last group lacks are zeros.
+HWY_INLINE void PackRows(std::int64_t m, std::int64_t k, const float* a, std::int64_t lda, float* packed) {
+  for (std::int64_t i = 0; i < m; i += kGemmPackedRows, packed += kGemmPackedRows * k) {
+    const std::int64_t rows = std::min(kGemmPackedRows, m - i);
+    for (std::int64_t r = 0; r < rows; ++r) gemm::PrefetchAhead(i + r, m, k, a, lda);
+    std::int64_t p = 0;
+    if (rows == kGemmPackedRows)
+      for (; p + 4 <= k; p += 4)
+        gemm::Transpose4x4(a + i * lda + p, lda, packed + p * kGemmPackedRows, kGemmPackedRows);
+    for (; p < k; ++p)
+      for (std::int64_t r = 0; r < kGemmPackedRows; ++r)
+        packed[p * kGemmPackedRows + r] = r < rows ? a[(i + r) * lda + p] : 0.f;
+  }
+}
+
+/// C[m×n] = A · B, both packed: A [m×k] by PackRows, B [k×n] with n in whole vectors. Faster than the other ways where
+/// k is short and A is used often. C has room for m rounded up to whole groups of rows.
+HWY_INLINE void GemmBothPacked(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, float* c,
+                               std::int64_t ldc) {
+  for (std::int64_t j = 0; j < n; j += kGemmWidth, b += k * kGemmWidth)
+    gemm::PackedRows(std::min(kGemmWidth, n - j) / gemm::kLanes, m, k, a, b, c + j, ldc);
 }
 
 /// C[m×n] (=|+=) Aᵀ · B, A [k×m], B [k×n] packed.

@@ -230,6 +230,30 @@ TEST(AttentionKernel, LargeScoresDoNotOverflow) {
   }
 }
 
+TEST(AttentionKernel, SmallAndLargeScoresMayFollowEachOther) {
+  const std::int64_t T = 70, S = 800;
+  for (const bool causal : {false, true}) {
+    for (const std::int64_t large : {0, 300, 600}) {
+      Case c({{0, T, 0, S, S - T}}, 2, 16, 16, causal);
+      for (std::int64_t j = large; j < large + 100; ++j)
+        for (std::int64_t d = 0; d < c.problem.k_stride; ++d)
+          c.k[static_cast<std::size_t>(j * c.problem.k_stride + d)] *= 40.f;
+      const Result want = written_out(c, [](auto...) { return 1.; });
+      ASSERT_NO_FATAL_FAILURE(expect_near(fused(c).out, want.out, 1e-4, "out")) << causal << ' ' << large;
+    }
+  }
+}
+
+TEST(AttentionKernel, NaNReachesWhoeverSeesIt) {
+  for (const std::int64_t T : {3, 40}) {
+    Case c({{0, T, 0, T}}, 1, 16, 16, true);
+    c.k[static_cast<std::size_t>(2 * c.problem.k_stride)] = std::numeric_limits<float>::quiet_NaN();
+    const Floats out = fused(c).out;
+    for (std::int64_t i = 0; i < T; ++i)
+      EXPECT_EQ(std::isnan(out[static_cast<std::size_t>(i * c.out_stride)]), i >= 2) << i;
+  }
+}
+
 TEST(AttentionKernel, ARowThatSeesNothingIsZeroAndHasZeroGradient) {
   for (const std::int64_t T : {3, 30}) {
     Case c({{0, T, 0, 20, -2}}, 2, 8, 8, true);  // the first two queries come before every key
