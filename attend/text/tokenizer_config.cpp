@@ -107,8 +107,7 @@ std::string family_of_model(std::string_view type) {
 }
 
 void read_main(const JsonValue& root, TokenizerConfig& config) {
-  if (std::string family = family_of_class(root.string("tokenizer_class", "")); !family.empty())
-    config.family = std::move(family);
+  if (const auto name = root.find("tokenizer_class")) config.family = family_of_class(std::string(name->string()));
   config.do_lower_case = read_flag(root, "do_lower_case");
   config.strip_accents = read_flag(root, "strip_accents");
   config.tokenize_chinese_chars = read_flag(root, "tokenize_chinese_chars");

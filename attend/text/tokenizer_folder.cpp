@@ -36,7 +36,8 @@ RoleNames default_names(std::string_view family) {
   constexpr std::pair<std::string_view, const RoleNames*> kNames[] = {
       {"Bert", &kBert},          {"DistilBert", &kBert}, {"Electra", &kBert}, {"MobileBert", &kBert},
       {"MPNet", &kMpnet},        {"Roberta", &kRoberta}, {"Bart", &kRoberta}, {"Longformer", &kRoberta},
-      {"XLMRoberta", &kRoberta}, {"GPT2", &kGpt2},       {"T5", &kT5},        {"Marian", &kT5},
+      {"XLMRoberta", &kRoberta}, {"GPT2", &kGpt2},       {"T5", &kT5},        {"MT5", &kT5},
+      {"Marian", &kT5},
   };
   for (const auto& [name, names] : kNames)
     if (name == family) return *names;
@@ -162,7 +163,7 @@ Parts from_vocab_txt(const fs::path& folder, const TokenizerConfig& config) {
 /// vocab.json and merges.txt: byte-level BPE as GPT-2 and RoBERTa have it.
 Parts from_merges(const fs::path& folder, const TokenizerConfig& config) {
   const bool roberta = config.family == "Roberta" || config.family == "Bart" || config.family == "Longformer";
-  if (!roberta && !config.family.empty() && config.family != "GPT2")
+  if (!roberta && config.family != "GPT2")
     fail<InputError>(
         "tokenizer", folder.string(), ": the tokenizer class \"", config.family,
         "Tokenizer\" is not supported with vocab.json and merges.txt; save it with tokenizer.json instead");
@@ -185,10 +186,9 @@ Parts from_merges(const fs::path& folder, const TokenizerConfig& config) {
 
 /// A SentencePiece model alone: T5's, or XLM-R's, whose ids are shifted. Both cut at spaces first, as transformers
 /// does.
-Parts from_sentencepiece(const fs::path& folder, const std::string& name, const TokenizerConfig& config) {
-  const fs::path path = folder / name;
-  const bool t5 = config.family.empty() ? name == "spiece.model" : config.family == "T5" || config.family == "MT5";
-  if (!t5 && !config.family.empty() && config.family != "XLMRoberta")
+Parts from_sentencepiece(const fs::path& path, const TokenizerConfig& config) {
+  const bool t5 = config.family == "T5" || config.family == "MT5";
+  if (!t5 && config.family != "XLMRoberta")
     fail<InputError>("tokenizer", path.string(), ": the tokenizer class \"", config.family,
                      "Tokenizer\" is not supported with a SentencePiece model; save it with tokenizer.json instead");
   const SentencePieceFile model = read_sentencepiece(read_text(path), path.string());
@@ -221,7 +221,6 @@ Parts from_sentencepiece(const fs::path& folder, const std::string& name, const 
   parts.decoder = {decoder::Metaspace{"▁", prepend, true}};
 
   TokenizerConfig complete = config;
-  if (config.family.empty()) complete.family = t5 ? "T5" : "XLMRoberta";
   for (std::int64_t i = config.extra_ids - 1; t5 && i >= 0; --i) {
     AddedToken token;
     token.content = "<extra_id_" + std::to_string(i) + ">";
@@ -230,6 +229,7 @@ Parts from_sentencepiece(const fs::path& folder, const std::string& name, const 
     complete.extra_special.push_back(std::move(token));
   }
   add_special_tokens(parts, complete);
+  const fs::path folder = path.parent_path();
   const std::string eos = need_role(parts, &SpecialTokens::eos, folder, "eos");
   if (t5) {
     parts.post_processor = {make_template(parts, {{"A", 0}, {eos, 0}}, {{"A", 0}, {eos, 0}, {"B", 0}, {eos, 0}})};
@@ -252,9 +252,7 @@ Parts from_marian(const fs::path& folder, const TokenizerConfig& config, Side si
                       read_text(folder / "target.spm"), folder.string());
   Parts parts;
   parts.model = side == Side::source ? std::move(model) : model.for_target();
-  TokenizerConfig complete = config;
-  complete.family = "Marian";
-  add_special_tokens(parts, complete);
+  add_special_tokens(parts, config);
   const std::string eos = need_role(parts, &SpecialTokens::eos, folder, "eos");
   parts.post_processor = {make_template(parts, {{"A", 0}, {eos, 0}}, {{"A", 0}, {"B", 0}, {eos, 0}})};
   decoder::SentencePiece decoder;
@@ -292,14 +290,20 @@ void apply_bos_and_eos(Parts& parts, const TokenizerConfig& config) {
   parts.post_processor = {make_template(parts, single, pair)};
 }
 
-Parts read_parts(const fs::path& folder, const TokenizerConfig& config, Side side) {
+Parts read_parts(const fs::path& folder, TokenizerConfig config, Side side) {
   const auto has = [&](const char* name) { return fs::exists(folder / name); };
+  // Where nobody says the family, its files do.
+  const auto family = [&](const char* usual) -> const TokenizerConfig& {
+    if (config.family.empty()) config.family = usual;
+    return config;
+  };
   if (has("tokenizer.json")) return from_tokenizer_json(folder, config);
-  if (has("source.spm") && has("target.spm") && has("vocab.json")) return from_marian(folder, config, side);
-  if (has("vocab.txt")) return from_vocab_txt(folder, config);
-  if (has("vocab.json") && has("merges.txt")) return from_merges(folder, config);
-  for (const char* name : {"spiece.model", "sentencepiece.bpe.model"})
-    if (has(name)) return from_sentencepiece(folder, name, config);
+  if (has("source.spm") && has("target.spm") && has("vocab.json")) return from_marian(folder, family("Marian"), side);
+  if (has("vocab.txt")) return from_vocab_txt(folder, family("Bert"));
+  if (has("vocab.json") && has("merges.txt")) return from_merges(folder, family("GPT2"));
+  if (has("spiece.model")) return from_sentencepiece(folder / "spiece.model", family("T5"));
+  if (has("sentencepiece.bpe.model"))
+    return from_sentencepiece(folder / "sentencepiece.bpe.model", family("XLMRoberta"));
   fail<InputError>("tokenizer", folder.string(), ": there is no tokenizer; looked for tokenizer.json, vocab.txt, ",
                    "vocab.json with merges.txt, source.spm and target.spm with vocab.json, spiece.model, and ",
                    "sentencepiece.bpe.model");
