@@ -1,0 +1,220 @@
+#include <gtest/gtest.h>
+
+#include <array>
+
+#include "attend/text/sentencepiece.h"
+#include "attend/text/tokenizer_parts.h"
+#include "tests/support/errors.h"
+#include "tests/support/temp_folder.h"
+#include "tests/text/golden_texts.h"
+
+namespace attend::test {
+namespace {
+
+/// Each test is asked of every family that the script makes, as it was made and as save_tokenizer wrote it.
+class TokenizerFolder : public testing::TestWithParam<const char*> {
+ protected:
+  TokenizerFolder()
+      : expected_file_(read_file(fixture(GetParam()) / "expected.json")), expected(expected_file_, "expected.json") {}
+
+  /// The tokenizer as made, then as written and read again.
+  std::vector<Tokenizer> both() const {
+    const Tokenizer made = load_tokenizer(fixture(GetParam()));
+    const TempFolder folder;
+    save_tokenizer(made, folder.path());
+    return {made, load_tokenizer(folder.path())};
+  }
+  JsonValue list(const char* key) const { return expected.root()[key]; }
+
+ private:
+  std::string expected_file_;
+
+ protected:
+  JsonDocument expected;
+};
+
+/// Numbers, or where the file is brief, their hash.
+void expect_numbers(const std::vector<std::int32_t>& actual, const JsonValue& expected, const std::string& what) {
+  if (expected.is_string())
+    EXPECT_EQ(hash(actual), expected.string()) << what;
+  else
+    EXPECT_EQ(actual, numbers(expected)) << what;
+}
+
+TEST_P(TokenizerFolder, EncodesAsHuggingFaceDoes) {
+  for (const Tokenizer& tokenizer : both())
+    for (std::size_t i = 0; i < golden_texts().size(); ++i) {
+      const std::string& text = golden_texts()[i];
+      const JsonValue wanted = list("single")[i];
+      const Encoding encoding = tokenizer.encode(text);
+      expect_numbers(encoding.ids, wanted["ids"], "ids of " + text);
+      const std::array<std::string_view, 1> texts = {text};
+      if (const auto spans = wanted.find("spans"); spans && !(spans->is_array() && spans->size() == 0))
+        expect_numbers(character_spans(encoding, texts), *spans, "spans of " + text);
+      if (const auto words = wanted.find("words")) expect_numbers(encoding.words, *words, "words of " + text);
+    }
+}
+
+TEST_P(TokenizerFolder, EncodesPairsAsHuggingFaceDoes) {
+  for (const Tokenizer& tokenizer : both())
+    list("pairs").each_element([&](const JsonValue& wanted) {
+      const std::array<std::string_view, 2> texts = {
+          golden_texts()[static_cast<std::size_t>(wanted["texts"][0].integer())],
+          golden_texts()[static_cast<std::size_t>(wanted["texts"][1].integer())]};
+      const Encoding encoding = tokenizer.encode_pair(texts[0], texts[1]);
+      EXPECT_EQ(encoding.ids, numbers(wanted["ids"])) << wanted.place();
+      if (const auto types = wanted.find("types")) expect_numbers(encoding.types, *types, wanted.place());
+    });
+}
+
+TEST_P(TokenizerFolder, CutsAsHuggingFaceDoes) {
+  const auto text_at = [](const JsonValue& index) { return golden_texts()[static_cast<std::size_t>(index.integer())]; };
+  for (const Tokenizer& tokenizer : both()) {
+    list("cut").each_element([&](const JsonValue& wanted) {
+      const Encoding encoding = tokenizer.encode(
+          text_at(wanted["text"]), {.max_tokens = wanted["max"].integer(), .long_text = LongText::truncate});
+      EXPECT_EQ(encoding.ids, numbers(wanted["ids"])) << wanted.place();
+      EXPECT_EQ(encoding.dropped, wanted["dropped"].integer()) << wanted.place();
+    });
+    list("cut_pairs").each_element([&](const JsonValue& wanted) {
+      const Encoding encoding =
+          tokenizer.encode_pair(text_at(wanted["texts"][0]), text_at(wanted["texts"][1]),
+                                {.max_tokens = wanted["max"].integer(), .long_text = LongText::truncate});
+      EXPECT_EQ(encoding.ids, numbers(wanted["ids"])) << wanted.place();
+    });
+    list("windows").each_element([&](const JsonValue& wanted) {
+      const std::vector<Encoding> windows =
+          tokenizer.encode_windows(text_at(wanted["text"]), {.max_tokens = wanted["max"].integer(),
+                                                             .long_text = LongText::split,
+                                                             .overlap = wanted["overlap"].integer()});
+      ASSERT_EQ(windows.size(), wanted["ids"].size()) << wanted.place();
+      for (std::size_t i = 0; i < windows.size(); ++i)
+        EXPECT_EQ(windows[i].ids, numbers(wanted["ids"][i])) << wanted.place() << " window " << i;
+    });
+  }
+}
+
+TEST_P(TokenizerFolder, DecodesAsHuggingFaceDoes) {
+  for (const Tokenizer& tokenizer : both())
+    list("decoded").each_element([&](const JsonValue& wanted) {
+      const std::string& text = golden_texts()[static_cast<std::size_t>(wanted["text"].integer())];
+      const std::vector<std::int32_t> ids = tokenizer.encode(text).ids;
+      EXPECT_EQ(tokenizer.decode(ids), wanted["clean"].string()) << text;
+      EXPECT_EQ(tokenizer.decode(ids, false), wanted["all"].string()) << text;
+    });
+}
+
+TEST_P(TokenizerFolder, ALineOfAMegabyteIsLikeAnyOther) {
+  const Tokenizer tokenizer = load_tokenizer(fixture(GetParam()));
+  list("long").each_element([&](const JsonValue& wanted) {
+    const std::string text =
+        long_text(static_cast<std::size_t>(wanted["size"].integer()), std::string(wanted["separator"].string()));
+    const Encoding encoding = tokenizer.encode(text);
+    EXPECT_EQ(encoding.size(), wanted["count"].integer());
+    EXPECT_EQ(hash(encoding.ids), wanted["ids"].string());
+    EXPECT_EQ(hash(tokenizer.decode(encoding.ids)), wanted["decoded"].string());
+  });
+}
+
+TEST_P(TokenizerFolder, KnowsItsSpecialTokensAndItsSize) {
+  for (const Tokenizer& tokenizer : both()) {
+    const SpecialTokens& special = tokenizer.special();
+    const JsonValue wanted = list("special");
+    const auto id = [&](const char* role) {
+      const auto value = wanted.find(role);
+      return value ? std::optional(value->id()) : std::nullopt;
+    };
+    EXPECT_EQ(special.bos, id("bos"));
+    EXPECT_EQ(special.eos, id("eos"));
+    EXPECT_EQ(special.unknown, id("unknown"));
+    EXPECT_EQ(special.separator, id("separator"));
+    EXPECT_EQ(special.padding, id("padding"));
+    EXPECT_EQ(special.classify, id("classify"));
+    EXPECT_EQ(special.mask, id("mask"));
+    EXPECT_EQ(tokenizer.size(), list("vocabulary").integer());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, TokenizerFolder,
+                         testing::Values("gpt2", "gpt2_old", "gpt2_json", "roberta", "bert_uncased", "bert_cased",
+                                         "bert_accents", "mpnet", "t5_spm", "t5", "xlm_roberta_spm", "xlm_roberta",
+                                         "marian", "llama2", "llama3", "words"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(MarianFolder, TheTargetSideHasItsOwnModel) {
+  const Tokenizer tokenizer = load_tokenizer(fixture("marian"), Side::target);
+  const JsonDocument expected(read_file(fixture("marian") / "expected.json"), "expected.json");
+  for (std::size_t i = 0; i < golden_texts().size(); ++i) {
+    const JsonValue wanted = expected.root()["target"][i];
+    const std::vector<std::int32_t> ids = tokenizer.encode(golden_texts()[i]).ids;
+    EXPECT_EQ(ids, numbers(wanted["ids"])) << golden_texts()[i];
+    EXPECT_EQ(tokenizer.decode(ids), wanted["clean"].string()) << golden_texts()[i];
+  }
+}
+
+/// A folder with the given files.
+struct Folder {
+  TempFolder temp;
+  Folder(std::initializer_list<std::pair<const char*, std::string>> files) {
+    for (const auto& [name, text] : files) std::ofstream(temp / name, std::ios::binary) << text;
+  }
+  std::string error() const {
+    return error_of([&] { load_tokenizer(temp.path()); });
+  }
+};
+
+TEST(TokenizerFolderErrors, SaysWhatItLookedFor) {
+  EXPECT_NE(Folder({}).error().find("there is no tokenizer; looked for tokenizer.json"), std::string::npos);
+  EXPECT_ERROR(load_tokenizer("/nowhere/at/all"), "/nowhere/at/all: there is no such folder");
+  EXPECT_NE(Folder({{"vocab.json", "{}"}}).error().find("there is no tokenizer"), std::string::npos);
+}
+
+TEST(TokenizerFolderErrors, NamesTheLineOfAMergeWithoutItsTokens) {
+  const Folder unknown{{"vocab.json", R"({"a": 0, "b": 1, "ab": 2})"}, {"merges.txt", "#version: 0.2\na b\nab c\n"}};
+  EXPECT_NE(unknown.error().find("merges.txt: line 3: the token \"c\" is not in the vocabulary"), std::string::npos);
+  const Folder three{{"vocab.json", R"({"a": 0, "b": 1, "ab": 2})"}, {"merges.txt", "a b ab\n"}};
+  EXPECT_NE(three.error().find("merges.txt: line 1: expected two tokens"), std::string::npos);
+}
+
+TEST(TokenizerFolderErrors, RefusesVocabulariesThatContradictThemselves) {
+  const Folder twice{{"vocab.json", R"({"a": 0, "b": 0})"}, {"merges.txt", ""}};
+  EXPECT_NE(twice.error().find("the id 0 also belongs to"), std::string::npos) << twice.error();
+  const Folder negative{{"vocab.json", R"({"a": -1})"}, {"merges.txt", ""}};
+  EXPECT_NE(negative.error().find("vocab.json: a: got -1, expected an id"), std::string::npos) << negative.error();
+  const Folder huge{{"vocab.json", R"({"a": 2000000000})"}, {"merges.txt", ""}};
+  EXPECT_NE(huge.error().find("vocab.json: a: "), std::string::npos) << huge.error();
+  const Folder bytes{{"vocab.txt", "[UNK]\n[CLS]\n[SEP]\n\xff\n"}};
+  EXPECT_NE(bytes.error().find("vocab.txt: line 4 is not valid UTF-8"), std::string::npos) << bytes.error();
+  const Folder without{{"vocab.txt", "hello\nworld\n"}};
+  EXPECT_NE(without.error().find("vocab.txt: "), std::string::npos) << without.error();
+}
+
+TEST(TokenizerFolderErrors, RefusesFamiliesThatItWouldGetWrong) {
+  const Folder clip{{"vocab.json", R"({"a": 0})"},
+                    {"merges.txt", ""},
+                    {"tokenizer_config.json", R"({"tokenizer_class": "CLIPTokenizer"})"}};
+  EXPECT_NE(clip.error().find("\"CLIPTokenizer\" is not supported"), std::string::npos) << clip.error();
+}
+
+TEST(TokenizerFolderErrors, RefusesGarbledSentencePieceModels) {
+  const std::string model = read_file(fixture("t5_spm") / "spiece.model");
+  ASSERT_GT(model.size(), 2000u);
+  for (const std::string& garbled : {std::string(), std::string("hello"), model.substr(0, model.size() / 2)}) {
+    const Folder folder{{"spiece.model", garbled}};
+    EXPECT_NE(folder.error().find("spiece.model: not a SentencePiece model"), std::string::npos) << folder.error();
+  }
+}
+
+TEST(AFolder, ReadsWindowsLinesOfVocabTxt) {
+  const Folder folder{{"vocab.txt", "[UNK]\r\n[CLS]\r\n[SEP]\r\nhello"}};
+  const Tokenizer tokenizer = load_tokenizer(folder.temp.path());
+  EXPECT_EQ(tokenizer.encode("Hello").ids, (std::vector<std::int32_t>{1, 3, 2}));
+}
+
+TEST(AFolder, TellsHowLongATextMayBe) {
+  EXPECT_EQ(load_tokenizer(fixture("gpt2")).max_tokens(), 1024);
+  EXPECT_EQ(load_tokenizer(fixture("words")).max_tokens(), 0);
+}
+
+}  // namespace
+}  // namespace attend::test
