@@ -218,7 +218,7 @@ CachedTokenStore cached_token_store(const std::filesystem::path& path, std::int6
 }
 
 TokenWindows::TokenWindows(TokenStore store, std::int64_t T, bool across_documents)
-    : store_(std::move(store)), T_(T), across_(across_documents), counts_{0} {
+    : store_(std::move(store)), length_(T), across_(across_documents), counts_{0} {
   if (T < 1) fail("token_store", "a window needs at least one token to see: got T = ", T);
   const std::size_t texts = across_ ? 1 : static_cast<std::size_t>(store_.documents());
   for (std::size_t t = 0; t < texts; ++t) {
@@ -236,8 +236,8 @@ TokenRange TokenWindows::operator[](std::int64_t i) const {
   const auto after = std::ranges::upper_bound(counts_, i);  // of the first text whose windows are all behind i
   const auto t = static_cast<std::size_t>(after - counts_.begin()) - 1;
   const TokenRange whole = text(t);
-  const std::int64_t begin = whole.begin + (i - counts_[t]) * T_;
-  return {begin, begin + std::min(T_, whole.end - 1 - begin) + 1};
+  const std::int64_t begin = whole.begin + (i - counts_[t]) * length_;
+  return {begin, begin + std::min(length_, whole.end - 1 - begin) + 1};
 }
 
 std::vector<std::int32_t> TokenWindows::lengths() const {

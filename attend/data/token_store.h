@@ -111,8 +111,8 @@ class TokenWindows {
   TokenWindows(TokenStore store, std::int64_t T, bool across_documents = true);
 
   std::int64_t size() const { return counts_.back(); }
-  TokenRange operator[](std::int64_t i) const;  ///< at least 2 ids, at most T + 1; 0 <= i < size()
-  std::int64_t T() const { return T_; }
+  TokenRange operator[](std::int64_t i) const;     ///< at least 2 ids, at most T + 1; 0 <= i < size()
+  std::int64_t length() const { return length_; }  ///< T
   const TokenStore& store() const { return store_; }
 
   /// How many ids of each window the model sees, for BatchSampler.
@@ -122,7 +122,7 @@ class TokenWindows {
   TokenRange text(std::size_t t) const;
 
   TokenStore store_;
-  std::int64_t T_;
+  std::int64_t length_;  // T
   bool across_;
   std::vector<std::int64_t> counts_;  // windows of the texts before text t; the last is all of them
 };

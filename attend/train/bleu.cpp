@@ -50,6 +50,7 @@ class Numbering {
  public:
   std::vector<std::int32_t> operator()(std::vector<std::string> words) {
     std::vector<std::int32_t> numbers;
+    numbers.reserve(words.size());
     for (std::string& word : words)
       numbers.push_back(
           numbers_.try_emplace(std::move(word), static_cast<std::int32_t>(numbers_.size())).first->second);

@@ -13,13 +13,12 @@ namespace attend {
 namespace {
 
 std::size_t orders_of(const ChrfOptions& options) {
-  if (options.characters < 1 || options.words < 0 ||
-      static_cast<std::size_t>(options.characters) + static_cast<std::size_t>(options.words) >
-          ChrfStatistics::kMaxOrders)
+  constexpr int kMost = ChrfStatistics::kMaxOrders;
+  if (options.characters < 1 || options.words < 0 || options.characters > kMost ||
+      options.words > kMost - options.characters)
     fail<InputError>("chrf", "the orders do not fit: got ", options.characters, " of characters and ", options.words,
-                     " of words, expected at least 1 of characters and at most ", ChrfStatistics::kMaxOrders,
-                     " in all");
-  return static_cast<std::size_t>(options.characters + options.words);
+                     " of words, expected at least 1 of characters and at most ", kMost, " in all");
+  return static_cast<std::size_t>(options.characters) + static_cast<std::size_t>(options.words);
 }
 
 std::vector<char32_t> characters_of(std::string_view text, bool white_space) {

@@ -27,8 +27,9 @@ class Ngrams {
   /// How often one occurs.
   std::int64_t count(std::span<const T> ngram) const {
     const auto prefix = [&](std::size_t at) { return from(at, ngram.size()); };
-    return static_cast<std::int64_t>(
-        std::ranges::equal_range(places_, ngram, std::ranges::lexicographical_compare, prefix).size());
+    constexpr auto kLess = std::ranges::lexicographical_compare;
+    return std::ranges::upper_bound(places_, ngram, kLess, prefix) -
+           std::ranges::lower_bound(places_, ngram, kLess, prefix);
   }
 
   /// Calls body(ngram, count) for each different one of length n.

@@ -68,6 +68,16 @@ TEST(Bleu, GivesThePublishedResultOfSacreBleusExample) {
   EXPECT_EQ(corpus_bleu(std::vector<std::string>(3), references).score, 0);
 }
 
+// The example of sacreBLEU's metric card at Hugging Face, and its result: 39.76353643835252.
+TEST(Bleu, GivesThePublishedResultOfTheMetricCard) {
+  const std::vector<std::string> hypotheses = {"hello there general kenobi", "on our way to ankh morpork"};
+  const References references = {{"hello there general kenobi", "goodbye ankh morpork"},
+                                 {"hello there !", "ankh morpork"}};
+  const BleuScore bleu = corpus_bleu(hypotheses, references);
+  EXPECT_NEAR(bleu.score, 39.76353643835252, 1e-12);
+  EXPECT_EQ(bleu.details(), "60.0/50.0/33.3/25.0 (BP = 1.000 ratio = 1.429 hyp_len = 10 ref_len = 7)");
+}
+
 // A published sentence score of sacreBLEU, with effective order: 8.493.
 TEST(Bleu, GivesThePublishedResultOfASentence) {
   const std::vector<std::string_view> reference = {"producţia de zahăr brut se exprimă în zahăr alb;"};

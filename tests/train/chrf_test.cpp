@@ -40,6 +40,16 @@ TEST(Chrf, GivesThePublishedResultsOfSacreBleusTests) {
   EXPECT_NEAR(chrf("a b c", "abc", {.beta = 3}), 100, 1e-9);
 }
 
+// The example of chrF's metric card at Hugging Face, and its results.
+TEST(Chrf, GivesThePublishedResultsOfTheMetricCard) {
+  const std::vector<std::string> hypotheses = {"The relationship between cats and dogs is not exactly friendly.",
+                                               "a good bookshop is just a genteel black hole that knows how to read."};
+  const References references = {{"The relationship between dogs and cats is not exactly friendly.",
+                                  "A good bookshop is just a genteel Black Hole that knows how to read."}};
+  EXPECT_NEAR(corpus_chrf(hypotheses, references), 84.64214891738334, 1e-12);
+  EXPECT_NEAR(corpus_chrf(hypotheses, references, {.words = 2}), 82.87263732906315, 1e-12);
+}
+
 TEST(Chrf, RunsFromZeroToAHundred) {
   EXPECT_NEAR(chrf("Joe ama la pizza.", "Joe ama la pizza."), 100, 1e-9);
   EXPECT_EQ(chrf("abc", "xyz"), 0);
