@@ -1,5 +1,6 @@
 #include "attend/text/decoder.h"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 
@@ -33,25 +34,25 @@ std::optional<char> fallback_byte(std::string_view token) {
   return error == std::errc{} && end == token.data() + 5 ? std::optional(static_cast<char>(value)) : std::nullopt;
 }
 
+/// The bytes of a token in the byte alphabet; one with other letters is an added token, which is text.
+std::string bytes_of(const std::string& token) {
+  std::string bytes;
+  for (std::size_t at = 0; at < token.size();) {
+    const CodePoint c = decode_utf8(token, at);
+    const auto byte = byte_of_letter(c.value);
+    if (!byte) return token;
+    bytes += static_cast<char>(*byte);
+    at += static_cast<std::size_t>(c.size);
+  }
+  return bytes;
+}
+
 struct Apply {
   std::vector<std::string>& tokens;
 
   void operator()(const decoder::ByteLevel&) const {
     std::string bytes;
-    for (const std::string& token : tokens) {
-      const std::size_t begin = bytes.size();
-      for (std::size_t at = 0; at < token.size();) {
-        const CodePoint c = decode_utf8(token, at);
-        const auto byte = byte_of_letter(c.value);
-        if (!byte) {  // not of the alphabet: an added token, which is text
-          bytes.resize(begin);
-          bytes += token;
-          break;
-        }
-        bytes += static_cast<char>(*byte);
-        at += static_cast<std::size_t>(c.size);
-      }
-    }
+    for (const std::string& token : tokens) bytes += bytes_of(token);
     tokens = {replace_invalid_utf8(bytes)};
   }
 
@@ -134,7 +135,31 @@ struct Apply {
   }
 };
 
+template <typename Step>
+bool has(const Decoder& decoder) {
+  return std::ranges::any_of(decoder, [](const decoder::Step& step) { return std::holds_alternative<Step>(step); });
+}
+
 }  // namespace
+
+std::size_t unfinished_tokens(const Decoder& decoder, std::span<const std::string> tokens) {
+  const bool byte_level = has<decoder::ByteLevel>(decoder);
+  if (!byte_level && !has<decoder::ByteFallback>(decoder)) return 0;
+  constexpr std::size_t kLongestCharacter = 4;
+  std::string bytes;  // of the last tokens
+  std::vector<std::size_t> sizes;
+  for (auto token = tokens.rbegin(); token != tokens.rend() && bytes.size() < kLongestCharacter; ++token) {
+    const auto byte = byte_level ? std::nullopt : fallback_byte(*token);
+    if (!byte_level && !byte) break;
+    const std::string own = byte_level ? bytes_of(*token) : std::string(1, *byte);
+    bytes.insert(0, own);
+    sizes.push_back(own.size());
+  }
+  std::size_t count = 0;
+  for (std::size_t unfinished = unfinished_utf8(bytes); unfinished > 0; ++count)
+    unfinished -= std::min(unfinished, sizes[count]);
+  return count;
+}
 
 std::string decode_tokens(const Decoder& decoder, std::vector<std::string> tokens) {
   for (const decoder::Step& step : decoder) std::visit(Apply{tokens}, step);

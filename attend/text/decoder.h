@@ -1,6 +1,7 @@
 // From tokens back to text. Steps and fields as in tokenizer.json.
 #pragma once
 #include <cstdint>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -55,5 +56,7 @@ using Decoder = std::vector<decoder::Step>;
 
 /// The text of some tokens.
 std::string decode_tokens(const Decoder& decoder, std::vector<std::string> tokens);
+/// How many tokens at the end hold the beginning of a character that is not finished.
+std::size_t unfinished_tokens(const Decoder& decoder, std::span<const std::string> tokens);
 
 }  // namespace attend

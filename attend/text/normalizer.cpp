@@ -62,9 +62,8 @@ void drop_all(AlignedText& text, property::Property kind) {
           [kind](TextEdit& edit, char32_t c) { properties(c) & kind ? edit.drop() : edit.keep(); });
 }
 
-void to_form(AlignedText& text, NormalForm form) {
-  if (!may_change_in_form(text.text(), form)) return;
-  const std::vector<NormalCodePoint> code_points = normal_form(text.text(), form);
+/// Makes the code points the text, each saying what it stands for.
+void rewrite(AlignedText& text, const std::vector<NormalCodePoint>& code_points) {
   TextEdit edit(text);
   for (const NormalCodePoint& c : code_points) {
     if (c.change > 0) {
@@ -75,6 +74,10 @@ void to_form(AlignedText& text, NormalForm form) {
     for (int removed = 0; removed < -c.change; ++removed) edit.drop();
   }
   edit.commit();
+}
+
+void to_form(AlignedText& text, NormalForm form) {
+  if (may_change_in_form(text.text(), form)) rewrite(text, normal_form(text.text(), form));
 }
 
 struct Apply {
@@ -218,28 +221,25 @@ class CharsMap {
   std::string_view trie_, strings_;
 };
 
-/// Writes `by` for `bytes` bytes: code point for code point as far as both go.
-void substitute(TextEdit& edit, std::size_t bytes, std::string_view by) {
-  const std::size_t end = edit.at() + bytes;
+/// Puts `by` where there were `old` code points: one for one as far as both go. What is left over goes with the last
+/// code point before it; at the beginning of a text there is none, and what follows moves up. (So does Hugging Face.)
+void substitute(std::vector<NormalCodePoint>& code_points, std::int64_t old, std::string_view by) {
   for (std::size_t at = 0; at < by.size();) {
     const CodePoint c = decode_utf8(by, at);
     at += static_cast<std::size_t>(c.size);
-    if (edit.at() < end)
-      edit.replace(c.value);
-    else
-      edit.insert(c.value);
+    code_points.push_back({c.value, old-- > 0 ? 0 : 1});
   }
-  edit.drop(end - edit.at());
+  if (old > 0 && !code_points.empty()) code_points.back().change -= static_cast<int>(old);
 }
 
 void Apply::operator()(const normalizer::Precompiled& precompiled) const {
   constexpr std::size_t kLongestGrapheme = 5;  // bytes; longer ones are looked up by code points only
   const CharsMap map(precompiled.charsmap);
   const std::string_view old = text.text();
-  TextEdit edit(text);
-  while (!edit.done()) {
-    const std::size_t begin = edit.at();
-    std::size_t end = begin;
+  std::vector<NormalCodePoint> code_points;
+  code_points.reserve(old.size());
+  bool changed = false;
+  for (std::size_t begin = 0, end = 0; begin < old.size(); begin = end) {
     int state = 0;
     for (char32_t left = 0; end < old.size();) {
       const CodePoint c = decode_utf8(old, end);
@@ -247,20 +247,22 @@ void Apply::operator()(const normalizer::Precompiled& precompiled) const {
       left = c.value;
       end += static_cast<std::size_t>(c.size);
     }
-    if (end - begin <= kLongestGrapheme)
-      if (const auto by = map.find(old.substr(begin, end - begin))) {
-        substitute(edit, end - begin, *by);
-        continue;
-      }
-    while (edit.at() < end) {
-      const auto size = static_cast<std::size_t>(decode_utf8(old, edit.at()).size);
-      if (const auto by = map.find(old.substr(edit.at(), size)))
-        substitute(edit, size, *by);
+    const std::string_view grapheme = old.substr(begin, end - begin);
+    const auto by = grapheme.size() <= kLongestGrapheme ? map.find(grapheme) : std::nullopt;
+    if (by) substitute(code_points, count_code_points(grapheme), *by);
+    changed = changed || by;
+    for (std::size_t at = 0; !by && at < grapheme.size();) {
+      const CodePoint c = decode_utf8(grapheme, at);
+      const auto one = map.find(grapheme.substr(at, static_cast<std::size_t>(c.size)));
+      if (one)
+        substitute(code_points, 1, *one);
       else
-        edit.keep(size);
+        code_points.push_back({c.value, 0});
+      changed = changed || one;
+      at += static_cast<std::size_t>(c.size);
     }
   }
-  edit.commit();
+  if (changed) rewrite(text, code_points);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "attend/core/threads.h"
 #include "attend/text/added_tokens.h"
 #include "attend/text/aligned_text.h"
+#include "attend/text/byte_level.h"
 #include "attend/text/tokenizer_parts.h"
 #include "attend/text/unicode.h"
 #include "attend/text/word_cache.h"
@@ -34,7 +35,7 @@ class ValidText {
   std::int64_t invalid() const { return invalid_; }
   Span origin(Span span) const {
     if (invalid_ == 0) return span;
-    return {place(span.begin, false), place(span.end, true)};
+    return {place(span.begin), place(span.end)};
   }
 
  private:
@@ -42,10 +43,9 @@ class ValidText {
   struct Shift {
     std::size_t valid, original;
   };
-  std::int64_t place(std::int64_t at, bool is_end) const {
+  std::int64_t place(std::int64_t at) const {
     const auto here = static_cast<std::size_t>(at);
     const auto next = std::ranges::upper_bound(shifts_, here, {}, &Shift::valid);
-    (void)is_end;
     const Shift last = next == shifts_.begin() ? Shift{0, 0} : *std::prev(next);
     return static_cast<std::int64_t>(last.original + (here - last.valid));
   }
@@ -71,6 +71,13 @@ struct Range {
   std::int64_t begin = 0, end = 0;
   std::int64_t size() const { return end - begin; }
 };
+
+/// Where the code point begins that ends at text[end - 1].
+std::size_t previous(std::string_view text, std::size_t end) {
+  do --end;
+  while (end > 0 && (text[end] & 0xC0) == 0x80);
+  return end;
+}
 
 Range all(const Tokens& tokens) { return {&tokens, 0, tokens.size()}; }
 
@@ -115,17 +122,26 @@ std::int64_t room(const std::vector<LayoutSlot>& slots, std::int64_t max_tokens)
                    "; --long truncate keeps the beginning, --long split makes several texts of it");
 }
 
-/// Takes from the longer of two until both fit, as Hugging Face does it.
-void shorten(Range& first, Range& second, std::int64_t room) {
+/// Up to the end of the word in which token number `limit` is: so far does Hugging Face look at a text before it
+/// compares lengths.
+std::int64_t seen(const Range& range, std::int64_t limit) {
+  if (range.size() <= limit || limit == 0) return std::min(range.size(), limit);
+  const std::vector<std::int32_t>& words = range.tokens->words;
+  const auto first = words.begin() + range.begin + limit;
+  return limit + std::distance(first, std::find_if(first, words.begin() + range.end,
+                                                   [last = first[-1]](std::int32_t word) { return word != last; }));
+}
+
+/// Takes from the longer of two until both fit. Where both must give, the odd token is for the longer one; for the
+/// second where they are equally long.
+void shorten(Range& first, Range& second, std::int64_t room, std::int64_t max_tokens) {
+  first.end = first.begin + seen(first, max_tokens);
+  second.end = second.begin + seen(second, max_tokens);
   Range& shorter = first.size() <= second.size() ? first : second;
   Range& longer = first.size() <= second.size() ? second : first;
-  std::int64_t small = shorter.size(), large = std::max(small, room - small);
-  if (small + large > room) {
-    small = room / 2;
-    large = small + room % 2;
-  }
-  shorter.end = shorter.begin + std::min(small, shorter.size());
-  longer.end = longer.begin + std::min(large, longer.size());
+  const std::int64_t small = std::min(shorter.size(), room / 2);
+  shorter.end = shorter.begin + small;
+  longer.end = longer.begin + std::min(longer.size(), room - small);
 }
 
 /// Windows over n tokens, each of at most `room`, neighbours sharing `overlap`.
@@ -147,11 +163,10 @@ struct Tokenizer::State {
     size = vocabulary.size();
     for (const AddedToken& token : parts.added_tokens) {
       if (token.id < 0) fail<InputError>("tokenizer", "the added token \"", token.content, "\" has the id ", token.id);
-      if (token.normalized)
-        in_normalized.add(normalized(parts.normalizer, token.content), token);
-      else
-        in_original.add(token.content, token);
-      added.add(token.content, token.id);
+      std::string content = token.normalized ? normalized(parts.normalizer, token.content) : token.content;
+      added_tokens.add(token.content, token.id);
+      added_ids.add(content, token.id);
+      (token.normalized ? in_normalized : in_original).add(std::move(content), token);
       size = std::max<std::int64_t>(size, token.id + 1);
     }
     is_special.resize(static_cast<std::size_t>(size));
@@ -218,7 +233,7 @@ struct Tokenizer::State {
             if (trim.trims) {
               const std::string_view added = aligned.text().substr(word.begin, word.end - word.begin);
               span = trimmed(span, word.added >= 0 ? added : attend::vocabulary(parts.model).token(piece.id),
-                             result.ids.empty());
+                             result.ids.empty(), text.text());
             }
             result.ids.push_back(piece.id);
             result.spans.push_back(text.origin(span));
@@ -229,29 +244,22 @@ struct Tokenizer::State {
     return result;
   }
 
-  /// The span without the white space at the ends of its token.
-  Span trimmed(Span span, std::string_view token, bool first) const {
-    constexpr std::string_view kSpaceLetter = "Ġ";
-    std::int64_t leading = 0, trailing = 0;
-    for (std::string_view rest = token; !rest.empty();) {
-      const CodePoint c = decode_utf8(rest, 0);
-      const bool letter = rest.starts_with(kSpaceLetter);
-      if (!letter && !is_space(c.value)) break;
-      leading += letter ? 1 : c.size;
-      rest.remove_prefix(static_cast<std::size_t>(c.size));
+  /// The span without the white space at the ends of its token: as many characters of the text as the token has there.
+  Span trimmed(Span span, std::string_view token, bool first, std::string_view text) const {
+    const auto is_blank = [](char32_t c) { return c == byte_letters()[' '] || is_space(c); };
+    std::size_t leading = 0, trailing = 0;
+    for (std::size_t at = 0; at < token.size(); ++leading) {
+      const CodePoint c = decode_utf8(token, at);
+      if (!is_blank(c.value)) break;
+      at += static_cast<std::size_t>(c.size);
     }
-    for (std::string_view rest = token; !rest.empty();) {
-      std::size_t last = rest.size() - 1;
-      while (last > 0 && (rest[last] & 0xC0) == 0x80) --last;
-      const bool letter = rest.substr(last) == kSpaceLetter;
-      if (!letter && !is_space(decode_utf8(rest, last).value)) break;
-      trailing += letter ? 1 : static_cast<std::int64_t>(rest.size() - last);
-      rest = rest.substr(0, last);
-    }
+    for (std::size_t at = token.size(); at > 0; ++trailing)
+      if (at = previous(token, at); !is_blank(decode_utf8(token, at).value)) break;
     if ((first || span.begin == 0) && trim.keeps_first) leading = 0;
-    span.begin = std::min(span.begin + leading, span.end);
-    if (span.end >= trailing) span.end = std::max(span.end - trailing, span.begin);
-    return span;
+    auto begin = static_cast<std::size_t>(span.begin), end = static_cast<std::size_t>(span.end);
+    for (; leading > 0 && begin < end; --leading) begin += static_cast<std::size_t>(decode_utf8(text, begin).size);
+    for (; trailing > 0 && begin < end; --trailing) end = previous(text, end);
+    return {static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end)};
   }
 
   const std::vector<LayoutSlot>& slots(bool pair, const EncodeOptions& options) const {
@@ -259,13 +267,14 @@ struct Tokenizer::State {
   }
 
   std::string_view token(std::int32_t id) const {
-    const std::string_view own = added.token(id);
+    const std::string_view own = added_ids.token(id);
     return own.empty() ? attend::vocabulary(parts.model).token(id) : own;
   }
 
   Parts parts;
   AddedTokenFinder in_original, in_normalized;
-  Vocabulary added;
+  Vocabulary added_tokens;  // their ids
+  Vocabulary added_ids;     // their tokens, as they are found in a normalised text
   std::vector<bool> is_special;
   std::int64_t size = 0;
   std::vector<LayoutSlot> layouts[2][2];  // by pair, and by special tokens
@@ -319,7 +328,7 @@ std::vector<Encoding> Tokenizer::encode_pair_windows(std::string_view first, std
     too_long(a.size() + b.size(), slots, options.max_tokens);
   } else if (options.long_text == LongText::truncate) {
     Range left = all(a), right = all(b);
-    shorten(left, right, space);
+    shorten(left, right, space, options.max_tokens);
     result.push_back(assemble(slots, left, right));
   } else {
     if (a.size() >= space)
@@ -374,7 +383,7 @@ std::string Tokenizer::decode(std::span<const std::int32_t> ids, bool skip_speci
 std::int64_t Tokenizer::size() const { return state_->size; }
 
 std::optional<std::int32_t> Tokenizer::id(std::string_view token) const {
-  const auto added = state_->added.id(token);
+  const auto added = state_->added_tokens.id(token);
   return added ? added : vocabulary(state_->parts.model).id(token);
 }
 

@@ -98,6 +98,8 @@ class StreamDecoder {
   std::string finish();  ///< what was kept back; then it starts anew
 
  private:
+  std::string decode_first(std::size_t count) const;
+
   Tokenizer tokenizer_;
   bool skip_special_;
   std::vector<std::int32_t> pending_;  // the last that were given out, and what is kept back
