@@ -3,8 +3,18 @@
 #include <system_error>
 
 #include "attend/core/error.h"
+#include "attend/data/hash.h"
 
 namespace attend {
+
+Fingerprint& Fingerprint::add(std::string_view bytes) {
+  value_ = hash_text(bytes, value_).low;
+  return *this;
+}
+
+Fingerprint& Fingerprint::add(std::uint64_t number) {
+  return add(std::string_view(reinterpret_cast<const char*>(&number), sizeof(number)));
+}
 
 Fingerprint& Fingerprint::add_file(const std::filesystem::path& path) {
   std::error_code problem;

@@ -7,27 +7,18 @@
 
 namespace attend {
 
-/// FNV-1a with 64 bits, over everything that is added, in order.
+/// Of everything that is added, in order.
 class Fingerprint {
  public:
-  Fingerprint& add(std::string_view bytes) {
-    add(static_cast<std::uint64_t>(bytes.size()));  // so that "ab", "c" is not "a", "bc"
-    for (const char byte : bytes) mix(static_cast<unsigned char>(byte));
-    return *this;
-  }
-  Fingerprint& add(std::uint64_t number) {
-    for (int shift = 0; shift < 64; shift += 8) mix(static_cast<unsigned char>(number >> shift));
-    return *this;
-  }
+  Fingerprint& add(std::string_view bytes);
+  Fingerprint& add(std::uint64_t number);
   /// Where a file is, how large, and when it was last written. Throws InputError when it is not there.
   Fingerprint& add_file(const std::filesystem::path& path);
 
-  std::uint64_t value() const { return hash_; }
+  std::uint64_t value() const { return value_; }
 
  private:
-  void mix(unsigned char byte) { hash_ = (hash_ ^ byte) * 0x100000001B3u; }
-
-  std::uint64_t hash_ = 0xCBF29CE484222325u;
+  std::uint64_t value_ = 0;
 };
 
 }  // namespace attend

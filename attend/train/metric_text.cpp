@@ -19,10 +19,7 @@ std::vector<std::string_view> references_of(const References& references, std::s
   return all;
 }
 
-bool is_white_space(char32_t c) {
-  return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
-         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
-}
+bool is_white_space(char32_t c) { return is_space(c) || (c >= 0x1C && c <= 0x1F); }
 
 std::vector<std::string_view> split_words(std::string_view text) {
   std::vector<std::string_view> words;
