@@ -20,6 +20,7 @@ constexpr const char* kTheMachine = "The machine";
 /// A verb that only has children, as `attend train` has `tokenizer`. Add them to what it returns.
 CLI::App* add_parent(CLI::App& program, const std::string& name, const std::string& description);
 
+void add_corpus(CLI::App& program);
 void add_doctor(CLI::App& program);
 void add_evaluate(CLI::App& program);
 void add_lesson(CLI::App& program);

@@ -102,7 +102,7 @@ std::optional<DropReason> Cleaner::judge(const Record& record, bool has_target) 
   const auto& [source, target, line] = record;
   const auto either = [&](auto&& test) { return test(source) || (has_target && test(target)); };
 
-  if (either([](const std::string& text) { return text.empty(); })) return DropReason::empty;
+  if (options_.empty && either([](const std::string& text) { return text.empty(); })) return DropReason::empty;
   if (options_.garbled && either(has_replacement)) return DropReason::garbled;
   const auto too_long = [&](const std::string& text) { return count_code_points(text) > options_.max_length; };
   if (options_.max_length > 0 && either(too_long)) return DropReason::too_long;

@@ -25,6 +25,7 @@ struct CleanOptions {
   enum class Duplicates { pair, source, keep };   ///< what must not come twice
 
   bool accelerators = false;      ///< remove "_File" and "&File" marks first
+  bool empty = true;              ///< drop what has an empty side
   bool garbled = true;            ///< drop what has U+FFFD: a text that was not UTF-8
   std::int64_t max_length = 500;  ///< characters of either side; 0: no limit
   double max_ratio = 3;           ///< see length_ratio(); 0: no limit
