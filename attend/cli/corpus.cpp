@@ -116,7 +116,7 @@ void add_cleaning(CLI::App& verb, CorpusJob& job) {
       ->group(group);
   add_choice<Markup>(verb, "--markup", clean.markup,
                      {{"drop", Markup::drop}, {"strip", Markup::strip}, {"keep", Markup::keep}},
-                     "Texts with tags or entities; strip removes only these; otherwise drop")
+                     "Texts with tags; strip removes only the tags; entities are decoded, unless keep; otherwise drop")
       ->group(group);
   add_choice<Placeholders>(verb, "--placeholders", clean.placeholders,
                            {{"match", Placeholders::match}, {"drop", Placeholders::drop}, {"keep", Placeholders::keep}},

@@ -152,7 +152,8 @@ TextWriter::TextWriter(const std::string& path) : name_(path), file_(STDOUT_FILE
   }
   namespace fs = std::filesystem;
   std::error_code ignored;
-  const fs::path real = fs::weakly_canonical(fs::absolute(path), ignored);  // a link stays a link: its target is replaced
+  const fs::path real =
+      fs::weakly_canonical(fs::absolute(path), ignored);  // a link stays a link: its target is replaced
   const fs::file_status status = fs::status(real, ignored);
   if (fs::is_directory(status)) fail<InputError>("output", path, ": is a folder, expected a file");
   if (!fs::is_directory(real.parent_path(), ignored))

@@ -285,6 +285,7 @@ std::vector<CatalogueFiles> find_catalogues(const std::vector<fs::path>& places,
     if (taken.insert(error ? target : real).second) result.push_back({target, source});
   };
   for (const fs::path& place : places) {
+    if (!fs::exists(place)) fail<InputError>("gettext", place.string(), ": there is no such file or folder");
     if (!fs::is_directory(place)) {
       if (joined) fail<InputError>("gettext", place.string(), ": expected a folder with catalogues of both languages");
       take(place, {});

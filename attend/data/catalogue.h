@@ -62,7 +62,7 @@ struct CatalogueFiles {
 };
 /// The catalogues of a language under folders (/usr/share/locale/it/LC_MESSAGES/…, or po/it.po), sorted. A file that is
 /// named itself is taken as it is. `to` "pt" takes pt and pt_PT; the variants (pt_BR) only when there are neither.
-/// `messages` is the language that programs are written in.
+/// `messages` is the language that programs are written in. Throws InputError on a place that does not exist.
 std::vector<CatalogueFiles> find_catalogues(const std::vector<std::filesystem::path>& places,
                                             const Languages& languages, std::string_view messages = "en");
 /// Where a Linux system keeps them.

@@ -86,8 +86,11 @@ Cleaner::Cleaner(CleanOptions options) : options_(std::move(options)) {
 }
 
 std::optional<DropReason> Cleaner::drop(Record& record, bool has_target) {
-  if (options_.markup == CleanOptions::Markup::strip)
-    for (std::string* text : {&record.source, &record.target}) *text = without_markup(*text);
+  for (std::string* text : {&record.source, &record.target}) {
+    if (options_.markup != CleanOptions::Markup::keep && text->find('&') != std::string::npos)
+      *text = with_entities_decoded(*text);
+    if (options_.markup == CleanOptions::Markup::strip) *text = without_tags(*text);
+  }
   tidy(record.source);
   tidy(record.target);
   if (options_.accelerators) remove_accelerators(record.source, record.target);
@@ -99,7 +102,7 @@ std::optional<DropReason> Cleaner::drop(Record& record, bool has_target) {
 std::int64_t Cleaner::dropped() const { return std::accumulate(dropped_.begin(), dropped_.end(), std::int64_t{0}); }
 
 std::optional<DropReason> Cleaner::judge(const Record& record, bool has_target) {
-  const auto& [source, target, line] = record;
+  const std::string &source = record.source, &target = record.target;
   const auto either = [&](auto&& test) { return test(source) || (has_target && test(target)); };
 
   if (options_.empty && either([](const std::string& text) { return text.empty(); })) return DropReason::empty;
@@ -109,7 +112,7 @@ std::optional<DropReason> Cleaner::judge(const Record& record, bool has_target) 
   if (options_.max_ratio > 0 && has_target && length_ratio(source, target) > options_.max_ratio)
     return DropReason::length_ratio;
   if (options_.identical && has_target && source == target) return DropReason::identical;
-  if (options_.markup == CleanOptions::Markup::drop && either(has_markup)) return DropReason::markup;
+  if (options_.markup == CleanOptions::Markup::drop && either(has_tags)) return DropReason::markup;
   if (options_.placeholders == CleanOptions::Placeholders::drop &&
       either([](const std::string& text) { return !placeholders_of(text).empty(); }))
     return DropReason::placeholders;

@@ -20,7 +20,11 @@ constexpr std::size_t kDropReasons = 9;
 std::string_view name_of(DropReason reason);
 
 struct CleanOptions {
-  enum class Markup { drop, strip, keep };        ///< records with tags or entities: away, or only their tags
+  enum class Markup {
+    drop,
+    strip,
+    keep
+  };  ///< records with tags: away, or only the tags; entities are decoded, unless keep
   enum class Placeholders { match, drop, keep };  ///< match: both sides must have the same ones
   enum class Duplicates { pair, source, keep };   ///< what must not come twice
 

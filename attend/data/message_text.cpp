@@ -147,19 +147,29 @@ std::vector<std::string> placeholders_of(std::string_view text) {
   return all;
 }
 
-bool has_markup(std::string_view text) {
-  for (std::size_t at = text.find_first_of("<&"); at != std::string_view::npos; at = text.find_first_of("<&", at + 1))
-    if ((text[at] == '<' ? tag(text, at) : entity(text, at)) != at) return true;
+bool has_tags(std::string_view text) {
+  for (std::size_t at = text.find('<'); at != std::string_view::npos; at = text.find('<', at + 1))
+    if (tag(text, at) != at) return true;
   return false;
 }
 
-std::string without_markup(std::string_view text) {
+std::string without_tags(std::string_view text) {
   std::string result;
   for (std::size_t at = 0; at < text.size();) {
-    const std::size_t end = text[at] == '<' ? tag(text, at) : text[at] == '&' ? entity(text, at) : at;
+    const std::size_t end = text[at] == '<' ? tag(text, at) : at;
+    if (end == at) result += text[at++];
+    at = std::max(at, end);
+  }
+  return result;
+}
+
+std::string with_entities_decoded(std::string_view text) {
+  std::string result;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t end = text[at] == '&' ? entity(text, at) : at;
     if (end == at)
       result += text[at++];
-    else if (text[at] == '&')
+    else
       result += entity_text(text.substr(at, end - at));
     at = std::max(at, end);
   }

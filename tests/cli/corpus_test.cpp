@@ -1,0 +1,142 @@
+// attend corpus: formats in, clean files out, counts that add up, exit codes.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+
+#include "tests/support/run_program.h"
+#include "tests/support/temp_folder.h"
+
+namespace attend {
+namespace {
+
+using test::Outcome;
+using test::run_attend;
+using test::run_for_errors;
+
+std::string contents(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+class Corpus : public ::testing::Test {
+ protected:
+  std::string write(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name) << text;
+    return (folder_ / name).string();
+  }
+  std::string path(const std::string& name) { return (folder_ / name).string(); }
+  test::TempFolder folder_;
+};
+
+TEST_F(Corpus, ConvertsTmxToTsvOnStandardOutput) {
+  const std::string tmx =
+      write("m.tmx",
+            "<tmx><header srclang='en'/><body><tu><tuv xml:lang='en-US'><seg>one</seg></tuv><tuv xml:lang='it'>"
+            "<seg>u\nno</seg></tuv></tu></body></tmx>");
+  const Outcome outcome = run_attend("corpus convert " + tmx + " --to it 2>" + path("report"));
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.output, "one\tu no\n");
+  EXPECT_TRUE(contains(contents(folder_ / "report"), "1 texts had line breaks or tabs"))
+      << contents(folder_ / "report");
+}
+
+TEST_F(Corpus, ConvertsCsvByNameToParallelLinesAndBack) {
+  const std::string csv = write("a.csv", "id,english,italian\n1,\"one, two\",\"uno, due\"\n2,three,tre\n");
+  EXPECT_EQ(
+      run_attend("corpus convert " + csv + " --columns english,italian --as lines --from en --to it -o " + path("t"))
+          .code,
+      0);
+  EXPECT_EQ(contents(folder_ / "t.en"), "one, two\nthree\n");
+  EXPECT_EQ(contents(folder_ / "t.it"), "uno, due\ntre\n");
+  EXPECT_EQ(run_attend("corpus convert " + path("t.en") + ' ' + path("t.it") + " --as jsonl 2>/dev/null").output,
+            "{\"source\":\"one, two\",\"target\":\"uno, due\"}\n{\"source\":\"three\",\"target\":\"tre\"}\n");
+}
+
+TEST_F(Corpus, CleansWithCountsThatAddUpAndKeepsWhatItDropped) {
+  const std::string tsv =
+      write("a.tsv", "hello\tciao\n hello \tciao\nsame\tsame\nempty\t\n<b>x</b>\ty\n%s a\tb\ngood day\tbuongiorno\n");
+  const Outcome outcome = run_attend("corpus clean " + tsv + " --from en --to it --json -o " + path("c.tsv") +
+                                     " --rejected " + path("r.tsv"));
+  ASSERT_EQ(outcome.code, 0);
+  const auto json = nlohmann::json::parse(outcome.output);
+  EXPECT_EQ(json.at("read"), 7);
+  EXPECT_EQ(json.at("kept"), 2);
+  for (const char* reason : {"duplicate", "identical", "empty", "markup", "placeholders"})
+    EXPECT_EQ(json.at("dropped").at(reason), 1) << reason;
+  EXPECT_EQ(contents(folder_ / "c.tsv"), "hello\tciao\ngood day\tbuongiorno\n");
+  EXPECT_TRUE(contains(contents(folder_ / "r.tsv"), "identical\t" + tsv + ":3\tsame\tsame\n"))
+      << contents(folder_ / "r.tsv");
+}
+
+TEST_F(Corpus, RulesCanBeSwitchedOff) {
+  const std::string tsv = write("a.tsv", "same\tsame\n<b>x</b>\t<b>y</b>\nsame\tsame\n");
+  EXPECT_EQ(run_attend("corpus clean " + tsv + " --identical keep --markup strip --duplicates keep 2>/dev/null").output,
+            "same\tsame\nx\ty\nsame\tsame\n");
+}
+
+TEST_F(Corpus, SplitsExactlyIntoAFolder) {
+  std::string text;
+  for (int i = 0; i < 500; ++i) text += "source " + std::to_string(i) + "\ttarget\n";
+  const std::string tsv = write("a.tsv", text);
+  const Outcome outcome =
+      run_attend("corpus split " + tsv + " --validation 50 --test 10% -o " + path("parts") + " --json");
+  ASSERT_EQ(outcome.code, 0);
+  const auto json = nlohmann::json::parse(outcome.output);
+  EXPECT_EQ(json.at("written")[1].at("records"), 50);
+  std::size_t size = 0;
+  for (const char* part : {"train", "validation", "test"})
+    size += contents(folder_ / ("parts/" + std::string(part) + ".tsv")).size();
+  EXPECT_EQ(size, text.size());
+  EXPECT_EQ(run_attend("corpus split " + tsv + " --test 1000 -o " + path("few") + " 2>&1 >/dev/null").output,
+            "attend: warning: asked for 1,000 records of test, and found only 500\n");
+}
+
+TEST_F(Corpus, GettextReadsFoldersAndRemovesMenuMarks) {
+  std::filesystem::create_directories(folder_ / "po");
+  write("po/it.po", "msgid \"_File\"\nmsgstr \"_Documento\"\n\n#, fuzzy\nmsgid \"old\"\nmsgstr \"vecchio\"\n");
+  write("po/de.po", "msgid \"_File\"\nmsgstr \"_Datei\"\n");
+  EXPECT_EQ(run_attend("corpus gettext --to it " + path("po") + " 2>" + path("report")).output, "File\tDocumento\n");
+  EXPECT_TRUE(contains(contents(folder_ / "report"), "passed over: fuzzy")) << contents(folder_ / "report");
+  EXPECT_EQ(run_attend("corpus gettext --from de --to it " + path("po") + " 2>/dev/null").output, "Datei\tDocumento\n");
+}
+
+TEST_F(Corpus, GettextPassesOverFilesThatAreNoCatalogues) {
+  std::filesystem::create_directories(folder_ / "it");
+  write("it/good.po", "msgid \"yes\"\nmsgstr \"si\"\n");
+  write("it/bad.mo", "nonsense");
+  const Outcome outcome = run_attend("corpus gettext --to it " + folder_.path().string() + " -o " + path("out.tsv"));
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_TRUE(contains(outcome.output, "not read: [mo] ")) << outcome.output;
+  EXPECT_EQ(contents(folder_ / "out.tsv"), "yes\tsi\n");
+}
+
+TEST_F(Corpus, WhatIsWrongIsSaidWithCodeTwoAndLeavesNoFile) {
+  const std::string csv = write("a.csv", "a,b\n\"c,d\n");
+  const Outcome broken = run_for_errors("corpus convert " + csv + " -o " + path("out.tsv"));
+  EXPECT_EQ(broken.code, 2);
+  EXPECT_TRUE(contains(broken.output, "a.csv:2: a quote opens in this row and never closes")) << broken.output;
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "out.tsv"));
+  EXPECT_EQ(run_for_errors("corpus convert " + path("none.tsv")).code, 2);
+  EXPECT_EQ(run_for_errors("corpus convert " + csv + " --columns 1,2,3").code, 2);
+  EXPECT_EQ(run_for_errors("corpus clean " + csv + " --test 5").code, 2);
+  EXPECT_EQ(run_for_errors("corpus split " + csv + " --test five -o " + path("x")).code, 2);
+  EXPECT_EQ(run_for_errors("corpus gettext --to it " + csv.substr(0, csv.size() - 5) + "none").code, 2);
+}
+
+TEST_F(Corpus, SingleTextsAreCleanedAlone) {
+  const std::string text = write("a.txt", "one\n\none\ntwo\n");
+  EXPECT_EQ(run_attend("corpus clean " + text + " 2>/dev/null").output, "one\ntwo\n");
+  const std::string tsv = write("a.tsv", "a\tb\n");
+  EXPECT_TRUE(contains(run_for_errors("corpus convert " + text + ' ' + tsv).output,
+                       "has pairs, but the files before it single texts"));
+}
+
+}  // namespace
+}  // namespace attend
