@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kKeyTile = 256;  // keys that are packed together; a multiple of dropout's blocks
 static_assert(kKeyTile % kDropoutBlockSize == 0, "a row of multipliers has room for whole blocks");
 constexpr std::int64_t kQueryBlock = 24;  // queries whose scores for these keys are in the first-level cache
-static_assert(kKeyTile % kGemmWidth == 0 && kQueryBlock % kGemmPackedRows == 0, "scores have room for whole tiles");
+static_assert(kKeyTile % kGemmWidth == 0 && kQueryBlock % kGemmRows == 0, "scores have room for whole tiles");
 constexpr std::int64_t kFewQueries = 4;  // up to so many, packing keys costs more than it gives
 constexpr std::int64_t kKeySpan = 1024;  // keys of one task when queries are few
 
@@ -108,26 +108,22 @@ HWY_INLINE void FinishRow(const Head& h, const Output& output, std::int64_t i, c
 
 // ---- Scores that are known to be small: powers of two right from the registers, without looking for the largest ----
 
-/// x *= factor for one group of packed queries, `size` floats. Returns at least the largest of their norms.
-HWY_INLINE float ScaleQueries(std::int64_t size, float factor, float* x) {
+/// to = from * factor, n floats. Returns the norm of that.
+HWY_INLINE float ScaleAndMeasure(std::int64_t n, const float* from, float factor, float* to) {
   const D d;
-  const V f = hn::Set(d, factor);
-  V sum0 = hn::Zero(d), sum1 = hn::Zero(d);  // each lane has but one query; several lanes may have the same
+  V squares = hn::Zero(d);
   std::int64_t i = 0;
-  for (; i + 2 * kLanes <= size; i += 2 * kLanes) {
-    const V x0 = hn::Mul(hn::LoadU(d, x + i), f), x1 = hn::Mul(hn::LoadU(d, x + i + kLanes), f);
-    hn::StoreU(x0, d, x + i);
-    hn::StoreU(x1, d, x + i + kLanes);
-    sum0 = hn::MulAdd(x0, x0, sum0);
-    sum1 = hn::MulAdd(x1, x1, sum1);
+  for (; i + kLanes <= n; i += kLanes) {
+    const V x = hn::Mul(hn::LoadU(d, from + i), hn::Set(d, factor));
+    hn::StoreU(x, d, to + i);
+    squares = hn::MulAdd(x, x, squares);
   }
-  float rest = 0.f;
-  for (; i < size; ++i) {
-    x[i] *= factor;
-    rest += x[i] * x[i];
+  float sum = SumOf(squares);
+  for (; i < n; ++i) {
+    to[i] = from[i] * factor;
+    sum += to[i] * to[i];
   }
-  constexpr float kLanesEach = std::max<std::int64_t>(1, kLanes / kGemmPackedRows);
-  return std::sqrt(MaxOf(hn::Add(sum0, sum1)) * kLanesEach + rest);
+  return std::sqrt(sum);
 }
 
 /// The largest norm of n packed keys.
@@ -151,17 +147,18 @@ HWY_INLINE float LargestNorm(std::int64_t n, std::int64_t depth, const float* pa
   return std::sqrt(MaxOf(largest));
 }
 
-/// weights [m, kGemmWidth] = 2^(queries · keys), and their sums, a vector a query, are added to sums.
-HWY_NOINLINE void WeightPanel(std::int64_t m, std::int64_t depth, const float* queries, const float* keys,
-                              float* weights, std::int64_t stride, float* sums) {
-  constexpr int kRows = gemm::kPackedRows, kVectors = gemm::kVectors;
+/// weights [m, kGemmWidth] = 2^(queries · keys), and their sums, a vector a query, are added to sums. m is rounded up
+/// to whole tiles.
+HWY_NOINLINE void WeightPanel(std::int64_t m, std::int64_t depth, const float* queries, std::int64_t q_stride,
+                              const float* keys, float* weights, std::int64_t stride, float* sums) {
+  constexpr int kRows = gemm::kRows, kVectors = gemm::kVectors;
   const D d;
   for (std::int64_t i = 0; i < m; i += kRows) {
     V scores[kRows][kVectors];
     ATTEND_UNROLL for (int r = 0; r < kRows; ++r) {
       ATTEND_UNROLL for (int j = 0; j < kVectors; ++j) scores[r][j] = hn::Zero(d);
     }
-    gemm::AddProducts<kRows, kVectors, true>(depth, queries + i * depth, kRows, keys, kGemmWidth, scores);
+    gemm::AddProducts<kRows, kVectors, false>(depth, queries + i * q_stride, q_stride, keys, kGemmWidth, scores);
     ATTEND_UNROLL for (int r = 0; r < kRows; ++r) {
       V sum = hn::LoadU(d, sums + (i + r) * kLanes);
       ATTEND_UNROLL for (int j = 0; j < kVectors; ++j) {
@@ -176,10 +173,11 @@ HWY_NOINLINE void WeightPanel(std::int64_t m, std::int64_t depth, const float* q
 
 /// The same for n keys, and the sums are added to those of the queries, whose `largest` is 0.
 HWY_INLINE void SmallWeights(std::int64_t m, std::int64_t n, std::int64_t depth, const float* queries,
-                             const float* packed_keys, float* weights, std::int64_t stride, RowState* states) {
+                             std::int64_t q_stride, const float* packed_keys, float* weights, std::int64_t stride,
+                             RowState* states) {
   HWY_ALIGN float sums[kQueryBlock * kLanes] = {};
   for (std::int64_t j = 0; j < n; j += kGemmWidth)
-    WeightPanel(m, depth, queries, packed_keys + j * depth, weights + j, stride, sums);
+    WeightPanel(m, depth, queries, q_stride, packed_keys + j * depth, weights + j, stride, sums);
   for (std::int64_t r = 0; r < m; ++r) states[r].sum += SumOf(hn::LoadU(D(), sums + r * kLanes));
 }
 
@@ -187,7 +185,7 @@ HWY_INLINE void SmallWeights(std::int64_t m, std::int64_t n, std::int64_t depth,
 
 std::int64_t TiledScratch(const AttentionProblem& p, std::int64_t chunk, std::int64_t keys) {
   const std::int64_t tile = std::min(keys, kKeyTile);
-  return Scratch::Size(PackedRowsSize(chunk, p.head_dim)) + Scratch::Size(PackedSize(p.head_dim, tile)) +
+  return Scratch::Size(chunk * Stride(p.head_dim)) + Scratch::Size(PackedSize(p.head_dim, tile)) +
          Scratch::Size(PackedSize(tile, p.value_dim)) + Scratch::Size(kQueryBlock * Stride(kKeyTile)) +
          Scratch::Size(chunk * Stride(p.value_dim)) + Scratch::Size(2 * chunk) + Scratch::Size(chunk / kQueryBlock);
 }
@@ -195,21 +193,23 @@ std::int64_t TiledScratch(const AttentionProblem& p, std::int64_t chunk, std::in
 void ForwardChunk(const Head& h, std::int64_t begin, std::int64_t rows, Scratch scratch, const Output& output) {
   const AttentionProblem& p = h.problem;
   const std::int64_t keys = h.Visible(begin + rows - 1), tile = std::min(keys, kKeyTile);
-  const std::int64_t s_stride = Stride(kKeyTile), o_stride = Stride(p.value_dim);
+  const std::int64_t q_stride = Stride(p.head_dim), s_stride = Stride(kKeyTile), o_stride = Stride(p.value_dim);
+  const std::int64_t whole_rows = (rows + kQueryBlock - 1) / kQueryBlock * kQueryBlock;
   const std::int64_t columns = Padded(p.value_dim);
-  float* queries = scratch.Take(PackedRowsSize(rows, p.head_dim));
+  float* queries = scratch.Take(whole_rows * q_stride);
   float* packed_keys = scratch.Take(PackedSize(p.head_dim, tile));
   float* packed_values = scratch.Take(PackedSize(tile, p.value_dim));
   float* scores = scratch.Take(kQueryBlock * s_stride);
   float* gathered = scratch.Take(rows * o_stride);
   auto* states = reinterpret_cast<RowState*>(scratch.Take(2 * rows));
-  float* norms = scratch.Take((rows + kQueryBlock - 1) / kQueryBlock);  // of the largest query of each block
-  PackRows(rows, p.head_dim, h.Query(begin), p.q_stride, queries);
-  std::fill_n(norms, (rows + kQueryBlock - 1) / kQueryBlock, 0.f);
-  for (std::int64_t i = 0; i < rows; i += kGemmPackedRows) {
+  float* norms = scratch.Take(whole_rows / kQueryBlock);  // of the largest query of each block
+  std::fill_n(norms, whole_rows / kQueryBlock, 0.f);
+  for (std::int64_t i = 0; i < rows; ++i) {
+    gemm::PrefetchAhead(i, rows, p.head_dim, h.Query(begin), p.q_stride);
     float& norm = norms[i / kQueryBlock];
-    norm = std::max(norm, ScaleQueries(kGemmPackedRows * p.head_dim, p.scale * kLog2E, queries + i * p.head_dim));
+    norm = std::max(norm, ScaleAndMeasure(p.head_dim, h.Query(begin + i), p.scale * kLog2E, queries + i * q_stride));
   }
+  std::fill_n(queries + rows * q_stride, (whole_rows - rows) * q_stride, 0.f);
   std::uninitialized_fill_n(states, rows, RowState());
 
   for (std::int64_t j = 0; j < keys; j += kKeyTile) {
@@ -222,7 +222,7 @@ void ForwardChunk(const Head& h, std::int64_t begin, std::int64_t rows, Scratch 
     for (; i < rows; i += kQueryBlock) {
       const std::int64_t m = std::min(kQueryBlock, rows - i);
       const std::int64_t seen = std::min(n, h.Visible(begin + i + m - 1) - j), padded = Padded(seen);
-      const float* block = queries + i * p.head_dim;
+      const float* block = queries + i * q_stride;
       // By Cauchy and Schwarz, with room for rounding. Once a block has seen large scores, it goes on with its largest.
       float& norm = norms[i / kQueryBlock];
       if (!(norm * key_norm <= 0.9f * kSmall)) norm = kInfinity;
@@ -232,10 +232,11 @@ void ForwardChunk(const Head& h, std::int64_t begin, std::int64_t rows, Scratch 
       // The keys that all these queries see.
       const std::int64_t clear =
           small ? std::clamp<std::int64_t>(h.Visible(begin + i) - j, 0, n) / kGemmWidth * kGemmWidth : 0;
-      SmallWeights(m, clear, p.head_dim, block, packed_keys, scores, s_stride, states + i);
+      SmallWeights(m, clear, p.head_dim, block, q_stride, packed_keys, scores, s_stride, states + i);
       if (clear < seen) {
         float* rest = scores + clear;
-        GemmBothPacked(m, padded - clear, p.head_dim, block, packed_keys + clear * p.head_dim, rest, s_stride);
+        GemmPacked(m, padded - clear, p.head_dim, block, q_stride, packed_keys + clear * p.head_dim, rest, s_stride,
+                   false);
         for (std::int64_t r = 0; r < m; ++r) {
           const std::int64_t query = begin + i + r, visible = std::min(seen, h.Visible(query) - j);
           h.Mask(query, j + clear, visible - clear, padded - clear, rest + r * s_stride);

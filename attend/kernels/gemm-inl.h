@@ -43,7 +43,6 @@ constexpr int kVectors = 4;
 constexpr int kVectors = 2;
 #endif
 constexpr std::int64_t kWidth = kVectors * kLanes;  // of a panel of B
-constexpr int kPackedRows = 4;                      // of a tile whose rows of A are packed
 
 // sum += the products of one tile: M rows, N vectors. A(i, p) is at a[i * lda + p], or at a[p * lda + i] when
 // transposed.
@@ -178,16 +177,6 @@ void Packed(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std:
   }
 }
 
-// The same for A packed by PackRows, whose last rows are computed even where they are but padding.
-template <int N = kVectors>
-HWY_NOINLINE void PackedRows(std::int64_t vectors, std::int64_t m, std::int64_t k, const float* a, const float* b,
-                             float* c, std::int64_t ldc) {
-  if constexpr (N > 1)
-    if (vectors < N) return PackedRows<N - 1>(vectors, m, k, a, b, c, ldc);
-  for (std::int64_t i = 0; i < m; i += kPackedRows)
-    Tile<kPackedRows, N, true>(k, a + i * k, kPackedRows, b, kWidth, c + i * ldc, ldc, false);
-}
-
 HWY_INLINE void PrefetchRow(std::int64_t n, const float* row) {
   for (std::int64_t i = 0; i < n; i += 16) hwy::Prefetch(row + i);
 }
@@ -232,8 +221,6 @@ HWY_INLINE void Transpose4x4(const float* HWY_RESTRICT from, std::int64_t from_s
 inline constexpr std::int64_t kGemmWidth = gemm::kWidth;
 /// Rows of a tile.
 inline constexpr std::int64_t kGemmRows = gemm::kRows;
-/// Rows of a group of PackRows.
-inline constexpr std::int64_t kGemmPackedRows = gemm::kPackedRows;
 
 /// C[m×n] (=|+=) A[m×k] · B[k×n].
 HWY_INLINE void Gemm(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda, const float* b,
@@ -294,34 +281,6 @@ HWY_INLINE void GemmPackedTop(std::int64_t m, std::int64_t n, std::int64_t k, co
                               const float* packed, std::int64_t packed_rows, float* c, std::int64_t ldc,
                               bool accumulate) {
   gemm::Packed<false>(m, n, k, a, lda, packed, packed_rows, c, ldc, accumulate);
-}
-
-/// Floats that a packed A[m×k] takes.
-HWY_INLINE std::int64_t PackedRowsSize(std::int64_t m, std::int64_t k) {
-  return (m + kGemmPackedRows - 1) / kGemmPackedRows * kGemmPackedRows * k;
-}
-
-/// packed = A[m×k] in groups of 4 rows, each with its columns together; the rows that the last group lacks are zeros.
-HWY_INLINE void PackRows(std::int64_t m, std::int64_t k, const float* a, std::int64_t lda, float* packed) {
-  for (std::int64_t i = 0; i < m; i += kGemmPackedRows, packed += kGemmPackedRows * k) {
-    const std::int64_t rows = std::min(kGemmPackedRows, m - i);
-    for (std::int64_t r = 0; r < rows; ++r) gemm::PrefetchAhead(i + r, m, k, a, lda);
-    std::int64_t p = 0;
-    if (rows == kGemmPackedRows)
-      for (; p + 4 <= k; p += 4)
-        gemm::Transpose4x4(a + i * lda + p, lda, packed + p * kGemmPackedRows, kGemmPackedRows);
-    for (; p < k; ++p)
-      for (std::int64_t r = 0; r < kGemmPackedRows; ++r)
-        packed[p * kGemmPackedRows + r] = r < rows ? a[(i + r) * lda + p] : 0.f;
-  }
-}
-
-/// C[m×n] = A · B, both packed: A [m×k] by PackRows, B [k×n] with n in whole vectors. Faster than the other ways where
-/// k is short and A is used often. C has room for m rounded up to whole groups of rows.
-HWY_INLINE void GemmBothPacked(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, const float* b, float* c,
-                               std::int64_t ldc) {
-  for (std::int64_t j = 0; j < n; j += kGemmWidth, b += k * kGemmWidth)
-    gemm::PackedRows(std::min(kGemmWidth, n - j) / gemm::kLanes, m, k, a, b, c + j, ldc);
 }
 
 /// C[m×n] (=|+=) Aᵀ · B, A [k×m], B [k×n] packed.

@@ -4,13 +4,11 @@
 
 #include <hwy/highway.h>
 
-#include <vector>
-
 #include "attend/kernels/gemm-inl.h"
 
 #ifndef TESTS_KERNELS_GEMM_TEST_FORMS
 #define TESTS_KERNELS_GEMM_TEST_FORMS
-enum class Form { plain, packed, transposed, transposed_packed, weights, both_packed };
+enum class Form { plain, packed, transposed, transposed_packed, weights };
 #endif
 
 HWY_BEFORE_NAMESPACE();
@@ -33,18 +31,6 @@ void Multiply(Form form, std::int64_t m, std::int64_t n, std::int64_t k, const f
     case Form::weights:
       PackTransposed(n, k, b, ldb, scratch);
       return GemmPacked(m, n, k, a, lda, scratch, c, ldc, accumulate);
-    case Form::both_packed: {
-      // Whole groups of rows and whole vectors are written, of which the test keeps what it asked for.
-      const std::int64_t columns = (n + gemm::kLanes - 1) / gemm::kLanes * gemm::kLanes;
-      std::vector<float> rows(static_cast<std::size_t>(PackedRowsSize(m, k)));
-      std::vector<float> whole(static_cast<std::size_t>(PackedRowsSize(m, columns)));
-      PackRows(m, k, a, lda, rows.data());
-      Pack(k, n, b, ldb, scratch);
-      GemmBothPacked(m, columns, k, rows.data(), scratch, whole.data(), columns);
-      for (std::int64_t i = 0; i < m; ++i)
-        for (std::int64_t j = 0; j < n; ++j)
-          c[i * ldc + j] = whole[static_cast<std::size_t>(i * columns + j)] + (accumulate ? c[i * ldc + j] : 0.f);
-    }
   }
 }
 
@@ -101,8 +87,7 @@ void expect_product(Form form, std::int64_t m, std::int64_t n, std::int64_t k, b
 }
 
 TEST(Gemm, EveryFormIsTheProductAtEveryEdge) {
-  for (const Form form :
-       {Form::plain, Form::packed, Form::transposed, Form::transposed_packed, Form::weights, Form::both_packed})
+  for (const Form form : {Form::plain, Form::packed, Form::transposed, Form::transposed_packed, Form::weights})
     for (const std::int64_t m : {1, 2, 3, 4, 5, 6, 7, 13, 24})
       for (const std::int64_t n : {1, 2, 7, 8, 9, 16, 17, 31, 48, 61, 64, 67, 128})
         for (const std::int64_t k : {1, 2, 5, 64, 131, 300})
