@@ -9,143 +9,254 @@ namespace {
 
 using nlohmann::json;
 
-const json& get(const void* value) { return *static_cast<const json*>(value); }
+enum class Kind : std::uint8_t { null, boolean, integer, unsigned_integer, real, string, array, object };
 
-/// How one gets from a value to another that is somewhere in it. Only errors ask, so it may search.
-bool find_path(const json& from, const json* to, std::vector<std::string>& path) {
-  if (&from == to) return true;
-  std::size_t index = 0;
-  for (auto it = from.begin(); it != from.end() && from.is_structured(); ++it, ++index) {
-    path.push_back(from.is_object() ? it.key() : '[' + std::to_string(index) + ']');
-    if (find_path(*it, to, path)) return true;
-    path.pop_back();
-  }
-  return false;
-}
+/// A piece of the document's text.
+struct Text {
+  std::uint32_t begin = 0, size = 0;
+};
 
-/// What a value is, and its beginning: `the string "abc"`.
-std::string describe(const json& value) {
-  if (value.is_structured()) return value.is_object() ? "an object" : "a list";
-  constexpr std::size_t kShown = 40;
-  std::string shown = value.dump(-1, ' ', true, json::error_handler_t::replace);
-  if (shown.size() > kShown) shown = shown.substr(0, kShown) + "…";
-  return shown;
-}
+constexpr std::uint32_t kNone = 0xFFFFFFFF;
 
 }  // namespace
 
-struct JsonDocument::Tree {
-  json root;
+struct JsonValue::Node {
+  Kind kind;
+  Text key;                               // of a member
+  std::uint32_t parent, next = kNone;     // next: the sibling that follows
+  std::uint32_t first = kNone, size = 0;  // children
+  union {
+    bool boolean;
+    std::int64_t integer;
+    std::uint64_t unsigned_integer;
+    double real;
+    Text text;
+  };
+};
+
+/// All values in one list and all strings in another; written by the parser as it goes.
+struct JsonDocument::Tree final : nlohmann::json_sax<json> {
+  using Node = JsonValue::Node;
+  std::vector<Node> nodes;
+  std::string texts;
+  std::string error;
+
+  std::string_view text(Text place) const { return std::string_view(texts).substr(place.begin, place.size); }
+
+  bool null() override { return add(Kind::null); }
+  bool boolean(bool value) override { return add(Kind::boolean) && (nodes.back().boolean = value, true); }
+  bool number_integer(std::int64_t value) override {
+    return add(Kind::integer) && (nodes.back().integer = value, true);
+  }
+  bool number_unsigned(std::uint64_t value) override {
+    return add(Kind::unsigned_integer) && (nodes.back().unsigned_integer = value, true);
+  }
+  bool number_float(double value, const std::string&) override {
+    return add(Kind::real) && (nodes.back().real = value, true);
+  }
+  bool string(std::string& value) override { return add(Kind::string) && (nodes.back().text = keep(value), true); }
+  bool binary(json::binary_t&) override { return false; }
+  bool key(std::string& value) override {
+    key_ = keep(value);
+    return true;
+  }
+  bool start_object(std::size_t) override { return open(Kind::object); }
+  bool start_array(std::size_t) override { return open(Kind::array); }
+  bool end_object() override { return close(); }
+  bool end_array() override { return close(); }
+  bool parse_error(std::size_t, const std::string&, const json::exception& problem) override {
+    const std::string_view what = problem.what();  // "[json.exception.parse_error.101] parse error at line 1, …"
+    const std::size_t label = what.find("] ");
+    error = label == what.npos ? what : what.substr(label + 2);
+    return false;
+  }
+
+ private:
+  /// A container that is being filled, and its latest child.
+  struct Open {
+    std::uint32_t node, latest;
+  };
+  std::vector<Open> open_;
+  Text key_;
+
+  Text keep(const std::string& value) {
+    const Text place{static_cast<std::uint32_t>(texts.size()), static_cast<std::uint32_t>(value.size())};
+    texts += value;
+    return place;
+  }
+  bool add(Kind kind) {
+    const auto index = static_cast<std::uint32_t>(nodes.size());
+    Node& node = nodes.emplace_back(Node{kind, {}, open_.empty() ? kNone : open_.back().node, kNone, kNone, 0, {}});
+    if (open_.empty()) return true;
+    Node& parent = nodes[node.parent];
+    if (parent.kind == Kind::object) node.key = key_;
+    ++parent.size;
+    (open_.back().latest == kNone ? parent.first : nodes[open_.back().latest].next) = index;
+    open_.back().latest = index;
+    return true;
+  }
+  bool open(Kind kind) {
+    constexpr std::size_t kDeepest = 64;  // readers may walk it by recursion
+    if (open_.size() >= kDeepest) {
+      error = "nested too deep";
+      return false;
+    }
+    add(kind);
+    open_.push_back({static_cast<std::uint32_t>(nodes.size() - 1), kNone});
+    return true;
+  }
+  bool close() {
+    open_.pop_back();
+    return true;
+  }
 };
 
 JsonDocument::JsonDocument(std::string_view text, std::string file) : file_(std::move(file)) {
-  try {
-    // What is nested too deep would exhaust the stack of whoever walks it.
-    static constexpr int kDeepest = 64;
-    const auto callback = [this](int depth, json::parse_event_t, json&) {
-      if (depth > kDeepest) fail<InputError>("tokenizer", file_, ": nested deeper than ", kDeepest, " levels");
-      return true;
-    };
-    tree_ = std::make_unique<const Tree>(Tree{json::parse(text, callback)});
-  } catch (const json::parse_error& error) {
-    const std::string_view what =
-        error.what();  // "[json.exception.parse_error.101] parse error at line 1, column 2: …"
-    const std::size_t label = what.find("] ");
-    fail<InputError>("tokenizer", file_, ": not valid JSON: ", label == what.npos ? what : what.substr(label + 2));
-  } catch (const json::exception& error) {
-    fail<InputError>("tokenizer", file_, ": not valid JSON: ", error.what());
-  }
+  if (text.size() > std::numeric_limits<std::int32_t>::max())
+    fail<InputError>("tokenizer", file_, ": larger than 2 GB");
+  auto tree = std::make_unique<Tree>();
+  if (!json::sax_parse(text, tree.get())) fail<InputError>("tokenizer", file_, ": not valid JSON: ", tree->error);
+  tree_ = std::move(tree);
 }
 
 JsonDocument::~JsonDocument() = default;
 
-JsonValue JsonDocument::root() const { return {*this, &tree_->root}; }
+JsonValue JsonDocument::root() const { return {*this, 0}; }
+
+const JsonValue::Node& JsonValue::node() const { return document_->tree_->nodes[node_]; }
 
 std::string JsonValue::place() const {
-  std::vector<std::string> path;
-  find_path(document_->tree_->root, &get(value_), path);
-  std::string text = document_->file();
-  for (std::size_t i = 0; i < path.size(); ++i) text += (i == 0 ? ": " : path[i].starts_with('[') ? "" : ".") + path[i];
-  return text;
+  const JsonDocument::Tree& tree = *document_->tree_;
+  std::string path;
+  for (std::uint32_t at = node_; tree.nodes[at].parent != kNone; at = tree.nodes[at].parent) {
+    const Node& parent = tree.nodes[tree.nodes[at].parent];
+    std::string step;
+    if (parent.kind == Kind::object) {
+      step = (parent.parent == kNone ? "" : ".") + std::string(tree.text(tree.nodes[at].key));
+    } else {
+      std::size_t index = 0;
+      for (std::uint32_t child = parent.first; child != at; child = tree.nodes[child].next) ++index;
+      step = '[' + std::to_string(index) + ']';
+    }
+    path.insert(0, step);
+  }
+  return document_->file() + (path.empty() ? "" : ": ") + path;
 }
 
 void JsonValue::fail_kind(std::string_view expected) const {
-  fail("got ", describe(get(value_)), ", expected ", expected);
+  std::string got;
+  switch (node().kind) {
+    case Kind::null:
+      got = "null";
+      break;
+    case Kind::boolean:
+      got = node().boolean ? "true" : "false";
+      break;
+    case Kind::integer:
+      got = std::to_string(node().integer);
+      break;
+    case Kind::unsigned_integer:
+      got = std::to_string(node().unsigned_integer);
+      break;
+    case Kind::real:
+      got = json(node().real).dump();
+      break;
+    case Kind::string:
+      got = json(string().substr(0, 40)).dump(-1, ' ', true, json::error_handler_t::replace);
+      break;
+    case Kind::array:
+      got = "a list";
+      break;
+    case Kind::object:
+      got = "an object";
+      break;
+  }
+  fail("got ", got, ", expected ", expected);
 }
 
-bool JsonValue::is_null() const { return get(value_).is_null(); }
-bool JsonValue::is_boolean() const { return get(value_).is_boolean(); }
-bool JsonValue::is_number() const { return get(value_).is_number(); }
-bool JsonValue::is_string() const { return get(value_).is_string(); }
-bool JsonValue::is_array() const { return get(value_).is_array(); }
-bool JsonValue::is_object() const { return get(value_).is_object(); }
+bool JsonValue::is_null() const { return node().kind == Kind::null; }
+bool JsonValue::is_boolean() const { return node().kind == Kind::boolean; }
+bool JsonValue::is_number() const { return node().kind >= Kind::integer && node().kind <= Kind::real; }
+bool JsonValue::is_string() const { return node().kind == Kind::string; }
+bool JsonValue::is_array() const { return node().kind == Kind::array; }
+bool JsonValue::is_object() const { return node().kind == Kind::object; }
 
 bool JsonValue::boolean() const {
   if (!is_boolean()) fail_kind("true or false");
-  return get(value_).get<bool>();
+  return node().boolean;
 }
 
 std::int64_t JsonValue::integer() const {
-  const json& value = get(value_);
-  if (!value.is_number_integer()) fail_kind("an integer");
-  if (value.is_number_unsigned() && value.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max())
-    fail_kind("a smaller integer");
-  return value.get<std::int64_t>();
+  if (node().kind == Kind::integer) return node().integer;
+  if (node().kind != Kind::unsigned_integer) fail_kind("an integer");
+  if (node().unsigned_integer > std::numeric_limits<std::int64_t>::max()) fail_kind("a smaller integer");
+  return static_cast<std::int64_t>(node().unsigned_integer);
 }
 
 std::int32_t JsonValue::id() const {
-  if (!get(value_).is_number_integer()) fail_kind("an id");
+  if (node().kind != Kind::integer && node().kind != Kind::unsigned_integer) fail_kind("an id");
   const std::int64_t value = integer();
   if (value < 0 || value > std::numeric_limits<std::int32_t>::max()) fail_kind("an id from 0 to 2147483647");
   return static_cast<std::int32_t>(value);
 }
 
 double JsonValue::number() const {
-  if (!is_number()) fail_kind("a number");
-  return get(value_).get<double>();
+  if (node().kind == Kind::real) return node().real;
+  if (node().kind == Kind::integer) return static_cast<double>(node().integer);
+  if (node().kind != Kind::unsigned_integer) fail_kind("a number");
+  return static_cast<double>(node().unsigned_integer);
 }
 
 std::string_view JsonValue::string() const {
   if (!is_string()) fail_kind("a string");
-  return get(value_).get_ref<const std::string&>();
+  return document_->tree_->text(node().text);
 }
 
 std::size_t JsonValue::size() const {
   if (!is_array() && !is_object()) fail_kind("a list or an object");
-  return get(value_).size();
+  return node().size;
 }
 
 JsonValue JsonValue::operator[](std::size_t index) const {
   if (!is_array()) fail_kind("a list");
   if (index >= size()) fail("got ", size(), " elements, expected ", index + 1, " or more");
-  return {*document_, &get(value_)[index]};
+  std::uint32_t child = node().first;
+  for (; index > 0; --index) child = document_->tree_->nodes[child].next;
+  return {*document_, child};
+}
+
+std::uint32_t JsonValue::member(std::string_view key) const {
+  if (!is_object()) fail_kind("an object");
+  const JsonDocument::Tree& tree = *document_->tree_;
+  std::uint32_t found = kNone;  // of several with one key, the last counts
+  for (std::uint32_t child = node().first; child != kNone; child = tree.nodes[child].next)
+    if (tree.text(tree.nodes[child].key) == key) found = child;
+  return found;
 }
 
 JsonValue JsonValue::operator[](std::string_view key) const {
-  if (!is_object()) fail_kind("an object");
-  const json& object = get(value_);
-  const auto it = object.find(std::string(key));
-  if (it == object.end()) fail("\"", key, "\" is missing");
-  return {*document_, &*it};
+  const std::uint32_t found = member(key);
+  if (found == kNone) fail("\"", key, "\" is missing");
+  return {*document_, found};
 }
 
 std::optional<JsonValue> JsonValue::find(std::string_view key) const {
-  if (!is_object()) fail_kind("an object");
-  const json& object = get(value_);
-  const auto it = object.find(std::string(key));
-  if (it == object.end() || it->is_null()) return std::nullopt;
-  return JsonValue(*document_, &*it);
+  const std::uint32_t found = member(key);
+  if (found == kNone || document_->tree_->nodes[found].kind == Kind::null) return std::nullopt;
+  return JsonValue(*document_, found);
 }
 
 void JsonValue::each_element(const std::function<void(JsonValue)>& f) const {
   if (!is_array()) fail_kind("a list");
-  for (const json& element : get(value_)) f({*document_, &element});
+  const JsonDocument::Tree& tree = *document_->tree_;
+  for (std::uint32_t child = node().first; child != kNone; child = tree.nodes[child].next) f({*document_, child});
 }
 
 void JsonValue::each_member(const std::function<void(std::string_view, JsonValue)>& f) const {
   if (!is_object()) fail_kind("an object");
-  const json& object = get(value_);
-  for (auto it = object.begin(); it != object.end(); ++it) f(it.key(), {*document_, &*it});
+  const JsonDocument::Tree& tree = *document_->tree_;
+  for (std::uint32_t child = node().first; child != kNone; child = tree.nodes[child].next)
+    f(tree.text(tree.nodes[child].key), {*document_, child});
 }
 
 bool JsonValue::boolean(std::string_view key, bool otherwise) const {

@@ -38,7 +38,7 @@ class JsonValue {
   /// None where there is no such member, or it is null.
   std::optional<JsonValue> find(std::string_view key) const;
   void each_element(const std::function<void(JsonValue)>& f) const;
-  void each_member(const std::function<void(std::string_view, JsonValue)>& f) const;  ///< in the order of their keys
+  void each_member(const std::function<void(std::string_view, JsonValue)>& f) const;
 
   /// A member, or something else where there is none.
   bool boolean(std::string_view key, bool otherwise) const;
@@ -54,12 +54,16 @@ class JsonValue {
 
  private:
   friend JsonDocument;
-  JsonValue(const JsonDocument& document, const void* value) : document_(&document), value_(value) {}
+  struct Node;
+  JsonValue(const JsonDocument& document, std::uint32_t node) : document_(&document), node_(node) {}
+  const Node& node() const;
+  std::uint32_t member(std::string_view key) const;
 
   const JsonDocument* document_;
-  const void* value_;
+  std::uint32_t node_;
 };
 
+/// A whole file. Takes some 40 bytes a value and the bytes of its strings: vocabularies are large.
 class JsonDocument {
  public:
   /// Throws InputError where the text is no JSON. `file` is for messages.
