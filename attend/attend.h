@@ -20,6 +20,7 @@
 #include "attend/data/batches.h"
 #include "attend/data/catalogue.h"
 #include "attend/data/clean.h"
+#include "attend/data/code_points.h"
 #include "attend/data/fingerprint.h"
 #include "attend/data/hash.h"
 #include "attend/data/language.h"

@@ -1,45 +1,36 @@
 #include "attend/data/clean.h"
 
-#include <utf8proc.h>
-
 #include <algorithm>
-#include <cstdlib>
-#include <memory>
 #include <numeric>
 #include <utility>
 
+#include "attend/data/code_points.h"
 #include "attend/data/message_text.h"
 #include "attend/text/unicode.h"
 
 namespace attend {
 namespace {
 
-bool is_ascii(std::string_view text) {
-  return std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
-}
-
 /// White space, and controls that are no text; not the joiners that some scripts need.
 bool is_blank(char32_t c) {
-  const utf8proc_category_t category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
-  return category == UTF8PROC_CATEGORY_CC || category == UTF8PROC_CATEGORY_ZS || category == UTF8PROC_CATEGORY_ZL ||
-         category == UTF8PROC_CATEGORY_ZP || c == 0xFEFF;
+  if (c < 0x7F) return c <= 0x20;
+  const std::string_view kind = category(c);
+  return kind == "Cc" || kind == "Zs" || kind == "Zl" || kind == "Zp" || c == 0xFEFF;
 }
 
-std::string composed(const std::string& text) {
-  const std::unique_ptr<utf8proc_uint8_t, decltype(&std::free)> result(
-      utf8proc_NFC(reinterpret_cast<const utf8proc_uint8_t*>(text.c_str())), &std::free);
-  return result ? reinterpret_cast<const char*>(result.get()) : text;
+std::string composed(std::string_view text) {
+  std::string result;
+  for (const NormalCodePoint& c : normal_form(text, NormalForm::nfc)) append_utf8(c.value, result);
+  return result;
 }
 
 /// How many columns a text takes: what is comparable between scripts.
 std::int64_t width_of(std::string_view text) {
   std::int64_t width = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const CodePoint c = decode_utf8(text, at);
-    at += static_cast<std::size_t>(c.size);
-    const Script script = c.value < 0x1100 ? Script::latin : script_of(c.value);
+  for_each_code_point(text, [&](char32_t c, std::string_view) {
+    const Script script = c < 0x1100 ? Script::latin : script_of(c);
     width += script == Script::han || script == Script::kana || script == Script::hangul ? 2 : 1;
-  }
+  });
   return width;
 }
 
@@ -54,23 +45,20 @@ std::string_view name_of(DropReason reason) {
 }
 
 void tidy(std::string& text) {
-  const bool ascii = is_ascii(text);
   std::string result;
   result.reserve(text.size());
-  bool space = false;
-  for (std::size_t at = 0; at < text.size();) {
-    const CodePoint c = decode_utf8(text, at);
-    const bool blank = c.value < 0x7F ? c.value <= 0x20 : is_blank(c.value);
-    if (blank) {
+  bool space = false, ascii = true;
+  for_each_code_point(text, [&](char32_t c, std::string_view bytes) {
+    ascii &= c < 0x80;
+    if (is_blank(c)) {
       space = true;
-    } else {
-      if (space && !result.empty()) result += ' ';
-      space = false;
-      result.append(text, at, static_cast<std::size_t>(c.size));
+      return;
     }
-    at += static_cast<std::size_t>(c.size);
-  }
-  text = ascii ? std::move(result) : composed(result);
+    if (space && !result.empty()) result += ' ';
+    space = false;
+    result += bytes;
+  });
+  text = !ascii && may_change_in_form(result, NormalForm::nfc) ? composed(result) : std::move(result);
 }
 
 double length_ratio(std::string_view source, std::string_view target) {

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "attend/text/unicode.h"
+#include "attend/data/code_points.h"
 
 namespace attend {
 namespace {
@@ -112,6 +112,7 @@ bool language_matches(std::string_view asked, std::string_view given) {
 }
 
 Script script_of(char32_t code_point) {
+  if (code_point < 0x80) return (code_point | 0x20) - U'a' < 26 ? Script::latin : Script::none;
   const auto* range = std::ranges::lower_bound(kRanges, code_point, {}, &Range::last);
   return range != std::end(kRanges) && code_point >= range->first ? range->script : Script::none;
 }
@@ -130,14 +131,11 @@ std::vector<Script> scripts_of_language(std::string_view code) {
 
 double share_in_scripts(std::string_view text, const std::vector<Script>& scripts) {
   std::int64_t letters = 0, inside = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const CodePoint c = decode_utf8(text, at);
-    at += static_cast<std::size_t>(c.size);
-    const Script script = script_of(c.value);
-    if (script == Script::none) continue;
-    ++letters;
-    inside += std::ranges::find(scripts, script) != scripts.end();
-  }
+  for_each_code_point(text, [&](char32_t c, std::string_view) {
+    const Script script = script_of(c);
+    letters += script != Script::none;
+    inside += script != Script::none && std::ranges::find(scripts, script) != scripts.end();
+  });
   return letters == 0 ? 1 : static_cast<double>(inside) / static_cast<double>(letters);
 }
 

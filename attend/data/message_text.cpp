@@ -130,7 +130,11 @@ void remove_mark(std::string& text, std::size_t at) {
 std::vector<std::string> placeholders_of(std::string_view text) {
   std::vector<std::string> all;
   std::string found;
-  for (std::size_t at = text.find_first_of("%{"); at < text.size(); at = text.find_first_of("%{", at)) {
+  for (std::size_t at = 0; at < text.size();) {
+    if (text[at] != '%' && text[at] != '{') {
+      ++at;
+      continue;
+    }
     if (text.substr(at).starts_with("%%")) {
       at += 2;
       continue;

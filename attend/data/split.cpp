@@ -1,23 +1,13 @@
 #include "attend/data/split.h"
 
-#include <utf8proc.h>
-
 #include <charconv>
 #include <iterator>
 #include <utility>
 
 #include "attend/core/error.h"
-#include "attend/text/unicode.h"
+#include "attend/data/code_points.h"
 
 namespace attend {
-namespace {
-
-bool is_word_character(char32_t c) {
-  const utf8proc_category_t category = utf8proc_category(static_cast<utf8proc_int32_t>(c));
-  return category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NO;  // letters, marks, numbers
-}
-
-}  // namespace
 
 std::string_view name_of(Part part) {
   static constexpr std::array<std::string_view, kParts> kNames = {"train", "validation", "test"};
@@ -42,17 +32,17 @@ PartSize parse_part_size(std::string_view text) {
 std::string split_key(std::string_view source) {
   std::string key;
   bool space = false;
-  for (std::size_t at = 0; at < source.size();) {
-    const CodePoint c = decode_utf8(source, at);
-    at += static_cast<std::size_t>(c.size);
-    if (!is_word_character(c.value)) {
+  for_each_code_point(source, [&](char32_t c, std::string_view) {
+    if (!(properties(c) & (property::kLetter | property::kNumber | property::kMark))) {
       space = true;
-      continue;
+      return;
     }
     if (space && !key.empty()) key += ' ';
     space = false;
-    append_utf8(static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c.value))), key);
-  }
+    const auto [first, second] = lower_case(c);
+    append_utf8(first, key);
+    if (second) append_utf8(second, key);
+  });
   return key.empty() ? std::string(source) : key;
 }
 

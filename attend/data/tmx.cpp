@@ -53,11 +53,9 @@ class TmxReader final : public XmlReader {
   }
 
   void finish() override {
-    for (const std::string& wanted : {languages_.source, languages_.target}) {
-      const auto matches = [&](const std::string& seen) { return language_matches(wanted, seen); };
-      if (!seen_.empty() && std::ranges::none_of(seen_, matches))
-        give_up("no text is in \"" + wanted + "\": the file has " + seen_languages());
-    }
+    if (seen_.empty()) return;
+    if (std::ranges::none_of(seen_, &Language::is_source)) no_text_in(languages_.source);
+    if (std::ranges::none_of(seen_, &Language::is_target)) no_text_in(languages_.target);
   }
 
  private:
@@ -70,13 +68,24 @@ class TmxReader final : public XmlReader {
     return element == "bpt" || element == "ept" || element == "it" || element == "ph" || element == "ut";
   }
 
-  void start_variant(std::string_view language) {
-    constexpr std::size_t kListed = 50;
-    if (std::ranges::find(seen_, language) == seen_.end() && seen_.size() < kListed) seen_.emplace_back(language);
-    const bool is_source = !languages_.source.empty() && language_matches(languages_.source, language);
-    const bool is_target = !languages_.target.empty() && language_matches(languages_.target, language);
-    variants_.push_back({is_source, is_target, ""});
-    current_ = is_source || is_target ? &variants_.back() : nullptr;
+  /// A language of the file, and what it is to us.
+  struct Language {
+    std::string code;
+    bool is_source, is_target;
+  };
+  const Language& language_of(std::string_view code) {
+    const auto found = std::ranges::find(seen_, code, &Language::code);
+    if (found != seen_.end()) return *found;
+    constexpr std::size_t kMostLanguages = 1000;
+    if (seen_.size() >= kMostLanguages) give_up("has more languages than there can be");
+    const auto is = [&](const std::string& asked) { return !asked.empty() && language_matches(asked, code); };
+    return seen_.emplace_back(Language{std::string(code), is(languages_.source), is(languages_.target)});
+  }
+
+  void start_variant(std::string_view code) {
+    const Language& language = language_of(code);
+    variants_.push_back({language.is_source, language.is_target, ""});
+    current_ = language.is_source || language.is_target ? &variants_.back() : nullptr;
   }
 
   void characters_outside_codes(std::string_view text) {
@@ -85,8 +94,12 @@ class TmxReader final : public XmlReader {
 
   std::string seen_languages() const {
     std::string all;
-    for (const std::string& language : seen_) all += (all.empty() ? "" : ", ") + language;
+    for (const Language& language : seen_) all += (all.empty() ? "" : ", ") + language.code;
     return all;
+  }
+
+  [[noreturn]] void no_text_in(const std::string& language) const {
+    give_up("no text is in \"" + language + "\": the file has " + seen_languages());
   }
 
   void give_pairs() {
@@ -95,8 +108,8 @@ class TmxReader final : public XmlReader {
       give_up(std::string("no ") + (languages_.source.empty() ? "source" : "target") +
               " language was named: the first unit has " + seen_languages());
     constexpr std::size_t kMostVariants = 64;  // of a unit; each source goes with each target
-    if (variants_.size() > kMostVariants) skip("too many variants", line_), variants_.clear();
-    bool any = variants_.empty();
+    if (variants_.size() > kMostVariants) return skip("too many variants", line_);
+    bool any = false;
     for (const Variant& source : variants_)
       for (const Variant& target : variants_)
         if (source.is_source && target.is_target && &source != &target) {
@@ -104,11 +117,10 @@ class TmxReader final : public XmlReader {
           any = true;
         }
     if (!any) skip("not in both languages", line_);
-    variants_.clear();
   }
 
   Languages languages_;
-  std::vector<std::string> seen_;
+  std::vector<Language> seen_;
   std::vector<Variant> variants_;
   Variant* current_ = nullptr;
   bool in_segment_ = false;

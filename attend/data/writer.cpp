@@ -1,5 +1,6 @@
 #include "attend/data/writer.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -16,13 +17,17 @@ CorpusWriter::CorpusWriter(WriteFormat format, bool has_targets, std::vector<Sin
 }
 
 void CorpusWriter::append_flat(std::string_view text) {
-  bool changed = false;
-  for (const char c : text) {
-    const bool is_break = c == '\n' || c == '\r' || (c == '\t' && format_ == WriteFormat::tsv);
-    changed = changed || is_break;
-    line_ += is_break ? ' ' : c;
-  }
-  flattened_ += changed;
+  const auto is_break = [tab = format_ == WriteFormat::tsv ? '\t' : '\n'](char c) {
+    return c == '\n' || c == '\r' || c == tab;
+  };
+  bool any = false;
+  for (const char c : text)
+    any |= is_break(c);  // no early end: this becomes vector code, and nearly all texts have none
+  const std::size_t begin = line_.size();
+  line_ += text;
+  if (!any) return;
+  std::replace_if(line_.begin() + static_cast<std::ptrdiff_t>(begin), line_.end(), is_break, ' ');
+  ++flattened_;
 }
 
 void CorpusWriter::write(const Record& record) {

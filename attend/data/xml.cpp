@@ -150,9 +150,9 @@ std::string_view XmlReader::repaired(std::string_view piece) {
     piece = repair_;
   }
   const auto is_control = [](char c) { return is_forbidden(static_cast<unsigned char>(c)); };
-  std::size_t at = piece.find("&#");
-  if (at == std::string_view::npos && (piece.empty() || piece.back() != '&') && std::ranges::none_of(piece, is_control))
-    return piece;
+  bool any = false;
+  for (const char c : piece) any |= is_control(c);  // no early end: this becomes vector code
+  if (!any && piece.find("&#") == std::string_view::npos && !piece.ends_with('&')) return piece;
 
   std::string clean(piece);
   for (char& c : clean)
@@ -165,7 +165,7 @@ std::string_view XmlReader::repaired(std::string_view piece) {
       clean.resize(last);
     }
   }
-  for (at = clean.find("&#"); at != std::string::npos; at = clean.find("&#", at + 1)) {
+  for (std::size_t at = clean.find("&#"); at != std::string::npos; at = clean.find("&#", at + 1)) {
     const auto [character, size] = reference(std::string_view(clean).substr(at, 2 * kLongestReference));
     if (size == 0 || !is_forbidden(character)) continue;
     std::fill_n(clean.begin() + static_cast<std::ptrdiff_t>(at), size, ' ');
