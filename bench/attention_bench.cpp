@@ -17,7 +17,7 @@ Tensor random(const Shape& shape) {
   return x;
 }
 
-bench::Run forward(std::int64_t B, std::int64_t T, std::int64_t S, std::int64_t H, std::int64_t D, Mask mask) {
+bench::Run forward(std::int64_t B, std::int64_t T, std::int64_t S, std::int64_t H, std::int64_t D, const Mask& mask) {
   const Tensor q = random({B, T, H, D}), k = random({B, S, H, D}), v = random({B, S, H, D});
   return [=] {
     NoGrad no_grad;
@@ -25,7 +25,7 @@ bench::Run forward(std::int64_t B, std::int64_t T, std::int64_t S, std::int64_t 
   };
 }
 
-bench::Run both(std::int64_t B, std::int64_t T, std::int64_t H, std::int64_t D, Mask mask) {
+bench::Run both(std::int64_t B, std::int64_t T, std::int64_t H, std::int64_t D, const Mask& mask) {
   Tensor q = random({B, T, H, D}), k = random({B, T, H, D}), v = random({B, T, H, D}), dy = random({B, T, H, D});
   require_grad(q), require_grad(k), require_grad(v);
   return [=] {
@@ -52,17 +52,17 @@ int main(int argc, char** argv) {
   for (const std::int64_t T : {256, 1024, 4096}) {
     for (const bool causal : {false, true}) {
       const Mask mask = causal ? Mask::causal() : Mask::none();
-      std::string name = "T";  // built by += : GCC 12 warns about operator+ here
+      std::string name = "attention.T";  // built by += : GCC 12 warns about operator+ here
       name += std::to_string(T);
       name += causal ? ".causal" : ".full";
       const double bar = causal ? 1.3 : 1.15;
-      bench::job("attention.forward." + name, bar, [=] { return forward(1, T, T, 12, 64, mask); });
-      bench::job("attention.both." + name, bar, [=] { return both(1, T, 12, 64, mask); });
+      bench::job(name + ".forward", bar, [=] { return forward(1, T, T, 12, 64, mask); });
+      bench::job(name + ".both", bar, [=] { return both(1, T, 12, 64, mask); });
     }
   }
-  bench::job("attention.decode.S4096", 0, [] { return forward(1, 1, 4096, 12, 64, Mask::none()); });
-  bench::job("attention.forward.128x10x10", 0, [] { return forward(128, 10, 10, 4, 64, Mask::none()); });
-  bench::job("attention.both.128x10x10", 0, [] { return both(128, 10, 4, 64, Mask::none()); });
-  bench::figure("attention.memory.T16384", "MB", 64, [] { return extra_memory(16384); });
+  bench::job("attention.S4096.decode", 0, [] { return forward(1, 1, 4096, 12, 64, Mask::none()); });
+  bench::job("attention.128x10x10.forward", 0, [] { return forward(128, 10, 10, 4, 64, Mask::none()); });
+  bench::job("attention.128x10x10.both", 0, [] { return both(128, 10, 4, 64, Mask::none()); });
+  bench::figure("attention.T16384.memory", "MB", 64, [] { return extra_memory(16384); });
   return bench::serve(argc, argv);
 }

@@ -25,10 +25,10 @@ def both(B, T, H, D, causal):
 
 for T in (256, 1024, 4096):
     for causal in (False, True):
-        name = f"T{T}." + ("causal" if causal else "full")
-        job("attention.forward." + name)(lambda T=T, c=causal: forward(1, T, T, 12, 64, c))
-        job("attention.both." + name)(lambda T=T, c=causal: both(1, T, 12, 64, c))
-job("attention.decode.S4096")(lambda: forward(1, 1, 4096, 12, 64, False))
-job("attention.forward.128x10x10")(lambda: forward(128, 10, 10, 4, 64, False))
-job("attention.both.128x10x10")(lambda: both(128, 10, 4, 64, False))
+        name = f"attention.T{T}." + ("causal" if causal else "full")
+        job(name + ".forward")(lambda T=T, c=causal: forward(1, T, T, 12, 64, c))
+        job(name + ".both")(lambda T=T, c=causal: both(1, T, 12, 64, c))
+job("attention.S4096.decode")(lambda: forward(1, 1, 4096, 12, 64, False))
+job("attention.128x10x10.forward")(lambda: forward(128, 10, 10, 4, 64, False))
+job("attention.128x10x10.both")(lambda: both(128, 10, 4, 64, False))
 serve()

@@ -20,7 +20,7 @@ Tensor normal(const Shape& shape) {
   return x;
 }
 
-bench::Run forward_backward(Activation activation) {
+bench::Run both(Activation activation) {
   Tensor x = normal({kRows, kIn}), weight = normal({kOut, kIn}), bias = normal({kOut});
   for (Tensor* leaf : {&x, &weight, &bias}) require_grad(*leaf);
   const Tensor dy = normal({kRows, kOut});
@@ -44,11 +44,11 @@ bench::Run bare() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::job("linear_gelu.forward_backward", 1.15, [] { return forward_backward(Activation::gelu); });
-  bench::job("linear_gelu_tanh.forward_backward", 1.15, [] { return forward_backward(Activation::gelu_tanh); });
-  bench::job("linear_relu.forward_backward", 0, [] { return forward_backward(Activation::relu); });
-  bench::figure("linear_gelu.share_of_bare_matmul", "%", -85, [] {
-    const bench::Run products = bare(), layer = forward_backward(Activation::gelu);
+  bench::job("linear_gelu.1024x768x3072.both", 1.15, [] { return both(Activation::gelu); });
+  bench::job("linear_gelu_tanh.1024x768x3072.both", 1.15, [] { return both(Activation::gelu_tanh); });
+  bench::job("linear_relu.1024x768x3072.both", 0, [] { return both(Activation::relu); });
+  bench::figure("linear_gelu.1024x768x3072.share_of_matmul", "%", -85, [] {
+    const bench::Run products = bare(), layer = both(Activation::gelu);
     double bare_seconds = 1e30, layer_seconds = 1e30;  // in turn, so that both meet the same machine
     for (int round = 0; round < 4; ++round) {
       bare_seconds = std::min(bare_seconds, bench::best_seconds(products, 0.3));

@@ -3,7 +3,7 @@ import torch.nn.functional as F
 from torch_job import job, serve
 
 
-def forward_backward(activation):
+def both(activation):
     def setup():
         x = torch.randn(1024, 768, requires_grad=True)
         layer = torch.nn.Linear(768, 3072)
@@ -17,7 +17,7 @@ def forward_backward(activation):
     return setup
 
 
-job("linear_gelu.forward_backward")(forward_backward(F.gelu))
-job("linear_gelu_tanh.forward_backward")(forward_backward(lambda x: F.gelu(x, approximate="tanh")))
-job("linear_relu.forward_backward")(forward_backward(F.relu))
+job("linear_gelu.1024x768x3072.both")(both(F.gelu))
+job("linear_gelu_tanh.1024x768x3072.both")(both(lambda x: F.gelu(x, approximate="tanh")))
+job("linear_relu.1024x768x3072.both")(both(F.relu))
 serve()

@@ -41,8 +41,8 @@ bench::Run scores() {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::job("gru 2x256, batch 128, 10 steps", 1.5, layers<Gru>);
-  bench::job("lstm 2x256, batch 128, 10 steps", 0, layers<Lstm>);
-  bench::job("additive scores 10x10, 256 wide, batch 128", 3, scores);
+  bench::job("gru.128x10x256.two_layers.both", 1.5, layers<Gru>);
+  bench::job("lstm.128x10x256.two_layers.both", 0, layers<Lstm>);
+  bench::job("additive_scores.128x10x10x256.both", 3, scores);
   return bench::serve(argc, argv);
 }

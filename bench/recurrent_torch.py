@@ -15,17 +15,17 @@ def layers(kind):
     return run
 
 
-@job("gru 2x256, batch 128, 10 steps")
+@job("gru.128x10x256.two_layers.both")
 def _():
     return layers(torch.nn.GRU)
 
 
-@job("lstm 2x256, batch 128, 10 steps")
+@job("lstm.128x10x256.two_layers.both")
 def _():
     return layers(torch.nn.LSTM)
 
 
-@job("additive scores 10x10, 256 wide, batch 128")
+@job("additive_scores.128x10x10x256.both")
 def _():
     q = torch.randn(128, 10, 256, requires_grad=True)
     k = torch.randn(128, 10, 256, requires_grad=True)

@@ -30,16 +30,16 @@ Tensor leaf(const Shape& shape) {
 
 using Op = std::function<Tensor(const Tensor&)>;
 
-/// Two jobs: "name" without a tape, and "name, backward" with one, from x to its gradient.
+/// Two jobs: name.forward without a tape, and name.both with one, from x to its gradient.
 void op_jobs(const std::string& name, double bar, const Shape& shape, const std::function<Op()>& make) {
-  job(name, bar, [=] {
+  job(name + ".forward", bar, [=] {
     return [x = normal(shape), op = make()] {
       const NoGrad no_grad;
       const Training training;
       op(x);
     };
   });
-  job(name + ", backward", bar, [=] {
+  job(name + ".both", bar, [=] {
     return [x = leaf(shape), op = make(), dy = Tensor()]() mutable {
       const Training training;
       const Tensor y = op(x);
@@ -83,28 +83,28 @@ double seconds_of_traffic(std::int64_t size) {
 }
 
 void register_jobs() {
-  op_jobs("layer norm 4096x768", 1.3, {4096, 768}, [] {
+  op_jobs("layer_norm.4096x768", 1.3, {4096, 768}, [] {
     return [gain = leaf({768}), bias = leaf({768})](const Tensor& x) { return layer_norm(x, gain, bias); };
   });
-  op_jobs("softmax 4096x1024", 1.3, {4096, 1024}, [] { return [](const Tensor& x) { return softmax(x); }; });
-  op_jobs("gelu 4096x768", 1.3, {4096, 768}, [] { return [](const Tensor& x) { return gelu(x); }; });
-  op_jobs("gelu tanh 4096x768", 1.3, {4096, 768}, [] { return [](const Tensor& x) { return gelu_tanh(x); }; });
-  op_jobs("dropout 4096x768", 1.3, {4096, 768}, [] { return [](const Tensor& x) { return dropout(x, 0.1f); }; });
-  op_jobs("cross-entropy 1024x50257", 1.3, {1024, 50257}, [] {
+  op_jobs("softmax.4096x1024", 1.3, {4096, 1024}, [] { return [](const Tensor& x) { return softmax(x); }; });
+  op_jobs("gelu.4096x768", 1.3, {4096, 768}, [] { return [](const Tensor& x) { return gelu(x); }; });
+  op_jobs("gelu_tanh.4096x768", 1.3, {4096, 768}, [] { return [](const Tensor& x) { return gelu_tanh(x); }; });
+  op_jobs("dropout.4096x768", 1.3, {4096, 768}, [] { return [](const Tensor& x) { return dropout(x, 0.1f); }; });
+  op_jobs("cross_entropy.1024x50257", 1.3, {1024, 50257}, [] {
     const Tensor targets = Tensor::empty({1024}, DType::i32);
     for (int i = 0; i < 1024; ++i) targets.data<std::int32_t>()[i] = i * 49 % 50257;
     return [targets](const Tensor& x) { return cross_entropy(x, targets); };
   });
-  job("AdamW 124M", 0,
+  job("adamw.124M", 0,
       [] { return [optimizer = std::make_shared<AdamW>(gpt2(), AdamWOptions{})] { optimizer->step(); }; });
-  job("gradient norm 124M", 1.3, [] {
+  job("gradient_norm.124M", 1.3, [] {
     std::vector<Tensor> parameters;
     for (const NamedTensor& named : gpt2()) parameters.push_back(named.tensor);
     return [parameters] { grad_norm(parameters); };
   });
   constexpr std::int64_t kGpt2 = 124439808;
-  figure("memory speed", "GB/s", 0, [] { return 7 * sizeof(float) * kGpt2 / seconds_of_traffic(kGpt2) / 1e9; });
-  figure("AdamW 124M, share of the memory's speed", "", -0.9, [] {
+  figure("memory.124M.speed", "GB/s", 0, [] { return 7 * sizeof(float) * kGpt2 / seconds_of_traffic(kGpt2) / 1e9; });
+  figure("adamw.124M.share_of_memory_speed", "", -0.9, [] {
     AdamW optimizer(gpt2(), {});
     double traffic = 1e30, step = 1e30;
     for (int round = 0; round < 10; ++round) {  // in turn, as the machine's speed may change

@@ -6,7 +6,7 @@ from torch_job import best_seconds, job, serve
 
 
 def op_jobs(name, shape, make):
-    @job(name)
+    @job(name + ".forward")
     def forward():
         x, op = torch.randn(shape), make()
 
@@ -15,7 +15,7 @@ def op_jobs(name, shape, make):
                 op(x)
         return run
 
-    @job(name + ", backward")
+    @job(name + ".both")
     def backward():
         x, op = torch.randn(shape, requires_grad=True), make()
         dy = torch.randn_like(op(x))
@@ -48,15 +48,15 @@ def gpt2():
     return parameters
 
 
-op_jobs("layer norm 4096x768", (4096, 768), layer_norm)
-op_jobs("softmax 4096x1024", (4096, 1024), lambda: lambda x: F.softmax(x, -1))
-op_jobs("gelu 4096x768", (4096, 768), lambda: F.gelu)
-op_jobs("gelu tanh 4096x768", (4096, 768), lambda: lambda x: F.gelu(x, approximate="tanh"))
-op_jobs("dropout 4096x768", (4096, 768), lambda: lambda x: F.dropout(x, 0.1))
-op_jobs("cross-entropy 1024x50257", (1024, 50257), cross_entropy)
+op_jobs("layer_norm.4096x768", (4096, 768), layer_norm)
+op_jobs("softmax.4096x1024", (4096, 1024), lambda: lambda x: F.softmax(x, -1))
+op_jobs("gelu.4096x768", (4096, 768), lambda: F.gelu)
+op_jobs("gelu_tanh.4096x768", (4096, 768), lambda: lambda x: F.gelu(x, approximate="tanh"))
+op_jobs("dropout.4096x768", (4096, 768), lambda: lambda x: F.dropout(x, 0.1))
+op_jobs("cross_entropy.1024x50257", (1024, 50257), cross_entropy)
 
 
-@job("AdamW 124M")
+@job("adamw.124M")
 def adamw():
     """Its fastest way: a loop, foreach or fused."""
     parameters = gpt2()
@@ -68,7 +68,7 @@ def adamw():
     return min(runs, key=lambda run: run[0])[1]
 
 
-@job("gradient norm 124M")
+@job("gradient_norm.124M")
 def gradient_norm():
     gradients = [parameter.grad for parameter in gpt2()]
     return lambda: torch.nn.utils.get_total_norm(gradients)
