@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 #include <vector>
 
 #include "attend/kernels/attention.h"
@@ -79,7 +78,7 @@ void zero_padding(const Call& call, float* gradient, std::int64_t stride, std::i
 }
 
 /// `inputs` are the tensors of q, k, v without repetition of one that holds several parts.
-Tensor run(Call call, const Shape& result, std::vector<Tensor> inputs) {
+Tensor run(Call call, const Shape& result, const std::vector<Tensor>& inputs) {
   call.check();
   if (!training()) call.options.dropout = 0.f;
   if (call.options.dropout > 0.f) call.key = default_generator().next();
@@ -112,7 +111,7 @@ Tensor run(Call call, const Shape& result, std::vector<Tensor> inputs) {
     const auto segments = call.segments();
     kernels::attention_backward(call.problem(segments), out.data(), dy.data(), out_stride, logsumexp.data(), g);
   };
-  return record(call.op, out, std::move(inputs), go_back);
+  return record(call.op, out, inputs, go_back);
 }
 
 Tensor run_weights(const Call& call) {

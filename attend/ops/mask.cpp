@@ -36,7 +36,7 @@ Mask Mask::allowed(Tensor matrix) {
   return mask;
 }
 
-Mask Mask::additive(Tensor matrix) {
+Mask Mask::additive(const Tensor& matrix) {
   if (matrix.dtype() != DType::f32)
     fail("mask", "a matrix that is added has numbers: got ", matrix.dtype(), ", expected float32");
   if (matrix.rank() < 2) fail("mask", "the matrix must be [T, S], [B, T, S] or [B, H, T, S]: got ", matrix.shape());

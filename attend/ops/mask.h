@@ -26,7 +26,7 @@ class Mask {
   /// matrix[…, i, j] != 0.   int8 [T, S], [B, T, S] or [B, H, T, S]; a size of 1 for B or H stands for all.
   static Mask allowed(Tensor matrix);
   /// matrix[…, i, j] is added to the scaled score; -infinity hides.   float32, shapes as above. It gets no gradient.
-  static Mask additive(Tensor matrix);
+  static Mask additive(const Tensor& matrix);
 
   /// For decoding with a cache: query 0 of sequence b stands at position positions[b] among the keys, so that the
   /// causal part becomes j <= positions[b] + i.

@@ -67,7 +67,7 @@ struct Kept {
 };
 
 Tensor column_sums(std::int64_t rows, std::int64_t columns, const float* x) {
-  const Tensor sums = Tensor::empty({columns});
+  Tensor sums = Tensor::empty({columns});
   kernels::bias_activation_backward(rows, columns, x, nullptr, Activation::none, {.dbias = sums.data()});
   return sums;
 }
