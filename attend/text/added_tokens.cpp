@@ -37,8 +37,8 @@ const AddedTokenFinder::Entry* AddedTokenFinder::at(std::string_view text, std::
   return nullptr;
 }
 
-std::vector<Word> AddedTokenFinder::cut(std::string_view text) const {
-  std::vector<Word> words;
+void AddedTokenFinder::cut(std::string_view text, std::vector<Word>& words) const {
+  words.clear();
   std::size_t done = 0;  // up to here the text is in words
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t found = first_bytes_.empty() ? std::string_view::npos : text.find_first_of(first_bytes_, from);
@@ -64,7 +64,6 @@ std::vector<Word> AddedTokenFinder::cut(std::string_view text) const {
     done = end;
   }
   if (done < text.size()) words.push_back({done, text.size()});
-  return words;
 }
 
 }  // namespace attend

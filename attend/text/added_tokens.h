@@ -17,8 +17,8 @@ class AddedTokenFinder {
   /// One of the tokens, by what is looked for, which normalisation may have changed.
   void add(std::string content, const AddedToken& token);
   bool empty() const { return tokens_.empty(); }
-  /// The text as words: tokens that were found, and what is between them. Nothing for an empty text.
-  std::vector<Word> cut(std::string_view text) const;
+  /// Makes the text words: tokens that were found, and what is between them. None for an empty text.
+  void cut(std::string_view text, std::vector<Word>& words) const;
 
  private:
   struct Entry {

@@ -34,8 +34,8 @@ Seen see(std::string_view text, std::size_t at) {
 /// Cuts words into smaller ones. A cutter calls piece(begin, end, is_match) for pieces that cover a word in order.
 template <typename Cutter>
 void cut_words(std::vector<Word>& words, Behavior behavior, Cutter cutter) {
-  std::vector<Word> cut;
-  cut.reserve(words.size());
+  static thread_local std::vector<Word> cut;  // keeps its memory
+  cut.clear();
   for (const Word& word : words) {
     if (word.added >= 0) {
       cut.push_back(word);
@@ -75,7 +75,7 @@ void cut_words(std::vector<Word>& words, Behavior behavior, Cutter cutter) {
       previous = is_match;
     });
   }
-  words = std::move(cut);
+  words.swap(cut);
 }
 
 /// A cutter where each code point of a kind is a match.

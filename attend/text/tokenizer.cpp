@@ -191,15 +191,16 @@ struct Tokenizer::State {
       if (keep_bytes) return std::get<Bpe>(parts.model).encode_bytes(word, pieces);
       std::visit([&](const auto& model) { model.encode(word, pieces); }, parts.model);
     };
-    std::vector<Piece> long_word;
-    for (const Word& part : in_original.cut(text)) {
+    static thread_local std::vector<Word> text_parts, words;  // these keep their memory
+    static thread_local std::vector<Piece> long_word;
+    in_original.cut(text, text_parts);
+    for (const Word& part : text_parts) {
       AlignedText aligned(text.substr(part.begin, part.end - part.begin), keep_origins || needs_origins);
-      std::vector<Word> words;
       if (part.added >= 0) {
-        words = {{0, part.end - part.begin, part.added}};
+        words.assign(1, {0, part.end - part.begin, part.added});
       } else {
         normalize(parts.normalizer, aligned);
-        words = in_normalized.cut(aligned.text());
+        in_normalized.cut(aligned.text(), words);
         pre_tokenize(parts.pre_tokenizer, aligned, words, static_cast<std::int64_t>(part.begin), keep_bytes);
       }
       for (const Word& word : words) {
@@ -218,12 +219,10 @@ struct Tokenizer::State {
     }
   }
 
-  Tokens tokens(std::string_view original) const {
+  void encode(std::string_view original, Tokens& result) const {
     const ValidText text(original);
-    Tokens result;
+    result.ids.clear(), result.words.clear(), result.spans.clear();
     result.invalid = text.invalid();
-    result.ids.reserve(original.size() / 3 + 4), result.spans.reserve(original.size() / 3 + 4);
-    result.words.reserve(original.size() / 3 + 4);
     std::int32_t index = 0;
     cut(text.text(), true,
         [&](const AlignedText& aligned, std::size_t offset, const Word& word, std::span<const Piece> pieces) {
@@ -241,7 +240,6 @@ struct Tokenizer::State {
           }
           ++index;
         });
-    return result;
   }
 
   /// The span without the white space at the ends of its token: as many characters of the text as the token has there.
@@ -289,7 +287,10 @@ Tokenizer::Tokenizer(Parts parts) : state_(std::make_shared<const State>(std::mo
 const Tokenizer::Parts& Tokenizer::parts() const { return state_->parts; }
 
 Encoding Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
-  return std::move(encode_windows(text, options).front());
+  if (options.max_tokens > 0) return std::move(encode_windows(text, options).front());
+  static thread_local Tokens tokens;  // keeps its memory
+  state_->encode(text, tokens);
+  return assemble(state_->slots(false, options), all(tokens), {});
 }
 
 Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second, const EncodeOptions& options) const {
@@ -297,7 +298,8 @@ Encoding Tokenizer::encode_pair(std::string_view first, std::string_view second,
 }
 
 std::vector<Encoding> Tokenizer::encode_windows(std::string_view text, const EncodeOptions& options) const {
-  const Tokens tokens = state_->tokens(text);
+  Tokens tokens;
+  state_->encode(text, tokens);
   const std::vector<LayoutSlot>& slots = state_->slots(false, options);
   std::vector<Encoding> result;
   const std::int64_t space = options.max_tokens > 0 ? room(slots, options.max_tokens) : tokens.size();
@@ -318,7 +320,9 @@ std::vector<Encoding> Tokenizer::encode_windows(std::string_view text, const Enc
 
 std::vector<Encoding> Tokenizer::encode_pair_windows(std::string_view first, std::string_view second,
                                                      const EncodeOptions& options) const {
-  const Tokens a = state_->tokens(first), b = state_->tokens(second);
+  Tokens a, b;
+  state_->encode(first, a);
+  state_->encode(second, b);
   const std::vector<LayoutSlot>& slots = state_->slots(true, options);
   std::vector<Encoding> result;
   const std::int64_t space = options.max_tokens > 0 ? room(slots, options.max_tokens) : a.size() + b.size();
