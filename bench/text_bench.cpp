@@ -1,10 +1,12 @@
-// Tokenizers beside Hugging Face's: 10 MB of English, line by line, on one thread; what a second thread brings; and what
-// loading takes. ATTEND_BENCH_TEXT names the text, ATTEND_BENCH_GPT2 and ATTEND_BENCH_BERT the folders; without them our
-// own docs and the tests' small vocabularies serve.
+// Tokenizers beside Hugging Face's: 10 MB of English, line by line, on one thread; what a second thread brings; and
+// what loading takes. ATTEND_BENCH_TEXT names the text, ATTEND_BENCH_GPT2 and ATTEND_BENCH_BERT the folders; without
+// them our own docs and the tests' small vocabularies serve.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <fstream>
 #include <iterator>
@@ -41,6 +43,21 @@ std::vector<std::string> lines() {
   return result;
 }
 
+/// How much sooner all lines are encoded on two threads. Giving their memory back is the caller's, and not timed.
+double speed_up(const Tokenizer& tokenizer) {
+  const std::vector<std::string> texts = lines();
+  double best[2] = {1e30, 1e30};
+  for (int round = 0; round < 10; ++round) {  // in turn, so that both meet the same machine
+    using Clock = std::chrono::steady_clock;
+    set_threads(1 + round % 2);
+    const Clock::time_point begin = Clock::now();
+    const std::vector<Encoding> all = tokenizer.encode_all(texts);
+    double& fastest = best[round % 2];
+    fastest = std::min(fastest, std::chrono::duration<double>(Clock::now() - begin).count());
+  }
+  return best[0] / best[1];
+}
+
 void tokenizer_jobs(const std::string& name, Tokenizer (*load)()) {
   const auto encode_on = [load](int count) -> Run {
     return [tokenizer = load(), texts = std::make_shared<std::vector<std::string>>(lines()), count] {
@@ -54,10 +71,7 @@ void tokenizer_jobs(const std::string& name, Tokenizer (*load)()) {
       for (const std::string& text : texts) tokenizer.ids(text);
     };
   });
-  figure(name + ".encode, 2 threads over 1", "×", -1.8, [=] {
-    const double one = best_seconds(encode_on(1)), two = best_seconds(encode_on(2));
-    return one / two;
-  });
+  figure(name + ".encode, 2 threads over 1", "×", -1.8, [=] { return speed_up(load()); });
 }
 
 /// Memory that loading takes at most, in MB: that of a process of its own.

@@ -14,12 +14,12 @@
 namespace attend {
 
 struct BpeOptions {
-  std::optional<std::string> unk_token;   ///< for characters not in the vocabulary; none: they vanish
-  std::string continuing_subword_prefix;  ///< begins every piece that does not begin a word
-  std::string end_of_word_suffix;         ///< ends every piece that ends a word
-  bool fuse_unk = false;                  ///< neighbouring unknown characters are one token
-  bool byte_fallback = false;             ///< an unknown character is its bytes: <0x61>
-  bool ignore_merges = false;             ///< a word that is in the vocabulary is not cut, whatever the merges say
+  std::optional<std::string> unk_token{};   ///< for characters not in the vocabulary; none: they vanish
+  std::string continuing_subword_prefix{};  ///< begins every piece that does not begin a word
+  std::string end_of_word_suffix{};         ///< ends every piece that ends a word
+  bool fuse_unk = false;                    ///< neighbouring unknown characters are one token
+  bool byte_fallback = false;               ///< an unknown character is its bytes: <0x61>
+  bool ignore_merges = false;               ///< a word that is in the vocabulary is not cut, whatever the merges say
 };
 
 /// Two ids that become one: that of their tokens joined.

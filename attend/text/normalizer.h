@@ -21,7 +21,7 @@ namespace normalizer {
 struct Bert {
   bool clean_text = true;
   bool handle_chinese_chars = true;
-  std::optional<bool> strip_accents;  ///< as lowercase says, unless given
+  std::optional<bool> strip_accents{};  ///< as lowercase says, unless given
   bool lowercase = true;
 };
 using Form = NormalForm;

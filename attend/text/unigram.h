@@ -13,8 +13,9 @@
 namespace attend {
 
 struct UnigramOptions {
-  std::optional<std::int32_t> unk_id;  ///< neighbouring unknown characters are one token; none: such a text is an error
-  bool byte_fallback = false;          ///< an unknown run is its bytes: <0x61>
+  std::optional<std::int32_t>
+      unk_id{};                ///< neighbouring unknown characters are one token; none: such a text is an error
+  bool byte_fallback = false;  ///< an unknown run is its bytes: <0x61>
 };
 
 class Unigram {

@@ -14,7 +14,8 @@ TEST(Utf8, EveryCodePointComesBack) {
     std::string text;
     append_utf8(value, text);
     const CodePoint c = decode_utf8(text, 0);
-    ASSERT_TRUE(c.valid && c.value == value && static_cast<std::size_t>(c.size) == text.size()) << static_cast<std::uint32_t>(value);
+    ASSERT_TRUE(c.valid && c.value == value && static_cast<std::size_t>(c.size) == text.size())
+        << static_cast<std::uint32_t>(value);
   }
 }
 
