@@ -56,23 +56,27 @@ LineReader::~LineReader() {
   if (file_ > STDIN_FILENO) ::close(file_);
 }
 
-std::string LineReader::name() const {
-  const std::string& path = paths_[opened_ > 0 ? opened_ - 1 : 0];
-  return is_standard(path) ? "standard input" : path;
+std::string LineReader::name(std::size_t path) const {
+  return is_standard(paths_[path]) ? "standard input" : paths_[path];
 }
 
-std::string LineReader::where() const { return name() + ", line " + std::to_string(line_in_file_); }
+std::string LineReader::where(std::int64_t n) const {
+  std::size_t path = lines_before_.size();
+  while (path > 1 && lines_before_[path - 1] >= n) --path;
+  if (path == 0) return name(0);
+  return name(path - 1) + ", line " + std::to_string(n - lines_before_[path - 1]);
+}
 
 bool LineReader::open_next() {
   if (file_ > STDIN_FILENO) ::close(file_);
   file_ = -1;
-  if (opened_ == paths_.size()) return false;
-  const std::string& path = paths_[opened_++];
+  if (lines_before_.size() == paths_.size()) return false;
+  const std::string& path = paths_[lines_before_.size()];
+  lines_before_.push_back(lines_read_);
   file_ = is_standard(path) ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (file_ < 0) fail<InputError>("input", path, ": cannot open: ", last_error());
   buffer_.clear();
   at_ = scanned_ = 0;
-  line_in_file_ = 0;
   ended_ = false;
   beginning_ = true;
   return true;
@@ -89,7 +93,7 @@ bool LineReader::fill() {
   while ((got = ::read(file_, buffer_.data() + before, buffer_.size() - before)) < 0 && errno == EINTR)
     stop_if_interrupted();
   buffer_.resize(before + static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
-  if (got < 0) fail("input", name(), ": cannot read on after line ", line_in_file_, ": ", last_error());
+  if (got < 0) fail("input", where(), ": cannot read on after it: ", last_error());
   ended_ = got == 0;
   bytes_read_ += got;
   return got > 0;
@@ -118,7 +122,7 @@ bool LineReader::next(std::string& line) {
     beginning_ = false;
     if (found.ends_with('\r')) found.remove_suffix(1);
     line.assign(found);
-    ++line_in_file_, ++lines_read_;
+    ++lines_read_;
     return true;
   }
 }

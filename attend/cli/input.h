@@ -37,9 +37,10 @@ class LineReader {
   /// are there already are given, so that a person who types, or a program that waits for an answer, gets one.
   bool next(std::vector<std::string>& lines, std::size_t max_lines, std::size_t max_bytes = 1 << 20);
 
-  /// Where the last line stood: "corpus.txt, line 12".
-  std::string where() const;
   std::int64_t lines_read() const { return lines_read_; }  ///< of all files
+  /// Where the n-th line of all, counted from 1, stood: "corpus.txt, line 12".
+  std::string where(std::int64_t n) const;
+  std::string where() const { return where(lines_read_); }
   std::int64_t bytes_read() const { return bytes_read_; }
   std::int64_t total_bytes() const { return total_bytes_; }  ///< 0: not known, as one is a pipe
 
@@ -47,15 +48,15 @@ class LineReader {
   bool open_next();
   bool fill();      // more bytes into the buffer; false at the end of the file
   bool has_line();  // whether next() would give a line without waiting
-  std::string name() const;
+  std::string name(std::size_t path) const;
 
   std::vector<std::string> paths_;
-  std::size_t opened_ = 0;  // how many of the paths
+  std::vector<std::int64_t> lines_before_;  // of each path that was opened
   int file_ = -1;
   std::string buffer_;
   std::size_t at_ = 0, scanned_ = 0;  // bytes of the buffer that were given out, and that hold no line end
   bool ended_ = false, beginning_ = true;
-  std::int64_t lines_read_ = 0, line_in_file_ = 0, bytes_read_ = 0, total_bytes_ = 0;
+  std::int64_t lines_read_ = 0, bytes_read_ = 0, total_bytes_ = 0;
 };
 
 /// Text to standard output or to a file. A file appears, complete, at finish(); without it, nothing does. Every failed

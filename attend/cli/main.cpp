@@ -91,6 +91,8 @@ int run(int argc, char** argv) {
       .add_option_function<int>("--threads", set_threads, "Threads to use; otherwise as many as this process has CPUs")
       ->type_name("N")
       ->check(CLI::Range(1, 1024).description(""));
+  add_tokenize(program);
+  add_train(program);
   add_corpus(program);
   add_lesson(program);
   add_evaluate(program);

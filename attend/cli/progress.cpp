@@ -46,7 +46,7 @@ std::string amount(double count, const std::string& unit) {
 std::string grouped(std::int64_t count) {
   std::string digits = std::to_string(count);
   const std::size_t first = count < 0;
-  for (std::size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, ",");
+  for (std::size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, 1, ',');
   return digits;
 }
 

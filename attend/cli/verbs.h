@@ -23,6 +23,9 @@ CLI::App* add_parent(CLI::App& program, const std::string& name, const std::stri
 void add_corpus(CLI::App& program);
 void add_doctor(CLI::App& program);
 void add_evaluate(CLI::App& program);
+void add_tokenize(CLI::App& program);
+void add_train(CLI::App& program);
+void add_train_tokenizer(CLI::App& train);
 void add_lesson(CLI::App& program);
 
 }  // namespace attend::cli

@@ -1,0 +1,285 @@
+// attend tokenize: lines to tokens and ids, and back.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "attend/cli/input.h"
+#include "attend/cli/progress.h"
+#include "attend/cli/verbs.h"
+#include "attend/core/error.h"
+#include "attend/core/threads.h"
+#include "attend/text/tokenizer.h"
+#include "attend/text/unicode.h"
+
+namespace attend::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct TokenizeFlags {
+  std::string model;
+  std::vector<std::string> input;
+  std::string output;
+  Side side = Side::source;
+  bool json = false, ids = false, offsets = false, pair = false;
+  bool decode = false, keep_special = false, no_special = false;
+  std::int64_t max_tokens = 0, overlap = 0;
+  LongText long_text = LongText::error;
+};
+
+/// What became of a line.
+struct Result {
+  std::string output;
+  std::string error;
+  std::int64_t tokens = 0, dropped = 0, invalid = 0;
+};
+
+template <typename Numbers>
+void append_numbers(const Numbers& numbers, std::string& text) {
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (i > 0) text += ' ';
+    text += std::to_string(numbers[i]);
+  }
+}
+
+std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n'; }
+
+/// Positions in a text as people count them: characters instead of bytes.
+class CharacterPositions {
+ public:
+  explicit CharacterPositions(std::string_view text) {
+    at_.reserve(text.size() + 1);
+    std::int64_t count = -1;
+    for (const char byte : text) at_.push_back(count += (byte & 0xC0) != 0x80);
+    at_.push_back(count + 1);
+  }
+  Json operator()(Span span) const {
+    // A span that ends inside a character, as the tokens of its bytes do, counts the character.
+    const std::int64_t begin = at(span.begin), last = at(std::max(span.begin, span.end - 1));
+    return {begin, span.end > span.begin ? last + 1 : begin};
+  }
+
+ private:
+  std::int64_t at(std::int64_t byte) const { return at_[static_cast<std::size_t>(byte)]; }
+  std::vector<std::int64_t> at_;
+};
+
+class Encoder {
+ public:
+  Encoder(const Tokenizer& tokenizer, const TokenizeFlags& flags) : tokenizer_(tokenizer), flags_(flags) {
+    options_.special_tokens = !flags.no_special;
+    options_.max_tokens = flags.max_tokens;
+    options_.long_text = flags.long_text;
+    options_.overlap = flags.overlap;
+  }
+
+  Result operator()(const std::string& line) const {
+    Result result;
+    result.invalid = count_invalid_utf8(line);
+    const std::string text = result.invalid > 0 ? replace_invalid_utf8(line) : line;
+    std::string_view first = text, second;
+    if (flags_.pair) {
+      const std::size_t tab = first.find('\t');
+      if (tab == first.npos) fail<InputError>("tokenize", "--pair expects two texts with a tab between them");
+      second = first.substr(tab + 1);
+      first = first.substr(0, tab);
+    }
+    const std::vector<Encoding> windows = flags_.pair ? tokenizer_.encode_pair_windows(first, second, options_)
+                                                      : tokenizer_.encode_windows(first, options_);
+    for (std::size_t i = 0; i < windows.size(); ++i) {
+      result.tokens += windows[i].size();
+      result.dropped += windows[i].dropped;
+      if (flags_.json)
+        result.output += dump(to_json(windows[i], first, second, i, windows.size()));
+      else
+        print(windows[i], result.output);
+    }
+    return result;
+  }
+
+ private:
+  void print(const Encoding& encoding, std::string& output) const {
+    if (!flags_.ids) {
+      for (std::size_t i = 0; i < encoding.ids.size(); ++i) {
+        if (i > 0) output += ' ';
+        output += tokenizer_.token(encoding.ids[i]);
+      }
+      output += '\t';
+    }
+    append_numbers(encoding.ids, output);
+    output += '\n';
+  }
+
+  Json to_json(const Encoding& encoding, std::string_view first, std::string_view second, std::size_t window,
+               std::size_t windows) const {
+    Json json;
+    json["text"] = first;
+    if (flags_.pair) json["text_pair"] = second;
+    std::vector<std::string> tokens;
+    for (const std::int32_t id : encoding.ids) tokens.push_back(tokenizer_.token(id));
+    json["tokens"] = tokens;
+    json["ids"] = encoding.ids;
+    if (flags_.pair) json["types"] = encoding.types;
+    if (flags_.offsets) {
+      const CharacterPositions in_first(first), in_second(second);
+      Json offsets = Json::array(), words = Json::array();
+      for (std::size_t i = 0; i < encoding.ids.size(); ++i) {
+        const bool added = encoding.special[i] != 0;
+        offsets.push_back(added ? Json() : (encoding.types[i] == 1 ? in_second : in_first)(encoding.spans[i]));
+        words.push_back(encoding.words[i] < 0 ? Json() : Json(encoding.words[i]));
+      }
+      json["offsets"] = std::move(offsets);
+      json["words"] = std::move(words);
+    }
+    if (windows > 1) json["window"] = window, json["windows"] = windows;
+    if (encoding.dropped > 0) json["truncated"] = encoding.dropped;
+    return json;
+  }
+
+  const Tokenizer& tokenizer_;
+  const TokenizeFlags& flags_;
+  EncodeOptions options_;
+};
+
+/// "15496 995", "15496,995", "[15496, 995]" or an object that has `ids`.
+std::vector<std::int32_t> read_ids(std::string_view line) {
+  if (line.starts_with('{') || line.starts_with('[')) {
+    try {
+      const Json json = Json::parse(line);
+      return (json.is_object() ? json.at("ids") : json).get<std::vector<std::int32_t>>();
+    } catch (const Json::exception&) {
+      fail<InputError>("tokenize", "expected a list of ids, or an object with \"ids\"");
+    }
+  }
+  std::vector<std::int32_t> ids;
+  for (const char *at = line.data(), *end = at + line.size(); at < end;) {
+    if (*at == ' ' || *at == ',' || *at == '\t') {
+      ++at;
+      continue;
+    }
+    std::int32_t id = 0;
+    const auto [next, failed] = std::from_chars(at, end, id);
+    if (failed != std::errc() || (next < end && *next != ' ' && *next != ',' && *next != '\t'))
+      fail<InputError>("tokenize", "--decode expects ids, got \"",
+                       line.substr(static_cast<std::size_t>(at - line.data()), 20), '"');
+    ids.push_back(id);
+    at = next;
+  }
+  return ids;
+}
+
+Result decode(const Tokenizer& tokenizer, const TokenizeFlags& flags, const std::string& line) {
+  const std::vector<std::int32_t> ids = read_ids(line);
+  Result result;
+  result.tokens = static_cast<std::int64_t>(ids.size());
+  const std::string text = tokenizer.decode(ids, !flags.keep_special);
+  result.output = flags.json ? dump({{"ids", ids}, {"text", text}}) : text + '\n';
+  return result;
+}
+
+void run(TokenizeFlags flags) {
+  const Tokenizer tokenizer = load_tokenizer(flags.model, flags.side);
+  if (flags.long_text != LongText::error && flags.max_tokens == 0) {
+    flags.max_tokens = tokenizer.max_tokens();
+    if (flags.max_tokens == 0)
+      throw CLI::ValidationError("--long",
+                                 "the model's folder does not say how many tokens it takes: give --max-tokens");
+  }
+  LineReader reader(flags.input);
+  TextWriter writer(flags.output);
+  const Encoder encode(tokenizer, flags);
+  ProgressBar bar(flags.decode ? "Decoding" : "Tokenizing", "B");
+  const bool show_progress = !flags.output.empty() || !::isatty(STDOUT_FILENO);
+
+  constexpr int kSaidOneByOne = 5;
+  std::int64_t cut = 0, dropped = 0, invalid = 0;
+  std::vector<std::string> lines;
+  std::vector<Result> results;
+  while (reader.next(lines, 4096)) {
+    results.assign(lines.size(), {});
+    parallel_for(static_cast<std::int64_t>(lines.size()), 1, [&](std::int64_t begin, std::int64_t end) {
+      for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) try {
+          results[i] = flags.decode ? decode(tokenizer, flags, lines[i]) : encode(lines[i]);
+        } catch (const InputError& error) {
+          results[i].error = error.what();
+        }
+    });
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      const Result& result = results[i];
+      const auto where = [&] {
+        return reader.where(reader.lines_read() - static_cast<std::int64_t>(results.size() - i) + 1);
+      };
+      if (!result.error.empty()) {
+        writer.flush();  // what came before the error is right
+        throw InputError(where() + ": " + result.error);
+      }
+      writer.write(result.output);
+      invalid += result.invalid;
+      dropped += result.dropped;
+      if (result.dropped > 0 && ++cut <= kSaidOneByOne)
+        warn(where() + ": cut to " + grouped(result.tokens) + " tokens, " + grouped(result.dropped) + " dropped");
+    }
+    writer.flush();
+    if (show_progress) bar.update(reader.bytes_read(), reader.total_bytes());
+  }
+  writer.finish();
+  bar.erase();
+  if (cut > kSaidOneByOne) warn(grouped(cut) + " lines were cut, " + grouped(dropped) + " tokens dropped in all");
+  if (invalid > 0) warn(grouped(invalid) + " sequences of the input were no UTF-8; each became U+FFFD");
+}
+
+}  // namespace
+
+void add_tokenize(CLI::App& program) {
+  CLI::App* verb = program.add_subcommand("tokenize", "Text to tokens and ids; --decode for the way back");
+  verb->group(kUseAModel);
+  auto flags = std::make_shared<TokenizeFlags>();
+  verb->add_option("-m,--model", flags->model, "A folder with a tokenizer")->type_name("DIR")->required();
+  add_input_flag(*verb, flags->input);
+  add_output_flag(*verb, flags->output);
+  CLI::Option* json = verb->add_flag("--json", flags->json, "Print one JSON object a line: text, tokens, ids");
+  verb->add_flag("--ids", flags->ids, "Print the ids only")->excludes(json);
+  verb->add_flag("--offsets", flags->offsets,
+                 "With --json: where each token stands in the text, in characters, and in which word")
+      ->needs(json);
+  CLI::Option* pair = verb->add_flag("--pair", flags->pair, "A line is two texts with a tab between them");
+  CLI::Option* plain =
+      verb->add_flag("--no-special", flags->no_special, "Add no special tokens such as [CLS] and </s>");
+  CLI::Option* limit = verb->add_option("--max-tokens", flags->max_tokens, "How many tokens a text may have")
+                           ->type_name("N")
+                           ->check(CLI::PositiveNumber.description(""));
+  const std::map<std::string, LongText> kinds{
+      {"error", LongText::error}, {"truncate", LongText::truncate}, {"split", LongText::split}};
+  CLI::Option* kind =
+      verb->add_option("--long", flags->long_text,
+                       "What becomes of a longer text: error (the default), truncate, or split into several lines")
+          ->type_name("KIND")
+          ->transform(CLI::CheckedTransformer(kinds).description(""));
+  CLI::Option* overlap =
+      verb->add_option("--overlap", flags->overlap, "With --long split: tokens that neighbouring lines share")
+          ->type_name("N")
+          ->check(CLI::NonNegativeNumber.description(""));
+  const std::map<std::string, Side> sides{{"source", Side::source}, {"target", Side::target}};
+  verb->add_option("--side", flags->side, "Which language of a translation model: source (the default) or target")
+      ->type_name("SIDE")
+      ->transform(CLI::CheckedTransformer(sides).description(""));
+  CLI::Option* decode = verb->add_flag("-d,--decode", flags->decode,
+                                       "Read ids, or the JSON objects that this verb prints, and print the text");
+  for (CLI::Option* option : {pair, plain, limit, kind, overlap}) decode->excludes(option);
+  verb->add_flag("--keep-special", flags->keep_special, "With --decode: print special tokens too")->needs(decode);
+  verb->footer(
+      "Each line of text gives a line: tokens, a tab, ids.\n\n"
+      "Examples:\n"
+      "  echo 'Hello world' | attend tokenize --model gpt2\n"
+      "  attend tokenize --model gpt2 --input book.txt --ids --output book.ids\n"
+      "  attend tokenize --model gpt2 --decode --input book.ids\n"
+      "  attend tokenize --model bert --json --offsets --pair --long truncate --max-tokens 128 --input pairs.tsv");
+  verb->callback([flags] { run(*flags); });
+}
+
+}  // namespace attend::cli

@@ -1,0 +1,14 @@
+// attend train: the verbs that make something new.
+#include <CLI/CLI.hpp>
+
+#include "attend/cli/verbs.h"
+
+namespace attend::cli {
+
+void add_train(CLI::App& program) {
+  CLI::App* train = add_parent(program, "train", "Train something new: a tokenizer");
+  train->group(kMakeAModel);
+  add_train_tokenizer(*train);
+}
+
+}  // namespace attend::cli

@@ -1,0 +1,251 @@
+// attend train tokenizer: a vocabulary from text.
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attend/cli/input.h"
+#include "attend/cli/interrupt.h"
+#include "attend/cli/progress.h"
+#include "attend/cli/verbs.h"
+#include "attend/core/error.h"
+#include "attend/text/train_bpe.h"
+#include "attend/text/train_sentencepiece.h"
+#include "attend/text/train_wordpiece.h"
+#include "attend/text/train_words.h"
+#include "attend/text/unicode.h"
+
+namespace attend::cli {
+namespace {
+
+enum class Type { bpe, wordpiece, unigram, sentencepiece_bpe, characters, words };
+
+struct TrainTokenizerFlags {
+  std::string type_name = "bpe", output;
+  Type type = Type::bpe;
+  std::vector<std::string> input, target_input, special;
+  std::optional<std::int64_t> vocab_size, min_frequency, limit_alphabet;
+  std::optional<bool> lowercase, eos;
+  bool letters = false, byte_fallback = false, json = false;
+  double character_coverage = SentencePieceTrainingOptions().character_coverage;
+};
+
+/// Lines for a trainer, counted and with a bar.
+class Text {
+ public:
+  Text(const std::vector<std::string>& paths, std::string label) : reader_(paths), bar_(std::move(label), "B") {}
+
+  LineSource lines() {
+    return [this](std::string& line) {
+      if (!reader_.next(line)) {
+        bar_.erase();
+        return false;
+      }
+      if (sample_.empty()) sample_ = line;
+      invalid_ += count_invalid_utf8(line);
+      bar_.update(reader_.bytes_read(), reader_.total_bytes());
+      return true;
+    };
+  }
+  std::int64_t line_count() const { return reader_.lines_read(); }
+  std::int64_t byte_count() const { return reader_.bytes_read(); }
+  std::int64_t invalid() const { return invalid_; }
+  /// The first line that is not empty.
+  const std::string& sample() const { return sample_; }
+
+ private:
+  LineReader reader_;
+  ProgressBar bar_;
+  std::string sample_;
+  std::int64_t invalid_ = 0;
+};
+
+/// Flags that were not given leave the trainer's own default.
+template <typename Value>
+void set(Value& option, const std::optional<Value>& flag) {
+  if (flag) option = *flag;
+}
+
+/// SentencePiece keeps its progress to itself, and does not stop when asked.
+Tokenizer train_with_library(const TrainTokenizerFlags& flags, Text& text, std::optional<Text>& target) {
+  SentencePieceTrainingOptions options;
+  options.unigram = flags.type == Type::unigram;
+  set(options.vocab_size, flags.vocab_size);
+  set(options.lowercase, flags.lowercase);
+  set(options.append_eos, flags.eos);
+  options.character_coverage = flags.character_coverage;
+  options.byte_fallback = flags.byte_fallback;
+  options.special.more = flags.special;
+  const StopAtOnce at_once;
+  std::cerr << "attend: SentencePiece is training; it cannot tell how far it is" << std::endl;
+  return target ? train_sentencepiece_pair(text.lines(), target->lines(), options)
+                : train_sentencepiece(text.lines(), options);
+}
+
+Tokenizer train(const TrainTokenizerFlags& flags, Text& text, std::optional<Text>& target) {
+  ProgressBar bar("Merging", "tokens");
+  switch (flags.type) {
+    case Type::bpe: {
+      BpeTrainingOptions options;
+      set(options.vocab_size, flags.vocab_size);
+      set(options.min_frequency, flags.min_frequency);
+      set(options.limit_alphabet, flags.limit_alphabet);
+      set(options.lowercase, flags.lowercase);
+      set(options.append_eos, flags.eos);
+      if (flags.letters) {
+        options.byte_level = false;
+        options.special = {.padding = "<pad>", .unknown = "<unk>", .bos = "<s>", .eos = "</s>"};
+      }
+      options.special.more = flags.special;
+      return train_bpe(text.lines(), options, bar.progress());
+    }
+    case Type::wordpiece: {
+      WordPieceTrainingOptions options;
+      set(options.vocab_size, flags.vocab_size);
+      set(options.min_frequency, flags.min_frequency);
+      set(options.limit_alphabet, flags.limit_alphabet);
+      set(options.lowercase, flags.lowercase);
+      options.special.more = flags.special;
+      return train_wordpiece(text.lines(), options, bar.progress());
+    }
+    case Type::characters:
+    case Type::words: {
+      WordTrainingOptions options;
+      set(options.vocab_size, flags.vocab_size);
+      set(options.min_frequency, flags.min_frequency);
+      set(options.lowercase, flags.lowercase);
+      set(options.append_eos, flags.eos);
+      options.special.more = flags.special;
+      return flags.type == Type::words ? train_words(text.lines(), options) : train_characters(text.lines(), options);
+    }
+    case Type::unigram:
+    case Type::sentencepiece_bpe:
+      break;
+  }
+  return train_with_library(flags, text, target);
+}
+
+/// What was made of what, for a person or for a program.
+void summarise(const TrainTokenizerFlags& flags, const Tokenizer& tokenizer, const Text& text,
+               const std::optional<Text>& target, double seconds) {
+  const std::int64_t lines = text.line_count() + (target ? target->line_count() : 0);
+  const std::int64_t size = text.byte_count() + (target ? target->byte_count() : 0);
+  const std::string sample = replace_invalid_utf8(text.sample()).substr(0, 200);
+  const Encoding encoding = tokenizer.encode(sample.substr(0, sample.size() - unfinished_utf8(sample)));
+  std::vector<std::string> tokens;
+  for (const std::int32_t id : encoding.ids) tokens.push_back(tokenizer.token(id));
+  if (flags.json) {
+    nlohmann::ordered_json json{{"type", flags.type_name}, {"folder", flags.output}, {"tokens", tokenizer.size()},
+                                {"lines", lines},          {"bytes", size},          {"seconds", seconds}};
+    std::cout << json.dump() << '\n';
+    return;
+  }
+  std::cout << "Tokenizer   " << flags.type_name << ", " << grouped(tokenizer.size()) << " tokens\n"
+            << "Text        " << grouped(lines) << " lines, " << bytes(static_cast<double>(size)) << ", in "
+            << duration(seconds) << '\n'
+            << "Folder      " << flags.output << '\n'
+            << "First line ";
+  for (std::size_t i = 0; i < std::min<std::size_t>(tokens.size(), 20); ++i) std::cout << ' ' << tokens[i];
+  std::cout << (tokens.size() > 20 ? " …\n" : "\n");
+}
+
+void run(const TrainTokenizerFlags& flags) {
+  const auto start = std::chrono::steady_clock::now();
+  if (std::filesystem::exists(flags.output) && !std::filesystem::is_directory(flags.output))
+    fail<InputError>("output", flags.output, ": is a file, expected a folder");
+  Text text(flags.input, "Reading");
+  std::optional<Text> target;
+  if (!flags.target_input.empty()) target.emplace(flags.target_input, "Reading the target side");
+  const Tokenizer tokenizer = train(flags, text, target);
+  save_tokenizer(tokenizer, flags.output);
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  summarise(flags, tokenizer, text, target, seconds);
+  if (const std::int64_t invalid = text.invalid() + (target ? target->invalid() : 0); invalid > 0)
+    warn(grouped(invalid) + " sequences of the text were no UTF-8; each became U+FFFD");
+  if (flags.vocab_size && tokenizer.size() < *flags.vocab_size && flags.type != Type::characters)
+    warn("the text gives no more than " + grouped(tokenizer.size()) + " tokens; " + grouped(*flags.vocab_size) +
+         " were asked for");
+}
+
+}  // namespace
+
+void add_train_tokenizer(CLI::App& parent) {
+  CLI::App* verb = parent.add_subcommand("tokenizer", "A vocabulary from text: subwords, words or characters");
+  auto flags = std::make_shared<TrainTokenizerFlags>();
+  const std::map<std::string, Type> types{{"bpe", Type::bpe},
+                                          {"wordpiece", Type::wordpiece},
+                                          {"unigram", Type::unigram},
+                                          {"sentencepiece-bpe", Type::sentencepiece_bpe},
+                                          {"characters", Type::characters},
+                                          {"words", Type::words}};
+  verb->add_option("-t,--type", flags->type_name,
+                   "bpe (the default), wordpiece, unigram, sentencepiece-bpe, characters or words")
+      ->type_name("TYPE")
+      ->check(CLI::IsMember(types).description(""));
+  add_input_flag(*verb, flags->input);
+  verb->add_option("-o,--output", flags->output, "The folder to write, made when there is none")
+      ->type_name("DIR")
+      ->required();
+  const auto positive = CLI::PositiveNumber.description("");
+  verb->add_option("-n,--vocab-size", flags->vocab_size,
+                   "Tokens in all; otherwise 8000 subwords, or the 30,000 most frequent words")
+      ->type_name("N")
+      ->check(positive);
+  verb->add_option("--min-frequency", flags->min_frequency,
+                   "What is seen less often makes no token (bpe and wordpiece: 2 unless given)")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber.description(""));
+  const auto add_choice = [&](const std::string& names, std::optional<bool>& flag, const std::string& description) {
+    verb->add_flag_function(
+        names, [&flag](std::int64_t count) { flag = count > 0; }, description);
+  };
+  add_choice("--lowercase,!--no-lowercase", flags->lowercase,
+             "Take text as lower case (wordpiece does, and drops accents, unless --no-lowercase)");
+  verb->add_option("--special", flags->special, "Further special tokens, such as '>>fr<<'")->type_name("TOKEN");
+  add_choice("--eos,!--no-eos", flags->eos,
+             "End each text with </s>, as translation models want it (bpe: not unless --eos)");
+  verb->add_flag("--letters", flags->letters, "bpe: begin with characters instead of bytes; unseen ones are unknown");
+  verb->add_option("--limit-alphabet", flags->limit_alphabet,
+                   "bpe --letters and wordpiece: keep only the most frequent characters")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber.description(""));
+  verb->add_option("--character-coverage", flags->character_coverage,
+                   "unigram, sentencepiece-bpe: the share of characters that are kept (0.9995 unless given)")
+      ->type_name("SHARE")
+      ->check(CLI::Range(0.5, 1.0).description(""));
+  verb->add_flag("--byte-fallback", flags->byte_fallback,
+                 "unigram, sentencepiece-bpe: write an unknown character as its bytes");
+  verb->add_option("--target-input", flags->target_input,
+                   "unigram, sentencepiece-bpe: the other language, for the pair of models that Marian uses")
+      ->type_name("FILE");
+  verb->add_flag("--json", flags->json, "Print the summary as one JSON object");
+  verb->footer(
+      "The folder has what transformers reads too. Which type?\n"
+      "  bpe                 as GPT-2: bytes, so that nothing is ever unknown; for text generation\n"
+      "  wordpiece           as BERT: cleaned words and their pieces; for classification and embeddings\n"
+      "  unigram             as T5 and Marian, by SentencePiece; for translation\n"
+      "  sentencepiece-bpe   the same with merges\n"
+      "  characters, words   for small models and small data\n\n"
+      "Examples:\n"
+      "  attend train tokenizer --input book.txt --output my-bpe --vocab-size 8000\n"
+      "  attend train tokenizer --type wordpiece --input a.txt b.txt --output my-wordpiece\n"
+      "  attend train tokenizer --type unigram --input train.en --target-input train.de --output en-de\n"
+      "  attend tokenize --model my-bpe --input book.txt");
+  verb->callback([flags, types] {
+    flags->type = types.at(flags->type_name);
+    const bool library = flags->type == Type::unigram || flags->type == Type::sentencepiece_bpe;
+    if (!flags->target_input.empty() && !library)
+      throw CLI::ValidationError("--target-input", "only unigram and sentencepiece-bpe have a model for each side");
+    if (!flags->target_input.empty() && flags->input.empty())
+      throw CLI::ValidationError("--target-input", "wants the other side in files too: give --input");
+    if (flags->letters && flags->type != Type::bpe) throw CLI::ValidationError("--letters", "is for --type bpe");
+    run(*flags);
+  });
+}
+
+}  // namespace attend::cli
