@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstdlib>
 
 #include "attend/text/sentencepiece.h"
 #include "attend/text/tokenizer_parts.h"
@@ -133,6 +134,13 @@ TEST_P(TokenizerFolder, KnowsItsSpecialTokensAndItsSize) {
     EXPECT_EQ(special.mask, id("mask"));
     EXPECT_EQ(tokenizer.size(), list("vocabulary").integer());
   }
+}
+
+/// For tests/golden/tokenizer_round_trip.py, which asks transformers what it thinks of our folders.
+TEST_P(TokenizerFolder, DISABLED_WritesAllFamilies) {
+  const char* saved = std::getenv("ATTEND_SAVED");
+  ASSERT_NE(saved, nullptr) << "ATTEND_SAVED names the folder to write to";
+  save_tokenizer(load_tokenizer(fixture(GetParam())), std::filesystem::path(saved) / GetParam());
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, TokenizerFolder,
