@@ -10,7 +10,7 @@ namespace attend {
 struct Hash128 {
   std::uint64_t high = 0, low = 0;
   bool operator==(const Hash128&) const = default;
-  auto operator<=>(const Hash128&) const = default;
+  bool operator<(const Hash128& other) const { return high != other.high ? high < other.high : low < other.low; }
 };
 
 /// The same on every machine. Two of 10⁸ different texts share a hash with a chance of about 10⁻²³. Not for secrets.

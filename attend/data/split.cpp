@@ -63,7 +63,7 @@ void Splitter::add(const Record& record) {
   const double place = static_cast<double>(hash.low >> 11) * 0x1p-53;  // in [0, 1), apart from the order by hash.high
   if (place < options_.test.share) return give(Part::test, record);
   if (place < options_.test.share + options_.validation.share) return give(Part::validation, record);
-  if (wanted_ == 0 || hash >= limit_) return give(Part::train, record);
+  if (wanted_ == 0 || !(hash < limit_)) return give(Part::train, record);
 
   kept_[hash].push_back(record);
   ++kept_records_;

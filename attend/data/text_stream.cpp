@@ -47,7 +47,7 @@ bool is_utf8_charset(std::string_view name) {
 
 CharsetDecoder::CharsetDecoder(const std::string& charset, std::string_view file)
     : state_(::iconv_open("UTF-8", charset.c_str())), unit_(unit_of(charset)) {
-  if (state_ == reinterpret_cast<void*>(-1)) {
+  if (reinterpret_cast<std::intptr_t>(state_) == -1) {
     state_ = nullptr;
     fail<InputError>("read", file, ": its charset is not known here: got \"", charset,
                      "\", expected one that iconv lists");
