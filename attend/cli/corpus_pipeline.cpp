@@ -286,7 +286,9 @@ class Pipeline {
 
 void run_corpus(const CorpusJob& job) {
   Pipeline pipeline(job);
-  pipeline.run(job.catalogues ? catalogues_of(job) : sources_of(job), job.catalogues);
+  const std::vector<Source> sources = job.catalogues ? catalogues_of(job) : sources_of(job);
+  // Among the catalogues of a whole system some may be broken; a file that was named must be good.
+  pipeline.run(sources, job.catalogues && sources.size() > 1);
 }
 
 }  // namespace attend::cli

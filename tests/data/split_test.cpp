@@ -1,4 +1,4 @@
-// Splits: nothing leaks, sizes are met, the same comes out again. And the hashes they stand on, and the writer.
+// Splits: nothing leaks, sizes are met, the same comes out again.
 #include "attend/data/split.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "attend/data/writer.h"
 #include "tests/support/errors.h"
 
 namespace attend {
@@ -99,70 +98,6 @@ TEST(Split, SizesAreNumbersOrShares) {
   for (const char* wrong : {"", "x", "-1", "100%", "1.5", "5 %", "nan%"})
     EXPECT_ERROR(parse_part_size(wrong), "not the size of a part");
   EXPECT_ERROR(split({}, {.validation = {0.5, 0}, .test = {0.5, 0}}), "nothing is left for training");
-}
-
-TEST(Hash, TellsTextsAndPairsApart) {
-  std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
-  std::set<std::uint64_t> high, low;
-  const auto add = [&](Hash128 hash) {
-    seen.insert({hash.high, hash.low}), high.insert(hash.high), low.insert(hash.low);
-  };
-  for (int i = 0; i < 20'000; ++i) add(hash_text(std::to_string(i)));
-  for (std::size_t n = 0; n < 100; ++n) add(hash_text(std::string(n, '\0')));
-  add(hash_pair("ab", "c")), add(hash_pair("a", "bc")), add(hash_pair("c", "ab")), add(hash_pair("", "abc"));
-  EXPECT_EQ(seen.size(), 20'104U);
-  EXPECT_EQ(high.size(), 20'104U);  // either half would do for so few
-  EXPECT_EQ(low.size(), 20'104U);
-  EXPECT_NE(hash_text("a", 1), hash_text("a", 2));
-}
-
-TEST(Hash, EachBitOfATextChangesHalfOfTheHash) {
-  const std::string text = "the quick brown fox jumps";
-  const Hash128 base = hash_text(text);
-  for (std::size_t bit = 0; bit < 8 * text.size(); ++bit) {
-    std::string other = text;
-    other[bit / 8] = static_cast<char>(other[bit / 8] ^ (1 << bit % 8));
-    const Hash128 hash = hash_text(other);
-    const int changed = __builtin_popcountll(hash.high ^ base.high) + __builtin_popcountll(hash.low ^ base.low);
-    EXPECT_NEAR(changed, 64, 32) << bit;
-  }
-}
-
-TEST(Hash, ASetKnowsWhatItHas) {
-  HashSet set;
-  for (int i = 0; i < 10'000; ++i) EXPECT_TRUE(set.insert(hash_text(std::to_string(i))));
-  for (int i = 0; i < 10'000; ++i) EXPECT_FALSE(set.insert(hash_text(std::to_string(i))));
-  EXPECT_EQ(set.size(), 10'000);
-  EXPECT_TRUE(set.insert({}));
-  EXPECT_FALSE(set.insert({}));
-}
-
-std::vector<std::string> written(WriteFormat format, bool has_targets, const std::vector<Record>& records) {
-  std::vector<std::string> texts(format == WriteFormat::lines && has_targets ? 2 : 1);
-  std::vector<CorpusWriter::Sink> sinks;
-  for (std::string& text : texts) sinks.emplace_back([&text](std::string_view piece) { text += piece; });
-  CorpusWriter writer(format, has_targets, sinks);
-  for (const Record& record : records) writer.write(record);
-  return texts;
-}
-
-TEST(Writer, WritesEachFormat) {
-  const std::vector<Record> records = {{"a \"b\"", "x\ty", 1}, {"c", "d\ne", 2}};
-  using Texts = std::vector<std::string>;
-  EXPECT_EQ(written(WriteFormat::tsv, true, records), (Texts{"a \"b\"\tx y\nc\td e\n"}));
-  EXPECT_EQ(written(WriteFormat::tsv, false, records), (Texts{"a \"b\"\nc\n"}));
-  EXPECT_EQ(written(WriteFormat::lines, true, records), (Texts{"a \"b\"\nc\n", "x\ty\nd e\n"}));
-  EXPECT_EQ(written(WriteFormat::json_lines, true, records),
-            (Texts{"{\"source\":\"a \\\"b\\\"\",\"target\":\"x\\ty\"}\n{\"source\":\"c\",\"target\":\"d\\ne\"}\n"}));
-  EXPECT_ERROR(CorpusWriter(WriteFormat::lines, true, {[](std::string_view) {}}), "got 1, expected 2");
-}
-
-TEST(Writer, CountsTextsThatItHadToFlatten) {
-  CorpusWriter writer(WriteFormat::tsv, true, {[](std::string_view) {}});
-  writer.write({"a\nb\nc", "d\te", 1});
-  writer.write({"a", "b", 2});
-  EXPECT_EQ(writer.flattened(), 2);
-  EXPECT_EQ(writer.records(), 2);
 }
 
 }  // namespace
