@@ -67,16 +67,47 @@ struct Candidate {
   }
 };
 
+/// Words as numbers of their characters, so that UTF-8 is read once.
+struct Spelling {
+  std::vector<char32_t> letters;     // that the words have, as they come
+  std::vector<std::int64_t> counts;  // of the letters
+  std::vector<std::uint32_t> text;   // places in `letters`, of all words one after the other
+  std::vector<std::size_t> ends;     // of the words, in `text`
+
+  explicit Spelling(std::span<const WordCount> words) {
+    constexpr std::uint32_t kNew = 0xFFFFFFFF;
+    std::vector<std::uint32_t> places(0x110000, kNew);
+    for (const auto& [word, count] : words) {
+      for (std::size_t at = 0; at < word.size();) {
+        const CodePoint letter = decode_utf8(word, at);
+        at += static_cast<std::size_t>(letter.size);
+        std::uint32_t& place = places[letter.value];
+        if (place == kNew) {
+          place = static_cast<std::uint32_t>(letters.size());
+          letters.push_back(letter.value);
+          counts.push_back(0);
+        }
+        counts[place] += count;
+        text.push_back(place);
+      }
+      ends.push_back(text.size());
+    }
+  }
+};
+
+std::string utf8(char32_t letter) {
+  std::string text;
+  append_utf8(letter, text);
+  return text;
+}
+
 class Training {
  public:
   Training(std::span<const WordCount> words, const MergeOptions& options) : options_(options) {
     for (const std::string& token : options.special_tokens) add_token(token);
-    for (const char32_t letter : alphabet(words)) {
-      std::string token;
-      append_utf8(letter, token);
-      add_token(token);
-    }
-    spell(words);
+    const Spelling spelling(words);
+    for (const char32_t letter : alphabet(spelling)) add_token(utf8(letter));
+    spell(words, spelling);
     if (words.empty()) fail<InputError>("train", "the text has no words");
     if (size() > options.vocab_size)
       fail<InputError>("train", "there is no room for special tokens and the alphabet: got vocab_size ",
@@ -128,15 +159,10 @@ class Training {
   }
 
   /// The characters that words are made of, by code point.
-  std::vector<char32_t> alphabet(std::span<const WordCount> words) const {
+  std::vector<char32_t> alphabet(const Spelling& spelling) const {
     constexpr auto kAlways = std::numeric_limits<std::int64_t>::max();
     std::map<char32_t, std::int64_t> counts;
-    for (const auto& [word, count] : words)
-      for (std::size_t at = 0; at < word.size();) {
-        const CodePoint letter = decode_utf8(word, at);
-        counts[letter.value] += count;
-        at += static_cast<std::size_t>(letter.size);
-      }
+    for (std::size_t i = 0; i < spelling.letters.size(); ++i) counts[spelling.letters[i]] = spelling.counts[i];
     for (const char32_t letter : options_.initial_alphabet) counts[letter] = kAlways;
     std::vector<std::pair<char32_t, std::int64_t>> kept(counts.begin(), counts.end());
     if (const auto limit = static_cast<std::size_t>(options_.limit_alphabet); limit > 0 && limit < kept.size()) {
@@ -150,39 +176,37 @@ class Training {
   }
 
   /// Words as ids of their characters, with prefix and suffix where they belong.
-  void spell(std::span<const WordCount> words) {
-    std::map<char32_t, std::array<std::uint32_t, 4>> forms;  // [inside + 2 * last], as far as it makes a difference
-    const int prefixed = options_.continuing_subword_prefix.empty() ? 0 : 1;
-    const int suffixed = options_.end_of_word_suffix.empty() ? 0 : 2;
-    constexpr std::uint32_t kUnseen = 0xFFFFFFFF;
-    auto each_letter = [&](const std::string& word, auto&& use) {
-      for (std::size_t at = 0; at < word.size();) {
-        const CodePoint letter = decode_utf8(word, at);
-        const std::size_t next = at + static_cast<std::size_t>(letter.size);
-        if (ids_.contains(word.substr(at, next - at)))
-          use(letter.value, (at > 0) * prefixed + (next == word.size()) * suffixed);
-        at = next;
-      }
+  void spell(std::span<const WordCount> words, const Spelling& spelling) {
+    constexpr std::uint32_t kUnseen = 0xFFFFFFFF, kLeftOut = 0xFFFFFFFE;
+    const std::size_t prefixed = options_.continuing_subword_prefix.empty() ? 0 : 1;
+    const std::size_t suffixed = options_.end_of_word_suffix.empty() ? 0 : 2;
+    std::vector<std::array<std::uint32_t, 4>> ids;  // of each letter's forms: [inside + 2 * last], where that matters
+    for (const char32_t letter : spelling.letters)
+      ids.emplace_back().fill(ids_.contains(utf8(letter)) ? kUnseen : kLeftOut);
+    auto each_letter = [&](std::size_t word, auto&& use) {
+      const std::size_t begin = word > 0 ? spelling.ends[word - 1] : 0, end = spelling.ends[word];
+      for (std::size_t at = begin; at < end; ++at)
+        if (std::uint32_t& id = ids[spelling.text[at]][(at > begin) * prefixed + (at + 1 == end) * suffixed];
+            id != kLeftOut)
+          use(id);
     };
-    for (const auto& [word, count] : words)
-      each_letter(word, [&](char32_t letter, int form) {
-        forms.try_emplace(letter, std::array{kUnseen, kUnseen, kUnseen, kUnseen}).first->second[form] = 0;
-      });
-    for (const int form : {0, 1, 2, 3})
-      for (auto& [letter, ids] : forms)
-        if (ids[form] != kUnseen) {
-          std::string token = form & 1 ? options_.continuing_subword_prefix : "";
-          append_utf8(letter, token);
-          if (form & 2) token += options_.end_of_word_suffix;
-          ids[form] = add_token(token);
-        }
-    for (const auto& [word, count] : words) {
+
+    for (std::size_t word = 0; word < words.size(); ++word) each_letter(word, [](std::uint32_t& id) { id = 0; });
+    std::map<char32_t, std::uint32_t> by_code_point;
+    for (std::uint32_t i = 0; i < spelling.letters.size(); ++i) by_code_point[spelling.letters[i]] = i;
+    for (const std::size_t form : {0, 1, 2, 3})
+      for (const auto& [letter, i] : by_code_point)
+        if (ids[i][form] < kLeftOut)
+          ids[i][form] = add_token((form & 1 ? options_.continuing_subword_prefix : "") + utf8(letter) +
+                                   (form & 2 ? options_.end_of_word_suffix : ""));
+    symbols_.reserve(spelling.text.size());
+    for (std::size_t word = 0; word < words.size(); ++word) {
       const std::size_t begin = symbols_.size();
-      each_letter(word, [&](char32_t letter, int form) { symbols_.push_back(forms.at(letter)[form]); });
+      each_letter(word, [&](std::uint32_t id) { symbols_.push_back(id); });
       if (symbols_.size() - begin < 2)
         symbols_.resize(begin);  // nothing to merge
       else
-        words_.push_back({begin, static_cast<std::uint32_t>(symbols_.size() - begin), count});
+        words_.push_back({begin, static_cast<std::uint32_t>(symbols_.size() - begin), words[word].count});
     }
   }
 
