@@ -49,7 +49,7 @@ std::vector<Source> sources_of(const CorpusJob& job) {
   CorpusOptions options;
   options.columns = columns_of(job);
   options.languages = job.languages;
-  const auto source = [&](std::vector<fs::path> paths, CorpusFormat format) {
+  const auto source = [&](const std::vector<fs::path>& paths, CorpusFormat format) {
     options.format = format;
     return Source{[paths, options] { return open_corpus(paths, options); }, paths};
   };
