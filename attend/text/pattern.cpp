@@ -45,7 +45,9 @@ struct Set {
     if (name == "L") return bits & property::kLetter;
     if (name == "N") return bits & property::kNumber;
     if (name == "s") return bits & property::kWhiteSpace;
-    if (name == "w") return bits & property::kWord || bits & property::kNumber;
+    // Oniguruma's: without the joiners, and with the fractions and superscripts of Latin 1.
+    if (name == "w")
+      return (bits & property::kWord && c != 0x200C && c != 0x200D) || (c < 0x100 && bits & property::kNumber);
     if (name == "d") name = "Nd";
     const std::string_view own = category(c);
     return own.starts_with(name);

@@ -26,6 +26,7 @@ TEST(Pattern, ClassesKnowAllOfUnicode) {
   EXPECT_EQ(matches(Pattern::regex(R"([^\s\p{L}\p{N}]+)"), "a, b?! ½"), ",|?!");
   EXPECT_EQ(matches(Pattern::regex(R"(\p{N}{1,3})"), "12345 ٣"), "123|45|٣");
   EXPECT_EQ(matches(Pattern::regex(R"([\r\n]+|\P{Lu})"), "A\r\nb"), "\r\n|b");
+  EXPECT_EQ(matches(Pattern::regex(R"(\w+)"), "a½b ৴ _x"), "a½b|_x");
 }
 
 TEST(Pattern, RepetitionIsGreedyLazyOrPossessive) {
