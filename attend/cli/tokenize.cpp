@@ -242,11 +242,11 @@ void add_tokenize(CLI::App& program) {
   verb->add_option("-m,--model", flags->model, "A folder with a tokenizer")->type_name("DIR")->required();
   add_input_flag(*verb, flags->input);
   add_output_flag(*verb, flags->output);
-  CLI::Option* json = verb->add_flag("--json", flags->json, "Print one JSON object a line: text, tokens, ids");
-  verb->add_flag("--ids", flags->ids, "Print the ids only")->excludes(json);
-  verb->add_flag("--offsets", flags->offsets,
-                 "With --json: where each token stands in the text, in characters, and in which word")
-      ->needs(json);
+  verb->add_flag("--json", flags->json, "Print one JSON object a line: text, tokens, ids");
+  CLI::Option* ids = verb->add_flag("--ids", flags->ids, "Print the ids only");
+  CLI::Option* offsets =
+      verb->add_flag("--offsets", flags->offsets,
+                     "With --json: where each token stands in the text, in characters, and in which word");
   CLI::Option* pair = verb->add_flag("--pair", flags->pair, "A line is two texts with a tab between them");
   CLI::Option* plain =
       verb->add_flag("--no-special", flags->no_special, "Add no special tokens such as [CLS] and </s>");
@@ -268,10 +268,9 @@ void add_tokenize(CLI::App& program) {
   verb->add_option("--side", flags->side, "Which language of a translation model: source (the default) or target")
       ->type_name("SIDE")
       ->transform(CLI::CheckedTransformer(sides).description(""));
-  CLI::Option* decode = verb->add_flag("-d,--decode", flags->decode,
-                                       "Read ids, or the JSON objects that this verb prints, and print the text");
-  for (CLI::Option* option : {pair, plain, limit, kind, overlap}) decode->excludes(option);
-  verb->add_flag("--keep-special", flags->keep_special, "With --decode: print special tokens too")->needs(decode);
+  verb->add_flag("-d,--decode", flags->decode,
+                 "Read ids, or the JSON objects that this verb prints, and print the text");
+  CLI::Option* keep = verb->add_flag("--keep-special", flags->keep_special, "With --decode: print special tokens too");
   verb->footer(
       "Each line of text gives a line: tokens, a tab, ids.\n\n"
       "Examples:\n"
@@ -279,7 +278,18 @@ void add_tokenize(CLI::App& program) {
       "  attend tokenize --model gpt2 --input book.txt --ids --output book.ids\n"
       "  attend tokenize --model gpt2 --decode --input book.ids\n"
       "  attend tokenize --model bert --json --offsets --pair --long truncate --max-tokens 128 --input pairs.tsv");
-  verb->callback([flags] { run(*flags); });
+  verb->callback([=] {
+    const auto refuse = [](const CLI::Option* option, const std::string& why) {
+      if (option->count() > 0) throw CLI::ValidationError(option->get_name(), why);
+    };
+    if (flags->json) refuse(ids, "does not go together with --json");
+    if (!flags->json) refuse(offsets, "is for --json");
+    if (!flags->decode) refuse(keep, "is for --decode");
+    if (flags->decode)
+      for (const CLI::Option* option : {ids, offsets, pair, plain, limit, kind, overlap})
+        refuse(option, "does not go together with --decode");
+    run(*flags);
+  });
 }
 
 }  // namespace attend::cli

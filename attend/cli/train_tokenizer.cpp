@@ -200,15 +200,16 @@ void add_train_tokenizer(CLI::App& parent) {
                    "What is seen less often makes no token (bpe and wordpiece: 2 unless given)")
       ->type_name("N")
       ->check(CLI::NonNegativeNumber.description(""));
-  const auto add_choice = [&](const std::string& names, std::optional<bool>& flag, const std::string& description) {
-    verb->add_flag_function(
-        names, [&flag](std::int64_t count) { flag = count > 0; }, description);
+  const auto add_choice = [&](const std::string& name, std::optional<bool>& flag, bool value, const std::string& text) {
+    verb->add_flag_callback(
+        name, [&flag, value] { flag = value; }, text);
   };
-  add_choice("--lowercase,!--no-lowercase", flags->lowercase,
-             "Take text as lower case (wordpiece does, and drops accents, unless --no-lowercase)");
+  add_choice("--lowercase", flags->lowercase, true, "Take text as lower case; wordpiece does so in any case");
+  add_choice("--no-lowercase", flags->lowercase, false, "wordpiece: keep capitals and accents");
   verb->add_option("--special", flags->special, "Further special tokens, such as '>>fr<<'")->type_name("TOKEN");
-  add_choice("--eos,!--no-eos", flags->eos,
-             "End each text with </s>, as translation models want it (bpe: not unless --eos)");
+  add_choice("--eos", flags->eos, true,
+             "End each text with </s>, as translation models want it; bpe does not unless asked");
+  add_choice("--no-eos", flags->eos, false, "End texts with nothing");
   verb->add_flag("--letters", flags->letters, "bpe: begin with characters instead of bytes; unseen ones are unknown");
   verb->add_option("--limit-alphabet", flags->limit_alphabet,
                    "bpe --letters and wordpiece: keep only the most frequent characters")
