@@ -58,8 +58,8 @@ void Unigram::encode(std::string_view word, std::vector<Piece>& pieces) const {
       }
       if (end == word.size()) break;
       const auto byte = [&](std::int32_t id) { return static_cast<unsigned char>(vocabulary_.token(id)[end - begin]); };
-      const auto equal = std::ranges::equal_range(range, static_cast<unsigned char>(word[end]), {}, byte);
-      range = {equal.begin(), equal.end()};
+      const auto wanted = static_cast<unsigned char>(word[end]);  // clang 14 cannot compile ranges::equal_range
+      range = {std::ranges::lower_bound(range, wanted, {}, byte), std::ranges::upper_bound(range, wanted, {}, byte)};
     }
     if (!single) {
       if (!options_.unk_id)
