@@ -168,6 +168,14 @@ post_processor::Step read_template(const JsonValue& step) {
   };
   read_pieces("single", result.single);
   read_pieces("pair", result.pair);
+  const auto count = [](const std::vector<post_processor::Template::Piece>& pieces, auto kind) {
+    return std::ranges::count(pieces, kind, &post_processor::Template::Piece::kind);
+  };
+  using Piece = post_processor::Template::Piece;
+  if (count(result.single, Piece::first) != 1 || count(result.single, Piece::second) != 0)
+    step["single"].fail("expected the sequence A once, and no other");
+  if (count(result.pair, Piece::first) != 1 || count(result.pair, Piece::second) != 1)
+    step["pair"].fail("expected the sequences A and B once each");
   return result;
 }
 

@@ -86,6 +86,17 @@ TEST(TokenizerJson, RefusesAddedTokensThatContradictTheVocabulary) {
       "the post-processor adds \"[SEP]\" with the id 9, which no token has");
 }
 
+TEST(TokenizerJson, RefusesTemplatesThatLoseAText) {
+  const std::string a = R"({"Sequence": {"id": "A", "type_id": 0}})", b = R"({"Sequence": {"id": "B", "type_id": 0}})";
+  const auto file = [](const std::string& single, const std::string& pair) {
+    return file_with(R"(, "post_processor": {"type": "TemplateProcessing", "single": [)" + single + R"(], "pair": [)" +
+                     pair + R"(], "special_tokens": {}})");
+  };
+  EXPECT_EQ(error_of_file(file(a, a + "," + b)), "");
+  EXPECT_REFUSED(file(b, a + "," + b), "post_processor.single: expected the sequence A once");
+  EXPECT_REFUSED(file(a, b), "post_processor.pair: expected the sequences A and B once each");
+}
+
 TEST(TokenizerJson, WritesWhatItReads) {
   const std::string file = file_with(
       R"(, "normalizer": {"type": "Sequence", "normalizers": [{"type": "NFKC"}, {"type": "Strip", "strip_left": true,
