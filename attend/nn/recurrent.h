@@ -57,6 +57,18 @@ class RecurrentStack {
   kernels::Cell cell_ = kernels::Cell::gru;
 };
 
+/// Either kind, chosen at run time.
+struct Recurrent : RecurrentStack {
+  Recurrent() = default;
+  Recurrent(kernels::Cell cell, const RecurrentLayerOptions& options, Generator& generator = default_generator())
+      : RecurrentStack(cell == kernels::Cell::gru ? "gru" : "lstm", cell, options, generator) {}
+
+  RecurrentOutput operator()(const Tensor& x, const RecurrentState& state = {}, const Tensor& lengths = {}) const {
+    return run(x, state, lengths);
+  }
+  RecurrentOutput step(const Tensor& x, const RecurrentState& state) const { return run_step(x, state); }
+};
+
 /// Starts as PyTorch's: every parameter uniform in ±1 / √H.
 struct Gru : RecurrentStack {
   Gru() = default;

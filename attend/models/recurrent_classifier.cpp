@@ -1,0 +1,84 @@
+#include "attend/models/recurrent_classifier.h"
+
+#include "attend/core/error.h"
+#include "attend/models/recurrent_names.h"
+#include "attend/ops/concat.h"
+#include "attend/ops/dropout.h"
+#include "attend/ops/reduce.h"
+
+namespace attend {
+const std::vector<std::pair<std::string, StatePooling>> kStatePoolingNames = {{"last", StatePooling::last},
+                                                                              {"mean", StatePooling::mean},
+                                                                              {"max", StatePooling::max},
+                                                                              {"attention", StatePooling::attention}};
+
+RecurrentClassifierOptions RecurrentClassifierOptions::read(const Config& config) {
+  RecurrentClassifierOptions o;
+  o.vocabulary = config.integer("vocab_size");
+  o.labels = config.texts("labels");
+  o.embedding = config.integer("embedding");
+  o.hidden = config.integer("hidden");
+  o.layers = static_cast<int>(config.integer("layers"));
+  o.cell = config.choice("cell", kCellNames);
+  o.bidirectional = config.flag("bidirectional");
+  o.pooling = config.choice("pooling", kStatePoolingNames);
+  o.dropout = static_cast<float>(config.number("dropout", 0.0));
+  return o;
+}
+
+void RecurrentClassifierOptions::write(Config& config) const {
+  config.set("vocab_size", vocabulary);
+  config.set("labels", labels);
+  config.set("embedding", embedding);
+  config.set("hidden", hidden);
+  config.set("layers", layers);
+  config.set("cell", name_of(cell, kCellNames));
+  config.set("bidirectional", bidirectional);
+  config.set("pooling", name_of(pooling, kStatePoolingNames));
+  config.set("dropout", dropout);
+}
+
+RecurrentClassifier::RecurrentClassifier(const RecurrentClassifierOptions& o, Generator& generator)
+    : options(o), score(Uniform()) {
+  if (o.labels.size() < 2) fail<InputError>("classifier", "a choice needs at least 2 labels: got ", o.labels.size());
+  embedding = Embedding(o.vocabulary, o.embedding, generator);
+  encoder = Recurrent(o.cell,
+                      {.input = o.embedding,
+                       .hidden = o.hidden,
+                       .layers = o.layers,
+                       .bidirectional = o.bidirectional,
+                       .dropout = o.dropout},
+                      generator);
+  const std::int64_t width = o.hidden * (o.bidirectional ? 2 : 1);
+  if (o.pooling == StatePooling::attention) score = Additive(width, width, o.hidden, generator);
+  output = Linear(width, static_cast<std::int64_t>(o.labels.size()), true, generator);
+}
+
+Tensor RecurrentClassifier::operator()(const Tensor& ids, const Tensor& lengths, Probe* probe) const {
+  const RecurrentOutput read = encoder(dropout(embedding(ids), options.dropout), {}, lengths);
+  const std::int64_t B = ids.dim(0), width = read.y.dim(2);
+  const auto last = [&] {
+    const std::size_t top = read.state.h.size();
+    return options.bidirectional ? concat({read.state.h[top - 2], read.state.h[top - 1]}, -1) : read.state.h[top - 1];
+  };
+  Tensor pooled;
+  switch (options.pooling) {
+    case StatePooling::last:
+      pooled = last();
+      break;
+    case StatePooling::mean:
+      pooled = mean(read.y, lengths);
+      break;
+    case StatePooling::max:
+      pooled = max(read.y, lengths);
+      break;
+    case StatePooling::attention:
+      if (probe) probe->enter("pooling");
+      pooled = pool(score, last().reshape({B, 1, width}), read.y, read.y, {.mask = Mask::keys(lengths), .probe = probe})
+                   .reshape({B, width});
+      break;
+  }
+  return output(dropout(pooled, options.dropout));
+}
+
+}  // namespace attend

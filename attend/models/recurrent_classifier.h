@@ -1,0 +1,58 @@
+// A text's topic from a recurrent network: embed, read in one direction or both, pool the states, choose a class.
+#pragma once
+#include <string>
+#include <vector>
+
+#include "attend/attention/pooling.h"
+#include "attend/formats/config.h"
+#include "attend/nn/embedding.h"
+#include "attend/nn/recurrent.h"
+
+namespace attend {
+
+/// "model_type" in config.json.
+constexpr const char* kRecurrentClassifierType = "attend-recurrent-classifier";
+
+/// How the states of all words become one vector.
+enum class StatePooling : std::uint8_t {
+  last,       ///< the state after the last word (of both directions)
+  mean,       ///< the average over all words
+  max,        ///< the largest of each component
+  attention,  ///< an average that additive attention weights, with the last state as query
+};
+
+extern const std::vector<std::pair<std::string, StatePooling>> kStatePoolingNames;
+
+struct RecurrentClassifierOptions {
+  std::int64_t vocabulary = 0;
+  std::vector<std::string> labels = {};  ///< the classes' names
+  std::int64_t embedding = 128;
+  std::int64_t hidden = 128;
+  int layers = 1;
+  kernels::Cell cell = kernels::Cell::gru;
+  bool bidirectional = true;
+  StatePooling pooling = StatePooling::attention;
+  float dropout = 0.5f;  ///< of embeddings, between layers, and of the pooled vector
+
+  static RecurrentClassifierOptions read(const Config& config);
+  void write(Config& config) const;
+};
+
+struct RecurrentClassifier {
+  RecurrentClassifierOptions options;
+  Embedding embedding;
+  Recurrent encoder;
+  Score score;  // of attention pooling: Additive; otherwise without parameters
+  Linear output;
+
+  RecurrentClassifier() = default;
+  explicit RecurrentClassifier(const RecurrentClassifierOptions& options, Generator& generator = default_generator());
+
+  /// ids int32 [B, T], lengths int32 [B], each at least 1 -> logits [B, classes].
+  /// A probe gets the weights of attention pooling as layer "pooling", [B, 1, 1, T].
+  Tensor operator()(const Tensor& ids, const Tensor& lengths, Probe* probe = nullptr) const;
+
+  void visit(auto&& v) { v("embedding", embedding), v("encoder", encoder), v("score", score), v("output", output); }
+};
+
+}  // namespace attend

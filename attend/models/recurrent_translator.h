@@ -1,0 +1,86 @@
+// Recurrent sequence-to-sequence translation: without attention (Sutskever et al. 2014, Cho et al. 2014), and with it
+// (Bahdanau et al. 2015; Luong et al. 2015 for the other scores).
+#pragma once
+#include <cstdint>
+#include <vector>
+
+#include "attend/attention/pooling.h"
+#include "attend/formats/config.h"
+#include "attend/nn/embedding.h"
+#include "attend/nn/recurrent.h"
+
+namespace attend {
+
+/// "model_type" in config.json.
+constexpr const char* kRecurrentTranslatorType = "attend-recurrent-translator";
+
+/// How the decoder looks at the source.
+enum class DecoderAttention : std::uint8_t { none, additive, dot, general, location };
+extern const std::vector<std::pair<std::string, DecoderAttention>> kDecoderAttentionNames;
+
+struct RecurrentTranslatorOptions {
+  std::int64_t source_vocabulary = 0;
+  std::int64_t target_vocabulary = 0;
+  std::int64_t embedding = 256;
+  std::int64_t hidden = 256;
+  int encoder_layers = 1;
+  int decoder_layers = 1;
+  kernels::Cell cell = kernels::Cell::gru;
+  bool bidirectional = true;  ///< the encoder; the decoder cannot know what it has not said
+  DecoderAttention attention = DecoderAttention::additive;
+  bool reverse_source = false;       ///< read the source backwards: the old trick to bring first words close together
+  std::int64_t max_positions = 128;  ///< source tokens that location attention can tell apart
+  float dropout = 0.2f;              ///< of embeddings, between layers, and of the readout
+  bool deep_output = true;           ///< tanh(W [state, context, word]) before the vocabulary; off: the state alone
+  bool tied_output = false;          ///< the readout multiplies with the target's embeddings; needs deep_output
+
+  static RecurrentTranslatorOptions read(const Config& config);
+  void write(Config& config) const;
+};
+
+/// A source, read: what every step of the decoder looks at.
+struct EncodedSource {
+  Tensor states;         ///< [B, S, E]: the values
+  Tensor keys;           ///< what the score made of the states, once a sentence; undefined without attention
+  Tensor lengths;        ///< int32 [B]
+  RecurrentState start;  ///< the decoder's first state
+};
+
+struct RecurrentTranslator {
+  RecurrentTranslatorOptions options;
+  Embedding source_embedding, target_embedding;
+  Recurrent encoder, decoder;
+  std::vector<Linear> bridge;  // one for each state of the decoder: encoder's last state -> decoder's first
+  Score score;
+  Linear readout;  // [embedding, hidden + E + embedding], or undefined
+  Linear output;   // [target_vocabulary, …]; tied: a bias alone, and the target embedding's weight
+
+  RecurrentTranslator() = default;
+  explicit RecurrentTranslator(const RecurrentTranslatorOptions& options, Generator& generator = default_generator());
+
+  /// ids int32 [B, S], lengths int32 [B].
+  EncodedSource encode(const Tensor& ids, const Tensor& lengths) const;
+
+  /// Teacher forcing: what the decoder says after each of these words.   words int32 [B, T] -> logits [B, T, V]
+  /// A probe gets layer "cross", [B, 1, T, S].
+  Tensor decode(const EncodedSource& source, const Tensor& words, Probe* probe = nullptr) const;
+
+  /// One step of decoding: after the words int32 [B], which sentences say next. The state goes in and comes out.
+  ///   -> logits [B, V];  a probe gets layer "cross", [B, 1, 1, S]
+  Tensor step(const EncodedSource& source, const Tensor& words, RecurrentState& state, Probe* probe = nullptr) const;
+
+  void visit(auto&& v) {
+    v("source_embedding", source_embedding), v("target_embedding", target_embedding);
+    v("encoder", encoder), v("decoder", decoder), v("bridge", bridge), v("score", score);
+    v("readout", readout), v("output", output);
+  }
+
+ private:
+  std::int64_t source_width() const { return options.hidden * (options.bidirectional ? 2 : 1); }
+  /// [B, 1, hidden] -> [B, 1, E]
+  Tensor look(const EncodedSource& source, const Tensor& query, Probe* probe) const;
+  /// What state, context and word together say.   [..., hidden], [..., E], [..., embedding] -> logits [..., V]
+  Tensor say(const Tensor& state, const Tensor& context, const Tensor& word) const;
+};
+
+}  // namespace attend

@@ -1,0 +1,136 @@
+// The recurrent translator and classifier: what is the same by whichever way it is computed, and what is learned.
+#include "attend/models/recurrent_translator.h"
+
+#include <gtest/gtest.h>
+
+#include "attend/core/error.h"
+#include "attend/decode/recurrent_stepper.h"
+#include "attend/models/recurrent_classifier.h"
+#include "attend/nn/module.h"
+#include "attend/ops/tape.h"
+#include "tests/support/temp_folder.h"
+
+namespace attend {
+namespace {
+
+RecurrentTranslatorOptions small(DecoderAttention attention, kernels::Cell cell = kernels::Cell::gru) {
+  RecurrentTranslatorOptions o;
+  o.source_vocabulary = 11, o.target_vocabulary = 13, o.embedding = 5, o.hidden = 7, o.encoder_layers = 2;
+  o.decoder_layers = 2, o.cell = cell, o.attention = attention, o.max_positions = 9;
+  o.bidirectional = attention != DecoderAttention::dot;
+  return o;
+}
+
+const Tensor kSource = Tensor::ids({1, 2, 3, 4, 5, 6, 7, 0, 0, 0}, {2, 5});
+const Tensor kLengths = Tensor::ids({5, 2}, {2});
+const Tensor kTarget = Tensor::ids({1, 3, 5, 7, 2, 4, 6, 8}, {2, 4});
+
+std::vector<RecurrentTranslatorOptions> variants() {
+  std::vector<RecurrentTranslatorOptions> all;
+  for (const auto& named : kDecoderAttentionNames)
+    for (const kernels::Cell cell : {kernels::Cell::gru, kernels::Cell::lstm}) all.push_back(small(named.second, cell));
+  all.push_back(small(DecoderAttention::additive)), all.back().reverse_source = true;
+  all.push_back(small(DecoderAttention::additive)), all.back().tied_output = true;
+  all.push_back(small(DecoderAttention::additive)), all.back().deep_output = false;
+  all.push_back(small(DecoderAttention::additive)), all.back().decoder_layers = 3;
+  return all;
+}
+
+TEST(RecurrentTranslator, StepsSayWhatTeacherForcingSays) {
+  for (const RecurrentTranslatorOptions& options : variants()) {
+    Generator generator(1);
+    const RecurrentTranslator model(options, generator);
+    const NoGrad no_grad;
+    Probe whole_probe;
+    const Tensor whole = model.decode(model.encode(kSource, kLengths), kTarget, &whole_probe);
+    RecurrentStepper stepper(model, kSource, kLengths, true);
+    for (std::int64_t t = 0; t < 4; ++t) {
+      const std::int32_t words[] = {kTarget.data<std::int32_t>()[t], kTarget.data<std::int32_t>()[4 + t]};
+      const Tensor logits = stepper.step(Tensor::ids(words, {2}));
+      for (std::int64_t b = 0; b < 2; ++b)
+        for (std::int64_t v = 0; v < 13; ++v)
+          EXPECT_NEAR(logits.data()[b * 13 + v], whole.data()[(b * 4 + t) * 13 + v], 1e-5);
+      if (options.attention == DecoderAttention::none) continue;
+      const Tensor& weights = whole_probe.records().front().weights;  // [2, 1, 4, 5]
+      for (std::int64_t b = 0; b < 2; ++b)
+        for (std::int64_t s = 0; s < 5; ++s) {
+          EXPECT_NEAR(stepper.attention().data()[b * 5 + s], weights.data()[(b * 4 + t) * 5 + s], 1e-5);
+          if (b == 1 && s >= 2) {
+            EXPECT_EQ(weights.data()[(b * 4 + t) * 5 + s], 0.f);
+          }
+        }
+    }
+  }
+}
+
+TEST(RecurrentTranslator, PaddingChangesNothing) {
+  for (const RecurrentTranslatorOptions& options : variants()) {
+    Generator generator(2);
+    const RecurrentTranslator model(options, generator);
+    const NoGrad no_grad;
+    const Tensor together = model.decode(model.encode(kSource, kLengths), kTarget);
+    const Tensor alone = model.decode(model.encode(Tensor::ids({6, 7}, {1, 2}), Tensor::ids({2}, {1})),
+                                      Tensor::ids({2, 4, 6, 8}, {1, 4}));
+    for (std::int64_t i = 0; i < alone.numel(); ++i) EXPECT_NEAR(alone.data()[i], together.data()[4 * 13 + i], 1e-5);
+  }
+}
+
+TEST(RecurrentTranslator, SelectedRowsGoOnAsTheyWere) {
+  Generator generator(3);
+  const RecurrentTranslator model(small(DecoderAttention::additive), generator);
+  RecurrentStepper one(model, kSource, kLengths, false), other(model, kSource, kLengths, false);
+  const NoGrad no_grad;
+  one.step(Tensor::ids({1, 2}, {2})), other.step(Tensor::ids({1, 2}, {2}));
+  const std::int64_t rows[] = {1, 1, 0};
+  other.select(rows);
+  const Tensor expected = one.step(Tensor::ids({3, 4}, {2})), got = other.step(Tensor::ids({4, 4, 3}, {3}));
+  for (std::int64_t i = 0; i < 3; ++i)
+    for (std::int64_t v = 0; v < 13; ++v) EXPECT_NEAR(got.data()[i * 13 + v], expected.data()[rows[i] * 13 + v], 1e-6);
+}
+
+TEST(RecurrentTranslator, AConfigReadBackIsTheSameModel) {
+  for (const RecurrentTranslatorOptions& options : variants()) {
+    Config config;
+    options.write(config);
+    Generator generator(4);
+    RecurrentTranslator model(options, generator), again(RecurrentTranslatorOptions::read(config), generator);
+    const std::vector<NamedTensor> before = parameters(model), after = parameters(again);
+    ASSERT_EQ(before.size(), after.size());
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      EXPECT_EQ(before[i].name, after[i].name);
+      EXPECT_EQ(before[i].tensor.shape(), after[i].tensor.shape());
+    }
+  }
+}
+
+TEST(RecurrentTranslator, ChoicesThatDoNotGoTogetherAreRefused) {
+  RecurrentTranslatorOptions options = small(DecoderAttention::dot);
+  options.bidirectional = true;
+  EXPECT_THROW(RecurrentTranslator{options}, InputError);
+  options = small(DecoderAttention::none);
+  options.tied_output = true, options.deep_output = false;
+  EXPECT_THROW(RecurrentTranslator{options}, InputError);
+}
+
+TEST(RecurrentClassifier, PaddingChangesNothingAndWeightsAddUpToOne) {
+  for (const StatePooling pooling :
+       {StatePooling::last, StatePooling::mean, StatePooling::max, StatePooling::attention}) {
+    RecurrentClassifierOptions options;
+    options.vocabulary = 11, options.labels = {"a", "b", "c"}, options.embedding = 5, options.hidden = 7;
+    options.layers = 2, options.pooling = pooling;
+    Generator generator(5);
+    const RecurrentClassifier model(options, generator);
+    const NoGrad no_grad;
+    Probe probe;
+    const Tensor together = model(kSource, kLengths, &probe);
+    const Tensor alone = model(Tensor::ids({6, 7}, {1, 2}), Tensor::ids({2}, {1}));
+    for (std::int64_t i = 0; i < 3; ++i) EXPECT_NEAR(alone.data()[i], together.data()[3 + i], 1e-5);
+    if (pooling != StatePooling::attention) continue;
+    const Tensor& weights = probe.records().front().weights;  // [2, 1, 1, 5]
+    EXPECT_NEAR(weights.data()[5] + weights.data()[6], 1.f, 1e-6);
+    EXPECT_EQ(weights.data()[7], 0.f);
+  }
+}
+
+}  // namespace
+}  // namespace attend
