@@ -1,0 +1,270 @@
+#include "attend/train/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "attend/core/error.h"
+#include "attend/core/file.h"
+#include "attend/ops/dropout.h"
+#include "attend/ops/tape.h"
+#include "attend/train/clip.h"
+
+namespace attend {
+
+// As JSON: what a checkpoint keeps of a run.
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BatchPosition, seed, epoch, batch)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CurvePoint, step, epoch, loss, learning_rate, gradient_norm, tokens, seconds, scores)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingState, step, total_steps, epoch, tokens, seconds, loss, curve, best,
+                                   best_step, judgements_since_best, skipped)
+
+namespace {
+
+constexpr int kMostSkipped = 20;  // updates in a row without finite gradients before it gives up
+
+double score_named(const Scores& scores, const std::string& name) {
+  for (const auto& [key, value] : scores)
+    if (key == name) return value;
+  std::string all;
+  for (const auto& score : scores) all += (all.empty() ? "" : ", ") + score.first;
+  fail<InputError>("train", "there is no score \"", name, "\" to go by; there are ", all);
+}
+
+class Run {
+ public:
+  Run(Trainee& trainee, const TrainerOptions& options, const TrainingObserver& observer)
+      : trainee_(trainee),
+        options_(options),
+        observer_(observer),
+        parameters_(trainee.parameters()),
+        optimizer_(parameters_, {.learning_rate = options.learning_rate,
+                                 .beta2 = options.beta2,
+                                 .weight_decay = options.weight_decay,
+                                 .decays = only_matrices}) {
+    const std::int64_t updates = (trainee.batches_per_epoch() + options.accumulate - 1) / options.accumulate;
+    per_epoch_ = std::max<std::int64_t>(updates, 1);
+    state_.total_steps = options.steps > 0 ? options.steps : options.epochs * per_epoch_;
+    schedule_ = {
+        .kind = options.schedule, .warmup = options.warmup, .total = state_.total_steps, .floor = options.floor};
+  }
+
+  TrainingResult go() {
+    std::filesystem::create_directories(options_.output);
+    if (!options_.resume || !restore()) default_generator().restore(options_.seed, 0);
+    TrainingEnd end = TrainingEnd::finished;
+    try {
+      while (state_.step < state_.total_steps) {
+        update();
+        if (state_.step % options_.log_every == 0) log();
+        const bool last = state_.step == state_.total_steps;
+        if ((judge_due() || last) && !judge()) end = TrainingEnd::no_longer_better;
+        if (checkpoint_due() || last || end != TrainingEnd::finished) checkpoint();
+        if (end != TrainingEnd::finished) break;
+        if (observer_.stepped) observer_.stepped(state_);
+      }
+    } catch (const Error&) {
+      throw;  // what failed would fail again
+    } catch (...) {
+      checkpoint();  // somebody wants it to stop: nothing is lost
+      throw;
+    }
+    if (state_.best.empty()) trainee_.save(options_.output);
+    return {state_, end};
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void update() {
+    const auto begin = Clock::now();
+    double sum = 0;
+    std::int64_t targets = 0, tokens = 0;
+    {
+      const Training training;
+      for (std::int64_t i = 0; i < options_.accumulate; ++i) {
+        const Trainee::Loss loss = trainee_.next();
+        backward(loss.sum);
+        sum += loss.sum.item(), targets += loss.targets, tokens += loss.tokens;
+      }
+    }
+    const double share = 1.0 / static_cast<double>(std::max<std::int64_t>(targets, 1));
+    norm_ = grad_norm(optimizer_.parameters()) * share;
+    if (std::isfinite(norm_)) {
+      const float clipped = options_.clip > 0 ? clip_scale(norm_, options_.clip) : 1.f;
+      optimizer_.step({.rate_factor = schedule_(state_.step), .gradient_scale = static_cast<float>(share) * clipped});
+      skipped_in_a_row_ = 0;
+    } else if (++state_.skipped, ++skipped_in_a_row_ == kMostSkipped) {
+      fail("train", "the gradients of ", kMostSkipped, " updates in a row were not finite, at step ", state_.step,
+           "; try a smaller learning rate than ", options_.learning_rate);
+    }
+    optimizer_.zero_grad();
+    ++state_.step;
+    state_.epoch = trainee_.position().epoch;
+    state_.tokens += tokens;
+    state_.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+    interval_.sum += sum, interval_.targets += targets;
+    const double loss = sum * share;
+    state_.loss = state_.step == 1 ? loss : 0.95 * state_.loss + 0.05 * loss;
+  }
+
+  void log() {
+    state_.curve.push_back({.step = state_.step,
+                            .epoch = state_.epoch,
+                            .loss = interval_.sum / static_cast<double>(std::max<std::int64_t>(interval_.targets, 1)),
+                            .learning_rate = options_.learning_rate * schedule_(state_.step - 1),
+                            .gradient_norm = norm_,
+                            .tokens = state_.tokens,
+                            .seconds = state_.seconds});
+    interval_ = {};
+  }
+
+  bool judge_due() const { return state_.step % (options_.judge_every > 0 ? options_.judge_every : per_epoch_) == 0; }
+
+  /// False when it is time to stop.
+  bool judge() {
+    if (state_.curve.empty() || state_.curve.back().step != state_.step) log();
+    Scores scores;
+    {
+      const NoGrad no_grad;
+      scores = trainee_.judge();
+    }
+    if (scores.empty()) return true;
+    const std::string metric = options_.metric.empty() ? scores.front().first : options_.metric;
+    const double score = score_named(scores, metric), sign = higher_is_better(metric) ? 1 : -1;
+    state_.curve.back().scores = scores;
+    if (state_.best.empty() || sign * score > sign * score_named(state_.best, metric)) {
+      state_.best = scores, state_.best_step = state_.step, state_.judgements_since_best = 0;
+      trainee_.save(options_.output);
+    } else {
+      ++state_.judgements_since_best;
+    }
+    if (observer_.judged) observer_.judged(state_);
+    return options_.patience == 0 || state_.judgements_since_best < options_.patience;
+  }
+
+  // ---- checkpoints: everything in one file, which is replaced at once ----
+
+  std::filesystem::path checkpoint_path() const { return options_.output / "checkpoint.safetensors"; }
+  bool checkpoint_due() const {
+    return std::chrono::duration<double>(Clock::now() - last_checkpoint_).count() >= options_.checkpoint_seconds;
+  }
+
+  void checkpoint() {
+    std::vector<NamedTensor> tensors;
+    for (const NamedTensor& parameter : parameters_) tensors.push_back({"model." + parameter.name, parameter.tensor});
+    for (const NamedTensor& entry : optimizer_.state()) tensors.push_back({"optimizer." + entry.name, entry.tensor});
+    const Generator& generator = default_generator();
+    const nlohmann::json run = {{"state", state_},
+                                {"position", trainee_.position()},
+                                {"interval", {interval_.sum, interval_.targets}},
+                                {"generator", {generator.seed(), generator.streams_used()}},
+                                {"fingerprint", options_.fingerprint}};
+    save_safetensors(checkpoint_path(), tensors, {{"format", "pt"}, {"attend.training", run.dump()}});
+    AtomicFile csv(options_.output / "curve.csv");
+    csv.write(curve_as_csv(state_.curve));
+    csv.commit();
+    last_checkpoint_ = Clock::now();
+  }
+
+  /// False when there is none.
+  bool restore() {
+    const std::filesystem::path path = checkpoint_path();
+    if (!std::filesystem::exists(path)) return false;
+    const SafetensorsFile file(path);
+    const auto found = file.metadata().find("attend.training");
+    if (found == file.metadata().end())
+      fail<InputError>("train", path.string(), ": is no checkpoint of a training run");
+    nlohmann::json run;
+    BatchPosition position;
+    TrainingState state;
+    try {
+      run = nlohmann::json::parse(found->second);
+      state = run.at("state").get<TrainingState>();
+      position = run.at("position").get<BatchPosition>();
+      interval_ = {run.at("interval").at(0), run.at("interval").at(1)};
+      if (run.at("fingerprint") != options_.fingerprint)
+        fail<InputError>("train", path.string(),
+                         ": belongs to a run with other data or options; use the same ones, or another output folder");
+      default_generator().restore(run.at("generator").at(0), run.at("generator").at(1));
+    } catch (const nlohmann::json::exception& error) {
+      fail<InputError>("train", path.string(), ": is damaged: ", error.what());
+    }
+    std::vector<NamedTensor> model, optimizer;
+    for (const NamedTensor& parameter : parameters_) model.push_back({"model." + parameter.name, parameter.tensor});
+    for (const NamedTensor& entry : optimizer_.state())
+      optimizer.push_back({entry.name, file.get("optimizer." + entry.name)});
+    load_into(model, file);
+    optimizer_.load_state(optimizer);
+    trainee_.restore(position);
+    const std::int64_t total = state_.total_steps;
+    state_ = std::move(state);
+    state_.total_steps = total;  // a run may be told to go on longer than it was
+    return true;
+  }
+
+  static void load_into(const std::vector<NamedTensor>& tensors, const SafetensorsFile& file) {
+    for (const NamedTensor& named : tensors) {
+      const Tensor stored = file.get_float32(named.name);
+      if (stored.shape() != named.tensor.shape())
+        fail<InputError>("train", "the checkpoint's ", named.name, " has the shape ", stored.shape(), ", expected ",
+                         named.tensor.shape());
+      std::ranges::copy(stored.span(), named.tensor.data());
+    }
+  }
+
+  Trainee& trainee_;
+  const TrainerOptions& options_;
+  const TrainingObserver& observer_;
+  std::vector<NamedTensor> parameters_;
+  AdamW optimizer_;
+  Schedule schedule_;
+  std::int64_t per_epoch_ = 1;
+  TrainingState state_;
+  struct {
+    double sum = 0;
+    std::int64_t targets = 0;
+  } interval_;  // since the last point of the curve
+  double norm_ = 0;
+  int skipped_in_a_row_ = 0;
+  Clock::time_point last_checkpoint_ = Clock::now();
+};
+
+}  // namespace
+
+bool higher_is_better(const std::string& score) { return score != "loss" && score != "perplexity"; }
+
+TrainingResult train(Trainee& trainee, const TrainerOptions& options, const TrainingObserver& observer) {
+  if (options.accumulate < 1 || options.log_every < 1)
+    fail<InputError>("train", "an update is made of at least one batch, and a point of the curve of one update: got ",
+                     options.accumulate, " and ", options.log_every);
+  return Run(trainee, options, observer).go();
+}
+
+std::string curve_as_csv(const std::vector<CurvePoint>& curve) {
+  std::vector<std::string> names;
+  std::set<std::string> seen;
+  for (const CurvePoint& point : curve)
+    for (const auto& score : point.scores)
+      if (seen.insert(score.first).second) names.push_back(score.first);
+  std::ostringstream out;
+  out.precision(9);
+  out << "step,epoch,loss,learning_rate,gradient_norm,tokens,seconds";
+  for (const std::string& name : names) out << ",validation_" << name;
+  out << '\n';
+  for (const CurvePoint& point : curve) {
+    out << point.step << ',' << point.epoch << ',' << point.loss << ',' << point.learning_rate << ','
+        << point.gradient_norm << ',' << point.tokens << ',' << point.seconds;
+    for (const std::string& name : names) {
+      out << ',';
+      for (const auto& [key, value] : point.scores)
+        if (key == name) out << value;
+    }
+    out << '\n';
+  }
+  return out.str();
+}
+
+}  // namespace attend

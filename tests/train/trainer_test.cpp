@@ -1,0 +1,198 @@
+// The trainer on a model small enough to see through: a line through noisy points, with dropout, so that a resumed run
+// must also find its random numbers again.
+#include "attend/train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "attend/core/error.h"
+#include "attend/nn/linear.h"
+#include "attend/nn/module.h"
+#include "attend/ops/arithmetic.h"
+#include "attend/ops/dropout.h"
+#include "attend/ops/reduce.h"
+#include "attend/ops/tape.h"
+#include "tests/support/temp_folder.h"
+
+namespace attend {
+namespace {
+
+using test::TempFolder;
+
+constexpr std::int64_t kPoints = 40;
+
+class Line : public Trainee {
+ public:
+  Line() : sampler_(std::vector<std::int32_t>(kPoints, 1), {.max_tokens = 8, .seed = 3}) {
+    Generator generator(1);
+    model_ = Linear(4, 1, true, generator);
+    train_parameters(model_);
+    fill_normal(x_, 0, 1, generator);
+    for (std::int64_t i = 0; i < kPoints; ++i) y_.data()[i] = 2 * x_.data()[i * 4] - x_.data()[i * 4 + 1] + 0.5f;
+  }
+
+  std::vector<NamedTensor> parameters() override { return attend::parameters(model_); }
+  Loss next() override {
+    const std::vector<std::int64_t> chosen = sampler_.next();
+    const auto n = static_cast<std::int64_t>(chosen.size());
+    Tensor x = Tensor::empty({n, 4}), y = Tensor::empty({n, 1});
+    for (std::int64_t i = 0; i < n; ++i) {
+      const std::int64_t from = chosen[static_cast<std::size_t>(i)];
+      std::copy_n(x_.data() + from * 4, 4, x.data() + i * 4);
+      y.data()[i] = y_.data()[from];
+    }
+    if (++batches_ == explode_at) y.fill(std::numeric_limits<float>::infinity());
+    const Tensor loss = sum(square(model_(dropout(x, 0.1f)) - y));
+    losses.push_back(loss.item());
+    return {loss, n, n};
+  }
+  BatchPosition position() const override { return sampler_.position(); }
+  void restore(const BatchPosition& position) override { sampler_.restore(position); }
+  std::int64_t batches_per_epoch() const override { return sampler_.batches(); }
+  Scores judge() override {
+    if (!scores.empty()) {
+      const double score = scores.front();
+      scores.erase(scores.begin());
+      return {{"accuracy", score}, {"loss", 1.0}};
+    }
+    return {{"loss", mean(square(model_(x_) - y_.reshape({kPoints, 1}))).item()}};
+  }
+  void save(const std::filesystem::path& folder) override {
+    save_parameters(model_, folder / "model.safetensors");
+    ++saves;
+  }
+
+  std::vector<float> losses;
+  std::vector<double> scores;  ///< what judge() is to say
+  int saves = 0;
+  int explode_at = -1;
+
+ private:
+  Linear model_;
+  Tensor x_ = Tensor::empty({kPoints, 4}), y_ = Tensor::empty({kPoints});
+  BatchSampler sampler_;
+  int batches_ = 0;
+};
+
+TrainerOptions options_in(const TempFolder& folder) {
+  TrainerOptions options;
+  options.epochs = 30, options.learning_rate = 0.05, options.log_every = 7, options.output = folder.path();
+  return options;
+}
+
+TEST(Trainer, LearnsAndKeepsTheBest) {
+  const TempFolder folder;
+  Line line;
+  const TrainingResult result = train(line, options_in(folder));
+  EXPECT_EQ(result.state.step, 150);
+  EXPECT_LT(result.state.best.front().second, 0.1);
+  EXPECT_TRUE(std::filesystem::exists(folder / "model.safetensors"));
+  EXPECT_EQ(curve_as_csv(result.state.curve).substr(0, 40), "step,epoch,loss,learning_rate,gradient_n");
+}
+
+struct Stop {};
+
+TEST(Trainer, AStoppedRunResumesToTheSameLosses) {
+  const TempFolder whole_folder, parts_folder;
+  Line whole;
+  const TrainingResult unbroken = train(whole, options_in(whole_folder));
+
+  std::vector<float> losses;
+  TrainingResult resumed{{}, TrainingEnd::finished};
+  TrainerOptions options = options_in(parts_folder);
+  options.resume = true;
+  for (const std::int64_t stop_at : {13, 14, 77, 1000}) {
+    Line part;
+    try {
+      resumed = train(part, options,
+                      {.stepped =
+                           [&](const TrainingState& state) {
+                             if (state.step == stop_at) throw Stop();
+                           },
+                       .judged = {}});
+    } catch (const Stop&) {
+    }
+    losses.insert(losses.end(), part.losses.begin(), part.losses.end());
+  }
+  EXPECT_EQ(losses, whole.losses);
+  ASSERT_EQ(resumed.state.curve.size(), unbroken.state.curve.size());
+  for (std::size_t i = 0; i < resumed.state.curve.size(); ++i) {
+    EXPECT_EQ(resumed.state.curve[i].loss, unbroken.state.curve[i].loss);
+    EXPECT_EQ(resumed.state.curve[i].scores, unbroken.state.curve[i].scores);
+  }
+}
+
+TEST(Trainer, ARunKilledAfterACheckpointRepeatsWhatWasLost) {
+  const TempFolder whole_folder, killed_folder;
+  Line whole;
+  train(whole, options_in(whole_folder));
+  TrainerOptions options = options_in(killed_folder);
+  options.resume = true, options.checkpoint_seconds = 0;  // after every step
+  {
+    Line killed;
+    std::filesystem::path kept = killed_folder / "kept";
+    try {
+      train(killed, options,
+            {.stepped =
+                 [&](const TrainingState& state) {
+                   if (state.step == 20) std::filesystem::copy(killed_folder / "checkpoint.safetensors", kept);
+                   if (state.step == 25) throw Stop();
+                 },
+             .judged = {}});
+    } catch (const Stop&) {
+    }
+    std::filesystem::rename(kept, killed_folder / "checkpoint.safetensors");  // as if steps 21 to 25 had been lost
+  }
+  Line again;
+  train(again, options);
+  const std::vector<float> rest(whole.losses.begin() + 20, whole.losses.end());
+  EXPECT_EQ(again.losses, rest);
+}
+
+TEST(Trainer, StopsWhenItIsNoLongerBetterAndKeepsTheBest) {
+  const TempFolder folder;
+  Line line;
+  line.scores = {0.5, 0.7, 0.6, 0.65, 0.9};
+  TrainerOptions options = options_in(folder);
+  options.patience = 2, options.metric = "accuracy";
+  const TrainingResult result = train(line, options);
+  EXPECT_EQ(result.end, TrainingEnd::no_longer_better);
+  EXPECT_EQ(result.state.best.front().second, 0.7);
+  EXPECT_EQ(result.state.best_step, 10);
+  EXPECT_EQ(line.saves, 2);
+}
+
+TEST(Trainer, AccumulatedBatchesAreOneLargeOne) {
+  const TempFolder folder;
+  Line line;
+  TrainerOptions options = options_in(folder);
+  options.accumulate = 5, options.epochs = 3;
+  EXPECT_EQ(train(line, options).state.step, 3);
+  EXPECT_EQ(line.losses.size(), 15u);
+}
+
+TEST(Trainer, AnUpdateWithoutFiniteGradientsIsSkippedAndCounted) {
+  const TempFolder folder;
+  Line line;
+  line.explode_at = 4;
+  const TrainingResult result = train(line, options_in(folder));
+  EXPECT_EQ(result.state.skipped, 1);
+  EXPECT_TRUE(std::isfinite(result.state.best.front().second));
+}
+
+TEST(Trainer, ACheckpointOfAnotherRunIsRefused) {
+  const TempFolder folder;
+  TrainerOptions options = options_in(folder);
+  options.fingerprint = "one";
+  Line line;
+  train(line, options);
+  options.fingerprint = "other", options.resume = true;
+  EXPECT_THROW(train(line, options), InputError);
+  std::ofstream(folder / "checkpoint.safetensors") << "garbage";
+  EXPECT_THROW(train(line, options), InputError);
+}
+
+}  // namespace
+}  // namespace attend
