@@ -91,11 +91,13 @@ int run(int argc, char** argv) {
       .add_option_function<int>("--threads", set_threads, "Threads to use; otherwise as many as this process has CPUs")
       ->type_name("N")
       ->check(CLI::Range(1, 1024).description(""));
+  add_translate(program);
+  add_classify(program);
   add_tokenize(program);
+  add_evaluate(program);
   add_train(program);
   add_corpus(program);
   add_lesson(program);
-  add_evaluate(program);
   add_doctor(program);
   program.footer(
       "attend VERB --help tells what a verb takes. Exit codes: 0 done, 1 failed, 2 wrong usage or bad input.");

@@ -28,6 +28,8 @@ class ProgressBar {
     return [this](std::int64_t done, std::int64_t total) { update(done, total); };
   }
   void erase();
+  /// From now on it says this.
+  void label(std::string label) { label_ = std::move(label); }
 
  private:
   using Clock = std::chrono::steady_clock;

@@ -6,8 +6,10 @@
 namespace attend::cli {
 
 void add_train(CLI::App& program) {
-  CLI::App* train = add_parent(program, "train", "Train something new: a tokenizer");
+  CLI::App* train = add_parent(program, "train", "Train something new: a translator, a classifier, a tokenizer");
   train->group(kMakeAModel);
+  add_train_translation(*train);
+  add_train_classifier(*train);
   add_train_tokenizer(*train);
 }
 

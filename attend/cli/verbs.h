@@ -20,12 +20,17 @@ constexpr const char* kTheMachine = "The machine";
 /// A verb that only has children, as `attend train` has `tokenizer`. Add them to what it returns.
 CLI::App* add_parent(CLI::App& program, const std::string& name, const std::string& description);
 
+void add_classify(CLI::App& program);
 void add_corpus(CLI::App& program);
 void add_doctor(CLI::App& program);
 void add_evaluate(CLI::App& program);
+void add_lesson(CLI::App& program);
 void add_tokenize(CLI::App& program);
 void add_train(CLI::App& program);
+void add_translate(CLI::App& program);
+
+void add_train_classifier(CLI::App& train);
 void add_train_tokenizer(CLI::App& train);
-void add_lesson(CLI::App& program);
+void add_train_translation(CLI::App& train);
 
 }  // namespace attend::cli

@@ -198,8 +198,9 @@ TEST_F(Tokenize, ATerminalSeesABarThatGoesAway) {
   ASSERT_EQ(::grantpt(terminal) + ::unlockpt(terminal), 0);
   const std::string name = ::ptsname(terminal);
   const int other_end = ::open(name.c_str(), O_RDWR | O_NOCTTY);  // what is written stays readable
-  const Outcome outcome = run_attend("tokenize --model " + file("model") + " --output /dev/null 2>" + name,
-                                     "TERM=xterm; export TERM; (for i in 1 2 3 4; do echo the; sleep 0.15; done) |");
+  const Outcome outcome =
+      run_attend("tokenize --model " + file("model") + " --output /dev/null 2>" + name,
+                 "TERM=xterm; export TERM; (for i in 1 2 3 4 5 6 7 8 9 10; do echo the; sleep 0.3; done) |");
   EXPECT_EQ(outcome.code, 0);
   std::string seen(65536, '\0');
   const ssize_t size = ::read(terminal, seen.data(), seen.size());

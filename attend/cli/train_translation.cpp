@@ -1,0 +1,227 @@
+// attend train translation: a translator from sentence pairs.
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+
+#include "attend/cli/input.h"
+#include "attend/cli/interrupt.h"
+#include "attend/cli/progress.h"
+#include "attend/cli/training.h"
+#include "attend/cli/verbs.h"
+#include "attend/core/error.h"
+#include "attend/data/fingerprint.h"
+#include "attend/data/reader.h"
+#include "attend/decode/translator.h"
+#include "attend/models/recurrent_names.h"
+#include "attend/nn/module.h"
+#include "attend/text/train_sentencepiece.h"
+#include "attend/train/bleu.h"
+#include "attend/train/translation.h"
+
+namespace attend::cli {
+namespace {
+
+struct PairFiles {
+  std::string pairs, source, target;  // a TSV, or two files of lines
+  bool given() const { return !pairs.empty() || !source.empty(); }
+};
+
+struct Flags {
+  TrainingFlags training;
+  PairFiles train, validation;
+  std::string arch = "rnn", tokenizer;
+  std::int64_t vocab_size = 8000, max_length = 100, judged = 500;
+  float label_smoothing = 0.1f;
+  RecurrentTranslatorOptions model;
+};
+
+struct TextPairs {
+  std::vector<std::string> sources, targets;
+};
+
+TextPairs read_pairs(const PairFiles& files, const char* label) {
+  const auto reader = files.pairs.empty()
+                          ? read_parallel(TextStream::open(files.source), TextStream::open(files.target))
+                          : read_tsv(TextStream::open(files.pairs));
+  TextPairs pairs;
+  ProgressBar bar(label, "B");
+  for (Record record; reader->next(record);) {
+    pairs.sources.push_back(record.source), pairs.targets.push_back(record.target);
+    bar.update(reader->position(), 0);
+  }
+  return pairs;
+}
+
+void add_pair_flags(CLI::App& verb, PairFiles& files, const std::string& prefix, const std::string& what) {
+  auto* pairs = verb.add_option("--" + prefix, files.pairs, what + ": source, tab, target on each line");
+  auto* source = verb.add_option("--" + prefix + "-source", files.source, what + ": the source side, a text a line");
+  auto* target = verb.add_option("--" + prefix + "-target", files.target, what + ": the target side, line by line");
+  pairs->type_name("FILE")->excludes(source)->excludes(target);
+  source->type_name("FILE")->needs(target);
+  target->type_name("FILE")->needs(source);
+}
+
+Tokenizer make_tokenizer(const Flags& flags, const TextPairs& pairs) {
+  if (!flags.tokenizer.empty()) return load_tokenizer(flags.tokenizer);
+  std::size_t next = 0;
+  const StopAtOnce at_once;  // the library cannot be asked to stop
+  std::cerr << "Learning " << grouped(flags.vocab_size) << " subwords from both sides" << std::endl;
+  return train_sentencepiece(
+      [&](std::string& line) {
+        if (next == 2 * pairs.sources.size()) return false;
+        line = next % 2 == 0 ? pairs.sources[next / 2] : pairs.targets[next / 2];
+        ++next;
+        return true;
+      },
+      {.unigram = false, .vocab_size = flags.vocab_size, .character_coverage = 1.0});
+}
+
+/// Pairs as ids; those that are empty or too long on a side are left out and counted.
+EncodedPairs encode(const Tokenizer& tokenizer, const TextPairs& pairs, std::int64_t max_length,
+                    std::int64_t& left_out) {
+  std::vector<Encoding> sources = tokenizer.encode_all(pairs.sources), targets = tokenizer.encode_all(pairs.targets);
+  EncodedPairs encoded;
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (sources[i].size() < 2 || targets[i].size() < 2 || sources[i].size() > max_length ||
+        targets[i].size() > max_length) {
+      ++left_out;
+      continue;
+    }
+    encoded.sources.push_back(std::move(sources[i].ids)), encoded.targets.push_back(std::move(targets[i].ids));
+  }
+  return encoded;
+}
+
+void save_model(RecurrentTranslator& model, const Tokenizer& tokenizer, const std::filesystem::path& folder) {
+  Config config;
+  config.set("model_type", kRecurrentTranslatorType);
+  model.options.write(config);
+  config.save(folder / "config.json");
+  save_tokenizer(tokenizer, folder);
+  save_parameters(model, folder / "model.safetensors");
+}
+
+void run(Flags& flags) {
+  check_output(flags.training);
+  const TextPairs train_text = read_pairs(flags.train, "Reading");
+  TextPairs validation_text;
+  if (flags.validation.given()) validation_text = read_pairs(flags.validation, "Reading the validation pairs");
+  // A resumed run takes its own tokenizer: training one anew would give the same, but takes its time.
+  const bool resumed =
+      flags.training.resume && std::filesystem::exists(std::filesystem::path(flags.training.output) / "tokenizer.json");
+  const Tokenizer tokenizer = resumed ? load_tokenizer(flags.training.output) : make_tokenizer(flags, train_text);
+  std::filesystem::create_directories(flags.training.output);
+  if (!resumed) save_tokenizer(tokenizer, flags.training.output);
+  std::int64_t left_out = 0;
+  EncodedPairs training = encode(tokenizer, train_text, flags.max_length, left_out);
+  EncodedPairs validation = encode(tokenizer, validation_text, flags.max_length, left_out);
+  if (left_out > 0)
+    warn(grouped(left_out) + " pairs are left out: empty, or longer than " + grouped(flags.max_length) +
+         " tokens (--max-length)");
+
+  flags.model.source_vocabulary = flags.model.target_vocabulary = tokenizer.size();
+  flags.model.max_positions = flags.max_length;
+  Generator generator(flags.training.trainer.seed);
+  RecurrentTranslator model(flags.model, generator);
+  train_parameters(model);
+  std::cerr << grouped(training.size()) << " pairs, " << grouped(validation.size()) << " for validation, "
+            << grouped(count_parameters(model)) << " parameters" << std::endl;
+
+  const SpecialTokens& special = tokenizer.special();
+  if (!special.eos || !special.padding)
+    fail<InputError>("train", "the tokenizer needs an end-of-sentence and a padding token");
+  const std::size_t judged =
+      std::min<std::size_t>(static_cast<std::size_t>(flags.judged), validation_text.sources.size());
+  const std::vector<std::string> judged_sources(validation_text.sources.begin(),
+                                                validation_text.sources.begin() + static_cast<std::ptrdiff_t>(judged));
+  const References references{
+      {validation_text.targets.begin(), validation_text.targets.begin() + static_cast<std::ptrdiff_t>(judged)}};
+  TranslationModel task{.parameters = parameters(model),
+                        .logits =
+                            [&](const TokenBatch& sources, const TokenBatch& words) {
+                              return model.decode(model.encode(sources.ids, sources.lengths), words.ids);
+                            },
+                        .save = [&](const std::filesystem::path& folder) { save_model(model, tokenizer, folder); },
+                        .judge = {}};
+  if (judged > 0)
+    task.judge = [&]() -> Scores {
+      std::vector<std::string> said;
+      for (auto& translations : Translator(model, tokenizer)(judged_sources, {.beam = 1}))
+        said.push_back(std::move(translations.front().text));
+      return {{"bleu", corpus_bleu(said, references).score}};
+    };
+  TranslationTrainee trainee(
+      std::move(task), std::move(training), std::move(validation),
+      {.padding = *special.padding,
+       .start = *special.eos,
+       .label_smoothing = flags.label_smoothing,
+       .batches = {.max_tokens = flags.training.batch_tokens, .seed = flags.training.trainer.seed}});
+  if (flags.training.trainer.metric.empty() && judged > 0) flags.training.trainer.metric = "bleu";
+  Config config;
+  flags.model.write(config);
+  Fingerprint data;
+  data.add(config.dump());
+  for (const std::string* file : {&flags.train.pairs, &flags.train.source, &flags.train.target})
+    if (!file->empty()) data.add_file(*file);
+  run_training(trainee, flags.training, "Training of " + flags.training.output, std::to_string(data.value()));
+}
+
+}  // namespace
+
+void add_train_translation(CLI::App& parent) {
+  CLI::App* verb = parent.add_subcommand("translation", "A translator from sentence pairs");
+  auto flags = std::make_shared<Flags>();
+  TrainerOptions& trainer = flags->training.trainer;
+  trainer.epochs = 20, trainer.warmup = 200, trainer.patience = 5;
+  add_pair_flags(*verb, flags->train, "train", "Pairs to learn from");
+  add_pair_flags(*verb, flags->validation, "validation", "Pairs to judge by");
+  verb->add_option("--arch", flags->arch, "rnn: a recurrent encoder and decoder, with attention or without")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"rnn"}).description(""))
+      ->capture_default_str();
+  verb->add_option("--tokenizer", flags->tokenizer, "A tokenizer's folder, instead of learning one")->type_name("DIR");
+  const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
+    return verb->add_option(name, value, help)->type_name(type)->capture_default_str();
+  };
+  const auto positive = CLI::PositiveNumber.description("");
+  const auto share = CLI::Range(0.0, 0.99).description("");
+  option("--vocab-size", flags->vocab_size, "Subwords to learn, of both languages together", "N")->check(positive);
+  option("--max-length", flags->max_length, "Longer pairs, in tokens, are left out", "N")->check(positive);
+  option("--validation-sentences", flags->judged, "How many are translated for BLEU at each validation", "N");
+  option("--label-smoothing", flags->label_smoothing, "This share of the target goes to all words alike", "SHARE")
+      ->check(share);
+  RecurrentTranslatorOptions& model = flags->model;
+  auto* net = verb->add_option_group("The network");
+  const auto net_option = [&](const char* name, auto& value, const char* help, const char* type) {
+    return net->add_option(name, value, help)->type_name(type)->capture_default_str();
+  };
+  net->add_option("--attention", model.attention, "none, additive, dot, general or location")
+      ->type_name("NAME")
+      ->transform(CLI::CheckedTransformer(kDecoderAttentionNames).description(""))
+      ->default_str("additive");
+  net->add_option("--cell", model.cell, "gru or lstm")
+      ->type_name("NAME")
+      ->transform(CLI::CheckedTransformer(kCellNames).description(""))
+      ->default_str("gru");
+  net_option("--embedding", model.embedding, "Numbers for each word", "N")->check(positive);
+  net_option("--hidden", model.hidden, "Units of each recurrent layer", "N")->check(positive);
+  net_option("--encoder-layers", model.encoder_layers, "Recurrent layers that read", "N")->check(positive);
+  net_option("--decoder-layers", model.decoder_layers, "Recurrent layers that write", "N")->check(positive);
+  net_option("--dropout", model.dropout, "Of embeddings, between layers, of the readout", "SHARE")->check(share);
+  net->add_flag("--bidirectional,!--one-direction", model.bidirectional,
+                "Read both ways (the default), or only forward");
+  net->add_flag("--reverse-source", model.reverse_source, "Read the source backwards");
+  net->add_flag("--tied-output", model.tied_output, "Output and target embeddings share their weights");
+  add_training_flags(*verb, flags->training);
+  verb->footer(
+      "Example:\n"
+      "  attend corpus gettext --to it --output pairs.tsv\n"
+      "  attend train translation --train pairs.tsv --output en-it\n"
+      "  echo 'Open the file' | attend translate --model en-it");
+  verb->callback([flags] {
+    if (!flags->train.given()) throw CLI::ValidationError("--train", "name the pairs to learn from");
+    run(*flags);
+  });
+}
+
+}  // namespace attend::cli

@@ -1,0 +1,160 @@
+#include "attend/cli/training.h"
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "attend/cli/progress.h"
+#include "attend/core/error.h"
+#include "attend/explain/html.h"
+
+namespace attend::cli {
+namespace {
+
+std::string text_of(const Scores& scores) {
+  std::string text;
+  for (const auto& [name, value] : scores) {
+    const bool share = name == "accuracy" || name == "f1";
+    text += (text.empty() ? "" : "  ") + name + " " +
+            (share ? fixed(100 * value, 1) + " %" : fixed(value, name == "loss" ? 3 : 1));
+  }
+  return text;
+}
+
+/// The learning curve as a page: the losses in one picture, every other score in one of its own.
+Page curve_page(const TrainingState& state, const std::string& title) {
+  Page page{title, {}};
+  page.say("After " + grouped(state.step) + " of " + grouped(state.total_steps) + " updates, " + grouped(state.tokens) +
+           " tokens, " + duration(state.seconds) + ". Best so far: " +
+           (state.best.empty() ? "not judged yet" : text_of(state.best) + ", at update " + grouped(state.best_step)) +
+           ".");
+  LinePlot losses{"loss", "update", "", {{"training", {}, {}}}};
+  LinePlot rate{"learning rate", "update", "", {{"learning rate", {}, {}}}};
+  std::vector<LinePlot> scores;
+  for (const CurvePoint& point : state.curve) {
+    const auto step = static_cast<float>(point.step);
+    losses.series[0].x.push_back(step), losses.series[0].y.push_back(static_cast<float>(point.loss));
+    rate.series[0].x.push_back(step), rate.series[0].y.push_back(static_cast<float>(point.learning_rate));
+    for (const auto& [name, value] : point.scores) {
+      if (name == "loss") {
+        if (losses.series.size() == 1) losses.series.push_back({"validation", {}, {}});
+        losses.series[1].x.push_back(step), losses.series[1].y.push_back(static_cast<float>(value));
+        continue;
+      }
+      auto plot = std::ranges::find(scores, name, &LinePlot::title);
+      if (plot == scores.end()) plot = scores.insert(plot, {name, "update", "", {{"validation", {}, {}}}});
+      plot->series[0].x.push_back(step), plot->series[0].y.push_back(static_cast<float>(value));
+    }
+  }
+  Figure figure{"", {std::move(losses)}};
+  for (LinePlot& plot : scores) figure.panels.emplace_back(std::move(plot));
+  figure.panels.emplace_back(std::move(rate));
+  page.show(std::move(figure));
+  return page;
+}
+
+void write_file(const std::filesystem::path& path, const std::string& text) {
+  AtomicFile file(path);
+  file.write(text);
+  file.commit();
+}
+
+}  // namespace
+
+void add_training_flags(CLI::App& verb, TrainingFlags& flags) {
+  TrainerOptions& t = flags.trainer;
+  const auto positive = CLI::PositiveNumber.description("");
+  const auto not_negative = CLI::NonNegativeNumber.description("");
+  const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
+    return verb.add_option(name, value, help)->type_name(type)->capture_default_str();
+  };
+  verb.add_option("-o,--output", flags.output, "The model's folder; the checkpoint and the learning curve go there too")
+      ->type_name("DIR")
+      ->required();
+  verb.add_flag("--resume", flags.resume, "Go on from the folder's checkpoint, if there is one");
+  verb.add_flag("--overwrite", flags.overwrite, "Train anew though the folder holds a model");
+  option("--epochs", t.epochs, "Times through the data", "N")->check(positive);
+  option("--steps", t.steps, "Updates at most, instead of epochs; 0: by epochs", "N")->check(not_negative);
+  option("--batch-tokens", flags.batch_tokens, "Tokens of a batch, padding included", "N")->check(positive);
+  option("--accumulate", t.accumulate, "Batches that make one update", "N")->check(positive);
+  option("--learning-rate", t.learning_rate, "At its highest", "RATE")->check(positive);
+  verb.add_option("--schedule", t.schedule, "constant, linear, cosine or inverse-sqrt")
+      ->type_name("NAME")
+      ->transform(
+          CLI::CheckedTransformer(std::map<std::string, Schedule::Kind>{{"constant", Schedule::Kind::constant},
+                                                                        {"linear", Schedule::Kind::linear},
+                                                                        {"cosine", Schedule::Kind::cosine},
+                                                                        {"inverse-sqrt", Schedule::Kind::inverse_sqrt}})
+              .description(""));
+  option("--warmup", t.warmup, "Updates over which the learning rate rises", "N")->check(not_negative);
+  option("--weight-decay", t.weight_decay, "Of matrices", "SHARE")->check(not_negative);
+  option("--clip", t.clip, "The gradient's norm at most; 0: any", "NORM")->check(not_negative);
+  option("--validate-every", t.judge_every, "Updates between validations; 0: an epoch", "N")->check(not_negative);
+  option("--patience", t.patience, "Validations without a better one before it stops; 0: never", "N")
+      ->check(not_negative);
+  verb.add_option("--metric", t.metric, "The score that decides which model is kept")->type_name("NAME");
+  option("--checkpoint-every", t.checkpoint_seconds, "Seconds between checkpoints", "S")->check(not_negative);
+  option("--seed", t.seed, "The same seed gives the same model", "N");
+  verb.add_flag("--json", flags.json, "Print the summary as one JSON object");
+}
+
+void check_output(const TrainingFlags& flags) {
+  const std::filesystem::path folder = flags.output;
+  if (std::filesystem::exists(folder) && !std::filesystem::is_directory(folder))
+    fail<InputError>("output", flags.output, ": is a file, expected a folder");
+  if (flags.resume || flags.overwrite) return;
+  if (std::filesystem::exists(folder / "checkpoint.safetensors"))
+    fail<InputError>("output", flags.output, ": holds a run; add --resume to go on with it, or --overwrite");
+  if (std::filesystem::exists(folder / "model.safetensors"))
+    fail<InputError>("output", flags.output, ": holds a model; add --overwrite, or name another folder");
+}
+
+TrainingResult run_training(Trainee& trainee, TrainingFlags& flags, const std::string& title, const std::string& data) {
+  TrainerOptions& options = flags.trainer;
+  options.output = flags.output;
+  options.resume = flags.resume;
+  options.fingerprint = data;
+  ProgressBar bar("Training", "updates");
+  const auto show_curve = [&](const TrainingState& state) {
+    write_file(options.output / "curve.html", to_html(curve_page(state, title)));
+  };
+  const TrainingObserver observer{
+      .stepped =
+          [&](const TrainingState& state) {
+            bar.label("Training  loss " + fixed(state.loss, 3) + "  " +
+                      grouped(static_cast<std::int64_t>(static_cast<double>(state.tokens) / state.seconds)) +
+                      " tokens/s");
+            bar.update(state.step, state.total_steps);
+          },
+      .judged =
+          [&](const TrainingState& state) {
+            bar.erase();
+            const CurvePoint& point = state.curve.back();
+            std::cerr << "epoch " << state.epoch << "  update " << grouped(state.step) << "  training loss "
+                      << fixed(point.loss, 3) << "  validation " << text_of(point.scores)
+                      << (state.best_step == state.step ? "  (best)" : "") << std::endl;
+            show_curve(state);
+          }};
+  const TrainingResult result = train(trainee, options, observer);
+  bar.erase();
+  show_curve(result.state);
+  const TrainingState& state = result.state;
+  if (state.skipped > 0) warn(grouped(state.skipped) + " updates were skipped: their gradients were not finite");
+  if (flags.json) {
+    nlohmann::ordered_json json{{"folder", flags.output}, {"steps", state.step},      {"epochs", state.epoch},
+                                {"tokens", state.tokens}, {"seconds", state.seconds}, {"best_step", state.best_step}};
+    for (const auto& [name, value] : state.best) json[name] = value;
+    std::cout << json.dump() << '\n';
+    return result;
+  }
+  std::cout << "Model       " << flags.output << '\n'
+            << "Training    " << grouped(state.step) << " updates, " << grouped(state.tokens) << " tokens, "
+            << duration(state.seconds)
+            << (result.end == TrainingEnd::no_longer_better ? "; stopped, as it was no longer better\n" : "\n");
+  if (!state.best.empty())
+    std::cout << "Validation  " << text_of(state.best) << ", at update " << grouped(state.best_step) << '\n';
+  std::cout << "Curve       " << (options.output / "curve.html").string() << '\n';
+  return result;
+}
+
+}  // namespace attend::cli
