@@ -75,15 +75,6 @@ LabelledTexts encode(const Tokenizer& tokenizer, const Labelled& data, const std
   return encoded;
 }
 
-void save_model(RecurrentClassifier& model, const Tokenizer& tokenizer, const std::filesystem::path& folder) {
-  Config config;
-  config.set("model_type", kRecurrentClassifierType);
-  model.options.write(config);
-  config.save(folder / "config.json");
-  save_tokenizer(tokenizer, folder);
-  save_parameters(model, folder / "model.safetensors");
-}
-
 void run(Flags& flags) {
   check_output(flags.training);
   const Labelled train_data = read_labelled(flags, flags.train);
@@ -104,18 +95,20 @@ void run(Flags& flags) {
   std::cerr << grouped(training.size()) << " texts, " << grouped(validation.size()) << " for validation, "
             << labels.size() << " labels, " << grouped(tokenizer.size()) << " words, "
             << grouped(count_parameters(model)) << " parameters" << std::endl;
-  ClassifierTrainee trainee(
-      {.parameters = parameters(model),
-       .logits = [&](const TokenBatch& texts) { return model(texts.ids, texts.lengths); },
-       .save = [&](const std::filesystem::path& folder) { save_model(model, tokenizer, folder); }},
-      labels, std::move(training), std::move(validation),
-      {.padding = tokenizer.special().padding.value_or(0),
-       .unknown = tokenizer.special().unknown.value_or(-1),
-       .word_dropout = flags.word_dropout,
-       .label_smoothing = flags.label_smoothing,
-       .batches = {.max_tokens = flags.training.batch_tokens,
-                   .max_sequences = flags.batch,
-                   .seed = flags.training.trainer.seed}});
+  ClassifierTrainee trainee({.parameters = parameters(model),
+                             .logits = [&](const TokenBatch& texts) { return model(texts.ids, texts.lengths); },
+                             .save =
+                                 [&](const std::filesystem::path& folder) {
+                                   save_model(model, kRecurrentClassifierType, tokenizer, folder);
+                                 }},
+                            labels, std::move(training), std::move(validation),
+                            {.padding = tokenizer.special().padding.value_or(0),
+                             .unknown = tokenizer.special().unknown.value_or(-1),
+                             .word_dropout = flags.word_dropout,
+                             .label_smoothing = flags.label_smoothing,
+                             .batches = {.max_tokens = flags.training.batch_tokens,
+                                         .max_sequences = flags.batch,
+                                         .seed = flags.training.trainer.seed}});
   Config config;
   flags.model.write(config);
   Fingerprint data;

@@ -92,15 +92,6 @@ EncodedPairs encode(const Tokenizer& tokenizer, const TextPairs& pairs, std::int
   return encoded;
 }
 
-void save_model(RecurrentTranslator& model, const Tokenizer& tokenizer, const std::filesystem::path& folder) {
-  Config config;
-  config.set("model_type", kRecurrentTranslatorType);
-  model.options.write(config);
-  config.save(folder / "config.json");
-  save_tokenizer(tokenizer, folder);
-  save_parameters(model, folder / "model.safetensors");
-}
-
 void run(Flags& flags) {
   check_output(flags.training);
   const TextPairs train_text = read_pairs(flags.train, "Reading");
@@ -136,13 +127,15 @@ void run(Flags& flags) {
                                                 validation_text.sources.begin() + static_cast<std::ptrdiff_t>(judged));
   const References references{
       {validation_text.targets.begin(), validation_text.targets.begin() + static_cast<std::ptrdiff_t>(judged)}};
-  TranslationModel task{.parameters = parameters(model),
-                        .logits =
-                            [&](const TokenBatch& sources, const TokenBatch& words) {
-                              return model.decode(model.encode(sources.ids, sources.lengths), words.ids);
-                            },
-                        .save = [&](const std::filesystem::path& folder) { save_model(model, tokenizer, folder); },
-                        .judge = {}};
+  TranslationModel task{
+      .parameters = parameters(model),
+      .logits =
+          [&](const TokenBatch& sources, const TokenBatch& words) {
+            return model.decode(model.encode(sources.ids, sources.lengths), words.ids);
+          },
+      .save =
+          [&](const std::filesystem::path& folder) { save_model(model, kRecurrentTranslatorType, tokenizer, folder); },
+      .judge = {}};
   if (judged > 0)
     task.judge = [&]() -> Scores {
       std::vector<std::string> said;

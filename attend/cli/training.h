@@ -2,6 +2,9 @@
 #pragma once
 #include <string>
 
+#include "attend/formats/config.h"
+#include "attend/nn/module.h"
+#include "attend/text/tokenizer.h"
 #include "attend/train/trainer.h"
 
 namespace CLI {
@@ -22,6 +25,17 @@ void add_training_flags(CLI::App& verb, TrainingFlags& flags);
 
 /// Throws InputError when the output folder holds something that would be lost. Before any long work.
 void check_output(const TrainingFlags& flags);
+
+/// Writes a model's folder: config.json with its type and options, its tokenizer, its parameters.
+template <typename Model>
+void save_model(Model& model, const char* type, const Tokenizer& tokenizer, const std::filesystem::path& folder) {
+  Config config;
+  config.set("model_type", type);
+  model.options.write(config);
+  config.save(folder / "config.json");
+  save_tokenizer(tokenizer, folder);
+  save_parameters(model, folder / "model.safetensors");
+}
 
 /// Trains with a progress bar; prints each judgement; keeps curve.csv and curve.html in the output folder; sums up on
 /// standard output. `data` is what the run depends on beside the flags (a fingerprint): a resumed run must have the
