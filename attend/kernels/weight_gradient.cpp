@@ -4,6 +4,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <vector>
 
 #include "attend/core/threads.h"
 #include "attend/kernels/gemm-inl.h"
@@ -17,27 +18,39 @@ namespace {
 constexpr std::int64_t kDepth = 128;  // rows of the batch at a time: a panel of x stays in the first-level cache
 constexpr std::int64_t kBand = 48;    // rows of dw that a task takes: its part of dy stays there too
 
-void Gradient(const WeightGradient& shape, const float* dy, const float* x, float* dw) {
-  const std::int64_t m = shape.m, n = shape.n, rows = shape.rows;
-  const std::int64_t dy_stride = shape.dy_stride ? shape.dy_stride : m, x_stride = shape.x_stride ? shape.x_stride : n;
+void Gradient(const WeightGradient& shape, std::span<const BatchRows> pieces, float* dw) {
+  const std::int64_t m = shape.m, n = shape.n, dy_stride = shape.dy_stride ? shape.dy_stride : m;
+  std::vector<BatchRows> parts;  // of at most kDepth rows
+  std::int64_t rows = 0;
+  for (const BatchRows& piece : pieces) {
+    for (std::int64_t k = 0; k < piece.rows; k += kDepth)
+      parts.push_back({std::min(kDepth, piece.rows - k), piece.dy + k * dy_stride, piece.x + k * n});
+    rows += piece.rows;
+  }
   if (rows == 0 && !shape.accumulate) std::fill_n(dw, m * n, 0.f);
 
-  // Each band of dw reads all of x, so it is packed once, in pieces of kDepth rows.
+  // Each band of dw reads all of x, so it is packed once.
   const std::int64_t width = PackedSize(1, n);
   const Scratch packed(rows * width);
-  parallel_tasks((rows + kDepth - 1) / kDepth, [&](std::int64_t piece) {
-    const std::int64_t k = piece * kDepth;
-    Pack(std::min(kDepth, rows - k), n, x + k * x_stride, x_stride, packed.data + k * width);
+  std::vector<float*> panels;
+  for (float* panel = packed.data; const BatchRows& part : parts) {
+    panels.push_back(panel);
+    panel += part.rows * width;
+  }
+  const auto count_of = [](const auto& list) { return static_cast<std::int64_t>(list.size()); };
+  parallel_tasks(count_of(parts), [&](std::int64_t task) {
+    const auto i = static_cast<std::size_t>(task);
+    Pack(parts[i].rows, n, parts[i].x, n, panels[i]);
   });
 
   parallel_tasks((m + kBand - 1) / kBand, [&](std::int64_t band) {
     const std::int64_t first = band * kBand, count = std::min(kBand, m - first);
-    HWY_ALIGN float
-        part[kDepth * kBand];  // of dy: where its rows are a power of two apart, they would share cache lines
-    for (std::int64_t k = 0; k < rows; k += kDepth) {
-      const std::int64_t depth = std::min(kDepth, rows - k);
-      for (std::int64_t r = 0; r < depth; ++r) std::copy_n(dy + (k + r) * dy_stride + first, count, part + r * kBand);
-      GemmAtPacked(count, n, depth, part, kBand, packed.data + k * width, dw + first * n, n, shape.accumulate || k > 0);
+    // Of dy: where its rows are a power of two apart, they would share cache lines.
+    HWY_ALIGN float copied[kDepth * kBand];
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const auto& [depth, dy, x] = parts[i];
+      for (std::int64_t r = 0; r < depth; ++r) std::copy_n(dy + r * dy_stride + first, count, copied + r * kBand);
+      GemmAtPacked(count, n, depth, copied, kBand, panels[i], dw + first * n, n, shape.accumulate || i > 0);
     }
   });
 }
@@ -50,8 +63,8 @@ HWY_AFTER_NAMESPACE();
 namespace attend::kernels {
 
 HWY_EXPORT(Gradient);
-void weight_gradient(const WeightGradient& shape, const float* dy, const float* x, float* dw) {
-  HWY_DYNAMIC_DISPATCH(Gradient)(shape, dy, x, dw);
+void weight_gradient(const WeightGradient& shape, std::span<const BatchRows> pieces, float* dw) {
+  HWY_DYNAMIC_DISPATCH(Gradient)(shape, pieces, dw);
 }
 
 }  // namespace attend::kernels

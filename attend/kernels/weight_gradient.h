@@ -1,17 +1,25 @@
 // The gradient of a weight: a product over all rows of a batch, on all threads.
 #pragma once
 #include <cstdint>
+#include <span>
 
 namespace attend::kernels {
 
-/// dw (+)= dyᵀ x.   dy [rows, m] and x [rows, n] with their elements between rows, dw [m, n].
-/// matmul() with transpose_a computes the same; this packs both sides, which oneDNN does not do well where the rows are
-/// many and the results few, and adds in an order that depends on the shape alone.
+/// Some rows of the batch, which may come in several pieces: the steps of an unrolled loop, say.
+struct BatchRows {
+  std::int64_t rows = 0;
+  const float* dy = nullptr;  ///< [rows, m]
+  const float* x = nullptr;   ///< [rows, n]
+};
+
+/// dw (+)= the sum of all pieces' dyᵀ x, [m, n].
+/// matmul() with transpose_a computes the same of one piece; this packs both sides, which oneDNN does not do well where
+/// the rows are many and the results few, and adds in an order that depends on the shapes alone.
 struct WeightGradient {
-  std::int64_t rows = 0, m = 0, n = 0;
-  std::int64_t dy_stride = 0, x_stride = 0;  // 0 when the rows are dense
+  std::int64_t m = 0, n = 0;
+  std::int64_t dy_stride = 0;  ///< elements between rows of dy; 0 when they are dense
   bool accumulate = false;
 };
-void weight_gradient(const WeightGradient& shape, const float* dy, const float* x, float* dw);
+void weight_gradient(const WeightGradient& shape, std::span<const BatchRows> pieces, float* dw);
 
 }  // namespace attend::kernels

@@ -166,14 +166,19 @@ Tensor RecurrentTranslator::decode(const EncodedSource& source, const Tensor& wo
   const Tensor embedded = dropout(target_embedding(words), options.dropout);
   if (options.attention == DecoderAttention::none) return say(decoder(embedded, source.start).y, {}, embedded);
 
+  // The words are known beforehand: their part of the input goes through its columns of the weight for all steps at
+  // once, and only the context follows step by step.
   const std::int64_t B = words.dim(0), T = words.dim(1);
+  Recurrent cell = decoder;
+  const auto columns = split(decoder.weights[0].weight_ih, {options.embedding, source_width()}, 1);
+  cell.weights[0].weight_ih = columns[1];
   RecurrentState state = source.start;
   std::vector<Tensor> states, contexts, weights;
-  for (const Tensor& word : split(embedded, static_cast<int>(T), 1)) {
+  for (const Tensor& word : split(linear(embedded, columns[0]), static_cast<int>(T), 1)) {
     Probe step_probe;
     contexts.push_back(look(source, state.h.back().reshape({B, 1, options.hidden}), probe ? &step_probe : nullptr));
     if (probe) weights.push_back(step_probe.records().front().weights);
-    RecurrentOutput next = decoder(concat({word, contexts.back()}, -1), state);
+    RecurrentOutput next = cell(contexts.back(), state, {}, word);
     states.push_back(next.y);
     state = std::move(next.state);
   }

@@ -29,7 +29,8 @@ RecurrentStack::RecurrentStack(const char* name, kernels::Cell cell, const Recur
     }
 }
 
-RecurrentOutput RecurrentStack::run(const Tensor& x, const RecurrentState& state, const Tensor& lengths) const {
+RecurrentOutput RecurrentStack::run(const Tensor& x, const RecurrentState& state, const Tensor& lengths,
+                                    const Tensor& projected) const {
   if (weights.empty()) fail("recurrent", "this layer has no weights: make it with its options first");
   const std::size_t count = weights.size(), directions = options.bidirectional ? 2 : 1;
   for (const std::vector<Tensor>* states : {&state.h, &state.c})
@@ -45,7 +46,8 @@ RecurrentOutput RecurrentStack::run(const Tensor& x, const RecurrentState& state
                                           {.h0 = state.h.empty() ? Tensor() : state.h[i],
                                            .c0 = state.c.empty() ? Tensor() : state.c[i],
                                            .lengths = lengths,
-                                           .reverse = i > first});
+                                           .reverse = i > first,
+                                           .projected = first == 0 ? projected : Tensor()});
       ys.push_back(std::move(result.y));
       output.state.h.push_back(std::move(result.h));
       if (lstm) output.state.c.push_back(std::move(result.c));

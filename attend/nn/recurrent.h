@@ -49,7 +49,8 @@ class RecurrentStack {
  protected:
   RecurrentStack() = default;
   RecurrentStack(const char* name, kernels::Cell cell, const RecurrentLayerOptions& options, Generator& generator);
-  RecurrentOutput run(const Tensor& x, const RecurrentState& state, const Tensor& lengths) const;
+  RecurrentOutput run(const Tensor& x, const RecurrentState& state, const Tensor& lengths,
+                      const Tensor& projected = {}) const;
   RecurrentOutput run_step(const Tensor& x, const RecurrentState& state) const;
 
  private:
@@ -63,8 +64,10 @@ struct Recurrent : RecurrentStack {
   Recurrent(kernels::Cell cell, const RecurrentLayerOptions& options, Generator& generator = default_generator())
       : RecurrentStack(cell == kernels::Cell::gru ? "gru" : "lstm", cell, options, generator) {}
 
-  RecurrentOutput operator()(const Tensor& x, const RecurrentState& state = {}, const Tensor& lengths = {}) const {
-    return run(x, state, lengths);
+  /// `projected` [B, T, G*H] is more input of the first layer, in both directions, through its own weight already.
+  RecurrentOutput operator()(const Tensor& x, const RecurrentState& state = {}, const Tensor& lengths = {},
+                             const Tensor& projected = {}) const {
+    return run(x, state, lengths, projected);
   }
   RecurrentOutput step(const Tensor& x, const RecurrentState& state) const { return run_step(x, state); }
 };

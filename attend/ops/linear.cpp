@@ -20,6 +20,9 @@ void check(const Tensor& x, const Tensor& weight, const Tensor& bias) {
          ", expected bias [", weight.dim(0), "]");
 }
 
+/// So few may be one step of a loop, and its weight's gradient is better left to be multiplied with the other steps'.
+constexpr std::int64_t kFewRows = 512;
+
 }  // namespace
 
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activation activation) {
@@ -59,7 +62,9 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activat
           kernels::matmul({.m = rows, .n = in, .k = out, .accumulate = dx.accumulate}, dpre.data(), weight.data(),
                           dx.tensor.data());
         }
-        if (grads.wants(1)) {
+        if (grads.wants(1) && rows < kFewRows) {
+          grads.product(1, dpre, x);
+        } else if (grads.wants(1)) {
           const Grads::Target dweight = grads.target(1);
           kernels::matmul({.m = out, .n = in, .k = rows, .transpose_a = true, .accumulate = dweight.accumulate},
                           dpre.data(), x.data(), dweight.tensor.data());

@@ -5,7 +5,6 @@
 
 #include "attend/kernels/activation.h"
 #include "attend/kernels/matmul.h"
-#include "attend/kernels/weight_gradient.h"
 #include "attend/ops/check.h"
 #include "attend/ops/tape.h"
 
@@ -43,6 +42,7 @@ Sizes check(const char* op, kernels::Cell cell, const Tensor& x, const Recurrent
   check_shape(op, "h0", options.h0, {sizes.batch, H});
   if (cell == kernels::Cell::gru && options.c0.defined()) fail(op, "a GRU has no cells: got c0 ", options.c0.shape());
   check_shape(op, "c0", options.c0, {sizes.batch, H});
+  check_shape(op, "projected", options.projected, {sizes.batch, sizes.steps, G * H});
   if (options.lengths.defined()) check_lengths(op, options.lengths, sizes.batch, sizes.steps);
   return sizes;
 }
@@ -75,7 +75,7 @@ Tensor column_sums(std::int64_t rows, std::int64_t columns, const float* x) {
 /// One step is one product: nothing is gained from packing the weight for a loop.
 bool single_step(const Sizes& sizes) { return sizes.steps == 1; }
 
-enum Input : std::size_t { kX, kWeightIh, kWeightHh, kBiasIh, kBiasHh, kH0, kC0 };
+enum Input : std::size_t { kX, kWeightIh, kWeightHh, kBiasIh, kBiasHh, kH0, kC0, kProjected };
 
 void backward(const Kept& kept, std::span<const Tensor> dys, Grads& grads) {
   const auto& [batch, steps, inputs, H, gates] = kept.sizes;
@@ -109,20 +109,13 @@ void backward(const Kept& kept, std::span<const Tensor> dys, Grads& grads) {
     kernels::matmul({.m = rows, .n = inputs, .k = gates, .accumulate = accumulate}, dgates, kept.weight_ih.data(),
                     dx.data());
   }
-  if (grads.wants(kWeightIh)) {
-    const auto [dw, accumulate] = grads.target(kWeightIh);
-    kernels::weight_gradient({.rows = rows, .m = gates, .n = inputs, .accumulate = accumulate}, dgates, kept.x.data(),
-                             dw.data());
-  }
+  if (grads.wants(kProjected)) grads.add(kProjected, kept.gates);
+  if (grads.wants(kWeightIh)) grads.product(kWeightIh, kept.gates, kept.x);
   if (grads.wants(kWeightHh) && !before.defined()) {
     static_cast<void>(grads.sum(kWeightHh));  // a single step from zeros: the product is zero
   } else if (grads.wants(kWeightHh)) {
-    const auto [dw, accumulate] = grads.target(kWeightHh);
-    kernels::weight_gradient({.rows = rows, .m = shared, .n = H, .dy_stride = gates, .accumulate = accumulate}, dgates,
-                             before.data(), dw.data());
-    if (dn)
-      kernels::weight_gradient({.rows = rows, .m = H, .n = H, .accumulate = accumulate}, dn, before.data(),
-                               dw.data() + shared * H);
+    grads.product(kWeightHh, kept.gates, before, {0, shared});
+    if (dn) grads.product(kWeightHh, kept.extra, before, {shared, H});
   }
   if (grads.wants(kBiasIh) || grads.wants(kBiasHh)) {
     const Tensor sums = column_sums(rows, gates, dgates), hidden_sums = sums.copy();
@@ -150,26 +143,28 @@ RecurrentResult recurrence(const char* op, kernels::Cell cell, const Tensor& x, 
   const Sizes sizes = check(op, cell, x, weights, options);
   const auto& [batch, steps, inputs, H, gates] = sizes;
   const bool gru = cell == kernels::Cell::gru;
-  const bool keep = needs_grad(
-      {&x, &weights.weight_ih, &weights.weight_hh, &weights.bias_ih, &weights.bias_hh, &options.h0, &options.c0});
+  const bool keep = needs_grad({&x, &weights.weight_ih, &weights.weight_hh, &weights.bias_ih, &weights.bias_hh,
+                                &options.h0, &options.c0, &options.projected});
 
-  const Kept kept{.cell = cell,
-                  .sizes = sizes,
-                  .x = x.detach(),
-                  .weight_ih = weights.weight_ih.detach(),
-                  .weight_hh = weights.weight_hh.detach(),
-                  .h0 = options.h0.detach(),
-                  .c0 = options.c0.detach(),
-                  .lengths = options.lengths,
-                  .gates = Tensor::empty({batch, steps, gates}),
-                  .extra = keep ? Tensor::empty({batch, steps, H}) : Tensor(),
-                  .y = Tensor::empty({batch, steps, H}),
-                  .reverse = options.reverse};
+  const Kept kept{
+      .cell = cell,
+      .sizes = sizes,
+      .x = x.detach(),
+      .weight_ih = weights.weight_ih.detach(),
+      .weight_hh = weights.weight_hh.detach(),
+      .h0 = options.h0.detach(),
+      .c0 = options.c0.detach(),
+      .lengths = options.lengths,
+      .gates = options.projected.defined() ? options.projected.copy() : Tensor::empty({batch, steps, gates}),
+      .extra = keep ? Tensor::empty({batch, steps, H}) : Tensor(),
+      .y = Tensor::empty({batch, steps, H}),
+      .reverse = options.reverse};
   RecurrentResult result{
       .y = kept.y, .h = Tensor::empty({batch, H}), .c = gru ? Tensor() : copy_or_zeros(kept.c0, {batch, H})};
 
-  kernels::matmul({.m = batch * steps, .n = gates, .k = inputs, .transpose_b = true}, x.data(),
-                  weights.weight_ih.data(), kept.gates.data(), data_or_null(weights.bias_ih));
+  kernels::matmul(
+      {.m = batch * steps, .n = gates, .k = inputs, .transpose_b = true, .accumulate = options.projected.defined()},
+      x.data(), weights.weight_ih.data(), kept.gates.data(), data_or_null(weights.bias_ih));
   Tensor add = weights.bias_hh.defined() ? weights.bias_hh.detach() : Tensor::zeros({gates});
   const bool ready = single_step(sizes) && kept.h0.defined();
   if (ready) {
@@ -193,7 +188,8 @@ RecurrentResult recurrence(const char* op, kernels::Cell cell, const Tensor& x, 
 
   std::array<Tensor, 3> results{result.y, result.h, result.c};
   record(op, std::span(results).first(gru ? 2 : 3),
-         {x, weights.weight_ih, weights.weight_hh, weights.bias_ih, weights.bias_hh, options.h0, options.c0},
+         {x, weights.weight_ih, weights.weight_hh, weights.bias_ih, weights.bias_hh, options.h0, options.c0,
+          options.projected},
          [kept](std::span<const Tensor> dys, Grads& grads) { backward(kept, dys, grads); });
   return {results[0], results[1], results[2]};
 }

@@ -16,10 +16,11 @@ struct RecurrentWeights {
 
 /// Where a sequence starts and ends.
 struct RecurrentOptions {
-  Tensor h0 = {};        ///< [B, H] state before the first step; undefined: zeros
-  Tensor c0 = {};        ///< [B, H] an LSTM's cells before the first step; undefined: zeros
-  Tensor lengths = {};   ///< int32 [B], each 0…T; undefined: all T. Beyond its length a sequence's output is zero
-  bool reverse = false;  ///< from each sequence's own last step to its first
+  Tensor h0 = {};         ///< [B, H] state before the first step; undefined: zeros
+  Tensor c0 = {};         ///< [B, H] an LSTM's cells before the first step; undefined: zeros
+  Tensor lengths = {};    ///< int32 [B], each 0…T; undefined: all T. Beyond its length a sequence's output is zero
+  bool reverse = false;   ///< from each sequence's own last step to its first
+  Tensor projected = {};  ///< [B, T, G*H] more of the input, through its own weight already; undefined: nothing
 };
 
 struct RecurrentResult {

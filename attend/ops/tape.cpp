@@ -8,8 +8,17 @@
 
 #include "attend/core/error.h"
 #include "attend/kernels/elementwise.h"
+#include "attend/kernels/weight_gradient.h"
 
 namespace attend {
+
+/// Factors of a weight's gradient, gathered over the steps of a loop.
+struct Products {
+  std::size_t output;  // of the weight's node
+  Grads::Band band;
+  std::vector<std::pair<Tensor, Tensor>> factors = {};  // dy, x
+  std::int64_t rows = 0;
+};
 
 /// A recorded op, or a leaf (no function): the gradients of its results gather here.
 struct Node {
@@ -25,6 +34,7 @@ struct Node {
   std::vector<Shape> shapes;   // of the results
   std::vector<Tensor> grads;   // of the results
   std::vector<Edge> edges;     // to the inputs
+  std::vector<Products> due;   // what will be added to the gradients of the results
   BackwardMany function;
   bool done = false;
 
@@ -92,7 +102,10 @@ void set_grad(const Tensor& leaf, const Tensor& gradient) {
   slot = gradient.detach();
 }
 
-void zero_grad(const Tensor& leaf) { leaf_grad("zero_grad", leaf) = Tensor(); }
+void zero_grad(const Tensor& leaf) {
+  leaf_grad("zero_grad", leaf) = Tensor();
+  leaf.node()->due.clear();  // of a pass that was broken off
+}
 
 bool needs_grad(std::initializer_list<const Tensor*> inputs) {
   if (!recording_enabled) return false;
@@ -145,7 +158,56 @@ void accumulate(Tensor& slot, const Tensor& gradient, const Shape& shape) {
     slot = gradient.detach().reshape(shape);
 }
 
+/// Waiting rows keep their memory; beyond so many, multiplying more at once gains nothing.
+constexpr std::int64_t kManyRows = 4096;
+
+/// Adds the products to the gradient.
+void multiply(Node& node, Products& products) {
+  const auto& [first, count] = products.band;
+  const auto& [some_dy, some_x] = products.factors.front();
+  const std::int64_t N = some_x.dim(-1), width = some_dy.numel() / some_x.rows();
+  const Shape& shape = node.shapes[products.output];
+  Tensor& slot = node.grads[products.output];
+  bool accumulate = slot.defined();
+  if (accumulate) {
+    writable(slot);
+  } else {
+    slot = Tensor::empty(shape);
+    accumulate = count * N < shape.numel();
+    if (accumulate) slot.fill(0.f);
+  }
+  std::vector<kernels::BatchRows> pieces;
+  for (const auto& [dy, x] : products.factors) pieces.push_back({x.rows(), dy.data(), x.data()});
+  kernels::weight_gradient({.m = count, .n = N, .dy_stride = width, .accumulate = accumulate}, pieces,
+                           slot.data() + first * N);
+  products.factors.clear();
+  products.rows = 0;
+}
+
+void multiply_due(Node& node) {
+  for (Products& products : node.due)
+    if (!products.factors.empty()) multiply(node, products);
+  node.due.clear();
+}
+
 }  // namespace
+
+void Grads::product(std::size_t i, const Tensor& dy, const Tensor& x) {
+  product(i, dy, x, {0, node_.edges[i].shape().numel() / std::max<std::int64_t>(x.dim(-1), 1)});
+}
+
+void Grads::product(std::size_t i, const Tensor& dy, const Tensor& x, const Band& band) {
+  assert(wants(i));
+  if (x.rows() == 0) return static_cast<void>(sum(i));
+  const Node::Edge& edge = node_.edges[i];
+  std::vector<Products>& due = edge.node->due;
+  auto same =
+      std::ranges::find_if(due, [&](const Products& some) { return some.output == edge.output && some.band == band; });
+  if (same == due.end()) same = due.insert(due.end(), {.output = edge.output, .band = band});
+  same->factors.emplace_back(dy, x);
+  same->rows += x.rows();
+  if (same->rows >= kManyRows) multiply(*edge.node, *same);
+}
 
 bool Grads::repeated(std::size_t i) const {
   const auto end = node_.edges.begin() + static_cast<std::ptrdiff_t>(i);
@@ -212,6 +274,7 @@ void backward(const Tensor& loss, const Tensor& seed) {
   while (!pending.empty()) {
     const std::shared_ptr<Node> node = pending.top();
     pending.pop();
+    multiply_due(*node);
     Grads grads(*node);
     node->function(node->grads, grads);
     grads.add_repeated();
@@ -222,6 +285,7 @@ void backward(const Tensor& loss, const Tensor& seed) {
     node->grads.assign(node->grads.size(), Tensor());
     Node::unlink(node->edges);
   }
+  for (const std::shared_ptr<Node>& leaf : leaves) multiply_due(*leaf);
   // A gradient that was kept without a copy may still be another leaf's too, or the seed. Whoever clips it does so in
   // place.
   for (const std::shared_ptr<Node>& leaf : leaves)

@@ -6,8 +6,11 @@
 #include "attend/core/error.h"
 #include "attend/decode/recurrent_stepper.h"
 #include "attend/models/recurrent_classifier.h"
+#include "attend/models/recurrent_names.h"
 #include "attend/nn/module.h"
+#include "attend/ops/cross_entropy.h"
 #include "attend/ops/tape.h"
+#include "tests/support/golden.h"
 #include "tests/support/temp_folder.h"
 
 namespace attend {
@@ -60,6 +63,69 @@ TEST(RecurrentTranslator, StepsSayWhatTeacherForcingSays) {
           }
         }
     }
+  }
+}
+
+// ---- What PyTorch computes with the same parameters (tests/golden/recurrent_models.py) ----
+
+const Tensor kGoldenSource = Tensor::ids({1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 8, 9, 10, 0, 0}, {3, 5});
+const Tensor kGoldenLengths = Tensor::ids({5, 2, 3}, {3});
+
+/// Gives the model PyTorch's parameters.
+template <typename Model>
+void load_golden(Model& model, const SafetensorsFile& file, const std::string& prefix) {
+  for_each_parameter(model, [&](const std::string& name, Tensor& tensor) {
+    const Tensor values = file.get(prefix + name);
+    ASSERT_EQ(values.shape(), tensor.shape()) << name;
+    tensor = values.copy();
+  });
+  train_parameters(model);
+}
+
+template <typename Model>
+void expect_golden_gradients(Model& model, const SafetensorsFile& file, const std::string& prefix) {
+  for_each_parameter(model, [&](const std::string& name, Tensor& tensor) {
+    EXPECT_TRUE(test::close(grad(tensor), file.get(prefix + "d/" + name), {1e-4f, 2e-6f})) << prefix << name;
+  });
+}
+
+TEST(RecurrentTranslator, FollowsPyTorchWithEveryKindOfAttentionAndCell) {
+  const SafetensorsFile file = test::golden("recurrent_models");
+  const Tensor words = Tensor::ids({1, 3, 5, 7, 2, 4, 6, 8, 9, 10, 11, 12}, {3, 4});
+  const Tensor targets = Tensor::ids({3, 5, 7, 2, 4, 6, 8, 2, 10, 11, 12, 2}, {3, 4});
+  for (const auto& [attention_name, attention] : kDecoderAttentionNames)
+    for (const auto& [cell_name, cell] : kCellNames) {
+      RecurrentTranslatorOptions options = small(attention, cell);
+      options.embedding = 6, options.hidden = 5, options.dropout = 0.f;
+      RecurrentTranslator model(options);
+      const std::string prefix = attention_name + "/" + cell_name + "/";
+      load_golden(model, file, prefix);
+      Probe probe;
+      const Tensor logits = model.decode(model.encode(kGoldenSource, kGoldenLengths), words, &probe);
+      EXPECT_TRUE(test::close(logits, file.get(prefix + "logits"), {1e-5f, 2e-6f})) << prefix;
+      if (attention != DecoderAttention::none) {
+        EXPECT_TRUE(test::close(probe.records().front().weights.reshape({3, 4, 5}), file.get(prefix + "weights"),
+                                {1e-5f, 2e-6f}))
+            << prefix;
+      }
+      backward(cross_entropy(logits, targets));
+      expect_golden_gradients(model, file, prefix);
+    }
+}
+
+TEST(RecurrentClassifier, FollowsPyTorchWithEveryKindOfPooling) {
+  const SafetensorsFile file = test::golden("recurrent_models");
+  for (const auto& [name, pooling] : kStatePoolingNames) {
+    RecurrentClassifierOptions options;
+    options.vocabulary = 11, options.labels = {"a", "b", "c"}, options.embedding = 6, options.hidden = 5;
+    options.layers = 2, options.pooling = pooling, options.dropout = 0.f;
+    RecurrentClassifier model(options);
+    const std::string prefix = "classifier/" + name + "/";
+    load_golden(model, file, prefix);
+    const Tensor logits = model(kGoldenSource, kGoldenLengths);
+    EXPECT_TRUE(test::close(logits, file.get(prefix + "logits"), {1e-5f, 2e-6f})) << prefix;
+    backward(cross_entropy(logits, Tensor::ids({0, 2, 1}, {3})));
+    expect_golden_gradients(model, file, prefix);
   }
 }
 

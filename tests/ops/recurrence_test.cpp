@@ -129,6 +129,17 @@ TEST_P(Recurrence, GradientsAtAWidthOfSeveralPanelsAreFiniteDifferences) {
   test::expect_gradients([&](const Tensors& in) { return run(in); }, inputs(37, 2, 1, 83), {.elements = 8});
 }
 
+TEST_P(Recurrence, InputThatIsProjectedAlreadyIsAddedAndHasGradients) {
+  for (const std::int64_t steps : {1, 3}) {
+    Tensors all = inputs(2, steps, 3, 5);
+    const auto run_projected = [&](const Tensors& in) { return run(in, {.projected = in.back()}); };
+    all.push_back(Tensor::zeros({2, steps, kind.gates * 5}));
+    EXPECT_TRUE(test::close(run_projected(all)[0], run(all)[0]));
+    all.back() = normal({2, steps, kind.gates * 5}, 4);
+    test::expect_gradients(run_projected, all, {.elements = 16});
+  }
+}
+
 TEST_P(Recurrence, StepsOneByOneEqualTheWholeSequence) {
   const Tensors in = inputs(3, 6, 4, 19);
   const Tensors whole = run(in);

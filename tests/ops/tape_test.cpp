@@ -4,6 +4,7 @@
 
 #include "attend/core/error.h"
 #include "attend/ops/matmul.h"
+#include "tests/support/golden.h"
 
 namespace attend {
 namespace {
@@ -84,6 +85,27 @@ TEST(Tape, AResultOfAPassThatIsOverCanBecomeALeaf) {
   require_grad(y);
   backward(twice(y));
   EXPECT_EQ(grad(y).item(), 2.f);
+}
+
+/// y = x wᵀ of 2 x 2 matrices, whose weight's gradient is left to be multiplied with others'; the second row apart.
+Tensor through(const Tensor& x, const Tensor& w) {
+  return record("through", matmul(x.detach(), w.detach(), {.transpose_b = true}), {w},
+                [x = x.detach()](const Tensor& dy, Grads& grads) {
+                  const Tensor second = Tensor::from({dy.data()[1], dy.data()[3]}, {2, 1});
+                  grads.product(0, dy, x, {0, 1});
+                  grads.product(0, second, x, {1, 1});
+                });
+}
+
+TEST(Tape, ProductsOfManyStepsAreAddedToWhatElseTheWeightIsGiven) {
+  Tensor w = Tensor::from({1, 2, 3, 4}, {2, 2});
+  require_grad(w);
+  const Tensor x = Tensor::from({1, 2, 3, 4}, {2, 2}), z = Tensor::from({1, 0, -1, 2}, {2, 2});
+  const Tensor seed = Tensor::from({1, 2, 3, 4}, {2, 2});  // seedᵀ x = 10 14 14 20, seedᵀ z = -2 6 -2 8
+  backward(plus(through(x, w), plus(through(z, w), w)), seed);
+  EXPECT_TRUE(test::close(grad(w), Tensor::from({9, 22, 15, 32}, {2, 2}), {0.f, 0.f}));
+  backward(plus(through(x, twice(w)), through(z, w)), seed);  // a weight that is a result, and a gradient that is there
+  EXPECT_TRUE(test::close(grad(w), Tensor::from({27, 56, 41, 80}, {2, 2}), {0.f, 0.f}));
 }
 
 TEST(Tape, GradientsPassThroughReshape) {
