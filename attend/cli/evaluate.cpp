@@ -1,22 +1,18 @@
 // attend evaluate: how good are translations, labels or log-probabilities that are already there in files?
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <functional>
-#include <iomanip>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
-#include <sstream>
 #include <string>
 #include <vector>
 
+#include "attend/cli/evaluate_report.h"
 #include "attend/cli/input.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
 #include "attend/text/unicode.h"
 #include "attend/train/bleu.h"
-#include "attend/train/bootstrap.h"
 #include "attend/train/chrf.h"
 #include "attend/train/classification.h"
 #include "attend/train/perplexity.h"
@@ -31,31 +27,12 @@ struct EvaluateOptions {
   std::vector<std::string> metrics = {"bleu", "chrf"};
   std::vector<std::string> inputs;  // one a system; none: standard input
   std::vector<std::string> references;
-  std::string field;  // of JSON lines; empty: lines are plain text
+  std::string field;                  // of JSON lines; empty: lines are plain text
+  std::string sources;                // what to group by the length of; empty: no groups
+  std::vector<std::int64_t> lengths;  // where groups end
   bool confidence = false, sentence = false, json = false;
   int digits = 2;
   BootstrapOptions bootstrap;
-};
-
-/// What one metric says of one system.
-struct Result {
-  std::string key;             ///< in JSON: "bleu"
-  std::string name;            ///< in text: "BLEU", with its signature behind a bar
-  std::string signature = {};  ///< empty: there is nothing to tell
-  double value = 0;
-  std::string details = {};            ///< printed behind the value
-  Json more = Json::object();          ///< printed beside the value
-  std::vector<double> sentences = {};  ///< the value of each line; empty: it has none
-  std::function<double(std::span<const std::uint32_t>)> of_sample = {};
-  std::optional<Confidence> confidence = {};
-  std::optional<double> p_value = {};  ///< against the first system
-};
-
-/// A file of hypotheses, and the results so far.
-struct System {
-  std::string name;
-  Lines lines;
-  std::vector<Result> results;
 };
 
 std::string name_of(const std::string& path) { return path.empty() || path == "-" ? "standard input" : path; }
@@ -67,16 +44,7 @@ Lines read_lines(const std::string& path) {
   return lines;
 }
 
-template <typename... Parts>
-std::string text(const Parts&... parts) {
-  std::ostringstream out;
-  (out << ... << parts);
-  return out.str();
-}
-
-std::string rounded(double value, int digits) { return text(std::fixed, std::setprecision(digits), value); }
-
-Json parse_line(const System& system, std::size_t i) {
+Json parse_line(const ScoredSystem& system, std::size_t i) {
   Json json = Json::parse(system.lines[i], nullptr, false);
   if (!json.is_object())
     fail<InputError>("evaluate", system.name, ", line ", i + 1, ": is no JSON object, as `--json` of a verb prints");
@@ -84,7 +52,7 @@ Json parse_line(const System& system, std::size_t i) {
 }
 
 /// Replaces JSON lines by the texts under a key.
-void take_field(System& system, const std::string& key) {
+void take_field(ScoredSystem& system, const std::string& key) {
   for (std::size_t i = 0; i < system.lines.size(); ++i) {
     const Json json = parse_line(system, i);
     if (!json.contains(key) || !json[key].is_string())
@@ -94,7 +62,7 @@ void take_field(System& system, const std::string& key) {
 }
 
 /// Says what is odd about the hypotheses, once for all lines.
-void warn_about(const System& system) {
+void warn_about(const ScoredSystem& system) {
   const auto count = [&](auto&& is_odd) { return std::ranges::count_if(system.lines, is_odd); };
   const auto all = system.lines.size();
   if (const auto empty = count([](const std::string& line) { return line.empty(); }); empty > 0)
@@ -114,14 +82,14 @@ struct Task {
   std::string resampling() const { return options.confidence ? resampling_signature(options.bootstrap) : ""; }
 };
 
-Result bleu(const System& system, const Task& task) {
+MetricResult bleu(const ScoredSystem& system, const Task& task) {
   const auto sentences =
       std::make_shared<const std::vector<BleuStatistics>>(bleu_statistics(system.lines, task.references));
   BleuStatistics sum;
   for (const BleuStatistics& sentence : *sentences) sum += sentence;
   const BleuScore score = bleu_score(sum);
 
-  Result result{.key = "bleu", .name = "BLEU", .value = score.score, .details = score.details()};
+  MetricResult result{.key = "bleu", .name = "BLEU", .value = score.score, .details = score.details()};
   result.signature = bleu_signature(task.references.size(), task.resampling(), task.options.sentence);
   result.more = {{"precisions", score.precisions},
                  {"brevity_penalty", score.brevity_penalty},
@@ -134,14 +102,14 @@ Result bleu(const System& system, const Task& task) {
   return result;
 }
 
-Result chrf(const System& system, const Task& task, const std::string& key) {
+MetricResult chrf(const ScoredSystem& system, const Task& task, const std::string& key) {
   const ChrfOptions options{.words = key == "chrf++" ? 2 : 0};
   const auto sentences =
       std::make_shared<const std::vector<ChrfStatistics>>(chrf_statistics(system.lines, task.references, options));
   ChrfStatistics sum;
   for (const ChrfStatistics& sentence : *sentences) sum += sentence;
 
-  Result result{.key = key, .name = chrf_name(options), .value = chrf_score(sum, options)};
+  MetricResult result{.key = key, .name = chrf_name(options), .value = chrf_score(sum, options)};
   result.signature = chrf_signature(task.references.size(), task.resampling(), options);
   for (const ChrfStatistics& sentence : *sentences) result.sentences.push_back(chrf_score(sentence, options));
   result.of_sample = [sentences, options](std::span<const std::uint32_t> sample) {
@@ -157,10 +125,10 @@ Lines labels_of(const Lines& lines) {
   return labels;
 }
 
-Result accuracy(const System& system, const Task& task) {
+MetricResult accuracy(const ScoredSystem& system, const Task& task) {
   const Lines predicted = labels_of(system.lines), expected = labels_of(task.references.front());
   const ClassificationScores scores = classification_scores(predicted, expected);
-  Result result{.key = "accuracy", .name = "accuracy", .value = scores.accuracy()};
+  MetricResult result{.key = "accuracy", .name = "accuracy", .value = scores.accuracy()};
   result.details = text('(', grouped(scores.correct), " of ", grouped(scores.total), ')');
   for (std::size_t i = 0; i < predicted.size(); ++i) result.sentences.push_back(predicted[i] == expected[i] ? 1 : 0);
   result.of_sample = [right = result.sentences](std::span<const std::uint32_t> sample) {
@@ -184,10 +152,10 @@ std::string table_of_labels(const ClassificationScores& scores, int digits) {
   return out.str();
 }
 
-Result f1(const System& system, const Task& task) {
+MetricResult f1(const ScoredSystem& system, const Task& task) {
   const Lines predicted = labels_of(system.lines), expected = labels_of(task.references.front());
   const ClassificationScores scores = classification_scores(predicted, expected);
-  Result result{.key = "f1", .name = "F1", .value = scores.macro_f1()};
+  MetricResult result{.key = "f1", .name = "F1", .value = scores.macro_f1()};
   result.details = text("macro, ", rounded(scores.micro_f1(), task.options.digits + 2), " micro",
                         table_of_labels(scores, task.options.digits));
   result.more = {{"macro", scores.macro_f1()}, {"micro", scores.micro_f1()}, {"labels", Json::array()}};
@@ -208,7 +176,7 @@ Result f1(const System& system, const Task& task) {
 }
 
 /// What `attend score --json` printed.
-std::vector<Likelihood> likelihoods_of(const System& system) {
+std::vector<Likelihood> likelihoods_of(const ScoredSystem& system) {
   std::vector<Likelihood> all;
   std::int64_t cut = 0;
   for (std::size_t i = 0; i < system.lines.size(); ++i) {
@@ -232,12 +200,12 @@ std::vector<Likelihood> likelihoods_of(const System& system) {
   return all;
 }
 
-Result likelihood(const System& system, const std::string& key) {
+MetricResult likelihood(const ScoredSystem& system, const std::string& key) {
   const auto lines = std::make_shared<const std::vector<Likelihood>>(likelihoods_of(system));
   const auto value = key == "perplexity" ? &Likelihood::perplexity : &Likelihood::bits_per_byte;
   Likelihood sum;
   for (const Likelihood& line : *lines) sum += line;
-  Result result{.key = key, .name = key, .value = (sum.*value)()};
+  MetricResult result{.key = key, .name = key, .value = (sum.*value)()};
   result.details = text('(', grouped(sum.tokens), " tokens, ", grouped(sum.bytes), " bytes)");
   result.more = {{"logprob", sum.logprob}, {"tokens", sum.tokens}, {"bytes", sum.bytes}};
   for (const Likelihood& line : *lines) result.sentences.push_back((line.*value)());
@@ -248,9 +216,8 @@ Result likelihood(const System& system, const std::string& key) {
 }
 
 bool needs_references(const std::string& metric) { return metric != "perplexity" && metric != "bits_per_byte"; }
-bool is_of_labels(const std::string& metric) { return metric == "accuracy" || metric == "f1"; }
 
-Result evaluate(const std::string& metric, const System& system, const Task& task) {
+MetricResult evaluate(const std::string& metric, const ScoredSystem& system, const Task& task) {
   if (metric == "bleu") return bleu(system, task);
   if (metric == "accuracy") return accuracy(system, task);
   if (metric == "f1") return f1(system, task);
@@ -258,11 +225,11 @@ Result evaluate(const std::string& metric, const System& system, const Task& tas
 }
 
 /// Intervals for the first system; for the others also whether they differ from it by more than chance.
-void add_confidence(std::vector<System>& systems, const BootstrapOptions& options) {
+void add_confidence(std::vector<ScoredSystem>& systems, const BootstrapOptions& options) {
   const auto lines = static_cast<std::int64_t>(systems.front().lines.size());
-  for (System& system : systems)
+  for (ScoredSystem& system : systems)
     for (std::size_t m = 0; m < system.results.size(); ++m) {
-      Result& result = system.results[m];
+      MetricResult& result = system.results[m];
       if (&system == &systems.front()) {
         result.confidence = bootstrap(lines, result.of_sample, options);
         continue;
@@ -272,87 +239,6 @@ void add_confidence(std::vector<System>& systems, const BootstrapOptions& option
       result.confidence = pair.system;
       result.p_value = pair.p_value;
     }
-}
-
-/// Scores from 0 to 100 have as many digits as asked for, shares of 1 two more.
-int digits_of(const Result& result, int digits) { return is_of_labels(result.key) ? digits + 2 : digits; }
-
-std::string value_text(const Result& result, int digits) {
-  digits = digits_of(result, digits);
-  std::string value = rounded(result.value, digits);
-  if (result.confidence)
-    value +=
-        text(" (μ = ", rounded(result.confidence->mean, digits), " ± ", rounded(result.confidence->half_width, digits),
-             result.p_value ? ", p = " + rounded(*result.p_value, 4) : "", ')');
-  return value;
-}
-
-std::string as_text(const System& system, int digits) {
-  std::string lines;
-  for (const Result& result : system.results)
-    lines += text(result.name, result.signature.empty() ? "" : "|", result.signature, " = ", value_text(result, digits),
-                  result.details.empty() ? "" : " ", result.details, '\n');
-  return lines;
-}
-
-/// One row a system, one column a metric; the signatures below.
-std::string as_table(const std::vector<System>& systems, int digits) {
-  std::vector<std::vector<std::string>> rows{{"system"}};
-  for (const Result& result : systems.front().results) rows[0].push_back(result.name);
-  for (const System& system : systems) {
-    rows.push_back({system.name});
-    for (const Result& result : system.results) rows.back().push_back(value_text(result, digits));
-  }
-  std::string table;
-  const auto width = [](const std::string& cell) { return static_cast<std::size_t>(count_code_points(cell)); };
-  for (const std::vector<std::string>& row : rows) {
-    for (std::size_t c = 0; c < row.size(); ++c) {
-      std::size_t widest = 0;
-      for (const std::vector<std::string>& other : rows) widest = std::max(widest, width(other[c]));
-      table += row[c];
-      table.append(c + 1 < row.size() ? widest - width(row[c]) + 2 : 0, ' ');
-    }
-    table += '\n';
-  }
-  for (const Result& result : systems.front().results)
-    if (!result.signature.empty()) table += text(result.name, '|', result.signature, '\n');
-  return table;
-}
-
-std::string dumped(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';  // names and labels may be any bytes
-}
-
-std::string as_json(const System& system) {
-  Json json = {{"system", system.name}, {"lines", system.lines.size()}};
-  for (const Result& result : system.results) json[result.key] = result.value;
-  for (const Result& result : system.results) {
-    Json more = result.more;
-    if (!result.signature.empty()) more["signature"] = result.signature;
-    if (result.confidence)
-      more["confidence"] = {{"mean", result.confidence->mean}, {"half_width", result.confidence->half_width}};
-    if (result.p_value) more["p_value"] = *result.p_value;
-    if (!more.empty()) json[result.key + "_details"] = more;
-  }
-  return dumped(json);
-}
-
-/// The scores of each line: JSON objects, or columns under their names.
-std::string by_sentence(const System& system, const EvaluateOptions& options) {
-  std::string lines;
-  if (!options.json)
-    for (const Result& result : system.results)
-      lines += result.name + (&result == &system.results.back() ? '\n' : '\t');
-  for (std::size_t i = 0; i < system.lines.size(); ++i) {
-    Json json = {{"line", i + 1}};
-    for (const Result& result : system.results) {
-      json[result.key] = result.sentences[i];
-      if (!options.json)
-        lines += rounded(result.sentences[i], options.digits) + (&result == &system.results.back() ? '\n' : '\t');
-    }
-    if (options.json) lines += dumped(json);
-  }
-  return lines;
 }
 
 /// Flags that do not go together.
@@ -370,30 +256,41 @@ void check(const EvaluateOptions& options) {
   if (options.sentence && options.inputs.size() > 1) throw CLI::ValidationError("--sentence", "takes one --input");
   if (options.sentence && (options.confidence || is([](const std::string& metric) { return metric == "f1"; })))
     throw CLI::ValidationError("--sentence", "gives scores of single lines, which have neither F1 nor confidence");
+  if (!options.sources.empty() && (options.sentence || options.confidence))
+    throw CLI::ValidationError("--by-length", "goes with neither --sentence nor --confidence");
+  if (options.sources.empty() && !options.lengths.empty())
+    throw CLI::ValidationError("--lengths", "needs --by-length, whose lines it groups");
 }
 
 void run(const EvaluateOptions& options) {
   check(options);
-  std::vector<System> systems;
+  std::vector<ScoredSystem> systems;
   for (const std::string& path : options.inputs.empty() ? std::vector<std::string>{""} : options.inputs) {
     systems.push_back({name_of(path), read_lines(path), {}});
     if (!options.field.empty()) take_field(systems.back(), options.field);
   }
   Task task{options, {}};
   for (const std::string& path : options.references) task.references.push_back(read_lines(path));
-  const auto same_length = [](const System& a, const std::string& b, std::size_t lines) {
+  const auto same_length = [](const ScoredSystem& a, const std::string& b, std::size_t lines) {
     if (a.lines.size() != lines)
       fail<InputError>("evaluate", "each line needs its counterpart: ", a.name, " has ", a.lines.size(), " lines, but ",
                        b, " has ", lines);
   };
-  for (const System& system : systems) {
+  for (const ScoredSystem& system : systems) {
     for (std::size_t r = 0; r < task.references.size(); ++r)
       same_length(system, name_of(options.references[r]), task.references[r].size());
     if (options.confidence) same_length(system, systems.front().name, systems.front().lines.size());
     if (system.lines.empty()) fail<InputError>("evaluate", system.name, ": is empty");
   }
 
-  for (System& system : systems) {
+  std::vector<LengthGroup> groups;
+  if (!options.sources.empty()) {
+    const Lines sources = read_lines(options.sources);
+    for (const ScoredSystem& system : systems) same_length(system, name_of(options.sources), sources.size());
+    groups = groups_by_length(sources, options.lengths);
+  }
+
+  for (ScoredSystem& system : systems) {
     if (!task.references.empty()) warn_about(system);
     for (const std::string& metric : options.metrics) system.results.push_back(evaluate(metric, system, task));
   }
@@ -401,9 +298,13 @@ void run(const EvaluateOptions& options) {
 
   TextWriter out;
   if (options.sentence)
-    out.write(by_sentence(systems.front(), options));
+    out.write(options.json ? by_sentence_as_json(systems.front()) : by_sentence(systems.front(), options.digits));
+  else if (!options.sources.empty() && options.json)
+    for (const ScoredSystem& system : systems) out.write(by_length_as_json(system, groups));
+  else if (!options.sources.empty())
+    out.write(by_length(systems, groups, options.digits));
   else if (options.json)
-    for (const System& system : systems) out.write(as_json(system));
+    for (const ScoredSystem& system : systems) out.write(as_json(system));
   else
     out.write(systems.size() == 1 ? as_text(systems.front(), options.digits) : as_table(systems, options.digits));
   out.finish();
@@ -430,6 +331,15 @@ void add_evaluate(CLI::App& program) {
       ->type_name("FILE");
   verb->add_option("--field", options->field, "The input is JSON lines: take the text under this key")
       ->type_name("KEY");
+  verb->add_option("--by-length", options->sources,
+                   "Score lines by the length of their sources: this file's lines, in words between spaces")
+      ->type_name("FILE");
+  verb->add_option("--lengths", options->lengths,
+                   "Where --by-length's groups end: 10,20 makes up to 10, 11 to 20, and more. Otherwise five groups of "
+                   "about as many lines")
+      ->type_name("N,…")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber.description(""));
   verb->add_flag("--sentence", options->sentence, "Print the scores of each line instead of all together");
   verb->add_flag("--confidence", options->confidence,
                  "Add the range in which 95 of 100 resampled test sets score, and for a second system the probability "

@@ -90,7 +90,7 @@ void add_training_flags(CLI::App& verb, TrainingFlags& flags) {
   option("--weight-decay", t.weight_decay, "Of matrices", "SHARE")->check(not_negative);
   option("--clip", t.clip, "The gradient's norm at most; 0: any", "NORM")->check(not_negative);
   option("--validate-every", t.judge_every, "Updates between validations; 0: an epoch", "N")->check(not_negative);
-  option("--patience", t.patience, "Validations without a better one before it stops; 0: never", "N")
+  option("--patience", t.patience, "Validations in which no score is better before it stops; 0: never", "N")
       ->check(not_negative);
   verb.add_option("--metric", t.metric, "The score that decides which model is kept")->type_name("NAME");
   option("--checkpoint-every", t.checkpoint_seconds, "Seconds between checkpoints", "S")->check(not_negative);

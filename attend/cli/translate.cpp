@@ -131,8 +131,8 @@ void run(TranslateFlags& flags) {
   bar.erase();
   writer.finish();
   if (attention) attention->finish();
-  if (unfinished > 0) warn(grouped(unfinished) + " translations were cut before they ended (--max-new-tokens)");
-  if (truncated > 0) warn(grouped(truncated) + " lines were too long and were cut");
+  if (unfinished > 0) warn("translations cut before they ended (--max-new-tokens): " + grouped(unfinished));
+  if (truncated > 0) warn("lines cut because they were too long (--max-tokens): " + grouped(truncated));
 }
 
 }  // namespace

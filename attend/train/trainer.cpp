@@ -19,7 +19,7 @@ namespace attend {
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BatchPosition, seed, epoch, batch)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CurvePoint, step, epoch, loss, learning_rate, gradient_norm, tokens, seconds, scores)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingState, step, total_steps, epoch, tokens, seconds, loss, curve, best,
-                                   best_step, judgements_since_best, skipped)
+                                   best_step, judgements_without_gain, skipped)
 
 namespace {
 
@@ -132,17 +132,35 @@ class Run {
       scores = trainee_.judge();
     }
     if (scores.empty()) return true;
-    const std::string metric = options_.metric.empty() ? scores.front().first : options_.metric;
-    const double score = score_named(scores, metric), sign = higher_is_better(metric) ? 1 : -1;
+    state_.judgements_without_gain = any_gain(scores) ? 0 : state_.judgements_without_gain + 1;
     state_.curve.back().scores = scores;
-    if (state_.best.empty() || sign * score > sign * score_named(state_.best, metric)) {
-      state_.best = scores, state_.best_step = state_.step, state_.judgements_since_best = 0;
+    if (state_.best.empty() || better(scores, state_.best)) {
+      state_.best = scores, state_.best_step = state_.step;
       trainee_.save(options_.output);
-    } else {
-      ++state_.judgements_since_best;
     }
     if (observer_.judged) observer_.judged(state_);
-    return options_.patience == 0 || state_.judgements_since_best < options_.patience;
+    return options_.patience == 0 || state_.judgements_without_gain < options_.patience;
+  }
+
+  /// By the score that decides; where that is equal (the BLEU of a beginner is 0 for long), by the first.
+  bool better(const Scores& scores, const Scores& than) const {
+    for (const std::string& name : {options_.metric, scores.front().first}) {
+      if (name.empty()) continue;
+      const double one = score_named(scores, name), other = score_named(than, name);
+      if (one != other) return higher_is_better(name) == (one > other);
+    }
+    return false;
+  }
+
+  /// Whether any score is better than it ever was.
+  bool any_gain(const Scores& scores) const {
+    return std::ranges::any_of(scores, [&](const auto& score) {
+      return std::ranges::none_of(state_.curve, [&](const CurvePoint& point) {
+        const auto before = std::ranges::find(point.scores, score.first, &Scores::value_type::first);
+        if (before == point.scores.end()) return false;
+        return higher_is_better(score.first) ? before->second >= score.second : before->second <= score.second;
+      });
+    });
   }
 
   // ---- checkpoints: everything in one file, which is replaced at once ----

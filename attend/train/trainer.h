@@ -59,7 +59,7 @@ struct TrainerOptions {
   double clip = 1.0;               ///< the gradient's norm at most; 0: as it is
   std::int64_t accumulate = 1;     ///< batches in one update
   std::int64_t judge_every = 0;    ///< updates; 0: after each epoch
-  std::int64_t patience = 0;       ///< judgements without a better one before it stops; 0: never
+  std::int64_t patience = 0;       ///< judgements in which no score was better before it stops; 0: never
   std::string metric;              ///< which score decides; empty: the first
   std::int64_t log_every = 50;     ///< updates that a point of the curve is made of
   double checkpoint_seconds = 60;  ///< at most this much is lost when it is killed
@@ -87,7 +87,7 @@ struct TrainingState {
   double loss = 0;  ///< per target, of late
   std::vector<CurvePoint> curve;
   Scores best;
-  std::int64_t best_step = 0, judgements_since_best = 0, skipped = 0;  ///< skipped: updates without finite gradients
+  std::int64_t best_step = 0, judgements_without_gain = 0, skipped = 0;  ///< skipped: updates without finite gradients
 };
 
 /// Told of every update and every judgement. May throw: a checkpoint is written before the exception goes on.

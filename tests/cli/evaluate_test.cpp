@@ -88,6 +88,28 @@ TEST_F(Evaluate, SeveralSystemsStandSideBySide) {
   EXPECT_GT(second.at("bleu_details").at("p_value"), 0);
 }
 
+TEST_F(Evaluate, LinesAreGroupedByTheLengthOfTheirSources) {
+  write("sources", "eins zwei drei\nvier\n  fünf   sechs sieben \nacht neun\n");
+  const std::string arguments =
+      "evaluate -m accuracy --by-length " + file("sources") + " -r " + file("gold") + " -i " + file("labels");
+  EXPECT_EQ(run_attend(arguments + " --lengths 1,2").output,
+            "words  lines  accuracy\n"
+            "1      1      0.0000\n"
+            "2      1      1.0000\n"
+            "3      2      1.0000\n"
+            "all    4      0.7500\n");
+  EXPECT_EQ(
+      run_attend(arguments + " --lengths 2,9 --json | head -n 1").output,
+      "{\"system\":\"" + file("labels") + "\",\"least_words\":1,\"most_words\":2,\"lines\":2,\"accuracy\":0.5}\n");
+  EXPECT_TRUE(contains(run_attend(arguments).output, "all    4"));
+  write("short", "eins\n");
+  const Outcome outcome =
+      run_for_errors("evaluate --by-length " + file("short") + " -r " + file("gold") + " -i " + file("labels"));
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_TRUE(contains(outcome.output, "has 4 lines, but " + file("short") + " has 1")) << outcome.output;
+  EXPECT_NE(run_for_errors("evaluate --lengths 3 -r " + file("ref1") + " -i " + file("hyp")).code, 0);
+}
+
 TEST_F(Evaluate, SentencesHaveALineEach) {
   const std::string arguments = "evaluate --sentence -m bleu,chrf++ -r " + file("ref1") + " -i " + file("hyp");
   const std::string text = run_attend(arguments).output;

@@ -53,9 +53,9 @@ class Line : public Trainee {
   std::int64_t batches_per_epoch() const override { return sampler_.batches(); }
   Scores judge() override {
     if (!scores.empty()) {
-      const double score = scores.front();
+      const auto [loss, accuracy] = scores.front();
       scores.erase(scores.begin());
-      return {{"accuracy", score}, {"loss", 1.0}};
+      return {{"loss", loss}, {"accuracy", accuracy}};
     }
     return {{"loss", mean(square(model_(x_) - y_.reshape({kPoints, 1}))).item()}};
   }
@@ -65,7 +65,7 @@ class Line : public Trainee {
   }
 
   std::vector<float> losses;
-  std::vector<double> scores;  ///< what judge() is to say
+  std::vector<std::pair<double, double>> scores;  ///< what judge() is to say: loss and accuracy
   int saves = 0;
   int explode_at = -1;
 
@@ -154,14 +154,25 @@ TEST(Trainer, ARunKilledAfterACheckpointRepeatsWhatWasLost) {
 TEST(Trainer, StopsWhenItIsNoLongerBetterAndKeepsTheBest) {
   const TempFolder folder;
   Line line;
-  line.scores = {0.5, 0.7, 0.6, 0.65, 0.9};
+  line.scores = {{1, 0.5}, {1, 0.7}, {1, 0.6}, {2, 0.65}, {0, 0.9}};
   TrainerOptions options = options_in(folder);
   options.patience = 2, options.metric = "accuracy";
   const TrainingResult result = train(line, options);
   EXPECT_EQ(result.end, TrainingEnd::no_longer_better);
-  EXPECT_EQ(result.state.best.front().second, 0.7);
+  EXPECT_EQ(result.state.best.back().second, 0.7);
   EXPECT_EQ(result.state.best_step, 10);
   EXPECT_EQ(line.saves, 2);
+}
+
+TEST(Trainer, AnEqualScoreIsDecidedByTheFirstAndAnyGainKeepsItGoing) {
+  const TempFolder folder;
+  Line line;
+  line.scores = {{3, 0}, {2, 0}, {1, 0}, {1.5, 0}, {4, 0}, {0, 1}};
+  TrainerOptions options = options_in(folder);
+  options.patience = 2, options.metric = "accuracy";
+  const TrainingResult result = train(line, options);
+  EXPECT_EQ(result.state.best_step, 15);
+  EXPECT_EQ(result.state.step, 25);
 }
 
 TEST(Trainer, AccumulatedBatchesAreOneLargeOne) {

@@ -1,0 +1,171 @@
+// attend train classifier and translation, and what is done with what they made, run as a user runs them.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/run_program.h"
+#include "tests/support/temp_folder.h"
+
+namespace attend {
+namespace {
+
+using test::Outcome;
+using test::run_attend;
+using test::run_for_errors;
+
+bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+std::string read(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
+
+/// A learning curve without the times it took.
+std::string without_seconds(const std::string& csv) {
+  std::istringstream rows(csv);
+  std::string kept;
+  for (std::string row; std::getline(rows, row); kept += '\n') {
+    std::istringstream cells(row);
+    std::string cell;
+    for (int column = 0; std::getline(cells, cell, ','); ++column)
+      if (column != 6) kept += cell + ',';
+  }
+  return kept;
+}
+
+/// Numbers from one to eight in two languages, one to five of them a line; and judgements of films.
+class Train : public testing::Test {
+ protected:
+  Train() {
+    const std::vector<std::string> english = {"one", "two", "three", "four", "five", "six", "seven", "eight"};
+    const std::vector<std::string> german = {"eins", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht"};
+    std::ofstream pairs(folder_ / "pairs.tsv"), few(folder_ / "few.tsv"), films(folder_ / "films.tsv");
+    unsigned random = 1;
+    const auto draw = [&](unsigned n) { return (random = random * 1664525 + 1013904223) / 65536 % n; };
+    for (int line = 0; line < 400; ++line) {
+      std::string source, target;
+      for (unsigned i = 0, count = 1 + draw(5); i < count; ++i) {
+        const unsigned word = draw(8);
+        source += (i ? " " : "") + english[word], target += (i ? " " : "") + german[word];
+      }
+      pairs << source << '\t' << target << '\n';
+      if (line < 40) few << source << '\t' << target << '\n';
+    }
+    const std::vector<std::string> neutral = {"the", "film", "plot", "actor", "music", "was"};
+    const std::vector<std::string> telling = {"great", "lovely", "bad", "awful"};
+    for (int line = 0; line < 200; ++line) {
+      const unsigned word = draw(4);
+      films << neutral[draw(6)] << ' ' << neutral[draw(6)] << ' ' << telling[word] << ' ' << neutral[draw(6)] << '\t'
+            << (word < 2 ? "good" : "poor") << '\n';
+    }
+  }
+  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+  std::string translation(const std::string& output, const std::string& more = "") const {
+    return "train translation --train " + file("pairs.tsv") + " --validation " + file("few.tsv") +
+           " --vocab-size 60 --embedding 16 --hidden 32 --label-smoothing 0 --learning-rate 1e-2 --warmup 0 "
+           "--batch-tokens 128 --output " +
+           file(output) + " " + more;
+  }
+  std::string classifier(const std::string& output, const std::string& more = "") const {
+    return "train classifier --train " + file("films.tsv") +
+           " --embedding 8 --hidden 8 --epochs 8 --learning-rate 2e-2 --output " + file(output) + " " + more;
+  }
+
+  test::TempFolder folder_;
+};
+
+TEST_F(Train, ATranslatorLearnsTranslatesAndShowsWhereItLooks) {
+  const Outcome trained = run_attend(translation("model", "--epochs 15 --dropout 0 --json 2>/dev/null"));
+  ASSERT_EQ(trained.code, 0);
+  EXPECT_GT(nlohmann::json::parse(trained.output).at("bleu"), 60);
+  for (const char* name : {"config.json", "model.safetensors", "tokenizer.json", "curve.csv", "curve.html"})
+    EXPECT_TRUE(std::filesystem::exists(folder_ / "model" / name)) << name;
+
+  std::ofstream(folder_ / "source") << "three\n\nseven one\n";
+  const std::string use = "translate --model " + file("model") + " --input " + file("source");
+  EXPECT_EQ(run_attend(use).output, "drei\n\nsieben eins\n");
+  EXPECT_EQ(run_attend(use + " --greedy --threads 1").output, "drei\n\nsieben eins\n");
+  EXPECT_EQ(run_attend(use + " --alignments").output, "drei\t0-0\n\t\nsieben eins\t0-0 1-1\n");
+  const std::string json = run_attend(use + " --json --nbest 3 --attention " + file("look.html")).output;
+  const nlohmann::json first = nlohmann::json::parse(json.substr(0, json.find('\n')));
+  EXPECT_EQ(first.at("translation"), "drei");
+  EXPECT_EQ(first.at("hypotheses").size(), 3);
+  const std::string page = read(folder_ / "look.html");
+  EXPECT_TRUE(contains(page, "seven one") && contains(page, "<svg")) << page.substr(0, 500);
+
+  EXPECT_TRUE(contains(run_for_errors(use + " --attention look.txt").output, "must end with .html or .svg"));
+  EXPECT_TRUE(contains(run_for_errors(use + " --greedy --nbest 2").output, "--nbest"));
+  EXPECT_TRUE(contains(run_for_errors("classify --model " + file("model")).output, "attend-recurrent-translator"));
+}
+
+TEST_F(Train, ARunThatWasKilledGoesOnAsIfItHadNot) {
+  ASSERT_EQ(run_attend(translation("whole", "--epochs 4 >/dev/null 2>&1")).code, 0);
+  // Wherever the kill hits, before the first checkpoint or after the end, the result is to be the same.
+  run_attend(translation("killed", "--epochs 4 --checkpoint-every 0 >/dev/null 2>&1"), "timeout -s KILL 1");
+  ASSERT_EQ(run_attend(translation("killed", "--epochs 4 --resume >/dev/null 2>&1")).code, 0);
+  EXPECT_EQ(without_seconds(read(folder_ / "killed/curve.csv")), without_seconds(read(folder_ / "whole/curve.csv")));
+  EXPECT_EQ(read(folder_ / "killed/model.safetensors"), read(folder_ / "whole/model.safetensors"));
+
+  const Outcome again = run_for_errors(translation("whole", "--epochs 4"));
+  EXPECT_EQ(again.code, 2);
+  EXPECT_TRUE(contains(again.output, "--resume")) << again.output;
+  const Outcome other = run_for_errors(translation("whole", "--epochs 4 --resume --attention none"));
+  EXPECT_EQ(other.code, 2);
+  EXPECT_TRUE(contains(other.output, "belongs to a run with other data or options")) << other.output;
+}
+
+TEST_F(Train, EveryKindOfTranslatorCanBeTrainedAndUsed) {
+  for (const std::string kind :
+       {"--attention none --reverse-source", "--attention dot --one-direction", "--attention general --cell lstm",
+        "--attention location --encoder-layers 2 --decoder-layers 2", "--attention additive --tied-output"}) {
+    ASSERT_EQ(run_attend(translation("kind", "--overwrite --steps 2 " + kind + " >/dev/null 2>&1")).code, 0) << kind;
+    EXPECT_EQ(run_attend("translate --model " + file("kind"), "echo one two |").code, 0) << kind;
+  }
+}
+
+TEST_F(Train, AClassifierLearnsAndShowsTheWordsThatDecided) {
+  ASSERT_EQ(run_attend(classifier("model", "2>/dev/null")).code, 0);
+  std::ofstream(folder_ / "texts") << "the music was lovely\nAwful actor\n\n";
+  const std::string use = "classify --model " + file("model") + " --input " + file("texts");
+  const std::string lines = run_attend(use).output;
+  EXPECT_TRUE(lines.starts_with("good\t0.") && contains(lines, "\npoor\t0.")) << lines;
+  const std::string json = run_attend(use + " --json --attention").output;
+  const nlohmann::json first = nlohmann::json::parse(json.substr(0, json.find('\n')));
+  EXPECT_EQ(first.at("label"), "good");
+  EXPECT_EQ(first.at("tokens").size(), first.at("attention").size());
+  EXPECT_EQ(first.at("probs").size(), 2);
+  for (const std::string pool : {"last", "mean", "max"}) {
+    ASSERT_EQ(run_attend(classifier("pool", "--overwrite --layers 2 --pool " + pool + " 2>/dev/null")).code, 0) << pool;
+    EXPECT_TRUE(run_attend("classify --model " + file("pool"), "echo 'lovely film' |").output.starts_with("good"));
+  }
+}
+
+TEST_F(Train, BadInputIsNamed) {
+  struct Case {
+    std::string arguments, message;
+  };
+  std::ofstream(folder_ / "empty.tsv").flush();
+  std::ofstream(folder_ / "plain.tsv") << "no label here\n";
+  std::ofstream(folder_ / "other.tsv") << "a film\tnovel\n";
+  for (const auto& [arguments, message] :
+       {Case{"train translation --output " + file("x"), "name the pairs"},
+        {"train translation --train " + file("missing.tsv") + " --output " + file("x"), "missing.tsv"},
+        {"train translation --train-source " + file("pairs.tsv") + " --output " + file("x"), "--train-target"},
+        {"train classifier --train " + file("empty.tsv") + " --output " + file("x"), "holds no labelled text"},
+        {"train classifier --train " + file("plain.tsv") + " --output " + file("x"), "plain.tsv"},
+        {classifier("x", "--validation " + file("other.tsv")), "\"novel\""},
+        {"translate --model " + file("missing"), "missing"},
+        {"classify --model " + folder_.path().string(), "config.json"}}) {
+    const Outcome outcome = run_for_errors(arguments);
+    EXPECT_GT(outcome.code, 0) << arguments;
+    EXPECT_TRUE(contains(outcome.output, message)) << arguments << "\n" << outcome.output;
+  }
+}
+
+}  // namespace
+}  // namespace attend
