@@ -116,6 +116,7 @@
 #include "attend/text/word_counts.h"
 #include "attend/text/word_level.h"
 #include "attend/text/wordpiece.h"
+#include "attend/train/average.h"
 #include "attend/train/bleu.h"
 #include "attend/train/bootstrap.h"
 #include "attend/train/chrf.h"

@@ -25,7 +25,7 @@ struct Flags {
   TrainingFlags training;
   std::string train, validation, arch = "rnn", tokenizer, text_column = "1", label_column = "2";
   std::int64_t vocab_size = 30000, min_frequency = 1, batch = 64;
-  float word_dropout = 0.f, label_smoothing = 0.f;
+  float word_dropout = 0.1f, label_smoothing = 0.f;
   bool lowercase = true;
   RecurrentClassifierOptions model;
 };
@@ -122,7 +122,7 @@ void add_train_classifier(CLI::App& parent) {
   CLI::App* verb = parent.add_subcommand("classifier", "Labels for texts, from labelled texts");
   auto flags = std::make_shared<Flags>();
   TrainerOptions& trainer = flags->training.trainer;
-  trainer.epochs = 15, trainer.learning_rate = 2e-3, trainer.weight_decay = 1e-2f;
+  trainer.epochs = 10, trainer.learning_rate = 2e-3, trainer.average = 0.99;
   const auto positive = CLI::PositiveNumber.description("");
   const auto share = CLI::Range(0.0, 0.99).description("");
   const auto option = [](CLI::App* app, const char* name, auto& value, const char* help, const char* type) {

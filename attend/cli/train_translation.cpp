@@ -166,6 +166,8 @@ void add_train_translation(CLI::App& parent) {
   auto flags = std::make_shared<Flags>();
   TrainerOptions& trainer = flags->training.trainer;
   trainer.epochs = 20, trainer.warmup = 200, trainer.patience = 5;
+  flags->training.batch_tokens = 2048;
+  flags->model.tied_output = true;
   add_pair_flags(*verb, flags->train, "train", "Pairs to learn from");
   add_pair_flags(*verb, flags->validation, "validation", "Pairs to judge by");
   verb->add_option("--arch", flags->arch, "rnn: a recurrent encoder and decoder, with attention or without")
@@ -204,7 +206,8 @@ void add_train_translation(CLI::App& parent) {
   net->add_flag("--bidirectional,!--one-direction", model.bidirectional,
                 "Read both ways (the default), or only forward");
   net->add_flag("--reverse-source", model.reverse_source, "Read the source backwards");
-  net->add_flag("--tied-output", model.tied_output, "Output and target embeddings share their weights");
+  net->add_flag("--tied-output,!--untied-output", model.tied_output,
+                "Output and target embeddings share their weights (the default), or not");
   add_training_flags(*verb, flags->training);
   verb->footer(
       "Example:\n"

@@ -89,6 +89,9 @@ void add_training_flags(CLI::App& verb, TrainingFlags& flags) {
   option("--warmup", t.warmup, "Updates over which the learning rate rises", "N")->check(not_negative);
   option("--weight-decay", t.weight_decay, "Of matrices", "SHARE")->check(not_negative);
   option("--clip", t.clip, "The gradient's norm at most; 0: any", "NORM")->check(not_negative);
+  option("--average", t.average, "Judge and keep a running average of the parameters, with this decay; 0: none",
+         "DECAY")
+      ->check(CLI::Range(0.0, 0.99999).description(""));
   option("--validate-every", t.judge_every, "Updates between validations; 0: an epoch", "N")->check(not_negative);
   option("--patience", t.patience, "Validations in which no score is better before it stops; 0: never", "N")
       ->check(not_negative);

@@ -42,6 +42,7 @@ RecurrentClassifier::RecurrentClassifier(const RecurrentClassifierOptions& o, Ge
     : options(o), score(Uniform()) {
   if (o.labels.size() < 2) fail<InputError>("classifier", "a choice needs at least 2 labels: got ", o.labels.size());
   embedding = Embedding(o.vocabulary, o.embedding, generator);
+  init::normal(embedding.weight, kEmbeddingDeviation, generator);
   encoder = Recurrent(o.cell,
                       {.input = o.embedding,
                        .hidden = o.hidden,

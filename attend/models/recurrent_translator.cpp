@@ -1,7 +1,6 @@
 #include "attend/models/recurrent_translator.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "attend/core/error.h"
 #include "attend/models/recurrent_names.h"
@@ -95,6 +94,8 @@ RecurrentTranslator::RecurrentTranslator(const RecurrentTranslatorOptions& o, Ge
   const bool looks = o.attention != DecoderAttention::none;
   source_embedding = Embedding(o.source_vocabulary, o.embedding, generator);
   target_embedding = Embedding(o.target_vocabulary, o.embedding, generator);
+  init::normal(source_embedding.weight, kEmbeddingDeviation, generator);
+  init::normal(target_embedding.weight, kEmbeddingDeviation, generator);
   encoder = Recurrent(o.cell,
                       {.input = o.embedding,
                        .hidden = o.hidden,
@@ -117,11 +118,7 @@ RecurrentTranslator::RecurrentTranslator(const RecurrentTranslatorOptions& o, Ge
     said = o.embedding;
   }
   output = Linear(said, o.target_vocabulary, true, generator);
-  if (o.tied_output) {
-    // Logits are products with embeddings: at a deviation of 1 they would start far too large.
-    init::normal(target_embedding.weight, 1.f / std::sqrt(static_cast<float>(o.embedding)), generator);
-    output.weight = {};
-  }
+  if (o.tied_output) output.weight = {};
 }
 
 EncodedSource RecurrentTranslator::encode(const Tensor& ids, const Tensor& lengths) const {

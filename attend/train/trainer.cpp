@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <set>
 #include <sstream>
 
@@ -11,6 +12,7 @@
 #include "attend/core/file.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
+#include "attend/train/average.h"
 #include "attend/train/clip.h"
 
 namespace attend {
@@ -47,6 +49,7 @@ class Run {
     const std::int64_t updates = (trainee.batches_per_epoch() + options.accumulate - 1) / options.accumulate;
     per_epoch_ = std::max<std::int64_t>(updates, 1);
     state_.total_steps = options.steps > 0 ? options.steps : options.epochs * per_epoch_;
+    if (options.average > 0) average_.emplace(parameters_, options.average);
     schedule_ = {
         .kind = options.schedule, .warmup = options.warmup, .total = state_.total_steps, .floor = options.floor};
   }
@@ -71,7 +74,10 @@ class Run {
       checkpoint();  // somebody wants it to stop: nothing is lost
       throw;
     }
-    if (state_.best.empty()) trainee_.save(options_.output);
+    if (state_.best.empty()) {
+      const ParameterAverage::InPlace averaged = use_average();
+      trainee_.save(options_.output);
+    }
     return {state_, end};
   }
 
@@ -102,6 +108,7 @@ class Run {
     }
     optimizer_.zero_grad();
     ++state_.step;
+    if (average_) average_->update(state_.step);
     state_.epoch = trainee_.position().epoch;
     state_.tokens += tokens;
     state_.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
@@ -126,6 +133,7 @@ class Run {
   /// False when it is time to stop.
   bool judge() {
     if (state_.curve.empty() || state_.curve.back().step != state_.step) log();
+    const ParameterAverage::InPlace averaged = use_average();
     Scores scores;
     {
       const NoGrad no_grad;
@@ -141,6 +149,8 @@ class Run {
     if (observer_.judged) observer_.judged(state_);
     return options_.patience == 0 || state_.judgements_without_gain < options_.patience;
   }
+
+  ParameterAverage::InPlace use_average() { return ParameterAverage::InPlace(average_ ? &*average_ : nullptr); }
 
   /// By the score that decides; where that is equal (the BLEU of a beginner is 0 for long), by the first.
   bool better(const Scores& scores, const Scores& than) const {
@@ -174,6 +184,8 @@ class Run {
     std::vector<NamedTensor> tensors;
     for (const NamedTensor& parameter : parameters_) tensors.push_back({"model." + parameter.name, parameter.tensor});
     for (const NamedTensor& entry : optimizer_.state()) tensors.push_back({"optimizer." + entry.name, entry.tensor});
+    if (average_)
+      for (const NamedTensor& entry : average_->averages()) tensors.push_back({"average." + entry.name, entry.tensor});
     const Generator& generator = default_generator();
     const nlohmann::json run = {{"state", state_},
                                 {"position", trainee_.position()},
@@ -210,11 +222,11 @@ class Run {
     } catch (const nlohmann::json::exception& error) {
       fail<InputError>("train", path.string(), ": is damaged: ", error.what());
     }
-    std::vector<NamedTensor> model, optimizer;
-    for (const NamedTensor& parameter : parameters_) model.push_back({"model." + parameter.name, parameter.tensor});
+    std::vector<NamedTensor> optimizer;
     for (const NamedTensor& entry : optimizer_.state())
       optimizer.push_back({entry.name, file.get("optimizer." + entry.name)});
-    load_into(model, file);
+    load_into("model.", parameters_, file);
+    if (average_) load_into("average.", average_->averages(), file);
     optimizer_.load_state(optimizer);
     trainee_.restore(position);
     const std::int64_t total = state_.total_steps;
@@ -223,12 +235,13 @@ class Run {
     return true;
   }
 
-  static void load_into(const std::vector<NamedTensor>& tensors, const SafetensorsFile& file) {
+  static void load_into(const std::string& prefix, const std::vector<NamedTensor>& tensors,
+                        const SafetensorsFile& file) {
     for (const NamedTensor& named : tensors) {
-      const Tensor stored = file.get_float32(named.name);
+      const Tensor stored = file.get_float32(prefix + named.name);
       if (stored.shape() != named.tensor.shape())
-        fail<InputError>("train", "the checkpoint's ", named.name, " has the shape ", stored.shape(), ", expected ",
-                         named.tensor.shape());
+        fail<InputError>("train", "the checkpoint's ", prefix, named.name, " has the shape ", stored.shape(),
+                         ", expected ", named.tensor.shape());
       std::ranges::copy(stored.span(), named.tensor.data());
     }
   }
@@ -238,6 +251,7 @@ class Run {
   const TrainingObserver& observer_;
   std::vector<NamedTensor> parameters_;
   AdamW optimizer_;
+  std::optional<ParameterAverage> average_;
   Schedule schedule_;
   std::int64_t per_epoch_ = 1;
   TrainingState state_;

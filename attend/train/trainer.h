@@ -57,6 +57,7 @@ struct TrainerOptions {
   float weight_decay = 1e-2f;  ///< of matrices; biases, gains and embeddings' rows that are vectors do not decay
   double beta2 = 0.999;
   double clip = 1.0;               ///< the gradient's norm at most; 0: as it is
+  double average = 0;              ///< judge and keep a running average with this decay; 0: the parameters themselves
   std::int64_t accumulate = 1;     ///< batches in one update
   std::int64_t judge_every = 0;    ///< updates; 0: after each epoch
   std::int64_t patience = 0;       ///< judgements in which no score was better before it stops; 0: never

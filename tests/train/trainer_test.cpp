@@ -97,11 +97,14 @@ struct Stop {};
 TEST(Trainer, AStoppedRunResumesToTheSameLosses) {
   const TempFolder whole_folder, parts_folder;
   Line whole;
-  const TrainingResult unbroken = train(whole, options_in(whole_folder));
+  TrainerOptions whole_options = options_in(whole_folder);
+  whole_options.average = 0.9;
+  const TrainingResult unbroken = train(whole, whole_options);
 
   std::vector<float> losses;
   TrainingResult resumed{{}, TrainingEnd::finished};
   TrainerOptions options = options_in(parts_folder);
+  options.average = 0.9;
   options.resume = true;
   for (const std::int64_t stop_at : {13, 14, 77, 1000}) {
     Line part;
