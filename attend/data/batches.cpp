@@ -35,6 +35,12 @@ std::vector<std::int64_t> shuffled(std::int64_t count, PhiloxKey key) {
   return order;
 }
 
+std::vector<std::int32_t> lengths_of(std::span<const std::vector<std::int32_t>> sequences) {
+  std::vector<std::int32_t> lengths;
+  for (const std::vector<std::int32_t>& ids : sequences) lengths.push_back(static_cast<std::int32_t>(ids.size()));
+  return lengths;
+}
+
 BatchSampler::BatchSampler(std::vector<std::int32_t> lengths, const BatchOptions& options)
     : BatchSampler(options, std::move(lengths), {}) {}
 

@@ -72,6 +72,8 @@ class BatchSampler {
   std::vector<std::size_t> starts_;  // where in order_ each batch begins, and where the last one ends
 };
 
+std::vector<std::int32_t> lengths_of(std::span<const std::vector<std::int32_t>> sequences);
+
 /// 0 … count - 1 in an order that the key alone decides (Fisher–Yates).
 std::vector<std::int64_t> shuffled(std::int64_t count, PhiloxKey key);
 

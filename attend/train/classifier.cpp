@@ -8,12 +8,6 @@
 namespace attend {
 namespace {
 
-std::vector<std::int32_t> lengths_of(const LabelledTexts& texts) {
-  std::vector<std::int32_t> lengths;
-  for (const std::vector<std::int32_t>& ids : texts.texts) lengths.push_back(static_cast<std::int32_t>(ids.size()));
-  return lengths;
-}
-
 Tensor labels_of(const LabelledTexts& texts, std::span<const std::int64_t> chosen) {
   std::vector<std::int32_t> labels;
   for (const std::int64_t i : chosen) labels.push_back(texts.labels[static_cast<std::size_t>(i)]);
@@ -34,15 +28,15 @@ void hide_words(const TokenBatch& batch, std::int32_t unknown, float p) {
 
 ClassifierTrainee::ClassifierTrainee(ClassifierModel model, std::vector<std::string> labels, LabelledTexts training,
                                      LabelledTexts validation, const ClassifierTrainingOptions& options)
-    : model_(std::move(model)),
+    : SampledTrainee(model.parameters, model.save, BatchSampler(lengths_of(training.texts), options.batches)),
+      model_(std::move(model)),
       labels_(std::move(labels)),
       training_(std::move(training)),
       validation_(std::move(validation)),
-      options_(options),
-      sampler_(lengths_of(training_), options.batches) {}
+      options_(options) {}
 
 Trainee::Loss ClassifierTrainee::next() {
-  const std::vector<std::int64_t> chosen = sampler_.next();
+  const std::vector<std::int64_t> chosen = choose();
   const TokenBatch batch = pad(training_.texts, chosen, options_.padding);
   if (options_.unknown >= 0 && options_.word_dropout > 0) hide_words(batch, options_.unknown, options_.word_dropout);
   return {cross_entropy(model_.logits(batch), labels_of(training_, chosen),
@@ -54,7 +48,7 @@ Scores ClassifierTrainee::judge() {
   if (validation_.size() == 0) return {};
   BatchOptions all = options_.batches;
   all.shuffle = false;
-  BatchSampler sampler(lengths_of(validation_), all);
+  BatchSampler sampler(lengths_of(validation_.texts), all);
   std::vector<std::string> predicted, expected;
   double sum = 0;
   for (std::int64_t i = sampler.batches(); i > 0; --i) {

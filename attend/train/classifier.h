@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "attend/train/trainer.h"
+#include "attend/train/sampled_trainee.h"
 
 namespace attend {
 
@@ -19,7 +19,7 @@ struct LabelledTexts {
 struct ClassifierModel {
   std::vector<NamedTensor> parameters;                    ///< leaves of the tape
   std::function<Tensor(const TokenBatch& texts)> logits;  ///< -> [B, classes]
-  std::function<void(const std::filesystem::path& folder)> save;
+  SaveModel save;
 };
 
 struct ClassifierTrainingOptions {
@@ -30,27 +30,21 @@ struct ClassifierTrainingOptions {
   BatchOptions batches = {};
 };
 
-class ClassifierTrainee : public Trainee {
+class ClassifierTrainee : public SampledTrainee {
  public:
   /// Throws InputError when there are no texts to train on.
   ClassifierTrainee(ClassifierModel model, std::vector<std::string> labels, LabelledTexts training,
                     LabelledTexts validation, const ClassifierTrainingOptions& options);
 
-  std::vector<NamedTensor> parameters() override { return model_.parameters; }
   Loss next() override;
-  BatchPosition position() const override { return sampler_.position(); }
-  void restore(const BatchPosition& position) override { sampler_.restore(position); }
-  std::int64_t batches_per_epoch() const override { return sampler_.batches(); }
   /// "accuracy", "f1" (macro), "loss", on the validation texts; nothing when there are none.
   Scores judge() override;
-  void save(const std::filesystem::path& folder) override { model_.save(folder); }
 
  private:
   ClassifierModel model_;
   std::vector<std::string> labels_;
   LabelledTexts training_, validation_;
   ClassifierTrainingOptions options_;
-  BatchSampler sampler_;
 };
 
 }  // namespace attend

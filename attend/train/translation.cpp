@@ -5,23 +5,18 @@
 namespace attend {
 namespace {
 
-std::vector<std::int32_t> lengths_of(const std::vector<std::vector<std::int32_t>>& sequences) {
-  std::vector<std::int32_t> lengths;
-  for (const std::vector<std::int32_t>& ids : sequences) lengths.push_back(static_cast<std::int32_t>(ids.size()));
-  return lengths;
-}
-
 constexpr std::int32_t kIgnored = -100;
 
 }  // namespace
 
 TranslationTrainee::TranslationTrainee(TranslationModel model, EncodedPairs training, EncodedPairs validation,
                                        const TranslationOptions& options)
-    : model_(std::move(model)),
+    : SampledTrainee(model.parameters, model.save,
+                     BatchSampler::pairs(lengths_of(training.sources), lengths_of(training.targets), options.batches)),
+      model_(std::move(model)),
       training_(std::move(training)),
       validation_(std::move(validation)),
-      options_(options),
-      sampler_(BatchSampler::pairs(lengths_of(training_.sources), lengths_of(training_.targets), options.batches)) {}
+      options_(options) {}
 
 Trainee::Loss TranslationTrainee::loss_of(const EncodedPairs& pairs, std::span<const std::int64_t> chosen,
                                           float smoothing) const {
@@ -41,7 +36,7 @@ Trainee::Loss TranslationTrainee::loss_of(const EncodedPairs& pairs, std::span<c
           targets.tokens, sources.tokens + targets.tokens};
 }
 
-Trainee::Loss TranslationTrainee::next() { return loss_of(training_, sampler_.next(), options_.label_smoothing); }
+Trainee::Loss TranslationTrainee::next() { return loss_of(training_, choose(), options_.label_smoothing); }
 
 Scores TranslationTrainee::judge() {
   Scores scores;

@@ -3,7 +3,7 @@
 #include <functional>
 #include <vector>
 
-#include "attend/train/trainer.h"
+#include "attend/train/sampled_trainee.h"
 
 namespace attend {
 
@@ -18,7 +18,7 @@ struct TranslationModel {
   std::vector<NamedTensor> parameters;  ///< leaves of the tape
   /// What the model says after each word.   sources, words int32 [B, T] with their lengths -> logits [B, T, V]
   std::function<Tensor(const TokenBatch& sources, const TokenBatch& words)> logits;
-  std::function<void(const std::filesystem::path& folder)> save;
+  SaveModel save;
   std::function<Scores()> judge = {};  ///< further scores beside the validation loss: BLEU, say
 };
 
@@ -29,20 +29,15 @@ struct TranslationOptions {
   BatchOptions batches = {};
 };
 
-class TranslationTrainee : public Trainee {
+class TranslationTrainee : public SampledTrainee {
  public:
   /// Throws InputError when there are no pairs to train on.
   TranslationTrainee(TranslationModel model, EncodedPairs training, EncodedPairs validation,
                      const TranslationOptions& options);
 
-  std::vector<NamedTensor> parameters() override { return model_.parameters; }
   Loss next() override;
-  BatchPosition position() const override { return sampler_.position(); }
-  void restore(const BatchPosition& position) override { sampler_.restore(position); }
-  std::int64_t batches_per_epoch() const override { return sampler_.batches(); }
   /// "loss" per word without smoothing, on the validation pairs (if there are any), then what the model adds.
   Scores judge() override;
-  void save(const std::filesystem::path& folder) override { model_.save(folder); }
 
  private:
   Loss loss_of(const EncodedPairs& pairs, std::span<const std::int64_t> chosen, float smoothing) const;
@@ -50,7 +45,6 @@ class TranslationTrainee : public Trainee {
   TranslationModel model_;
   EncodedPairs training_, validation_;
   TranslationOptions options_;
-  BatchSampler sampler_;
 };
 
 }  // namespace attend
