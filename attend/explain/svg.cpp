@@ -7,12 +7,13 @@
 
 #include "attend/explain/axis.h"
 #include "attend/explain/colours.h"
+#include "attend/text/unicode.h"
 
 namespace attend {
 namespace {
 
 // A panel is a square with room for labels around it; all in pixels.
-constexpr float kSide = 300, kLeft = 62, kTop = 34, kRight = 18, kBottom = 52, kLine = 16, kLetter = 6.4f;
+constexpr float kSide = 300, kLeft = 62, kTop = 34, kRight = 18, kBottom = 52, kLine = 16, kLetter = 7;
 constexpr std::size_t kPanelsInARow = 3;
 
 std::string hex(Colour c) {
@@ -21,13 +22,33 @@ std::string hex(Colour c) {
   return text;
 }
 
+float width_of(const std::string& label) { return kLetter * static_cast<float>(count_code_points(label)); }
+float widest(const std::vector<std::string>& labels) {
+  float width = 0;
+  for (const std::string& label : labels) width = std::max(width, width_of(label));
+  return width;
+}
+
+/// What fits over a panel in bold letters.
+std::string shortened(const std::string& title) {
+  constexpr auto kMost = static_cast<std::size_t>((kSide + kRight) / (1.05f * kLetter));
+  if (static_cast<std::size_t>(count_code_points(title)) <= kMost) return title;
+  std::size_t end = 0;
+  for (std::size_t letters = 0; letters + 1 < kMost; ++letters)
+    end += static_cast<std::size_t>(decode_utf8(title, end).size);
+  return title.substr(0, end) + "…";
+}
+
+/// The room that the labels below a map take: they are written at half a right angle.
+float below(const HeatMap& map) { return map.column_labels.empty() ? 18 : 14 + 0.75f * widest(map.column_labels); }
+
 /// Writes the elements of one panel, whose square begins at (0, 0).
 class PanelWriter {
  public:
   PanelWriter(std::ostringstream& out, float left) : out_(out), left_(left) {}
 
   void operator()(const LinePlot& plot) {
-    frame(plot.title, plot.x_label, plot.y_label, kSide);
+    frame(plot.title, plot.x_label, plot.y_label, kSide, 34);
     const Axis x = Axis::x_of(plot), y = Axis::y_of(plot);
     for (const Axis::Tick& tick : x.ticks()) {
       const float at = tick.at * kSide;
@@ -51,7 +72,7 @@ class PanelWriter {
   void operator()(const HeatMap& map) {
     const float cell = kSide / static_cast<float>(std::max<std::int64_t>(std::max(map.rows, map.columns), 1));
     const float width = cell * static_cast<float>(map.columns), height = cell * static_cast<float>(map.rows);
-    frame(map.title, map.x_label, map.y_label, height);
+    frame(map.title, map.x_label, map.y_label, height, below(map) + kLine);
     const HeatScale scale(map.values);
     for (std::int64_t r = 0; r < map.rows; ++r)
       for (std::int64_t c = 0; c < map.columns; ++c) {
@@ -83,9 +104,11 @@ class PanelWriter {
          << "</text>";
   }
 
-  void frame(const std::string& title, const std::string& x_label, const std::string& y_label, float height) {
-    out_ << "<text x='0' y='-12' font-weight='bold'>" << escape_markup(title) << "</text>";
-    text(kSide / 2, height + 34, "middle", x_label);
+  void frame(const std::string& title, const std::string& x_label, const std::string& y_label, float height,
+             float to_label) {
+    out_ << "<text x='0' y='-12' font-weight='bold'>" << escape_markup(shortened(title)) << "<title>"
+         << escape_markup(title) << "</title></text>";
+    text(kSide / 2, height + to_label, "middle", x_label);
     out_ << "<text transform='translate(" << 18 - left_ << ',' << height / 2 << ") rotate(-90)' text-anchor='middle'>"
          << escape_markup(y_label) << "</text>";
   }
@@ -116,19 +139,19 @@ class PanelWriter {
 
 /// The room that a panel needs left of its square.
 float left_of(const LinePlot& /*plot*/) { return kLeft; }
-float left_of(const HeatMap& map) {
-  std::size_t longest = 0;
-  for (const std::string& label : map.row_labels) longest = std::max(longest, label.size());
-  return std::max(kLeft, 30 + kLetter * static_cast<float>(longest));
+float left_of(const HeatMap& map) { return std::max(kLeft, 30 + widest(map.row_labels)); }
+
+/// And right of it: a map's last label leans out.
+float right_of(const LinePlot& /*plot*/) { return kRight; }
+float right_of(const HeatMap& map) {
+  return map.column_labels.empty() ? kRight : std::max(kRight, 0.75f * width_of(map.column_labels.back()));
 }
 
 /// How high a panel is below its top, with everything that it writes.
 float height_of(const LinePlot& plot) { return kSide + kBottom + kLine * static_cast<float>(plot.series.size()); }
 float height_of(const HeatMap& map) {
   const float cell = kSide / static_cast<float>(std::max<std::int64_t>(std::max(map.rows, map.columns), 1));
-  std::size_t longest = 0;
-  for (const std::string& label : map.column_labels) longest = std::max(longest, label.size());
-  return cell * static_cast<float>(map.rows) + std::max(kBottom, 16 + 0.8f * kLetter * static_cast<float>(longest));
+  return cell * static_cast<float>(map.rows) + std::max(kBottom, below(map) + (map.x_label.empty() ? 0 : 2 * kLine));
 }
 
 /// Words in lines of about so many letters.
@@ -174,10 +197,12 @@ std::string escape_markup(std::string_view text) {
 std::string to_svg(const Figure& figure) {
   check(figure);
   const std::size_t columns = std::clamp<std::size_t>(figure.panels.size(), 1, kPanelsInARow);
-  float left = kLeft;
-  for (const auto& panel : figure.panels)
+  float left = kLeft, right = kRight;
+  for (const auto& panel : figure.panels) {
     left = std::max(left, std::visit([](const auto& p) { return left_of(p); }, panel));
-  const float step = left + kSide + kRight, width = step * static_cast<float>(columns);
+    right = std::max(right, std::visit([](const auto& p) { return right_of(p); }, panel));
+  }
+  const float step = left + kSide + right, width = step * static_cast<float>(columns);
   std::ostringstream panels;
   float height = 0;
   for (std::size_t first = 0; first < figure.panels.size(); first += columns) {

@@ -58,9 +58,17 @@ TEST(Svg, IsWellFormedWhateverTheLabelsHold) {
 }
 
 TEST(Svg, DrawsEachCellThatIsNotZeroAndNamesIt) {
-  const std::string svg = to_svg({"", {HeatMap{"", "", "", 1, 3, {0.25f, 0, 1}, {"q"}, {"a", "b", "c"}}}});
-  EXPECT_EQ(count(svg, "<title>"), 2u);
+  const std::string svg = to_svg({"", {HeatMap{"map", "", "", 1, 3, {0.25f, 0, 1}, {"q"}, {"a", "b", "c"}}}});
+  EXPECT_EQ(count(svg, "<title>q, "), 2u);
   EXPECT_EQ(count(svg, "<title>q, c: 1</title>"), 1u);
+}
+
+TEST(Svg, ALongTitleIsCutAndToldWholeInItsTooltip) {
+  std::string title;
+  for (int i = 0; i < 30; ++i) title += "süß ";
+  const std::string svg = to_svg({"", {HeatMap{title, "", "", 1, 1, {1}, {}, {}}}});
+  EXPECT_EQ(count(svg, title), 1u);
+  EXPECT_EQ(count(svg, "…<title>süß"), 1u);
 }
 
 TEST(Html, NeedsNothingFromElsewhere) {
