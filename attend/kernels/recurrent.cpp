@@ -86,7 +86,6 @@ struct Gru {
     at.Store(dr, row.gates), at.Store(dr, row.dhidden);
     at.Store(dz, row.gates + H), at.Store(dz, row.dhidden + H);
     at.Store(dn, row.gates + 2 * H), at.Store(dhidden_n, row.dhidden + 2 * H);
-    at.Store(dhidden_n, row.extra);
     at.Store(hn::Mul(dh, z), row.dh);
   }
 };
@@ -312,13 +311,14 @@ void Backward(const Sequences& seq, const RecurrentBackward& run) {
         row.dhidden = dhidden.data + i * G * H;
         ForVectors(H, [&](const auto& at) ATTEND_BODY { Cell::Backward(row, H, at); });
         if (run.before) std::copy_n(row.before, H, run.before + place * H);
+        if (run.hidden) std::copy_n(row.dhidden, G * H, run.hidden + place * G * H);
       }
       if (run.weight && (step > 0 || run.first_state))
         GemmPacked(running, H, G * H, dhidden.data, G * H, packed.data, dhs.data, H, true);
     }
     for (std::int64_t i = 0; i < count; ++i) std::copy_n(dhs.data + i * H, H, run.dh + members[i] * H);
     members.zero_rest(run.gates, G * H);
-    members.zero_rest(run.extra, H);
+    members.zero_rest(run.hidden, G * H);
     members.zero_rest(run.before, H);
   });
 }

@@ -40,7 +40,8 @@ void recurrent_forward(Cell cell, const Sequences& sequences, const RecurrentFor
 struct RecurrentBackward {
   const float* weight = nullptr;  ///< [G*H, H]; null: what flows back through it into h0 is left to the caller
   float* gates = nullptr;     ///< [B, T, G*H] in: as forward left them; out: gradients before activation, input side
-  float* extra = nullptr;     ///< [B, T, H] in: as forward left it; out, GRU: the hidden side's gradient of n
+  float* hidden = nullptr;    ///< [B, T, G*H] out, or null: the same of the hidden side; an LSTM's do not differ
+  float* extra = nullptr;     ///< [B, T, H] in: as forward left it
   const float* y = nullptr;   ///< [B, T, H]
   const float* h0 = nullptr;  ///< [B, H], or null for zeros
   const float* c0 = nullptr;  ///< likewise

@@ -19,12 +19,12 @@ constexpr std::int64_t kDepth = 128;  // rows of the batch at a time: a panel of
 constexpr std::int64_t kBand = 48;    // rows of dw that a task takes: its part of dy stays there too
 
 void Gradient(const WeightGradient& shape, std::span<const BatchRows> pieces, float* dw) {
-  const std::int64_t m = shape.m, n = shape.n, dy_stride = shape.dy_stride ? shape.dy_stride : m;
+  const std::int64_t m = shape.m, n = shape.n;
   std::vector<BatchRows> parts;  // of at most kDepth rows
   std::int64_t rows = 0;
   for (const BatchRows& piece : pieces) {
     for (std::int64_t k = 0; k < piece.rows; k += kDepth)
-      parts.push_back({std::min(kDepth, piece.rows - k), piece.dy + k * dy_stride, piece.x + k * n});
+      parts.push_back({std::min(kDepth, piece.rows - k), piece.dy + k * m, piece.x + k * n});
     rows += piece.rows;
   }
   if (rows == 0 && !shape.accumulate) std::fill_n(dw, m * n, 0.f);
@@ -49,7 +49,7 @@ void Gradient(const WeightGradient& shape, std::span<const BatchRows> pieces, fl
     HWY_ALIGN float copied[kDepth * kBand];
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const auto& [depth, dy, x] = parts[i];
-      for (std::int64_t r = 0; r < depth; ++r) std::copy_n(dy + r * dy_stride + first, count, copied + r * kBand);
+      for (std::int64_t r = 0; r < depth; ++r) std::copy_n(dy + r * m + first, count, copied + r * kBand);
       GemmAtPacked(count, n, depth, copied, kBand, panels[i], dw + first * n, n, shape.accumulate || i > 0);
     }
   });

@@ -17,7 +17,6 @@ struct BatchRows {
 /// the rows are many and the results few, and adds in an order that depends on the shapes alone.
 struct WeightGradient {
   std::int64_t m = 0, n = 0;
-  std::int64_t dy_stride = 0;  ///< elements between rows of dy; 0 when they are dense
   bool accumulate = false;
 };
 void weight_gradient(const WeightGradient& shape, std::span<const BatchRows> pieces, float* dw);

@@ -53,7 +53,7 @@ Tensor copy_or_zeros(const Tensor& tensor, const Shape& shape) {
   return tensor.defined() ? tensor.copy() : Tensor::zeros(shape);
 }
 
-/// What the backward pass needs of the forward pass; the kernels overwrite `gates` and `extra` with gradients.
+/// What the backward pass needs of the forward pass; the kernels overwrite `gates` with gradients.
 struct Kept {
   kernels::Cell cell;
   Sizes sizes;
@@ -86,10 +86,11 @@ void backward(const Kept& kept, std::span<const Tensor> dys, Grads& grads) {
   // A single step began with h0 itself; over several, the kernel collects what each began with.
   Tensor before = kept.h0;
   if (grads.wants(kWeightHh) && !single) before = Tensor::empty(kept.y.shape());
-
+  const Tensor hidden = gru ? Tensor::empty(kept.gates.shape()) : Tensor();
   kernels::recurrent_backward(kept.cell, kept.sequences(),
                               {.weight = single ? nullptr : kept.weight_hh.data(),
                                .gates = kept.gates.data(),
+                               .hidden = gru ? hidden.data() : nullptr,
                                .extra = kept.extra.data(),
                                .y = kept.y.data(),
                                .h0 = data_or_null(kept.h0),
@@ -100,37 +101,30 @@ void backward(const Kept& kept, std::span<const Tensor> dys, Grads& grads) {
                                .first_state = grads.wants(kH0),
                                .before = grads.wants(kWeightHh) && !single ? before.data() : nullptr});
 
-  // From here on `gates` holds gradients. The hidden side shares all of them but a GRU's n, which is in `extra`.
-  const std::int64_t rows = batch * steps, shared = gru ? 2 * H : gates;
-  const float* dgates = kept.gates.data();
-  const float* dn = gru ? kept.extra.data() : nullptr;
+  // From here on `gates` holds gradients.
+  const Tensor& dgates = kept.gates;
+  const Tensor& dhidden = gru ? hidden : dgates;
+  const std::int64_t rows = batch * steps;
   if (grads.wants(kX)) {
     const auto [dx, accumulate] = grads.target(kX);
-    kernels::matmul({.m = rows, .n = inputs, .k = gates, .accumulate = accumulate}, dgates, kept.weight_ih.data(),
-                    dx.data());
+    kernels::matmul({.m = rows, .n = inputs, .k = gates, .accumulate = accumulate}, dgates.data(),
+                    kept.weight_ih.data(), dx.data());
   }
-  if (grads.wants(kProjected)) grads.add(kProjected, kept.gates);
-  if (grads.wants(kWeightIh)) grads.product(kWeightIh, kept.gates, kept.x);
-  if (grads.wants(kWeightHh) && !before.defined()) {
+  if (grads.wants(kProjected)) grads.add(kProjected, dgates);
+  if (grads.wants(kWeightIh)) grads.product(kWeightIh, dgates, kept.x);
+  if (grads.wants(kWeightHh) && !before.defined())
     static_cast<void>(grads.sum(kWeightHh));  // a single step from zeros: the product is zero
-  } else if (grads.wants(kWeightHh)) {
-    grads.product(kWeightHh, kept.gates, before, {0, shared});
-    if (dn) grads.product(kWeightHh, kept.extra, before, {shared, H});
-  }
+  else if (grads.wants(kWeightHh))
+    grads.product(kWeightHh, dhidden, before);
   if (grads.wants(kBiasIh) || grads.wants(kBiasHh)) {
-    const Tensor sums = column_sums(rows, gates, dgates), hidden_sums = sums.copy();
-    if (dn) std::ranges::copy(column_sums(rows, H, dn).span(), hidden_sums.data() + shared);
+    const Tensor sums = column_sums(rows, gates, dgates.data());
     grads.add(kBiasIh, sums);
-    grads.add(kBiasHh, hidden_sums);
+    grads.add(kBiasHh, gru ? column_sums(rows, gates, dhidden.data()) : sums);
   }
   if (grads.wants(kH0)) {
-    if (single) {
-      kernels::matmul({.m = batch, .n = H, .k = shared, .accumulate = true, .a_stride = gates}, dgates,
-                      kept.weight_hh.data(), dh.data());
-      if (dn)
-        kernels::matmul({.m = batch, .n = H, .k = H, .accumulate = true}, dn, kept.weight_hh.data() + shared * H,
-                        dh.data());
-    }
+    if (single)
+      kernels::matmul({.m = batch, .n = H, .k = gates, .accumulate = true}, dhidden.data(), kept.weight_hh.data(),
+                      dh.data());
     grads.add(kH0, dh);
   }
   if (grads.wants(kC0)) grads.add(kC0, dc);

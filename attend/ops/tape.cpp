@@ -14,8 +14,7 @@ namespace attend {
 
 /// Factors of a weight's gradient, gathered over the steps of a loop.
 struct Products {
-  std::size_t output;  // of the weight's node
-  Grads::Band band;
+  std::size_t output;                                   // of the weight's node
   std::vector<std::pair<Tensor, Tensor>> factors = {};  // dy, x
   std::int64_t rows = 0;
 };
@@ -163,23 +162,17 @@ constexpr std::int64_t kManyRows = 4096;
 
 /// Adds the products to the gradient.
 void multiply(Node& node, Products& products) {
-  const auto& [first, count] = products.band;
-  const auto& [some_dy, some_x] = products.factors.front();
-  const std::int64_t N = some_x.dim(-1), width = some_dy.numel() / some_x.rows();
   const Shape& shape = node.shapes[products.output];
   Tensor& slot = node.grads[products.output];
-  bool accumulate = slot.defined();
-  if (accumulate) {
+  const bool accumulate = slot.defined();
+  if (accumulate)
     writable(slot);
-  } else {
+  else
     slot = Tensor::empty(shape);
-    accumulate = count * N < shape.numel();
-    if (accumulate) slot.fill(0.f);
-  }
   std::vector<kernels::BatchRows> pieces;
   for (const auto& [dy, x] : products.factors) pieces.push_back({x.rows(), dy.data(), x.data()});
-  kernels::weight_gradient({.m = count, .n = N, .dy_stride = width, .accumulate = accumulate}, pieces,
-                           slot.data() + first * N);
+  const std::int64_t n = products.factors.front().second.dim(-1);
+  kernels::weight_gradient({.m = shape.numel() / n, .n = n, .accumulate = accumulate}, pieces, slot.data());
   products.factors.clear();
   products.rows = 0;
 }
@@ -193,17 +186,12 @@ void multiply_due(Node& node) {
 }  // namespace
 
 void Grads::product(std::size_t i, const Tensor& dy, const Tensor& x) {
-  product(i, dy, x, {0, node_.edges[i].shape().numel() / std::max<std::int64_t>(x.dim(-1), 1)});
-}
-
-void Grads::product(std::size_t i, const Tensor& dy, const Tensor& x, const Band& band) {
   assert(wants(i));
-  if (x.rows() == 0) return static_cast<void>(sum(i));
+  if (x.numel() == 0) return static_cast<void>(sum(i));
   const Node::Edge& edge = node_.edges[i];
   std::vector<Products>& due = edge.node->due;
-  auto same =
-      std::ranges::find_if(due, [&](const Products& some) { return some.output == edge.output && some.band == band; });
-  if (same == due.end()) same = due.insert(due.end(), {.output = edge.output, .band = band});
+  auto same = std::ranges::find(due, edge.output, &Products::output);
+  if (same == due.end()) same = due.insert(due.end(), {.output = edge.output});
   same->factors.emplace_back(dy, x);
   same->rows += x.rows();
   if (same->rows >= kManyRows) multiply(*edge.node, *same);

@@ -72,12 +72,6 @@ class Grads {
   /// Adds dyᵀ x, the gradient of a weight [M, N] that made dy's rows from x's. The steps of an unrolled loop each give
   /// their few rows: they wait until they are many, and are multiplied together.
   void product(std::size_t i, const Tensor& dy, const Tensor& x);
-  /// The same for a band of the weight's rows: dy's first `count` columns are theirs, from row `first` on.
-  struct Band {
-    std::int64_t first, count;
-    bool operator==(const Band&) const = default;
-  };
-  void product(std::size_t i, const Tensor& dy, const Tensor& x, const Band& band);
   /// Adds a finished gradient (same number of elements as the input); keeps it without a copy when it is the first.
   void add(std::size_t i, const Tensor& gradient);
 
