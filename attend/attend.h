@@ -47,7 +47,7 @@
 #include "attend/formats/config.h"
 #include "attend/formats/safetensors.h"
 #include "attend/models/recurrent_classifier.h"
-#include "attend/models/recurrent_names.h"
+#include "attend/models/recurrent_common.h"
 #include "attend/models/recurrent_translator.h"
 #include "attend/nn/convolution.h"
 #include "attend/nn/embedding.h"

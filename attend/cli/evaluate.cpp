@@ -1,8 +1,10 @@
 // attend evaluate: how good are translations, labels or log-probabilities that are already there in files?
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <iomanip>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -11,6 +13,7 @@
 #include "attend/cli/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
+#include "attend/explain/page.h"
 #include "attend/text/unicode.h"
 #include "attend/train/bleu.h"
 #include "attend/train/chrf.h"
@@ -156,7 +159,7 @@ MetricResult f1(const ScoredSystem& system, const Task& task) {
   const Lines predicted = labels_of(system.lines), expected = labels_of(task.references.front());
   const ClassificationScores scores = classification_scores(predicted, expected);
   MetricResult result{.key = "f1", .name = "F1", .value = scores.macro_f1()};
-  result.details = text("macro, ", rounded(scores.micro_f1(), task.options.digits + 2), " micro",
+  result.details = text("macro, ", fixed(scores.micro_f1(), task.options.digits + 2), " micro",
                         table_of_labels(scores, task.options.digits));
   result.more = {{"macro", scores.macro_f1()}, {"micro", scores.micro_f1()}, {"labels", Json::array()}};
   for (const LabelScore& label : scores.labels)
@@ -337,9 +340,9 @@ void add_evaluate(CLI::App& program) {
   verb->add_option("--lengths", options->lengths,
                    "Where --by-length's groups end: 10,20 makes up to 10, 11 to 20, and more. Otherwise five groups of "
                    "about as many lines")
-      ->type_name("N,…")
+      ->type_name("N,N")
       ->delimiter(',')
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(CLI::Range(1, 1'000'000).description(""));
   verb->add_flag("--sentence", options->sentence, "Print the scores of each line instead of all together");
   verb->add_flag("--confidence", options->confidence,
                  "Add the range in which 95 of 100 resampled test sets score, and for a second system the probability "
@@ -352,7 +355,8 @@ void add_evaluate(CLI::App& program) {
   verb->add_option("--digits", options->digits, "Digits after the point; otherwise 2")
       ->type_name("N")
       ->check(CLI::Range(0, 12).description(""));
-  verb->add_flag("--json", options->json, "Print one JSON object a system, or a line with --sentence");
+  verb->add_flag("--json", options->json,
+                 "Print one JSON object a system; a line with --sentence, a group with --by-length");
   verb->callback([options] { run(*options); });
 }
 

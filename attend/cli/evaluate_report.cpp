@@ -4,6 +4,7 @@
 #include <iomanip>
 
 #include "attend/cli/progress.h"
+#include "attend/explain/page.h"
 #include "attend/text/unicode.h"
 
 namespace attend::cli {
@@ -16,11 +17,10 @@ int digits_of(const MetricResult& result, int digits) { return is_of_labels(resu
 
 std::string value_text(const MetricResult& result, int digits) {
   digits = digits_of(result, digits);
-  std::string value = rounded(result.value, digits);
+  std::string value = fixed(result.value, digits);
   if (result.confidence)
-    value +=
-        text(" (μ = ", rounded(result.confidence->mean, digits), " ± ", rounded(result.confidence->half_width, digits),
-             result.p_value ? ", p = " + rounded(*result.p_value, 4) : "", ')');
+    value += text(" (μ = ", fixed(result.confidence->mean, digits), " ± ", fixed(result.confidence->half_width, digits),
+                  result.p_value ? ", p = " + fixed(*result.p_value, 4) : "", ')');
   return value;
 }
 
@@ -67,8 +67,6 @@ std::int64_t count_words(const std::string& line) {
 
 bool is_of_labels(const std::string& metric) { return metric == "accuracy" || metric == "f1"; }
 
-std::string rounded(double value, int digits) { return text(std::fixed, std::setprecision(digits), value); }
-
 std::string as_text(const ScoredSystem& system, int digits) {
   std::string lines;
   for (const MetricResult& result : system.results)
@@ -106,7 +104,7 @@ std::string by_sentence(const ScoredSystem& system, int digits) {
   const auto end_of = [&](const MetricResult& result) { return &result == &system.results.back() ? '\n' : '\t'; };
   for (const MetricResult& result : system.results) lines += result.name + end_of(result);
   for (std::size_t i = 0; i < system.lines.size(); ++i)
-    for (const MetricResult& result : system.results) lines += rounded(result.sentences[i], digits) + end_of(result);
+    for (const MetricResult& result : system.results) lines += fixed(result.sentences[i], digits) + end_of(result);
   return lines;
 }
 
@@ -156,7 +154,7 @@ std::string by_length(const std::vector<ScoredSystem>& systems, const std::vecto
     rows.push_back({range, grouped(static_cast<std::int64_t>(lines))});
     for (const ScoredSystem& system : systems)
       for (const MetricResult& result : system.results)
-        rows.back().push_back(rounded(score(result), digits_of(result, digits)));
+        rows.back().push_back(fixed(score(result), digits_of(result, digits)));
   };
   for (const LengthGroup& group : groups)
     add(range_of(group), group.lines.size(), [&](const MetricResult& result) { return result.of_sample(group.lines); });
@@ -174,7 +172,7 @@ std::string by_length_as_json(const ScoredSystem& system, const std::vector<Leng
     for (const MetricResult& result : system.results) json[result.key] = result.of_sample(group.lines);
     lines += dumped(json);
   }
-  return lines;
+  return lines + as_json(system);
 }
 
 }  // namespace attend::cli

@@ -42,7 +42,6 @@ std::string text(const Parts&... parts) {
   (out << ... << parts);
   return out.str();
 }
-std::string rounded(double value, int digits);
 
 /// One system: a line a metric, with its signature.
 std::string as_text(const ScoredSystem& system, int digits);
@@ -62,7 +61,7 @@ struct LengthGroup {
 /// Groups by the number of words between spaces: up to the first of `limits`, up to the next, …, and the rest. Without
 /// limits, five groups of about as many lines each. Groups without lines are left out.
 std::vector<LengthGroup> groups_by_length(const std::vector<std::string>& sources, std::vector<std::int64_t> limits);
-/// One row a group, one column a system (and metric, if there are several).
+/// One row a group, one column a system (and metric, if there are several); last all lines together.
 std::string by_length(const std::vector<ScoredSystem>& systems, const std::vector<LengthGroup>& groups, int digits);
 std::string by_length_as_json(const ScoredSystem& system, const std::vector<LengthGroup>& groups);
 

@@ -13,7 +13,7 @@
 #include "attend/data/fingerprint.h"
 #include "attend/data/reader.h"
 #include "attend/decode/classifier.h"
-#include "attend/models/recurrent_names.h"
+#include "attend/models/recurrent_common.h"
 #include "attend/nn/module.h"
 #include "attend/text/train_words.h"
 #include "attend/train/classifier.h"
@@ -164,12 +164,16 @@ void add_train_classifier(CLI::App& parent) {
   option(net, "--dropout", model.dropout, "Of embeddings, between layers, of the pooled state", "SHARE")->check(share);
   net->add_flag("--bidirectional,!--one-direction", model.bidirectional,
                 "Read both ways (the default), or only forward");
-  add_training_flags(*verb, flags->training);
+  add_training_flags(*verb, flags->training, {"accuracy", "f1", "loss"});
   verb->footer(
       "Example:\n"
       "  attend train classifier --train reviews.tsv --validation held-out.tsv --output reviews\n"
       "  echo 'A wonderful film.' | attend classify --model reviews --attention");
-  verb->callback([flags] { run(*flags); });
+  verb->callback([flags] {
+    if (!flags->training.trainer.metric.empty() && flags->validation.empty())
+      throw CLI::ValidationError("--metric", "needs --validation, to judge by");
+    run(*flags);
+  });
 }
 
 }  // namespace attend::cli

@@ -12,7 +12,7 @@
 #include "attend/data/fingerprint.h"
 #include "attend/data/reader.h"
 #include "attend/decode/translator.h"
-#include "attend/models/recurrent_names.h"
+#include "attend/models/recurrent_common.h"
 #include "attend/nn/module.h"
 #include "attend/text/train_sentencepiece.h"
 #include "attend/train/bleu.h"
@@ -97,9 +97,10 @@ void run(Flags& flags) {
   const TextPairs train_text = read_pairs(flags.train, "Reading");
   TextPairs validation_text;
   if (flags.validation.given()) validation_text = read_pairs(flags.validation, "Reading the validation pairs");
-  // A resumed run takes its own tokenizer: training one anew would give the same, but takes its time.
-  const bool resumed =
-      flags.training.resume && std::filesystem::exists(std::filesystem::path(flags.training.output) / "tokenizer.json");
+  // A resumed run takes its own tokenizer, which was whole before the first checkpoint was written: training one anew
+  // would give the same, but takes its time.
+  const bool resumed = flags.training.resume &&
+                       std::filesystem::exists(std::filesystem::path(flags.training.output) / "checkpoint.safetensors");
   const Tokenizer tokenizer = resumed ? load_tokenizer(flags.training.output) : make_tokenizer(flags, train_text);
   std::filesystem::create_directories(flags.training.output);
   if (!resumed) save_tokenizer(tokenizer, flags.training.output);
@@ -208,7 +209,7 @@ void add_train_translation(CLI::App& parent) {
   net->add_flag("--reverse-source", model.reverse_source, "Read the source backwards");
   net->add_flag("--tied-output,!--untied-output", model.tied_output,
                 "Output and target embeddings share their weights (the default), or not");
-  add_training_flags(*verb, flags->training);
+  add_training_flags(*verb, flags->training, {"bleu", "loss"});
   verb->footer(
       "Example:\n"
       "  attend corpus gettext --to it --output pairs.tsv\n"
@@ -216,6 +217,8 @@ void add_train_translation(CLI::App& parent) {
       "  echo 'Open the file' | attend translate --model en-it");
   verb->callback([flags] {
     if (!flags->train.given()) throw CLI::ValidationError("--train", "name the pairs to learn from");
+    if (!flags->training.trainer.metric.empty() && !flags->validation.given())
+      throw CLI::ValidationError("--metric", "needs --validation, to judge by");
     run(*flags);
   });
 }

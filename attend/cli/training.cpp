@@ -61,7 +61,7 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
 
 }  // namespace
 
-void add_training_flags(CLI::App& verb, TrainingFlags& flags) {
+void add_training_flags(CLI::App& verb, TrainingFlags& flags, const std::vector<std::string>& metrics) {
   TrainerOptions& t = flags.trainer;
   const auto positive = CLI::PositiveNumber.description("");
   const auto not_negative = CLI::NonNegativeNumber.description("");
@@ -80,6 +80,7 @@ void add_training_flags(CLI::App& verb, TrainingFlags& flags) {
   option("--learning-rate", t.learning_rate, "At its highest", "RATE")->check(positive);
   verb.add_option("--schedule", t.schedule, "constant, linear, cosine or inverse-sqrt")
       ->type_name("NAME")
+      ->default_str("cosine")
       ->transform(
           CLI::CheckedTransformer(std::map<std::string, Schedule::Kind>{{"constant", Schedule::Kind::constant},
                                                                         {"linear", Schedule::Kind::linear},
@@ -95,7 +96,13 @@ void add_training_flags(CLI::App& verb, TrainingFlags& flags) {
   option("--validate-every", t.judge_every, "Updates between validations; 0: an epoch", "N")->check(not_negative);
   option("--patience", t.patience, "Validations in which no score is better before it stops; 0: never", "N")
       ->check(not_negative);
-  verb.add_option("--metric", t.metric, "The score that decides which model is kept")->type_name("NAME");
+  std::string names;
+  for (const std::string& metric : metrics)
+    names += (names.empty() ? "" : metric == metrics.back() ? " or " : ", ") + metric;
+  verb.add_option("--metric", t.metric, "The score that decides which model is kept: " + names)
+      ->type_name("NAME")
+      ->check(CLI::IsMember(metrics).description(""))
+      ->default_str(metrics.front());
   option("--checkpoint-every", t.checkpoint_seconds, "Seconds between checkpoints", "S")->check(not_negative);
   option("--seed", t.seed, "The same seed gives the same model", "N");
   verb.add_flag("--json", flags.json, "Print the summary as one JSON object");

@@ -1,6 +1,7 @@
 // What all verbs that train share: their flags, the progress of a run, its learning curve, its summary.
 #pragma once
 #include <string>
+#include <vector>
 
 #include "attend/formats/config.h"
 #include "attend/nn/module.h"
@@ -21,7 +22,8 @@ struct TrainingFlags {
 };
 
 /// --output, --resume, --epochs, --steps, --learning-rate and so on, with the values in `flags` as defaults.
-void add_training_flags(CLI::App& verb, TrainingFlags& flags);
+/// The first of `metrics` is the one that decides unless told.
+void add_training_flags(CLI::App& verb, TrainingFlags& flags, const std::vector<std::string>& metrics);
 
 /// Throws InputError when the output folder holds something that would be lost. Before any long work.
 void check_output(const TrainingFlags& flags);

@@ -42,6 +42,11 @@ std::string shortened(const std::string& title) {
 /// The room that the labels below a map take: they are written at half a right angle.
 float below(const HeatMap& map) { return map.column_labels.empty() ? 18 : 14 + 0.75f * widest(map.column_labels); }
 
+/// The side of a map's cells.
+float cell_of(const HeatMap& map) {
+  return kSide / static_cast<float>(std::max<std::int64_t>(std::max(map.rows, map.columns), 1));
+}
+
 /// Writes the elements of one panel, whose square begins at (0, 0).
 class PanelWriter {
  public:
@@ -70,7 +75,7 @@ class PanelWriter {
   }
 
   void operator()(const HeatMap& map) {
-    const float cell = kSide / static_cast<float>(std::max<std::int64_t>(std::max(map.rows, map.columns), 1));
+    const float cell = cell_of(map);
     const float width = cell * static_cast<float>(map.columns), height = cell * static_cast<float>(map.rows);
     frame(map.title, map.x_label, map.y_label, height, below(map) + kLine);
     const HeatScale scale(map.values);
@@ -106,8 +111,9 @@ class PanelWriter {
 
   void frame(const std::string& title, const std::string& x_label, const std::string& y_label, float height,
              float to_label) {
-    out_ << "<text x='0' y='-12' font-weight='bold'>" << escape_markup(shortened(title)) << "<title>"
-         << escape_markup(title) << "</title></text>";
+    if (!title.empty())
+      out_ << "<text x='0' y='-12' font-weight='bold'>" << escape_markup(shortened(title)) << "<title>"
+           << escape_markup(title) << "</title></text>";
     text(kSide / 2, height + to_label, "middle", x_label);
     out_ << "<text transform='translate(" << 18 - left_ << ',' << height / 2 << ") rotate(-90)' text-anchor='middle'>"
          << escape_markup(y_label) << "</text>";
@@ -141,17 +147,22 @@ class PanelWriter {
 float left_of(const LinePlot& /*plot*/) { return kLeft; }
 float left_of(const HeatMap& map) { return std::max(kLeft, 30 + widest(map.row_labels)); }
 
-/// And right of it: a map's last label leans out.
+/// And right of it: the labels below a map lean out.
 float right_of(const LinePlot& /*plot*/) { return kRight; }
 float right_of(const HeatMap& map) {
-  return map.column_labels.empty() ? kRight : std::max(kRight, 0.75f * width_of(map.column_labels.back()));
+  float right = kRight, middle = 0.5f * cell_of(map);
+  for (const std::string& label : map.column_labels) {
+    right = std::max(right, middle + 0.75f * width_of(label) - kSide);
+    middle += cell_of(map);
+  }
+  return right;
 }
 
 /// How high a panel is below its top, with everything that it writes.
 float height_of(const LinePlot& plot) { return kSide + kBottom + kLine * static_cast<float>(plot.series.size()); }
 float height_of(const HeatMap& map) {
-  const float cell = kSide / static_cast<float>(std::max<std::int64_t>(std::max(map.rows, map.columns), 1));
-  return cell * static_cast<float>(map.rows) + std::max(kBottom, below(map) + (map.x_label.empty() ? 0 : 2 * kLine));
+  return cell_of(map) * static_cast<float>(map.rows) +
+         std::max(kBottom, below(map) + (map.x_label.empty() ? 0 : 2 * kLine));
 }
 
 /// Words in lines of about so many letters.
@@ -159,7 +170,7 @@ std::vector<std::string> wrap(const std::string& text, std::size_t letters) {
   std::vector<std::string> lines;
   std::istringstream words(text);
   for (std::string word; words >> word;)
-    if (lines.empty() || lines.back().size() + 1 + word.size() > letters)
+    if (lines.empty() || static_cast<std::size_t>(count_code_points(lines.back() + word)) + 1 > letters)
       lines.push_back(word);
     else
       lines.back() += ' ' + word;

@@ -1,7 +1,7 @@
 #include "attend/models/recurrent_classifier.h"
 
 #include "attend/core/error.h"
-#include "attend/models/recurrent_names.h"
+#include "attend/models/recurrent_common.h"
 #include "attend/ops/concat.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/reduce.h"
@@ -41,8 +41,7 @@ void RecurrentClassifierOptions::write(Config& config) const {
 RecurrentClassifier::RecurrentClassifier(const RecurrentClassifierOptions& o, Generator& generator)
     : options(o), score(Uniform()) {
   if (o.labels.size() < 2) fail<InputError>("classifier", "a choice needs at least 2 labels: got ", o.labels.size());
-  embedding = Embedding(o.vocabulary, o.embedding, generator);
-  init::normal(embedding.weight, kEmbeddingDeviation, generator);
+  embedding = Embedding(o.vocabulary, o.embedding, generator, kEmbeddingDeviation);
   encoder = Recurrent(o.cell,
                       {.input = o.embedding,
                        .hidden = o.hidden,

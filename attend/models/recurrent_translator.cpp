@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "attend/core/error.h"
-#include "attend/models/recurrent_names.h"
+#include "attend/models/recurrent_common.h"
 #include "attend/ops/concat.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/matmul.h"
@@ -92,10 +92,8 @@ RecurrentTranslator::RecurrentTranslator(const RecurrentTranslatorOptions& o, Ge
                      " and ", o.hidden, "; use general attention, or an encoder in one direction");
   const std::int64_t width = source_width();
   const bool looks = o.attention != DecoderAttention::none;
-  source_embedding = Embedding(o.source_vocabulary, o.embedding, generator);
-  target_embedding = Embedding(o.target_vocabulary, o.embedding, generator);
-  init::normal(source_embedding.weight, kEmbeddingDeviation, generator);
-  init::normal(target_embedding.weight, kEmbeddingDeviation, generator);
+  source_embedding = Embedding(o.source_vocabulary, o.embedding, generator, kEmbeddingDeviation);
+  target_embedding = Embedding(o.target_vocabulary, o.embedding, generator, kEmbeddingDeviation);
   encoder = Recurrent(o.cell,
                       {.input = o.embedding,
                        .hidden = o.hidden,

@@ -12,10 +12,10 @@ struct Embedding {
   float scale = 1.f;          // the Transformer has √width here
 
   Embedding() = default;
-  /// Starts as PyTorch's nn.Embedding: normal with deviation 1.
-  Embedding(std::int64_t ids, std::int64_t width, Generator& generator = default_generator())
+  /// Starts normal, with PyTorch's deviation unless told.
+  Embedding(std::int64_t ids, std::int64_t width, Generator& generator = default_generator(), float deviation = 1.f)
       : weight(Tensor::empty({ids, width})) {
-    init::normal(weight, 1.f, generator);
+    init::normal(weight, deviation, generator);
   }
 
   Tensor operator()(const Tensor& ids) const { return embedding(weight, ids, {.padding = padding, .scale = scale}); }

@@ -36,6 +36,8 @@ RecurrentOutput RecurrentStack::run(const Tensor& x, const RecurrentState& state
   for (const std::vector<Tensor>* states : {&state.h, &state.c})
     if (!states->empty() && states->size() != count)
       fail(name_, "a state has one tensor for each layer and direction: got ", states->size(), ", expected ", count);
+  if (projected.defined() && options.bidirectional)
+    fail(name_, "input that is projected already is of one direction: this layer is bidirectional");
   const bool lstm = cell_ == kernels::Cell::lstm;
   RecurrentOutput output{.y = x, .state = {}};
   for (std::size_t first = 0; first < count; first += directions) {

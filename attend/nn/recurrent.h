@@ -64,7 +64,7 @@ struct Recurrent : RecurrentStack {
   Recurrent(kernels::Cell cell, const RecurrentLayerOptions& options, Generator& generator = default_generator())
       : RecurrentStack(cell == kernels::Cell::gru ? "gru" : "lstm", cell, options, generator) {}
 
-  /// `projected` [B, T, G*H] is more input of the first layer, in both directions, through its own weight already.
+  /// `projected` [B, T, G*H] is more input of the first layer, through its own weight already; one direction only.
   RecurrentOutput operator()(const Tensor& x, const RecurrentState& state = {}, const Tensor& lengths = {},
                              const Tensor& projected = {}) const {
     return run(x, state, lengths, projected);

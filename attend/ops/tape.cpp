@@ -29,11 +29,11 @@ struct Node {
     bool operator==(const Edge&) const = default;
   };
   const char* op = "leaf";
-  std::uint64_t sequence = 0;  // 0: a leaf
-  std::vector<Shape> shapes;   // of the results
-  std::vector<Tensor> grads;   // of the results
-  std::vector<Edge> edges;     // to the inputs
-  std::vector<Products> due;   // what will be added to the gradients of the results
+  std::uint64_t sequence = 0;     // 0: a leaf
+  std::vector<Shape> shapes;      // of the results
+  std::vector<Tensor> grads;      // of the results
+  std::vector<Edge> edges;        // to the inputs
+  std::vector<Products> waiting;  // to be added to the gradients of the results
   BackwardMany function;
   bool done = false;
 
@@ -101,10 +101,7 @@ void set_grad(const Tensor& leaf, const Tensor& gradient) {
   slot = gradient.detach();
 }
 
-void zero_grad(const Tensor& leaf) {
-  leaf_grad("zero_grad", leaf) = Tensor();
-  leaf.node()->due.clear();  // of a pass that was broken off
-}
+void zero_grad(const Tensor& leaf) { leaf_grad("zero_grad", leaf) = Tensor(); }
 
 bool needs_grad(std::initializer_list<const Tensor*> inputs) {
   if (!recording_enabled) return false;
@@ -164,23 +161,23 @@ constexpr std::int64_t kManyRows = 4096;
 void multiply(Node& node, Products& products) {
   const Shape& shape = node.shapes[products.output];
   Tensor& slot = node.grads[products.output];
-  const bool accumulate = slot.defined();
-  if (accumulate)
+  const bool add = slot.defined();
+  if (add)
     writable(slot);
   else
     slot = Tensor::empty(shape);
   std::vector<kernels::BatchRows> pieces;
   for (const auto& [dy, x] : products.factors) pieces.push_back({x.rows(), dy.data(), x.data()});
   const std::int64_t n = products.factors.front().second.dim(-1);
-  kernels::weight_gradient({.m = shape.numel() / n, .n = n, .accumulate = accumulate}, pieces, slot.data());
+  kernels::weight_gradient({.m = shape.numel() / n, .n = n, .accumulate = add}, pieces, slot.data());
   products.factors.clear();
   products.rows = 0;
 }
 
-void multiply_due(Node& node) {
-  for (Products& products : node.due)
+void multiply_waiting(Node& node) {
+  for (Products& products : node.waiting)
     if (!products.factors.empty()) multiply(node, products);
-  node.due.clear();
+  node.waiting.clear();
 }
 
 }  // namespace
@@ -189,12 +186,13 @@ void Grads::product(std::size_t i, const Tensor& dy, const Tensor& x) {
   assert(wants(i));
   if (x.numel() == 0) return static_cast<void>(sum(i));
   const Node::Edge& edge = node_.edges[i];
-  std::vector<Products>& due = edge.node->due;
-  auto same = std::ranges::find(due, edge.output, &Products::output);
-  if (same == due.end()) same = due.insert(due.end(), {.output = edge.output});
+  std::vector<Products>& waiting = edge.node->waiting;
+  auto same = std::ranges::find(waiting, edge.output, &Products::output);
+  const bool first = same == waiting.end();
+  if (first) same = waiting.insert(same, {.output = edge.output});
   same->factors.emplace_back(dy, x);
   same->rows += x.rows();
-  if (same->rows >= kManyRows) multiply(*edge.node, *same);
+  if (first || same->rows >= kManyRows) multiply(*edge.node, *same);  // the second time, it may be a loop
 }
 
 bool Grads::repeated(std::size_t i) const {
@@ -259,21 +257,28 @@ void backward(const Tensor& loss, const Tensor& seed) {
              loss.node()->shapes[output]);
   reach(loss.node());
 
+  // Nothing may wait in a leaf when the pass is over, even if it is broken off.
+  struct Forget {
+    std::vector<std::shared_ptr<Node>>& leaves;
+    ~Forget() {
+      for (const std::shared_ptr<Node>& leaf : leaves) leaf->waiting.clear();
+    }
+  } const forget{leaves};
   while (!pending.empty()) {
     const std::shared_ptr<Node> node = pending.top();
     pending.pop();
-    multiply_due(*node);
+    for (const Node::Edge& edge : node->edges)
+      if (edge.node) reach(edge.node);
+    multiply_waiting(*node);
     Grads grads(*node);
     node->function(node->grads, grads);
     grads.add_repeated();
-    for (const Node::Edge& edge : node->edges)
-      if (edge.node) reach(edge.node);
     node->done = true;
     node->function = nullptr;
     node->grads.assign(node->grads.size(), Tensor());
     Node::unlink(node->edges);
   }
-  for (const std::shared_ptr<Node>& leaf : leaves) multiply_due(*leaf);
+  for (const std::shared_ptr<Node>& leaf : leaves) multiply_waiting(*leaf);
   // A gradient that was kept without a copy may still be another leaf's too, or the seed. Whoever clips it does so in
   // place.
   for (const std::shared_ptr<Node>& leaf : leaves)

@@ -70,7 +70,8 @@ class Grads {
   /// The same, but always to be added to: zeroed when it is new. For scatters.
   Tensor sum(std::size_t i);
   /// Adds dyᵀ x, the gradient of a weight [M, N] that made dy's rows from x's. The steps of an unrolled loop each give
-  /// their few rows: they wait until they are many, and are multiplied together.
+  /// their few rows: from the second time that a pass meets a weight they wait until they are many, and are multiplied
+  /// together. What target() gave for the same tensor must be written before.
   void product(std::size_t i, const Tensor& dy, const Tensor& x);
   /// Adds a finished gradient (same number of elements as the input); keeps it without a copy when it is the first.
   void add(std::size_t i, const Tensor& gradient);

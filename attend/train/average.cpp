@@ -1,14 +1,19 @@
 #include "attend/train/average.h"
 
 #include <algorithm>
+#include <set>
 
 #include "attend/core/threads.h"
 
 namespace attend {
 
-ParameterAverage::ParameterAverage(const std::vector<NamedTensor>& parameters, double decay)
-    : parameters_(parameters), decay_(decay) {
-  for (const NamedTensor& parameter : parameters) averages_.push_back({parameter.name, parameter.tensor.copy()});
+ParameterAverage::ParameterAverage(const std::vector<NamedTensor>& parameters, double decay) : decay_(decay) {
+  std::set<const std::byte*> seen;  // a tensor may have several names
+  for (const NamedTensor& parameter : parameters) {
+    if (!seen.insert(parameter.tensor.raw()).second) continue;
+    parameters_.push_back(parameter);
+    averages_.push_back({parameter.name, parameter.tensor.copy()});
+  }
 }
 
 void ParameterAverage::update(std::int64_t step) {

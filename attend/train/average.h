@@ -1,5 +1,5 @@
-// A running average of parameters (Polyak and Juditsky 1992): the steps' noise goes, what they have in common stays. It
-// is often better than any single step's parameters, so it is what is judged and kept.
+// A running average of parameters: the steps' noise goes, what they have in common stays. It is often better than any
+// single step's parameters, so it is what is judged and kept.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -10,8 +10,8 @@ namespace attend {
 
 class ParameterAverage {
  public:
-  /// After each update, average = decay · average + (1 - decay) · parameters; in the beginning with a smaller decay, so
-  /// that the first ones are soon forgotten.
+  /// After update n, average = d · average + (1 - d) · parameters with d = min(decay, n / (10 + n)), so that the first
+  /// ones are soon forgotten.
   ParameterAverage(const std::vector<NamedTensor>& parameters, double decay);
 
   /// `step` counts from 1.

@@ -35,6 +35,12 @@ double score_named(const Scores& scores, const std::string& name) {
   fail<InputError>("train", "there is no score \"", name, "\" to go by; there are ", all);
 }
 
+/// Whether one value of a score is better than another; anything is better than none.
+bool beats(const std::string& score, double one, double other) {
+  if (std::isnan(one) || std::isnan(other)) return !std::isnan(one) && std::isnan(other);
+  return higher_is_better(score) ? one > other : one < other;
+}
+
 class Run {
  public:
   Run(Trainee& trainee, const TrainerOptions& options, const TrainingObserver& observer)
@@ -57,16 +63,15 @@ class Run {
   TrainingResult go() {
     std::filesystem::create_directories(options_.output);
     if (!options_.resume || !restore()) default_generator().restore(options_.seed, 0);
-    TrainingEnd end = TrainingEnd::finished;
+    TrainingEnd end = out_of_patience() ? TrainingEnd::no_longer_better : TrainingEnd::finished;
     try {
-      while (state_.step < state_.total_steps) {
+      while (state_.step < state_.total_steps && end == TrainingEnd::finished) {
         update();
         if (state_.step % options_.log_every == 0) log();
         const bool last = state_.step == state_.total_steps;
         if ((judge_due() || last) && !judge()) end = TrainingEnd::no_longer_better;
         if (checkpoint_due() || last || end != TrainingEnd::finished) checkpoint();
-        if (end != TrainingEnd::finished) break;
-        if (observer_.stepped) observer_.stepped(state_);
+        if (end == TrainingEnd::finished && observer_.stepped) observer_.stepped(state_);
       }
     } catch (const Error&) {
       throw;  // what failed would fail again
@@ -74,6 +79,7 @@ class Run {
       checkpoint();  // somebody wants it to stop: nothing is lost
       throw;
     }
+    save_curve();  // a run that was killed between its last checkpoint and this has nothing else left to do
     if (state_.best.empty()) {
       const ParameterAverage::InPlace averaged = use_average();
       trainee_.save(options_.output);
@@ -140,6 +146,7 @@ class Run {
       scores = trainee_.judge();
     }
     if (scores.empty()) return true;
+    if (!options_.metric.empty()) score_named(scores, options_.metric);  // there must be one
     state_.judgements_without_gain = any_gain(scores) ? 0 : state_.judgements_without_gain + 1;
     state_.curve.back().scores = scores;
     if (state_.best.empty() || better(scores, state_.best)) {
@@ -147,8 +154,10 @@ class Run {
       trainee_.save(options_.output);
     }
     if (observer_.judged) observer_.judged(state_);
-    return options_.patience == 0 || state_.judgements_without_gain < options_.patience;
+    return !out_of_patience();
   }
+
+  bool out_of_patience() const { return options_.patience > 0 && state_.judgements_without_gain >= options_.patience; }
 
   ParameterAverage::InPlace use_average() { return ParameterAverage::InPlace(average_ ? &*average_ : nullptr); }
 
@@ -157,7 +166,8 @@ class Run {
     for (const std::string& name : {options_.metric, scores.front().first}) {
       if (name.empty()) continue;
       const double one = score_named(scores, name), other = score_named(than, name);
-      if (one != other) return higher_is_better(name) == (one > other);
+      if (beats(name, one, other)) return true;
+      if (beats(name, other, one)) return false;
     }
     return false;
   }
@@ -167,8 +177,7 @@ class Run {
     return std::ranges::any_of(scores, [&](const auto& score) {
       return std::ranges::none_of(state_.curve, [&](const CurvePoint& point) {
         const auto before = std::ranges::find(point.scores, score.first, &Scores::value_type::first);
-        if (before == point.scores.end()) return false;
-        return higher_is_better(score.first) ? before->second >= score.second : before->second <= score.second;
+        return before != point.scores.end() && !beats(score.first, score.second, before->second);
       });
     });
   }
@@ -191,12 +200,16 @@ class Run {
                                 {"position", trainee_.position()},
                                 {"interval", {interval_.sum, interval_.targets}},
                                 {"generator", {generator.seed(), generator.streams_used()}},
+                                {"average", options_.average},
                                 {"fingerprint", options_.fingerprint}};
     save_safetensors(checkpoint_path(), tensors, {{"format", "pt"}, {"attend.training", run.dump()}});
+    save_curve();
+    last_checkpoint_ = Clock::now();
+  }
+  void save_curve() const {
     AtomicFile csv(options_.output / "curve.csv");
     csv.write(curve_as_csv(state_.curve));
     csv.commit();
-    last_checkpoint_ = Clock::now();
   }
 
   /// False when there is none.
@@ -218,6 +231,9 @@ class Run {
       if (run.at("fingerprint") != options_.fingerprint)
         fail<InputError>("train", path.string(),
                          ": belongs to a run with other data or options; use the same ones, or another output folder");
+      if (run.at("average") != options_.average)
+        fail<InputError>("train", path.string(), ": belongs to a run that averages with ", run.at("average").dump(),
+                         ", not with ", options_.average);
       default_generator().restore(run.at("generator").at(0), run.at("generator").at(1));
     } catch (const nlohmann::json::exception& error) {
       fail<InputError>("train", path.string(), ": is damaged: ", error.what());

@@ -91,7 +91,8 @@ struct TrainingState {
   std::int64_t best_step = 0, judgements_without_gain = 0, skipped = 0;  ///< skipped: updates without finite gradients
 };
 
-/// Told of every update and every judgement. May throw: a checkpoint is written before the exception goes on.
+/// Told of every update and every judgement. May throw to stop it: a checkpoint is written before the exception goes
+/// on, unless that is an Error.
 struct TrainingObserver {
   std::function<void(const TrainingState&)> stepped, judged;
 };

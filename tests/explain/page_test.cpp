@@ -63,6 +63,14 @@ TEST(Svg, DrawsEachCellThatIsNotZeroAndNamesIt) {
   EXPECT_EQ(count(svg, "<title>q, c: 1</title>"), 1u);
 }
 
+TEST(Svg, LongLabelsBelowAMapLieWithinThePicture) {
+  const auto width_with = [](const std::string& label) {
+    const std::string svg = to_svg({"", {HeatMap{"", "", "", 1, 3, {1, 1, 1}, {}, {"a", label, "."}}}});
+    return std::stof(svg.substr(svg.find(" width='") + 8));
+  };
+  EXPECT_GT(width_with(std::string(60, 'm')), width_with("b") + 100);
+}
+
 TEST(Svg, ALongTitleIsCutAndToldWholeInItsTooltip) {
   std::string title;
   for (int i = 0; i < 30; ++i) title += "süß ";

@@ -6,7 +6,7 @@
 #include "attend/core/error.h"
 #include "attend/decode/recurrent_stepper.h"
 #include "attend/models/recurrent_classifier.h"
-#include "attend/models/recurrent_names.h"
+#include "attend/models/recurrent_common.h"
 #include "attend/nn/module.h"
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/tape.h"

@@ -104,6 +104,20 @@ TEST(Tape, ProductsOfManyStepsAreAddedToWhatElseTheWeightIsGiven) {
   EXPECT_TRUE(test::close(grad(w), Tensor::from({27, 56, 41, 80}, {2, 2}), {0.f, 0.f}));
 }
 
+TEST(Tape, APassThatIsBrokenOffLeavesNothingToWait) {
+  Tensor w = Tensor::from({1, 2, 3, 4}, {2, 2});
+  require_grad(w);
+  const Tensor x = Tensor::from({1, 2, 3, 4}, {2, 2});
+  const auto broken = [](const Tensor& y) {
+    return record("broken", y, {y}, [](const Tensor&, Grads&) { throw std::runtime_error("enough"); });
+  };
+  const Tensor early = plus(broken(twice(w)), through(x, w));
+  EXPECT_THROW(backward(plus(plus(early, through(x, w)), through(x, w)), x), std::runtime_error);
+  zero_grad(w);
+  backward(through(x, w), x);
+  EXPECT_TRUE(test::close(grad(w), Tensor::from({10, 14, 14, 20}, {2, 2}), {0.f, 0.f}));
+}
+
 TEST(Tape, GradientsPassThroughReshape) {
   const Tensor x = leaf({1, 2, 3, 4, 5, 6});
   const Tensor y = twice(x.reshape({2, 3}));

@@ -21,6 +21,18 @@ TEST(ParameterAverage, FollowsTheParametersAndTakesTheirPlaceForAWhile) {
   EXPECT_EQ(weight.data()[1], 20);
 }
 
+TEST(ParameterAverage, ATensorWithTwoNamesIsOne) {
+  const Tensor weight = Tensor::from({1}, {1});
+  ParameterAverage average({{"input", weight}, {"output", weight}}, 0.5);
+  weight.data()[0] = 3;
+  average.update(100);
+  {
+    const ParameterAverage::InPlace averaged(&average);
+    EXPECT_FLOAT_EQ(weight.data()[0], 2);
+  }
+  EXPECT_EQ(weight.data()[0], 3);
+}
+
 TEST(ParameterAverage, ForgetsTheFirstStepsSoon) {
   const Tensor weight = Tensor::from({100}, {1});
   ParameterAverage average({{"weight", weight}}, 0.999);

@@ -167,6 +167,36 @@ TEST(Trainer, StopsWhenItIsNoLongerBetterAndKeepsTheBest) {
   EXPECT_EQ(line.saves, 2);
 }
 
+TEST(Trainer, ARunThatHadStoppedStaysStoppedWhenItIsResumed) {
+  const TempFolder folder;
+  TrainerOptions options = options_in(folder);
+  options.patience = 1, options.metric = "accuracy", options.resume = true;
+  for (int times = 0; times < 2; ++times) {
+    Line line;
+    line.scores = {{1, 0.5}, {1, 0.4}, {0, 0.9}};
+    const TrainingResult result = train(line, options);
+    EXPECT_EQ(result.end, TrainingEnd::no_longer_better);
+    EXPECT_EQ(result.state.step, 10);
+  }
+}
+
+TEST(Trainer, AScoreThatIsNoNumberIsNeverTheBest) {
+  const TempFolder folder;
+  Line line;
+  line.scores = {{1, 0.5}, {std::nan(""), std::nan("")}, {2, 0.4}};
+  TrainerOptions options = options_in(folder);
+  options.epochs = 3;
+  EXPECT_EQ(train(line, options).state.best_step, 5);
+}
+
+TEST(Trainer, AScoreThatThereIsNotIsRefusedAtTheFirstJudgement) {
+  const TempFolder folder;
+  Line line;
+  TrainerOptions options = options_in(folder);
+  options.metric = "blue";
+  EXPECT_THROW(train(line, options), InputError);
+}
+
 TEST(Trainer, AnEqualScoreIsDecidedByTheFirstAndAnyGainKeepsItGoing) {
   const TempFolder folder;
   Line line;
