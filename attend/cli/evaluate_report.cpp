@@ -119,8 +119,8 @@ std::string by_sentence_as_json(const ScoredSystem& system) {
 }
 
 std::vector<LengthGroup> groups_by_length(const std::vector<std::string>& sources, std::vector<std::int64_t> limits) {
-  std::vector<std::int64_t> lengths;
-  for (const std::string& line : sources) lengths.push_back(count_words(line));
+  std::vector<std::int64_t> lengths(sources.size());
+  std::ranges::transform(sources, lengths.begin(), count_words);
   if (limits.empty()) {
     constexpr std::size_t kGroups = 5;
     std::vector<std::int64_t> sorted = lengths;

@@ -87,7 +87,7 @@ class CharsmapChecker {
     if (charsmap.size() <= sizeof size) return;
     std::memcpy(&size, charsmap.data(), sizeof size);
     charsmap.remove_prefix(sizeof size);
-    if (size >= charsmap.size()) return;
+    if (size < sizeof(std::uint32_t) || size >= charsmap.size()) return;
     units_.resize(size / sizeof(std::uint32_t));
     std::memcpy(units_.data(), charsmap.data(), units_.size() * sizeof(std::uint32_t));
     replacements_ = charsmap.substr(size);
