@@ -9,7 +9,7 @@
 
 #include "attend/core/file.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): its own name
 class App;
 class Option;
 }  // namespace CLI

@@ -1,7 +1,7 @@
 #include "attend/cli/interrupt.h"
 
-#include <signal.h>
 #include <unistd.h>
+#include <csignal>
 
 #include <atomic>
 

@@ -8,7 +8,7 @@
 #include "attend/text/tokenizer.h"
 #include "attend/train/trainer.h"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): its own name
 class App;
 }
 

@@ -98,7 +98,7 @@ Page give() {
   return page;
 }
 
-const Enlist enlist({"cost", "convolution, recurrence and self-attention measured as n grows", give});
+const Enlist kEnlisted({"cost", "convolution, recurrence and self-attention measured as n grows", give});
 
 }  // namespace
 }  // namespace attend::cli

@@ -93,7 +93,7 @@ Page give() {
   return page;
 }
 
-const Enlist enlist({"memory", "read one item among many, by content and by location", give});
+const Enlist kEnlisted({"memory", "read one item among many, by content and by location", give});
 
 }  // namespace
 }  // namespace attend::cli

@@ -99,7 +99,7 @@ Page give() {
   return page;
 }
 
-const Enlist enlist({"pooling", "Nadaraya–Watson regression: average, Gaussian kernel, learned width", give});
+const Enlist kEnlisted({"pooling", "Nadaraya–Watson regression: average, Gaussian kernel, learned width", give});
 
 }  // namespace
 }  // namespace attend::cli

@@ -55,7 +55,7 @@ Page give() {
   return page;
 }
 
-const Enlist enlist({"positions", "sinusoidal encodings as lines and as a map; a shift is a rotation", give});
+const Enlist kEnlisted({"positions", "sinusoidal encodings as lines and as a map; a shift is a rotation", give});
 
 }  // namespace
 }  // namespace attend::cli

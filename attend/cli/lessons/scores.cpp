@@ -107,7 +107,7 @@ Page give() {
   return page;
 }
 
-const Enlist enlist({"scores", "every scoring function on the same queries and keys; why √d; masked softmax", give});
+const Enlist kEnlisted({"scores", "every scoring function on the same queries and keys; why √d; masked softmax", give});
 
 }  // namespace
 }  // namespace attend::cli
