@@ -1,9 +1,9 @@
 #include "attend/cli/interrupt.h"
 
 #include <unistd.h>
-#include <csignal>
 
 #include <atomic>
+#include <csignal>
 
 namespace attend::cli {
 namespace {
