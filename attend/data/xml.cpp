@@ -107,7 +107,13 @@ XmlReader::XmlReader(TextStream text, std::string format)
 
 XmlReader::~XmlReader() = default;
 
-std::int64_t XmlReader::line() const { return static_cast<std::int64_t>(XML_GetCurrentLineNumber(expat_->parser)); }
+std::int64_t XmlReader::line() const {
+#if XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 9  // which calls the other one deprecated
+  return static_cast<std::int64_t>(XML_GetCurrentLineNumber64(expat_->parser));
+#else
+  return static_cast<std::int64_t>(XML_GetCurrentLineNumber(expat_->parser));
+#endif
+}
 
 void XmlReader::append(std::string& to, std::string_view text) const {
   if (to.size() + text.size() > kLongestText)
