@@ -145,7 +145,7 @@ TrainingResult run_training(Trainee& trainee, TrainingFlags& flags, const std::s
                       << (state.best_step == state.step ? "  (best)" : "") << std::endl;
             show_curve(state);
           }};
-  const TrainingResult result = train(trainee, options, observer);
+  TrainingResult result = train(trainee, options, observer);
   bar.erase();
   show_curve(result.state);
   const TrainingState& state = result.state;

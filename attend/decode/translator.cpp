@@ -132,6 +132,7 @@ std::vector<std::vector<Translation>> Translator::operator()(std::span<const std
   std::int64_t done = 0;
   for (const std::vector<std::size_t>& batch : batches_of(pieces, options.batch_tokens)) {
     std::vector<std::span<const std::int32_t>> sources;
+    sources.reserve(batch.size());
     for (const std::size_t i : batch) sources.emplace_back(pieces[i].encoding.ids);
     const std::int64_t longest = static_cast<std::int64_t>(sources.front().size());
     SearchOptions search_options = model_->words;

@@ -69,7 +69,7 @@ class Canvas {
   void dot(int x, int y, std::size_t series) {
     if (x < 0 || y < 0 || x >= width() || y >= height()) return;
     constexpr int kBits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
-    const auto cell = static_cast<std::size_t>(y / 4 * columns_ + x / 2);
+    const std::size_t cell = cell_at(y / 4, x / 2);
     if (series_[cell] != series) dots_[cell] = 0;  // a character has one colour: the later series is on top
     dots_[cell] |= kBits[y % 4][x % 2];
     series_[cell] = series;
@@ -79,7 +79,7 @@ class Canvas {
     // Without colours a series is told by its letter.
     std::string out;
     for (int c = 0; c < columns_; ++c) {
-      const auto cell = static_cast<std::size_t>(row * columns_ + c);
+      const std::size_t cell = cell_at(row, c);
       if (dots_[cell] == 0) {
         out += ' ';
       } else if (colour_) {
@@ -95,6 +95,10 @@ class Canvas {
   static char mark(std::size_t series) { return "*o+x#@%"[series % 7]; }
 
  private:
+  std::size_t cell_at(int row, int column) const {
+    return static_cast<std::size_t>(row) * static_cast<std::size_t>(columns_) + static_cast<std::size_t>(column);
+  }
+
   int columns_, lines_;
   bool colour_;
   std::vector<int> dots_;

@@ -65,7 +65,7 @@ double Config::number(std::string_view key, std::optional<double> fallback) cons
 bool Config::flag(std::string_view key, std::optional<bool> fallback) const {
   return value_of<bool>(name_, *json_, key, fallback, "true or false", [](const auto& v) { return v.is_boolean(); });
 }
-std::string Config::text(std::string_view key, std::optional<std::string> fallback) const {
+std::string Config::text(std::string_view key, const std::optional<std::string>& fallback) const {
   return value_of<std::string>(name_, *json_, key, fallback, "a text", [](const auto& v) { return v.is_string(); });
 }
 std::vector<std::string> Config::texts(std::string_view key) const {

@@ -28,7 +28,7 @@ class Config {
   std::int64_t integer(std::string_view key, std::optional<std::int64_t> fallback = {}) const;
   double number(std::string_view key, std::optional<double> fallback = {}) const;
   bool flag(std::string_view key, std::optional<bool> fallback = {}) const;
-  std::string text(std::string_view key, std::optional<std::string> fallback = {}) const;
+  std::string text(std::string_view key, const std::optional<std::string>& fallback = {}) const;
   std::vector<std::string> texts(std::string_view key) const;  ///< an array of them; empty when missing
   Config object(std::string_view key) const;                   ///< without keys when missing
 
