@@ -141,8 +141,8 @@ EncodedSource RecurrentTranslator::encode(const Tensor& ids, const Tensor& lengt
 
 Tensor RecurrentTranslator::look(const EncodedSource& source, const Tensor& query, Probe* probe) const {
   Probe own;
-  const Tensor context = pool_prepared(score, query, source.keys, source.states,
-                                       {.mask = Mask::keys(source.lengths), .probe = probe ? &own : nullptr});
+  Tensor context = pool_prepared(score, query, source.keys, source.states,
+                                 {.mask = Mask::keys(source.lengths), .probe = probe ? &own : nullptr});
   if (probe) {
     const Tensor& weights = own.records().front().weights;
     probe->record(options.reverse_source ? reversed<float>(weights, source.lengths) : weights);
