@@ -13,7 +13,9 @@ struct Pair {
   std::string source, target;
   bool operator==(const Pair&) const = default;
 };
-inline void PrintTo(const Pair& pair, std::ostream* out) { *out << '(' << pair.source << " | " << pair.target << ')'; }
+inline std::ostream& operator<<(std::ostream& out, const Pair& pair) {
+  return out << '(' << pair.source << " | " << pair.target << ')';
+}
 
 inline std::vector<Pair> pairs_of(CorpusReader& reader) {
   std::vector<Pair> pairs;

@@ -83,7 +83,7 @@ struct Op {
         large(std::move(inputs)),
         options(how) {}
 };
-void PrintTo(const Op& op, std::ostream* out) { *out << op.name; }
+std::ostream& operator<<(std::ostream& out, const Op& op) { return out << op.name; }
 
 /// oneDNN cuts sums by threads as it likes.
 constexpr Options kOneDnn{.any_threads_same_bits = false};

@@ -23,7 +23,7 @@ struct Kind {
   std::int64_t gates;
 };
 
-void PrintTo(const Kind& kind, std::ostream* out) { *out << kind.name; }
+std::ostream& operator<<(std::ostream& out, const Kind& kind) { return out << kind.name; }
 
 class Recurrence : public testing::TestWithParam<Kind> {
  protected:
