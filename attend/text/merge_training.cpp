@@ -5,6 +5,7 @@
 #include <limits>
 #include <map>
 #include <queue>
+#include <ranges>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -135,10 +136,9 @@ class Training {
     std::unordered_set<Pair> seen;
     std::vector<BpeMerge>& merges = result_.merges;
     auto kept = merges.rbegin();
-    for (auto merge = merges.rbegin(); merge != merges.rend(); ++merge)
-      if (seen.insert(pair_of(static_cast<std::uint32_t>(merge->left), static_cast<std::uint32_t>(merge->right)))
-              .second)
-        *kept++ = *merge;
+    for (const BpeMerge& merge : std::views::reverse(merges))
+      if (seen.insert(pair_of(static_cast<std::uint32_t>(merge.left), static_cast<std::uint32_t>(merge.right))).second)
+        *kept++ = merge;
     merges.erase(merges.begin(), kept.base());
     return std::move(result_);
   }
@@ -170,8 +170,8 @@ class Training {
       kept.resize(limit);
       std::sort(kept.begin(), kept.end());
     }
-    std::vector<char32_t> letters;
-    for (const auto& [letter, count] : kept) letters.push_back(letter);
+    std::vector<char32_t> letters(kept.size());
+    std::ranges::transform(kept, letters.begin(), &std::pair<char32_t, std::int64_t>::first);
     return letters;
   }
 
