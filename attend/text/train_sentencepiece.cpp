@@ -24,7 +24,8 @@ class Sentences : public sentencepiece::SentenceIterator {
     if (!done_ && count_invalid_utf8(line_) > 0) line_ = replace_invalid_utf8(line_);
   }
   const std::string& value() const override { return line_; }
-  sentencepiece::util::Status status() const override { return {}; }
+  /// All is well. Its type has another name in newer versions of the library.
+  decltype(std::declval<const sentencepiece::SentenceIterator&>().status()) status() const override { return {}; }
 
  private:
   const LineSource& lines_;
