@@ -33,8 +33,8 @@ Tokenizer train_words(const LineSource& lines, const WordTrainingOptions& option
 
   std::vector<WordCount> words = count_words(lines, parts.normalizer, parts.pre_tokenizer);
   keep_frequent(words, options, "train_words");
-  std::vector<std::string> tokens;
-  for (WordCount& word : words) tokens.push_back(std::move(word.word));
+  std::vector<std::string> tokens(words.size());
+  std::ranges::transform(words, tokens.begin(), [](WordCount& word) { return std::move(word.word); });
   parts.model = WordLevel(vocabulary_of(options.special, tokens), {.unk_token = options.special.unknown});
   set_special(parts, options.special, options.append_eos);
   return Tokenizer(std::move(parts));
@@ -60,6 +60,7 @@ Tokenizer train_characters(const LineSource& lines, const WordTrainingOptions& o
     std::int64_t count = 0;
   };
   std::vector<Letter> letters;
+  letters.reserve(counts.size());
   for (const auto& [value, count] : counts) letters.push_back({value, count});
   keep_frequent(letters, options, "train_characters");
   std::sort(letters.begin(), letters.end(), [](const Letter& a, const Letter& b) { return a.value < b.value; });
