@@ -35,7 +35,7 @@ int main(int argc, char** argv) {
   for (int i = 0; i < kPoints; ++i) {
     values.data()[i] += truth(keys.data()[i]);
     queries.data()[i] = kEnd * static_cast<float>(i) / kPoints;
-    others[static_cast<std::size_t>(i * kPoints + i)] = 0;
+    others[static_cast<std::size_t>(i) * (kPoints + 1)] = 0;
   }
   const Tensor others_only = Tensor::from(std::span<const std::int8_t>(others), {kPoints, kPoints});
 

@@ -19,7 +19,8 @@ TEST(Arithmetic, ShapesThatDoNotFitAreNamed) {
 TEST(Arithmetic, ATensorMeetsItself) {
   Tensor x = Tensor::from({3.f, -2.f}, {2});
   require_grad(x);
-  const Tensor y = x + x * x - x / x;
+  const Tensor& same = x;
+  const Tensor y = x + x * same - x / same;
   EXPECT_EQ(y.to_vector(), (std::vector<float>{11.f, 1.f}));
   backward(y, Tensor::full({2}, 1.f));
   EXPECT_EQ(grad(x).to_vector(), (std::vector<float>{7.f, -3.f}));
