@@ -5,7 +5,6 @@
 #include <limits>
 #include <map>
 #include <queue>
-#include <ranges>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -136,9 +135,11 @@ class Training {
     std::unordered_set<Pair> seen;
     std::vector<BpeMerge>& merges = result_.merges;
     auto kept = merges.rbegin();
-    for (const BpeMerge& merge : std::views::reverse(merges))
-      if (seen.insert(pair_of(static_cast<std::uint32_t>(merge.left), static_cast<std::uint32_t>(merge.right))).second)
-        *kept++ = merge;
+    // NOLINTNEXTLINE(modernize-loop-convert): clang 14 cannot compile the library's views
+    for (auto merge = merges.rbegin(); merge != merges.rend(); ++merge)
+      if (seen.insert(pair_of(static_cast<std::uint32_t>(merge->left), static_cast<std::uint32_t>(merge->right)))
+              .second)
+        *kept++ = *merge;
     merges.erase(merges.begin(), kept.base());
     return std::move(result_);
   }
