@@ -13,6 +13,7 @@
 namespace attend {
 namespace {
 
+using test::contains;
 using test::Outcome;
 using test::run_attend;
 using test::run_for_errors;
@@ -22,8 +23,6 @@ std::string contents(const std::filesystem::path& path) {
   text << std::ifstream(path).rdbuf();
   return text.str();
 }
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 class Corpus : public ::testing::Test {
  protected:

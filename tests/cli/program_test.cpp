@@ -10,11 +10,10 @@
 namespace attend {
 namespace {
 
+using test::contains;
 using test::Outcome;
 using test::run_attend;
 using test::run_for_errors;
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 TEST(Program, VersionIsOneLineOnStandardOutput) {
   const Outcome outcome = run_attend("--version");

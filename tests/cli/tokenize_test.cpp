@@ -19,11 +19,10 @@ namespace attend {
 namespace {
 
 using nlohmann::json;
+using test::contains;
 using test::Outcome;
 using test::run_attend;
 using test::run_for_errors;
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 class Tokenize : public testing::Test {
  protected:

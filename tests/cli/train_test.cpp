@@ -13,11 +13,10 @@
 namespace attend {
 namespace {
 
+using test::contains;
 using test::Outcome;
 using test::run_attend;
 using test::run_for_errors;
-
-bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 std::string read(const std::filesystem::path& path) {
   std::ostringstream text;

@@ -27,4 +27,7 @@ inline Outcome run_attend(const std::string& arguments, const std::string& envir
 /// The same, but gives standard error.
 inline Outcome run_for_errors(const std::string& arguments) { return run_attend(arguments + " 2>&1 >/dev/null"); }
 
+/// Whether an output has this part somewhere.
+inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
 }  // namespace attend::test
