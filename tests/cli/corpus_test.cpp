@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 
 #include "tests/support/run_program.h"
@@ -14,15 +13,10 @@ namespace attend {
 namespace {
 
 using test::contains;
+using test::contents;
 using test::Outcome;
 using test::run_attend;
 using test::run_for_errors;
-
-std::string contents(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 class Corpus : public ::testing::Test {
  protected:

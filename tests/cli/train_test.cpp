@@ -14,15 +14,10 @@ namespace attend {
 namespace {
 
 using test::contains;
+using test::contents;
 using test::Outcome;
 using test::run_attend;
 using test::run_for_errors;
-
-std::string read(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 /// A learning curve without the times it took.
 std::string without_seconds(const std::string& csv) {
@@ -94,7 +89,7 @@ TEST_F(Train, ATranslatorLearnsTranslatesAndShowsWhereItLooks) {
   const nlohmann::json first = nlohmann::json::parse(json.substr(0, json.find('\n')));
   EXPECT_EQ(first.at("translation"), "drei");
   EXPECT_EQ(first.at("hypotheses").size(), 3);
-  const std::string page = read(folder_ / "look.html");
+  const std::string page = contents(folder_ / "look.html");
   EXPECT_TRUE(contains(page, "seven one") && contains(page, "<svg")) << page.substr(0, 500);
 
   EXPECT_TRUE(contains(run_for_errors(use + " --attention look.txt").output, "must end with .html or .svg"));
@@ -109,8 +104,9 @@ TEST_F(Train, ARunThatWasKilledGoesOnAsIfItHadNot) {
              file("killed/checkpoint.safetensors") +
              " ] && kill -0 $run; do sleep 0.02; done; sleep 0.05; kill -9 $run; wait $run");
   ASSERT_EQ(run_attend(translation("killed", "--epochs 4 --resume >/dev/null 2>&1")).code, 0);
-  EXPECT_EQ(without_seconds(read(folder_ / "killed/curve.csv")), without_seconds(read(folder_ / "whole/curve.csv")));
-  EXPECT_EQ(read(folder_ / "killed/model.safetensors"), read(folder_ / "whole/model.safetensors"));
+  EXPECT_EQ(without_seconds(contents(folder_ / "killed/curve.csv")),
+            without_seconds(contents(folder_ / "whole/curve.csv")));
+  EXPECT_EQ(contents(folder_ / "killed/model.safetensors"), contents(folder_ / "whole/model.safetensors"));
 
   const Outcome again = run_for_errors(translation("whole", "--epochs 4"));
   EXPECT_EQ(again.code, 2);

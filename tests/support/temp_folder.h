@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 #include <string>
 
 namespace attend::test {
@@ -25,5 +27,12 @@ class TempFolder {
  private:
   std::filesystem::path path_;
 };
+
+/// All that a file holds.
+inline std::string contents(const std::filesystem::path& path) {
+  std::ostringstream text;
+  text << std::ifstream(path).rdbuf();
+  return text.str();
+}
 
 }  // namespace attend::test
