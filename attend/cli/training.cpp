@@ -21,13 +21,18 @@ std::string text_of(const Scores& scores) {
   return text;
 }
 
+/// Which model is the best.
+std::string best_model(const TrainingState& state) {
+  return state.mean.kept ? "the mean of the best " + grouped(state.mean.models) + " models"
+                         : "at update " + grouped(state.best_step);
+}
+
 /// The learning curve as a page: the losses in one picture, every other score in one of its own.
 Page curve_page(const TrainingState& state, const std::string& title) {
   Page page{title, {}};
   page.say("After " + grouped(state.step) + " of " + grouped(state.total_steps) + " updates, " + grouped(state.tokens) +
            " tokens, " + duration(state.seconds) + ". Best so far: " +
-           (state.best.empty() ? "not judged yet" : text_of(state.best) + ", at update " + grouped(state.best_step)) +
-           ".");
+           (state.best.empty() ? "not judged yet" : text_of(state.best) + ", " + best_model(state)) + ".");
   LinePlot losses{"loss", "update", "", {{"training", {}, {}}}};
   LinePlot rate{"learning rate", "update", "", {{"learning rate", {}, {}}}};
   std::vector<LinePlot> scores;
@@ -93,6 +98,9 @@ void add_training_flags(CLI::App& verb, TrainingFlags& flags, const std::vector<
   option("--average", t.average, "Judge and keep a running average of the parameters, with this decay; 0: none",
          "DECAY")
       ->check(CLI::Range(0.0, 0.99999).description(""));
+  option("--average-best", t.average_best,
+         "At the end, try the mean of the best so many models, and keep it if it is better; 0: none", "N")
+      ->check(CLI::Range(0, 100).description(""));
   option("--validate-every", t.judge_every, "Updates between validations; 0: an epoch", "N")->check(not_negative);
   option("--patience", t.patience, "Validations in which no score is better before it stops; 0: never", "N")
       ->check(not_negative);
@@ -154,6 +162,7 @@ TrainingResult run_training(Trainee& trainee, TrainingFlags& flags, const std::s
     nlohmann::ordered_json json{{"folder", flags.output}, {"steps", state.step},      {"epochs", state.epoch},
                                 {"tokens", state.tokens}, {"seconds", state.seconds}, {"best_step", state.best_step}};
     for (const auto& [name, value] : state.best) json[name] = value;
+    json["averaged_models"] = state.mean.kept ? state.mean.models : 0;
     std::cout << json.dump() << '\n';
     return result;
   }
@@ -161,8 +170,10 @@ TrainingResult run_training(Trainee& trainee, TrainingFlags& flags, const std::s
             << "Training    " << grouped(state.step) << " updates, " << grouped(state.tokens) << " tokens, "
             << duration(state.seconds)
             << (result.end == TrainingEnd::no_longer_better ? "; stopped, as it was no longer better\n" : "\n");
-  if (!state.best.empty())
-    std::cout << "Validation  " << text_of(state.best) << ", at update " << grouped(state.best_step) << '\n';
+  if (!state.best.empty()) std::cout << "Validation  " << text_of(state.best) << ", " << best_model(state) << '\n';
+  if (state.mean.models > 0 && !state.mean.kept)
+    std::cout << "Mean        of the best " << grouped(state.mean.models) << ": " << text_of(state.mean.scores)
+              << ", not better\n";
   std::cout << "Curve       " << (options.output / "curve.html").string() << '\n';
   return result;
 }

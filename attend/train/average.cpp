@@ -7,13 +7,22 @@
 
 namespace attend {
 
-ParameterAverage::ParameterAverage(const std::vector<NamedTensor>& parameters, double decay) : decay_(decay) {
-  std::set<const std::byte*> seen;  // a tensor may have several names
-  for (const NamedTensor& parameter : parameters) {
-    if (!seen.insert(parameter.tensor.raw()).second) continue;
-    parameters_.push_back(parameter);
-    averages_.push_back({parameter.name, parameter.tensor.copy()});
-  }
+std::vector<NamedTensor> distinct(const std::vector<NamedTensor>& tensors) {
+  std::set<const std::byte*> seen;
+  std::vector<NamedTensor> first;
+  for (const NamedTensor& named : tensors)
+    if (seen.insert(named.tensor.raw()).second) first.push_back(named);
+  return first;
+}
+
+void InPlace::swap() {
+  for (std::size_t i = 0; i < parameters_.size(); ++i)
+    std::ranges::swap_ranges(parameters_[i].tensor.span(), values_[i].tensor.span());
+}
+
+ParameterAverage::ParameterAverage(const std::vector<NamedTensor>& parameters, double decay)
+    : parameters_(distinct(parameters)), decay_(decay) {
+  for (const NamedTensor& parameter : parameters_) averages_.push_back({parameter.name, parameter.tensor.copy()});
 }
 
 void ParameterAverage::update(std::int64_t step) {
@@ -27,12 +36,6 @@ void ParameterAverage::update(std::int64_t step) {
       for (std::int64_t j = begin; j < end; ++j) average[j] += share * (parameter[j] - average[j]);
     });
   }
-}
-
-void ParameterAverage::InPlace::swap() {
-  if (!average_) return;
-  for (std::size_t i = 0; i < average_->parameters_.size(); ++i)
-    std::ranges::swap_ranges(average_->parameters_[i].tensor.span(), average_->averages_[i].tensor.span());
 }
 
 }  // namespace attend

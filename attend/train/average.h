@@ -1,12 +1,32 @@
 // A running average of parameters: the steps' noise goes, what they have in common stays. It is often better than any
-// single step's parameters, so it is what is judged and kept.
+// single step's parameters, so it is what is judged and kept. And how other values take the parameters' place.
 #pragma once
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "attend/formats/safetensors.h"
 
 namespace attend {
+
+/// Each tensor once, under its first name: tied weights have several.
+std::vector<NamedTensor> distinct(const std::vector<NamedTensor>& tensors);
+
+/// While it lives, the parameters have these values, and the values are the parameters'.
+class InPlace {
+ public:
+  InPlace(std::vector<NamedTensor> parameters, std::vector<NamedTensor> values)
+      : parameters_(std::move(parameters)), values_(std::move(values)) {
+    swap();
+  }
+  ~InPlace() { swap(); }
+  InPlace(const InPlace&) = delete;
+  InPlace& operator=(const InPlace&) = delete;
+
+ private:
+  void swap();
+  std::vector<NamedTensor> parameters_, values_;
+};
 
 class ParameterAverage {
  public:
@@ -17,21 +37,10 @@ class ParameterAverage {
   /// `step` counts from 1.
   void update(std::int64_t step);
 
-  /// Handles on the averages, under the parameters' names: for a checkpoint.
+  /// The parameters that are averaged, each once, though it may have several names.
+  const std::vector<NamedTensor>& parameters() const { return parameters_; }
+  /// Handles on the averages, under the parameters' names: for a checkpoint, and for InPlace.
   const std::vector<NamedTensor>& averages() const { return averages_; }
-
-  /// While it lives, the parameters have the averages' values.
-  class InPlace {
-   public:
-    explicit InPlace(ParameterAverage* average) : average_(average) { swap(); }
-    ~InPlace() { swap(); }
-    InPlace(const InPlace&) = delete;
-    InPlace& operator=(const InPlace&) = delete;
-
-   private:
-    void swap();
-    ParameterAverage* average_;  // null: nothing is averaged, the parameters stay
-  };
 
  private:
   std::vector<NamedTensor> parameters_, averages_;

@@ -13,6 +13,7 @@
 #include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
 #include "attend/train/average.h"
+#include "attend/train/best_models.h"
 #include "attend/train/clip.h"
 
 namespace attend {
@@ -20,26 +21,14 @@ namespace attend {
 // As JSON: what a checkpoint keeps of a run.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BatchPosition, seed, epoch, batch)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CurvePoint, step, epoch, loss, learning_rate, gradient_norm, tokens, seconds, scores)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeanOfBest, models, scores, kept)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingState, step, total_steps, epoch, tokens, seconds, loss, curve, best,
-                                   best_step, judgements_without_gain, skipped)
+                                   best_step, judgements_without_gain, skipped, mean)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BestModels::Entry, step, scores)
 
 namespace {
 
 constexpr int kMostSkipped = 20;  // updates in a row without finite gradients before it gives up
-
-double score_named(const Scores& scores, const std::string& name) {
-  for (const auto& [key, value] : scores)
-    if (key == name) return value;
-  std::string all;
-  for (const auto& score : scores) all += (all.empty() ? "" : ", ") + score.first;
-  fail<InputError>("train", "there is no score \"", name, "\" to go by; there are ", all);
-}
-
-/// Whether one value of a score is better than another; anything is better than none.
-bool beats(const std::string& score, double one, double other) {
-  if (std::isnan(one) || std::isnan(other)) return !std::isnan(one) && std::isnan(other);
-  return higher_is_better(score) ? one > other : one < other;
-}
 
 class Run {
  public:
@@ -51,7 +40,8 @@ class Run {
         optimizer_(parameters_, {.learning_rate = options.learning_rate,
                                  .beta2 = options.beta2,
                                  .weight_decay = options.weight_decay,
-                                 .decays = only_matrices}) {
+                                 .decays = only_matrices}),
+        best_models_(options.output / "best-models", options.average_best, options.metric) {
     const std::int64_t updates = (trainee.batches_per_epoch() + options.accumulate - 1) / options.accumulate;
     per_epoch_ = std::max<std::int64_t>(updates, 1);
     state_.total_steps = options.steps > 0 ? options.steps : options.epochs * per_epoch_;
@@ -79,9 +69,10 @@ class Run {
       checkpoint();  // somebody wants it to stop: nothing is lost
       throw;
     }
+    try_mean();
     save_curve();  // a run that was killed between its last checkpoint and this has nothing else left to do
     if (state_.best.empty()) {
-      const ParameterAverage::InPlace averaged = use_average();
+      const InPlace averaged = use_average();
       trainee_.save(options_.output);
     }
     return {state_, end};
@@ -139,38 +130,44 @@ class Run {
   /// False when it is time to stop.
   bool judge() {
     if (state_.curve.empty() || state_.curve.back().step != state_.step) log();
-    const ParameterAverage::InPlace averaged = use_average();
-    Scores scores;
-    {
-      const NoGrad no_grad;
-      scores = trainee_.judge();
-    }
+    const InPlace averaged = use_average();
+    const Scores scores = scores_of_now();
     if (scores.empty()) return true;
     if (!options_.metric.empty()) score_named(scores, options_.metric);  // there must be one
     state_.judgements_without_gain = any_gain(scores) ? 0 : state_.judgements_without_gain + 1;
     state_.curve.back().scores = scores;
-    if (state_.best.empty() || better(scores, state_.best)) {
-      state_.best = scores, state_.best_step = state_.step;
+    if (state_.best.empty() || better(scores, state_.best, options_.metric)) {
+      state_.best = scores, state_.best_step = state_.step, state_.mean.kept = false;
       trainee_.save(options_.output);
     }
+    best_models_.offer(state_.step, scores, distinct(parameters_));
     if (observer_.judged) observer_.judged(state_);
     return !out_of_patience();
   }
 
+  Scores scores_of_now() {
+    const NoGrad no_grad;
+    return trainee_.judge();
+  }
+
+  /// Whether the mean of the best models is better than each of them. Killed anywhere in here, it is tried again.
+  void try_mean() {
+    const auto models = static_cast<std::int64_t>(best_models_.entries().size());
+    if (models == 0) return;
+    if (models > 1) {
+      const std::vector<NamedTensor> moved = distinct(parameters_);
+      const InPlace mean(moved, best_models_.mean(moved));
+      state_.mean = {.models = models, .scores = scores_of_now()};
+      state_.mean.kept = better(state_.mean.scores, state_.best, options_.metric);
+      if (state_.mean.kept) state_.best = state_.mean.scores, trainee_.save(options_.output);
+    }
+    best_models_.clear();
+    checkpoint();
+  }
+
   bool out_of_patience() const { return options_.patience > 0 && state_.judgements_without_gain >= options_.patience; }
 
-  ParameterAverage::InPlace use_average() { return ParameterAverage::InPlace(average_ ? &*average_ : nullptr); }
-
-  /// By the score that decides; where that is equal (the BLEU of a beginner is 0 for long), by the first.
-  bool better(const Scores& scores, const Scores& than) const {
-    for (const std::string& name : {options_.metric, scores.front().first}) {
-      if (name.empty()) continue;
-      const double one = score_named(scores, name), other = score_named(than, name);
-      if (beats(name, one, other)) return true;
-      if (beats(name, other, one)) return false;
-    }
-    return false;
-  }
+  InPlace use_average() { return average_ ? InPlace(average_->parameters(), average_->averages()) : InPlace({}, {}); }
 
   /// Whether any score is better than it ever was.
   bool any_gain(const Scores& scores) const {
@@ -201,8 +198,11 @@ class Run {
                                 {"interval", {interval_.sum, interval_.targets}},
                                 {"generator", {generator.seed(), generator.streams_used()}},
                                 {"average", options_.average},
+                                {"average_best", options_.average_best},
+                                {"best_models", best_models_.entries()},
                                 {"fingerprint", options_.fingerprint}};
     save_safetensors(checkpoint_path(), tensors, {{"format", "pt"}, {"attend.training", run.dump()}});
+    best_models_.tidy();  // only now does no checkpoint name the others
     save_curve();
     last_checkpoint_ = Clock::now();
   }
@@ -234,6 +234,10 @@ class Run {
       if (run.at("average") != options_.average)
         fail<InputError>("train", path.string(), ": belongs to a run that averages with ", run.at("average").dump(),
                          ", not with ", options_.average);
+      if (run.at("average_best") != options_.average_best)
+        fail<InputError>("train", path.string(), ": belongs to a run that keeps the best ",
+                         run.at("average_best").dump(), " models, not ", options_.average_best);
+      best_models_.restore(run.at("best_models").get<std::vector<BestModels::Entry>>());
       default_generator().restore(run.at("generator").at(0), run.at("generator").at(1));
     } catch (const nlohmann::json::exception& error) {
       fail<InputError>("train", path.string(), ": is damaged: ", error.what());
@@ -268,6 +272,7 @@ class Run {
   std::vector<NamedTensor> parameters_;
   AdamW optimizer_;
   std::optional<ParameterAverage> average_;
+  BestModels best_models_;
   Schedule schedule_;
   std::int64_t per_epoch_ = 1;
   TrainingState state_;
@@ -281,8 +286,6 @@ class Run {
 };
 
 }  // namespace
-
-bool higher_is_better(const std::string& score) { return score != "loss" && score != "perplexity"; }
 
 TrainingResult train(Trainee& trainee, const TrainerOptions& options, const TrainingObserver& observer) {
   if (options.accumulate < 1 || options.log_every < 1)

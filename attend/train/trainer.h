@@ -6,20 +6,15 @@
 #include <filesystem>
 #include <functional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "attend/data/batches.h"
 #include "attend/formats/safetensors.h"
 #include "attend/train/optimizer.h"
 #include "attend/train/schedule.h"
+#include "attend/train/scores.h"
 
 namespace attend {
-
-/// Named results of judging a model: {"loss", 1.9}, {"bleu", 31.2}. The first is what training looks at unless told.
-using Scores = std::vector<std::pair<std::string, double>>;
-/// Whether more is better: false for "loss" and "perplexity".
-bool higher_is_better(const std::string& score);
 
 class Trainee {
  public:
@@ -58,6 +53,7 @@ struct TrainerOptions {
   double beta2 = 0.999;
   double clip = 1.0;               ///< the gradient's norm at most; 0: as it is
   double average = 0;              ///< judge and keep a running average with this decay; 0: the parameters themselves
+  std::int64_t average_best = 0;   ///< at the end, try the mean of so many of the best models; 0: none
   std::int64_t accumulate = 1;     ///< batches in one update
   std::int64_t judge_every = 0;    ///< updates; 0: after each epoch
   std::int64_t patience = 0;       ///< judgements in which no score was better before it stops; 0: never
@@ -81,6 +77,13 @@ struct CurvePoint {
   Scores scores = {};        ///< only where it was judged
 };
 
+/// The mean of the best models, as it was judged at the end.
+struct MeanOfBest {
+  std::int64_t models = 0;  ///< 0: there was none
+  Scores scores;
+  bool kept = false;  ///< better than each of them, so it is the model
+};
+
 struct TrainingState {
   std::int64_t step = 0, total_steps = 0, epoch = 0;
   std::int64_t tokens = 0;
@@ -89,6 +92,7 @@ struct TrainingState {
   std::vector<CurvePoint> curve;
   Scores best;
   std::int64_t best_step = 0, judgements_without_gain = 0, skipped = 0;  ///< skipped: updates without finite gradients
+  MeanOfBest mean = {};
 };
 
 /// Told of every update and every judgement. May throw to stop it: a checkpoint is written before the exception goes
@@ -104,7 +108,8 @@ struct TrainingResult {
   TrainingEnd end;
 };
 
-/// Trains. Afterwards the output folder holds the model as it was when it was best (or last, if it was never judged).
+/// Trains. Afterwards the output folder holds the model as it was when it was best (or last, if it was never judged),
+/// or the mean of the best, if that is better.
 /// Throws InputError when a checkpoint belongs to another run, Error when gradients stop being finite.
 TrainingResult train(Trainee& trainee, const TrainerOptions& options, const TrainingObserver& observer = {});
 

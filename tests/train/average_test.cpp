@@ -13,7 +13,7 @@ TEST(ParameterAverage, FollowsTheParametersAndTakesTheirPlaceForAWhile) {
   average.update(31);
   EXPECT_EQ(average.averages().front().name, "weight");
   {
-    const ParameterAverage::InPlace averaged(&average);
+    const InPlace averaged(average.parameters(), average.averages());
     EXPECT_FLOAT_EQ(weight.data()[0], 2);
     EXPECT_FLOAT_EQ(weight.data()[1], 15);
   }
@@ -27,7 +27,7 @@ TEST(ParameterAverage, ATensorWithTwoNamesIsOne) {
   weight.data()[0] = 3;
   average.update(100);
   {
-    const ParameterAverage::InPlace averaged(&average);
+    const InPlace averaged(average.parameters(), average.averages());
     EXPECT_FLOAT_EQ(weight.data()[0], 2);
   }
   EXPECT_EQ(weight.data()[0], 3);

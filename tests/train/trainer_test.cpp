@@ -25,7 +25,8 @@ constexpr std::int64_t kPoints = 40;
 
 class Line : public Trainee {
  public:
-  Line() : sampler_(std::vector<std::int32_t>(kPoints, 1), {.max_tokens = 8, .seed = 3}) {
+  explicit Line(std::int64_t batch = 8, float dropped = 0.1f)
+      : sampler_(std::vector<std::int32_t>(kPoints, 1), {.max_tokens = batch, .seed = 3}), dropped_(dropped) {
     Generator generator(1);
     model_ = Linear(4, 1, true, generator);
     train_parameters(model_);
@@ -44,7 +45,7 @@ class Line : public Trainee {
       y.data()[i] = y_.data()[from];
     }
     if (++batches_ == explode_at) y.fill(std::numeric_limits<float>::infinity());
-    const Tensor loss = sum(square(model_(dropout(x, 0.1f)) - y));
+    const Tensor loss = sum(square(model_(dropout(x, dropped_)) - y));
     losses.push_back(loss.item());
     return {loss, n, n};
   }
@@ -73,6 +74,7 @@ class Line : public Trainee {
   Linear model_;
   Tensor x_ = Tensor::empty({kPoints, 4}), y_ = Tensor::empty({kPoints});
   BatchSampler sampler_;
+  float dropped_;
   int batches_ = 0;
 };
 
@@ -98,13 +100,13 @@ TEST(Trainer, AStoppedRunResumesToTheSameLosses) {
   const TempFolder whole_folder, parts_folder;
   Line whole;
   TrainerOptions whole_options = options_in(whole_folder);
-  whole_options.average = 0.9;
+  whole_options.average = 0.9, whole_options.average_best = 3;
   const TrainingResult unbroken = train(whole, whole_options);
 
   std::vector<float> losses;
   TrainingResult resumed{{}, TrainingEnd::finished};
   TrainerOptions options = options_in(parts_folder);
-  options.average = 0.9;
+  options.average = 0.9, options.average_best = 3;
   options.resume = true;
   for (const std::int64_t stop_at : {13, 14, 77, 1000}) {
     Line part;
@@ -120,6 +122,9 @@ TEST(Trainer, AStoppedRunResumesToTheSameLosses) {
     losses.insert(losses.end(), part.losses.begin(), part.losses.end());
   }
   EXPECT_EQ(losses, whole.losses);
+  EXPECT_EQ(resumed.state.mean.models, 3);
+  EXPECT_EQ(resumed.state.mean.scores, unbroken.state.mean.scores);
+  EXPECT_EQ(test::contents(parts_folder / "model.safetensors"), test::contents(whole_folder / "model.safetensors"));
   ASSERT_EQ(resumed.state.curve.size(), unbroken.state.curve.size());
   for (std::size_t i = 0; i < resumed.state.curve.size(); ++i) {
     EXPECT_EQ(resumed.state.curve[i].loss, unbroken.state.curve[i].loss);
@@ -210,11 +215,81 @@ TEST(Trainer, AnEqualScoreIsDecidedByTheFirstAndAnyGainKeepsItGoing) {
 
 TEST(Trainer, AccumulatedBatchesAreOneLargeOne) {
   const TempFolder folder;
-  Line line;
+  Line parts(8, 0.f), whole(kPoints, 0.f);
   TrainerOptions options = options_in(folder);
-  options.accumulate = 5, options.epochs = 3;
-  EXPECT_EQ(train(line, options).state.step, 3);
-  EXPECT_EQ(line.losses.size(), 15u);
+  options.epochs = 3;
+  EXPECT_EQ(train(whole, options).state.step, 3);
+  options.accumulate = 5;
+  EXPECT_EQ(train(parts, options).state.step, 3);
+  EXPECT_EQ(parts.losses.size(), 15u);
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Tensor one = whole.parameters()[i].tensor, other = parts.parameters()[i].tensor;
+    for (std::int64_t j = 0; j < one.numel(); ++j) EXPECT_NEAR(one.data()[j], other.data()[j], 1e-6f);
+  }
+}
+
+TEST(Trainer, TheMeanOfTheBestModelsIsKeptIfItIsBetter) {
+  for (const bool kept : {true, false}) {
+    const TempFolder folder;
+    Line line;
+    TrainerOptions options = options_in(folder);
+    options.epochs = 4, options.average_best = 2, options.metric = "accuracy";
+    line.scores = {{1, 0.5}, {1, 0.9}, {1, std::nan("")}, {1, 0.8}, {1, kept ? 0.95 : 0.85}};
+    std::vector<std::vector<float>> judged;
+    const TrainingResult result = train(line, options, {.stepped = {}, .judged = [&](const TrainingState&) {
+                                                          const auto weight = line.parameters()[0].tensor.span();
+                                                          judged.emplace_back(weight.begin(), weight.end());
+                                                        }});
+    EXPECT_EQ(result.state.mean.models, 2);
+    EXPECT_EQ(result.state.mean.kept, kept);
+    EXPECT_EQ(score_named(result.state.best, "accuracy"), kept ? 0.95 : 0.9);
+    EXPECT_EQ(result.state.best_step, 10);
+    EXPECT_FALSE(std::filesystem::exists(folder / "best-models"));
+    const Tensor saved = SafetensorsFile(folder / "model.safetensors").get("weight");
+    for (std::size_t i = 0; i < 4; ++i)
+      EXPECT_FLOAT_EQ(saved.data()[i], kept ? (judged[1][i] + judged[3][i]) / 2 : judged[1][i]);
+    const auto now = line.parameters()[0].tensor.span();
+    EXPECT_TRUE(std::ranges::equal(now, judged[3])) << "the parameters themselves stay as they were trained";
+  }
+}
+
+TEST(Trainer, ARunKilledAroundTheMeanTriesItAgain) {
+  const TempFolder folder;
+  TrainerOptions options = options_in(folder);
+  options.epochs = 4, options.average_best = 3, options.resume = true, options.checkpoint_seconds = 0;
+  Line whole;
+  const auto at_the_end = [&](const TrainingState& state) {  // the last checkpoint before the mean, and its files
+    if (state.step == state.total_steps) {
+      std::filesystem::create_directories(folder / "kept");
+      std::filesystem::copy(folder / "best-models", folder / "kept/best-models");
+      std::filesystem::copy(folder / "checkpoint.safetensors", folder / "kept/checkpoint.safetensors");
+    }
+  };
+  const TrainingResult unbroken = train(whole, options, {.stepped = at_the_end, .judged = {}});
+  const std::string model = test::contents(folder / "model.safetensors");
+  EXPECT_EQ(unbroken.state.mean.models, 3);
+
+  std::ofstream(folder / "model.safetensors") << "lost";
+  std::filesystem::copy(folder / "kept", folder.path(),
+                        std::filesystem::copy_options::recursive | std::filesystem::copy_options::overwrite_existing);
+  Line again;
+  const TrainingResult resumed = train(again, options);
+  EXPECT_TRUE(again.losses.empty());
+  EXPECT_EQ(resumed.state.mean.scores, unbroken.state.mean.scores);
+  if (unbroken.state.mean.kept) {
+    EXPECT_EQ(test::contents(folder / "model.safetensors"), model);
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder / "best-models"));
+
+  Line finished;  // and once it is done, nothing more happens
+  EXPECT_EQ(train(finished, options).state.best, resumed.state.best);
+
+  std::filesystem::copy(folder / "kept/checkpoint.safetensors", folder / "checkpoint.safetensors",
+                        std::filesystem::copy_options::overwrite_existing);
+  Line robbed;
+  EXPECT_THROW(train(robbed, options), InputError);
+  options.average_best = 2;
+  EXPECT_THROW(train(robbed, options), InputError);
 }
 
 TEST(Trainer, AnUpdateWithoutFiniteGradientsIsSkippedAndCounted) {
