@@ -49,6 +49,7 @@
 #include "attend/models/recurrent_classifier.h"
 #include "attend/models/recurrent_common.h"
 #include "attend/models/recurrent_translator.h"
+#include "attend/models/transformer.h"
 #include "attend/nn/convolution.h"
 #include "attend/nn/embedding.h"
 #include "attend/nn/feed_forward.h"

@@ -30,6 +30,18 @@ Tensor additive_head_scores(const Tensor& q, const Tensor& k, const Tensor& v) {
   return concat(scores, 1);
 }
 
+/// Whether two handles are one value, also to the tape.
+bool same(const Tensor& a, const Tensor& b) {
+  return a.raw() == b.raw() && a.shape() == b.shape() && a.node() == b.node() && a.node_output() == b.node_output();
+}
+
+std::vector<Tensor> biases(std::initializer_list<Linear> layers) {
+  std::vector<Tensor> all;
+  for (const Linear& layer : layers)
+    if (layer.bias.defined()) all.push_back(layer.bias);
+  return all;
+}
+
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(const MultiHeadOptions& o, Generator& generator)
@@ -40,6 +52,14 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadOptions& o, Generator& gen
   query = projection(size(o.query_size), o.width, o.bias, generator);
   key = projection(size(o.key_size), o.width, o.bias, generator);
   value = projection(size(o.value_size), o.width, o.bias, generator);
+  if (size(o.key_size) == size(o.value_size)) {
+    // Neighbours, so that what is asked of one input is one product.
+    std::vector<Tensor*> weights{&key.weight, &value.weight}, biases{&key.bias, &value.bias};
+    if (size(o.query_size) == size(o.key_size))
+      weights.insert(weights.begin(), &query.weight), biases.insert(biases.begin(), &query.bias);
+    place_together(weights);
+    if (o.bias) place_together(biases);
+  }
   output = projection(o.width, o.width, o.bias, generator);
   if (!o.additive) return;
   additive_v = Tensor::empty({o.heads, o.width / o.heads});
@@ -48,20 +68,32 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadOptions& o, Generator& gen
 
 Tensor MultiHeadAttention::operator()(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
                                       Probe* probe) const {
-  const Tensor queries = query(q), keys = key(k), values = value(v);
   const std::int64_t D = query.weight.dim(0) / heads;
-  auto by_head = [&](const Tensor& x) { return x.reshape({x.dim(0), x.dim(1), heads, D}); };
+  const AttentionOptions options{.mask = mask, .dropout = dropout};
+  const auto by_head = [&](const Tensor& x) { return x.reshape({x.dim(0), x.dim(1), heads, D}); };
 
-  Tensor context;  // [B, T, H, D]
-  if (!additive_v.defined()) {
-    const AttentionOptions options{.mask = mask, .dropout = dropout};
-    context = attention(by_head(queries), by_head(keys), by_head(values), options);
-    if (probe) probe->record(attention_weights(by_head(queries), by_head(keys), options));
-  } else {
-    const Tensor weights = masked_softmax(additive_head_scores(queries, keys, additive_v), mask);
+  if (additive_v.defined()) {
+    const Tensor weights = masked_softmax(additive_head_scores(query(q), key(k), additive_v), mask);
     if (probe) probe->record(weights);
-    context = transpose(matmul(attend::dropout(weights, dropout), transpose(by_head(values), 1, 2)), 1, 2);
+    const Tensor values = transpose(by_head(value(v)), 1, 2);
+    const Tensor context = transpose(matmul(attend::dropout(weights, dropout), values), 1, 2);
+    return output(context.reshape({q.dim(0), q.dim(1), heads * D}));
   }
+  if (same(k, v) && same(q, k)) {
+    const Tensor qkv =
+        linear_together(q, std::vector{query.weight, key.weight, value.weight}, biases({query, key, value}));
+    if (probe) probe->record(self_attention_weights(qkv, heads, options));
+    return output(self_attention(qkv, heads, options));
+  }
+  const Tensor queries = query(q);
+  if (same(k, v)) {
+    const Tensor kv = linear_together(k, std::vector{key.weight, value.weight}, biases({key, value}));
+    if (probe) probe->record(cross_attention_weights(queries, kv, heads, options));
+    return output(cross_attention(queries, kv, heads, options));
+  }
+  const Tensor keys = key(k), values = value(v);
+  if (probe) probe->record(attention_weights(by_head(queries), by_head(keys), options));
+  const Tensor context = attention(by_head(queries), by_head(keys), by_head(values), options);
   return output(context.reshape({q.dim(0), q.dim(1), heads * D}));
 }
 

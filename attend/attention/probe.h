@@ -18,6 +18,7 @@ class Probe {
 
   /// What the following weights belong to: "encoder.0.self", say. A model names its layers before it calls them.
   void enter(std::string layer) { layer_ = std::move(layer); }
+  const std::string& layer() const { return layer_; }
   /// weights [B, H, T, S], or [B, T, S] for one head.
   void record(const Tensor& weights);
 

@@ -7,13 +7,11 @@
 #include "attend/cli/interrupt.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/training.h"
+#include "attend/cli/translation_models.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
 #include "attend/data/fingerprint.h"
 #include "attend/data/reader.h"
-#include "attend/decode/translator.h"
-#include "attend/models/recurrent_common.h"
-#include "attend/nn/module.h"
 #include "attend/text/train_sentencepiece.h"
 #include "attend/train/bleu.h"
 #include "attend/train/translation.h"
@@ -29,10 +27,10 @@ struct PairFiles {
 struct Flags {
   TrainingFlags training;
   PairFiles train, validation;
-  std::string arch = "rnn", tokenizer;
+  std::string tokenizer;
   std::int64_t vocab_size = 8000, max_length = 100, judged = 500;
   float label_smoothing = 0.1f;
-  RecurrentTranslatorOptions model;
+  ArchitectureFlags model;
 };
 
 struct TextPairs {
@@ -61,25 +59,35 @@ void add_pair_flags(CLI::App& verb, PairFiles& files, const std::string& prefix,
   target->type_name("FILE")->needs(source);
 }
 
+/// Learns the subwords: one set for both sides together, or with Marian's layout one for each.
 Tokenizer make_tokenizer(const Flags& flags, const TextPairs& pairs) {
-  if (!flags.tokenizer.empty()) return load_tokenizer(flags.tokenizer);
-  std::size_t next = 0;
   const StopAtOnce at_once;  // the library cannot be asked to stop
-  std::cerr << "Learning " << grouped(flags.vocab_size) << " subwords from both sides" << std::endl;
+  const SentencePieceTrainingOptions options{
+      .unigram = false, .vocab_size = flags.vocab_size, .character_coverage = 1.0};
+  const auto lines_of = [](const std::vector<std::string>& texts) {
+    return [&texts, next = std::size_t{0}](std::string& line) mutable {
+      if (next == texts.size()) return false;
+      line = texts[next++];
+      return true;
+    };
+  };
+  const bool each = flags.model.arch == Architecture::marian;
+  std::cerr << "Learning " << grouped(flags.vocab_size) << " subwords " << (each ? "of each side" : "from both sides")
+            << std::endl;
+  if (each) return train_sentencepiece_pair(lines_of(pairs.sources), lines_of(pairs.targets), options);
   return train_sentencepiece(
-      [&](std::string& line) {
-        if (next == 2 * pairs.sources.size()) return false;
-        line = next % 2 == 0 ? pairs.sources[next / 2] : pairs.targets[next / 2];
-        ++next;
-        return true;
+      [source = lines_of(pairs.sources), target = lines_of(pairs.targets), turn = false](std::string& line) mutable {
+        turn = !turn;
+        return turn ? source(line) : target(line);
       },
-      {.unigram = false, .vocab_size = flags.vocab_size, .character_coverage = 1.0});
+      options);
 }
 
 /// Pairs as ids; those that are empty or too long on a side are left out and counted.
-EncodedPairs encode(const Tokenizer& tokenizer, const TextPairs& pairs, std::int64_t max_length,
+EncodedPairs encode(const Tokenizers& tokenizers, const TextPairs& pairs, std::int64_t max_length,
                     std::int64_t& left_out) {
-  std::vector<Encoding> sources = tokenizer.encode_all(pairs.sources), targets = tokenizer.encode_all(pairs.targets);
+  std::vector<Encoding> sources = tokenizers.source.encode_all(pairs.sources);
+  std::vector<Encoding> targets = tokenizers.target.encode_all(pairs.targets);
   EncodedPairs encoded;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     if (sources[i].size() < 2 || targets[i].size() < 2 || sources[i].size() > max_length ||
@@ -101,60 +109,46 @@ void run(Flags& flags) {
   // would give the same, but takes its time.
   const bool resumed = flags.training.resume &&
                        std::filesystem::exists(std::filesystem::path(flags.training.output) / "checkpoint.safetensors");
-  const Tokenizer tokenizer = resumed ? load_tokenizer(flags.training.output) : make_tokenizer(flags, train_text);
-  std::filesystem::create_directories(flags.training.output);
-  if (!resumed) save_tokenizer(tokenizer, flags.training.output);
+  const std::filesystem::path& folder = flags.training.output;
+  std::filesystem::create_directories(folder);
+  if (!resumed)
+    save_tokenizer(flags.tokenizer.empty() ? make_tokenizer(flags, train_text) : load_tokenizer(flags.tokenizer),
+                   folder);
+  const Tokenizers tokenizers{load_tokenizer(folder), load_tokenizer(folder, Side::target)};
   std::int64_t left_out = 0;
-  EncodedPairs training = encode(tokenizer, train_text, flags.max_length, left_out);
-  EncodedPairs validation = encode(tokenizer, validation_text, flags.max_length, left_out);
+  EncodedPairs training = encode(tokenizers, train_text, flags.max_length, left_out);
+  EncodedPairs validation = encode(tokenizers, validation_text, flags.max_length, left_out);
   if (left_out > 0)
     warn(grouped(left_out) + " pairs are left out: empty, or longer than " + grouped(flags.max_length) +
          " tokens (--max-length)");
 
-  flags.model.source_vocabulary = flags.model.target_vocabulary = tokenizer.size();
-  flags.model.max_positions = flags.max_length;
-  Generator generator(flags.training.trainer.seed);
-  RecurrentTranslator model(flags.model, generator);
-  train_parameters(model);
+  TranslatorInTraining made = make_translator(flags.model, tokenizers, flags.max_length, flags.training.trainer.seed);
   std::cerr << grouped(training.size()) << " pairs, " << grouped(validation.size()) << " for validation, "
-            << grouped(count_parameters(model)) << " parameters" << std::endl;
-
-  const SpecialTokens& special = tokenizer.special();
-  if (!special.eos || !special.padding)
-    fail<InputError>("train", "the tokenizer needs an end-of-sentence and a padding token");
+            << grouped(made.size) << " parameters" << std::endl;
+  const std::optional<std::int32_t> padding = tokenizers.source.special().padding;
+  if (!padding) fail<InputError>("train", "the tokenizer has no padding token, which a translator needs");
   const std::size_t judged =
       std::min<std::size_t>(static_cast<std::size_t>(flags.judged), validation_text.sources.size());
   const std::vector<std::string> judged_sources(validation_text.sources.begin(),
                                                 validation_text.sources.begin() + static_cast<std::ptrdiff_t>(judged));
   const References references{
       {validation_text.targets.begin(), validation_text.targets.begin() + static_cast<std::ptrdiff_t>(judged)}};
-  TranslationModel task{
-      .parameters = parameters(model),
-      .logits =
-          [&](const TokenBatch& sources, const TokenBatch& words) {
-            return model.decode(model.encode(sources.ids, sources.lengths), words.ids);
-          },
-      .save =
-          [&](const std::filesystem::path& folder) { save_model(model, kRecurrentTranslatorType, tokenizer, folder); },
-      .judge = {}};
-  if (judged > 0)
-    task.judge = [&]() -> Scores {
+  if (judged > 0 && made.translator)
+    made.task.judge = [&]() -> Scores {
       std::vector<std::string> said;
-      for (auto& translations : Translator(model, tokenizer)(judged_sources, {.beam = 1}))
+      for (auto& translations : made.translator()(judged_sources, {.beam = 1}))
         said.push_back(std::move(translations.front().text));
       return {{"bleu", corpus_bleu(said, references).score}};
     };
   TranslationTrainee trainee(
-      std::move(task), std::move(training), std::move(validation),
-      {.padding = *special.padding,
-       .start = *special.eos,
+      made.task, std::move(training), std::move(validation),
+      {.padding = *padding,
+       .start = made.start,
        .label_smoothing = flags.label_smoothing,
        .batches = {.max_tokens = flags.training.batch_tokens, .seed = flags.training.trainer.seed}});
-  if (flags.training.trainer.metric.empty() && judged > 0) flags.training.trainer.metric = "bleu";
-  Config config;
-  flags.model.write(config);
+  if (flags.training.trainer.metric.empty() && made.task.judge) flags.training.trainer.metric = "bleu";
   Fingerprint data;
-  data.add(config.dump());
+  data.add(made.options);
   for (const std::string* file : {&flags.train.pairs, &flags.train.source, &flags.train.target})
     if (!file->empty()) data.add_file(*file);
   run_training(trainee, flags.training, "Training of " + flags.training.output, std::to_string(data.value()));
@@ -168,13 +162,9 @@ void add_train_translation(CLI::App& parent) {
   TrainerOptions& trainer = flags->training.trainer;
   trainer.epochs = 20, trainer.warmup = 200, trainer.patience = 5;
   flags->training.batch_tokens = 2048;
-  flags->model.tied_output = true;
   add_pair_flags(*verb, flags->train, "train", "Pairs to learn from");
   add_pair_flags(*verb, flags->validation, "validation", "Pairs to judge by");
-  verb->add_option("--arch", flags->arch, "rnn: a recurrent encoder and decoder, with attention or without")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"rnn"}).description(""))
-      ->capture_default_str();
+  add_architecture_flags(*verb, flags->model);
   verb->add_option("--tokenizer", flags->tokenizer, "A tokenizer's folder, instead of learning one")->type_name("DIR");
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
     return verb->add_option(name, value, help)->type_name(type)->capture_default_str();
@@ -186,29 +176,6 @@ void add_train_translation(CLI::App& parent) {
   option("--validation-sentences", flags->judged, "How many are translated for BLEU at each validation", "N");
   option("--label-smoothing", flags->label_smoothing, "This share of the target goes to all words alike", "SHARE")
       ->check(share);
-  RecurrentTranslatorOptions& model = flags->model;
-  auto* net = verb->add_option_group("The network");
-  const auto net_option = [&](const char* name, auto& value, const char* help, const char* type) {
-    return net->add_option(name, value, help)->type_name(type)->capture_default_str();
-  };
-  net->add_option("--attention", model.attention, "none, additive, dot, general or location")
-      ->type_name("NAME")
-      ->transform(CLI::CheckedTransformer(kDecoderAttentionNames).description(""))
-      ->default_str("additive");
-  net->add_option("--cell", model.cell, "gru or lstm")
-      ->type_name("NAME")
-      ->transform(CLI::CheckedTransformer(kCellNames).description(""))
-      ->default_str("gru");
-  net_option("--embedding", model.embedding, "Numbers for each word", "N")->check(positive);
-  net_option("--hidden", model.hidden, "Units of each recurrent layer", "N")->check(positive);
-  net_option("--encoder-layers", model.encoder_layers, "Recurrent layers that read", "N")->check(positive);
-  net_option("--decoder-layers", model.decoder_layers, "Recurrent layers that write", "N")->check(positive);
-  net_option("--dropout", model.dropout, "Of embeddings, between layers, of the readout", "SHARE")->check(share);
-  net->add_flag("--bidirectional,!--one-direction", model.bidirectional,
-                "Read both ways (the default), or only forward");
-  net->add_flag("--reverse-source", model.reverse_source, "Read the source backwards");
-  net->add_flag("--tied-output,!--untied-output", model.tied_output,
-                "Output and target embeddings share their weights (the default), or not");
   add_training_flags(*verb, flags->training, {"bleu", "loss"});
   verb->footer(
       "Example:\n"

@@ -30,9 +30,9 @@ void check_output(const TrainingFlags& flags);
 
 /// Writes a model's folder: config.json with its type and options, its tokenizer, its parameters.
 template <typename Model>
-void save_model(Model& model, const char* type, const Tokenizer& tokenizer, const std::filesystem::path& folder) {
+void save_model(Model& model, std::string_view type, const Tokenizer& tokenizer, const std::filesystem::path& folder) {
   Config config;
-  config.set("model_type", type);
+  config.set("model_type", std::string(type));
   model.options.write(config);
   config.save(folder / "config.json");
   save_tokenizer(tokenizer, folder);

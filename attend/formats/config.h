@@ -68,4 +68,12 @@ class Config {
   std::shared_ptr<Json> json_;
 };
 
+/// The name of a choice: what choice() reads back.
+template <typename Enum>
+const std::string& name_of(Enum value, const std::vector<std::pair<std::string, Enum>>& names) {
+  for (const auto& [name, meaning] : names)
+    if (meaning == value) return name;
+  return names.front().first;
+}
+
 }  // namespace attend

@@ -16,12 +16,4 @@ inline const std::vector<std::pair<std::string, kernels::Cell>> kCellNames = {{"
 /// and the logits of a tied output are products with embeddings.
 constexpr float kEmbeddingDeviation = 0.1f;
 
-/// The name of a choice.
-template <typename Enum>
-const std::string& name_of(Enum value, const std::vector<std::pair<std::string, Enum>>& names) {
-  for (const auto& [name, meaning] : names)
-    if (meaning == value) return name;
-  return names.front().first;
-}
-
 }  // namespace attend

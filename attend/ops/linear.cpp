@@ -1,5 +1,8 @@
 #include "attend/ops/linear.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "attend/kernels/matmul.h"
 #include "attend/ops/check.h"
 #include "attend/ops/tape.h"
@@ -70,6 +73,83 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activat
                           dpre.data(), x.data(), dweight.tensor.data());
         }
       });
+}
+
+namespace {
+
+/// Whether the parts follow each other in memory, so that they can be taken for one.
+bool together(std::span<const Tensor> parts) {
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    if (!parts[i].shares_memory_with(parts[0]) || parts[i].data() != parts[i - 1].data() + parts[i - 1].numel())
+      return false;
+  return true;
+}
+
+}  // namespace
+
+void place_together(std::span<Tensor* const> parts) {
+  std::int64_t rows = 0, row = 0;
+  for (const Tensor* part : parts) rows += part->dim(0), row = part->numel() / std::max<std::int64_t>(part->dim(0), 1);
+  const Tensor whole = Tensor::empty({rows, row});
+  std::int64_t first = 0;
+  for (Tensor* part : parts) {
+    const Tensor place = whole.view_rows(first, first + part->dim(0)).reshape(part->shape());
+    first += part->dim(0);
+    std::ranges::copy(part->span(), place.data());
+    *part = place;
+  }
+}
+
+Tensor linear_together(const Tensor& x, std::span<const Tensor> weights, std::span<const Tensor> biases) {
+  if (weights.empty() || (!biases.empty() && biases.size() != weights.size()))
+    fail("linear", "each weight has its bias, or none has: got ", weights.size(), " weights and ", biases.size(),
+         " biases");
+  std::vector<std::int64_t> starts{0};  // of each part among the columns of the result
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    check(x, weights[i], biases.empty() ? Tensor() : biases[i]);
+    starts.push_back(starts.back() + weights[i].dim(0));
+  }
+  const std::int64_t rows = x.rows(), in = x.dim(-1), out = starts.back();
+  const bool one = together(weights) && together(biases);
+  const std::size_t products = one ? 1 : weights.size();
+  const auto width = [=](std::size_t i) { return one ? out : starts[i + 1] - starts[i]; };
+  Tensor y = Tensor::empty(x.shape().with(-1, out));
+  for (std::size_t i = 0; i < products; ++i)
+    kernels::matmul({.m = rows, .n = width(i), .k = in, .transpose_b = true, .c_stride = out}, x.data(),
+                    weights[i].data(), y.data() + starts[i], biases.empty() ? nullptr : biases[i].data());
+
+  std::vector<Tensor> inputs{x}, kept;
+  inputs.insert(inputs.end(), weights.begin(), weights.end());
+  inputs.insert(inputs.end(), biases.begin(), biases.end());
+  for (const Tensor& weight : weights) kept.push_back(weight.detach());
+  const std::size_t parts = weights.size(), bias_parts = biases.size();
+  return record("linear", y, inputs, [=, x = x.detach()](const Tensor& dy, Grads& grads) {
+    if (grads.wants(0)) {
+      const Grads::Target dx = grads.target(0);
+      for (std::size_t i = 0; i < products; ++i)
+        kernels::matmul({.m = rows, .n = in, .k = width(i), .accumulate = dx.accumulate || i > 0, .a_stride = out},
+                        dy.data() + starts[i], kept[i].data(), dx.tensor.data());
+    }
+    // The gradients of all parts are computed as one; each part takes its rows.
+    const auto wanted = [&](std::size_t first, std::size_t count) {
+      bool any = false;
+      for (std::size_t i = 0; i < count; ++i) any |= grads.wants(first + i);
+      return any;
+    };
+    const auto give = [&](std::size_t first, const Tensor& whole) {
+      for (std::size_t i = 0; i < parts; ++i) grads.add(first + i, whole.view_rows(starts[i], starts[i + 1]));
+    };
+    if (wanted(1, parts)) {
+      const Tensor dweights = Tensor::empty({out, in});
+      kernels::matmul({.m = out, .n = in, .k = rows, .transpose_a = true}, dy.data(), x.data(), dweights.data());
+      give(1, dweights);
+    }
+    if (wanted(1 + parts, bias_parts)) {
+      const Tensor dbiases = Tensor::empty({out});
+      kernels::bias_activation_backward(rows, out, dy.data(), nullptr, Activation::none, {.dbias = dbiases.data()});
+      give(1 + parts, dbiases);
+    }
+  });
 }
 
 }  // namespace attend

@@ -1,0 +1,48 @@
+// The architectures that a translator in training can have: their flags, and what training needs of each.
+#pragma once
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "attend/decode/translator.h"
+#include "attend/models/recurrent_translator.h"
+#include "attend/models/transformer.h"
+#include "attend/train/translation.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): its own name
+class App;
+}
+
+namespace attend::cli {
+
+enum class Architecture : std::uint8_t { rnn, marian };
+
+struct ArchitectureFlags {
+  Architecture arch = Architecture::marian;
+  // What both have, with defaults of their own:
+  std::optional<std::int64_t> encoder_layers, decoder_layers;
+  std::optional<float> dropout;
+  RecurrentTranslatorOptions recurrent;
+  TransformerOptions transformer;
+  std::int64_t heads = 4, inner = 1024;  // of the Transformer, on both sides
+};
+void add_architecture_flags(CLI::App& verb, ArchitectureFlags& flags);
+
+/// The two sides of a translator's text. They are one, unless each language has its own subwords.
+struct Tokenizers {
+  Tokenizer source, target;
+};
+
+/// A translator, whatever its architecture.
+struct TranslatorInTraining {
+  std::string options;                     ///< all of its configuration, as JSON
+  std::int64_t size = 0;                   ///< parameters
+  std::int32_t start = 0;                  ///< the word before the first
+  TranslationModel task;                   ///< without a judge
+  std::function<Translator()> translator;  ///< shares the parameters
+};
+/// A new one. Positions for texts of `max_length` tokens at least.
+TranslatorInTraining make_translator(const ArchitectureFlags& flags, const Tokenizers& tokenizers,
+                                     std::int64_t max_length, std::uint64_t seed);
+
+}  // namespace attend::cli

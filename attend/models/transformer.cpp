@@ -1,0 +1,202 @@
+#include "attend/models/transformer.h"
+
+#include <cmath>
+
+#include "attend/core/error.h"
+#include "attend/ops/arithmetic.h"
+#include "attend/ops/check.h"
+#include "attend/ops/concat.h"
+#include "attend/ops/dropout.h"
+
+namespace attend {
+namespace {
+
+/// Hugging Face's names; the first of a meaning is the one that is written.
+const std::vector<std::pair<std::string, Activation>> kActivationNames = {
+    {"relu", Activation::relu}, {"gelu", Activation::gelu},          {"swish", Activation::silu},
+    {"silu", Activation::silu}, {"gelu_new", Activation::gelu_tanh}, {"gelu_pytorch_tanh", Activation::gelu_tanh},
+    {"tanh", Activation::tanh}, {"sigmoid", Activation::sigmoid}};
+
+/// As Xavier, with biases at 0.
+FeedForward feed_forward_of(std::int64_t width, std::int64_t inner, const TransformerOptions& o, Generator& generator) {
+  FeedForward layer(width, inner, o.activation, o.activation_dropout, generator);
+  for (Linear* part : {&layer.up, &layer.down}) {
+    init::xavier_uniform(part->weight, 1.f, generator);
+    part->bias.fill(0.f);
+  }
+  return layer;
+}
+
+MultiHeadAttention attention_of(std::int64_t heads, const TransformerOptions& o, Generator& generator) {
+  return MultiHeadAttention({.width = o.width, .heads = heads, .dropout = o.attention_dropout}, generator);
+}
+
+Residual residual_of(const TransformerOptions& o) { return {LayerNorm(o.width), o.pre_norm, o.dropout}; }
+
+void must(const Config& config, const char* key, bool expected) {
+  if (config.flag(key, expected) != expected)
+    fail<InputError>("transformer", "config.json: \"", key, "\" is ", expected ? "false" : "true",
+                     ", which is not supported for model_type \"", kMarianType, "\"");
+}
+
+}  // namespace
+
+TransformerOptions TransformerOptions::read(const Config& config) {
+  TransformerOptions o;
+  const bool marian = config.text("model_type", std::string(kMarianType)) == kMarianType;
+  o.source_vocabulary = config.integer("vocab_size");
+  o.target_vocabulary = config.integer("decoder_vocab_size", o.source_vocabulary);
+  o.width = config.integer("d_model");
+  o.encoder_layers = config.integer("encoder_layers"), o.decoder_layers = config.integer("decoder_layers");
+  o.encoder_heads = config.integer("encoder_attention_heads");
+  o.decoder_heads = config.integer("decoder_attention_heads");
+  o.encoder_inner = config.integer("encoder_ffn_dim"), o.decoder_inner = config.integer("decoder_ffn_dim");
+  o.activation = config.choice("activation_function", kActivationNames, {Activation::gelu});
+  o.shared_embeddings = config.flag("share_encoder_decoder_embeddings", true);
+  o.tied_output = config.flag("tie_word_embeddings", true);
+  o.scale_embedding = config.flag("scale_embedding", false);
+  o.max_positions = config.integer("max_position_embeddings", 1024);
+  o.dropout = static_cast<float>(config.number("dropout", 0.1));
+  o.attention_dropout = static_cast<float>(config.number("attention_dropout", 0.0));
+  o.activation_dropout = static_cast<float>(config.number("activation_dropout", 0.0));
+  const auto id = [&](const char* key, std::int64_t otherwise) {
+    return static_cast<std::int32_t>(config.integer(key, otherwise));
+  };
+  o.padding = id("pad_token_id", o.source_vocabulary - 1);
+  o.start = id("decoder_start_token_id", o.padding);
+  o.end = id("eos_token_id", 0);
+  if (marian) {  // Hugging Face's Marian does not look at these keys, which older folders have
+    must(config, "normalize_before", false), must(config, "add_final_layer_norm", false);
+    must(config, "normalize_embedding", false), must(config, "static_position_embeddings", true);
+  } else {
+    o.pre_norm = config.flag("normalize_before", false);
+    o.final_norm = config.flag("add_final_layer_norm", false);
+    o.learned_positions = !config.flag("static_position_embeddings", true);
+  }
+  return o;
+}
+
+void TransformerOptions::write(Config& config) const {
+  if (type() == kMarianType) config.set("architectures", std::vector<std::string>{"MarianMTModel"});
+  config.set("vocab_size", source_vocabulary), config.set("decoder_vocab_size", target_vocabulary);
+  config.set("d_model", width);
+  config.set("encoder_layers", encoder_layers), config.set("decoder_layers", decoder_layers);
+  config.set("encoder_attention_heads", encoder_heads), config.set("decoder_attention_heads", decoder_heads);
+  config.set("encoder_ffn_dim", encoder_inner), config.set("decoder_ffn_dim", decoder_inner);
+  config.set("activation_function", name_of(activation, kActivationNames));
+  config.set("share_encoder_decoder_embeddings", shared_embeddings);
+  config.set("tie_word_embeddings", tied_output);
+  config.set("scale_embedding", scale_embedding);
+  config.set("max_position_embeddings", max_positions);
+  config.set("dropout", dropout), config.set("attention_dropout", attention_dropout);
+  config.set("activation_dropout", activation_dropout);
+  config.set("pad_token_id", padding), config.set("decoder_start_token_id", start);
+  config.set("eos_token_id", end), config.set("forced_eos_token_id", end);
+  config.set("is_encoder_decoder", true);
+  config.set("normalize_before", pre_norm), config.set("add_final_layer_norm", final_norm);
+  config.set("static_position_embeddings", !learned_positions);
+}
+
+EncoderLayer::EncoderLayer(const TransformerOptions& o, Generator& generator)
+    : self_attention(attention_of(o.encoder_heads, o, generator)),
+      feed_forward(feed_forward_of(o.width, o.encoder_inner, o, generator)),
+      around_attention(residual_of(o)),
+      around_feed_forward(residual_of(o)) {}
+
+Tensor EncoderLayer::operator()(const Tensor& x, const Mask& mask, Probe* probe) const {
+  const Tensor h = around_attention(x, [&](const Tensor& y) { return self_attention(y, y, y, mask, probe); });
+  return around_feed_forward(h, feed_forward);
+}
+
+DecoderLayer::DecoderLayer(const TransformerOptions& o, Generator& generator)
+    : self_attention(attention_of(o.decoder_heads, o, generator)),
+      cross_attention(attention_of(o.decoder_heads, o, generator)),
+      feed_forward(feed_forward_of(o.width, o.decoder_inner, o, generator)),
+      around_self(residual_of(o)),
+      around_cross(residual_of(o)),
+      around_feed_forward(residual_of(o)) {}
+
+Tensor DecoderLayer::operator()(const Tensor& x, const Tensor& states, const Mask& states_mask, Probe* probe) const {
+  const std::string layer = probe ? probe->layer() : "";
+  if (probe) probe->enter(layer + ".self");
+  Tensor h = around_self(x, [&](const Tensor& y) { return self_attention(y, y, y, Mask::causal(), probe); });
+  if (probe) probe->enter(layer + ".cross");
+  h = around_cross(h, [&](const Tensor& y) { return cross_attention(y, states, states, states_mask, probe); });
+  return around_feed_forward(h, feed_forward);
+}
+
+Transformer::Transformer(const TransformerOptions& o, Generator& generator) : options(o) {
+  if (o.source_vocabulary < 1 || o.target_vocabulary < 1 || o.encoder_layers < 0 || o.decoder_layers < 1)
+    fail<InputError>("transformer", "there must be words on both sides and a layer that writes: got vocabularies of ",
+                     o.source_vocabulary, " and ", o.target_vocabulary, ", ", o.encoder_layers, " + ", o.decoder_layers,
+                     " layers");
+  if (o.shared_embeddings && o.source_vocabulary != o.target_vocabulary)
+    fail<InputError>("transformer", "one embedding for both sides needs one vocabulary: got ", o.source_vocabulary,
+                     " and ", o.target_vocabulary, " words");
+  const float scale = o.scale_embedding ? std::sqrt(static_cast<float>(o.width)) : 1.f;
+  const auto words = [&](std::int64_t count) {
+    Embedding table(count, o.width, generator, 1.f / std::sqrt(static_cast<float>(o.width)));
+    table.scale = scale;
+    return table;
+  };
+  if (o.shared_embeddings) {
+    shared_embedding = words(o.source_vocabulary);
+  } else {
+    source_embedding = words(o.source_vocabulary);
+    target_embedding = words(o.target_vocabulary);
+  }
+  if (o.learned_positions) {
+    for (Tensor* table : {&source_positions, &target_positions}) {
+      *table = Tensor::empty({o.max_positions, o.width});
+      init::normal(*table, 0.02f, generator);
+    }
+  } else {
+    positions = sinusoidal_positions(o.max_positions, o.width, 0, PositionLayout::halves);
+  }
+  for (std::int64_t i = 0; i < o.encoder_layers; ++i) encoder.emplace_back(o, generator);
+  for (std::int64_t i = 0; i < o.decoder_layers; ++i) decoder.emplace_back(o, generator);
+  if (o.final_norm) encoder_norm = LayerNorm(o.width), decoder_norm = LayerNorm(o.width);
+  if (!o.tied_output) {
+    output = Tensor::empty({o.target_vocabulary, o.width});
+    init::xavier_uniform(output, 1.f, generator);
+  }
+  output_bias = Tensor::zeros({1, o.target_vocabulary});
+}
+
+Tensor Transformer::embed(const Embedding& words, const Tensor& learned, const Tensor& ids, std::int64_t first) const {
+  const std::int64_t T = ids.dim(-1);
+  if (first + T > options.max_positions)
+    fail<InputError>("transformer", "the text is too long: got ", first + T, " tokens, the model has positions for ",
+                     options.max_positions);
+  const Tensor places = learned.defined() ? slice(learned, 0, first, first + T) : positions.view_rows(first, first + T);
+  return dropout(words(ids) + places, options.dropout);
+}
+
+Tensor Transformer::say(const Tensor& x) const {
+  const Tensor& weight = options.tied_output ? embedding_of(target_embedding).weight : output;
+  return linear(x, weight, output_bias.reshape({options.target_vocabulary}));
+}
+
+Tensor Transformer::encode(const Tensor& ids, const Tensor& lengths, Probe* probe) const {
+  check_lengths("transformer", lengths, ids.dim(0), ids.dim(1));
+  const Mask mask = Mask::keys(lengths);
+  Tensor x = embed(embedding_of(source_embedding), source_positions, ids, 0);
+  for (std::size_t i = 0; i < encoder.size(); ++i) {
+    if (probe) probe->enter("encoder." + std::to_string(i) + ".self");
+    x = encoder[i](x, mask, probe);
+  }
+  return options.final_norm ? encoder_norm(x) : x;
+}
+
+Tensor Transformer::decode(const Tensor& states, const Tensor& lengths, const Tensor& words, Probe* probe) const {
+  check_lengths("transformer", lengths, states.dim(0), states.dim(1));
+  const Mask mask = Mask::keys(lengths);
+  Tensor x = embed(embedding_of(target_embedding), target_positions, words, 0);
+  for (std::size_t i = 0; i < decoder.size(); ++i) {
+    if (probe) probe->enter("decoder." + std::to_string(i));
+    x = decoder[i](x, states, mask, probe);
+  }
+  return say(options.final_norm ? decoder_norm(x) : x);
+}
+
+}  // namespace attend
