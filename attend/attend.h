@@ -46,6 +46,8 @@
 #include "attend/explain/terminal.h"
 #include "attend/formats/config.h"
 #include "attend/formats/safetensors.h"
+#include "attend/formats/stored_tensor.h"
+#include "attend/formats/weights.h"
 #include "attend/models/recurrent_classifier.h"
 #include "attend/models/recurrent_common.h"
 #include "attend/models/recurrent_translator.h"

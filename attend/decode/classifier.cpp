@@ -25,7 +25,7 @@ Classifier::Classifier(const std::filesystem::path& folder) {
     fail<InputError>("classifier", folder.string(), ": holds a model of type \"", type, "\", expected a classifier (",
                      kRecurrentClassifierType, ")");
   RecurrentClassifier classifier(RecurrentClassifierOptions::read(config));
-  load_parameters(classifier, folder / "model.safetensors");
+  load_parameters(classifier, folder);
   model_ = std::make_shared<Model>(Model{std::move(classifier), load_tokenizer(folder)});
 }
 

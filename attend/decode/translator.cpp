@@ -116,7 +116,7 @@ Translator::Translator(const std::filesystem::path& folder) {
     fail<InputError>("translator", folder.string(), ": holds a model of type \"", type, "\", expected a translator (",
                      kRecurrentTranslatorType, ")");
   RecurrentTranslator translator(RecurrentTranslatorOptions::read(config));
-  load_parameters(translator, folder / "model.safetensors");
+  load_parameters(translator, folder);
   model_ = recurrent(std::move(translator), load_tokenizer(folder));
 }
 

@@ -1,7 +1,6 @@
 #include "attend/formats/safetensors.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -11,43 +10,16 @@
 #include "attend/core/convert.h"
 #include "attend/core/error.h"
 #include "attend/core/file.h"
+#include "attend/formats/stored_tensor.h"
 
 namespace attend {
 namespace {
 
 using nlohmann::json;
-static_assert(std::endian::native == std::endian::little, "safetensors files are little-endian");
 
 constexpr std::uint64_t kMaxHeader = 100'000'000;  // as the reference implementation: beyond it, it is no header
 constexpr std::size_t kMaxRank = 64;               // an entry's shape; far above anything real
 constexpr const char* kMetadata = "__metadata__";
-
-/// The bytes of one element, or 0 for a dtype that the format does not have.
-std::uint64_t element_size(std::string_view dtype) {
-  for (const char* one : {"BOOL", "U8", "I8", "F8_E5M2", "F8_E4M3"})
-    if (dtype == one) return 1;
-  for (const char* two : {"I16", "U16", "F16", "BF16"})
-    if (dtype == two) return 2;
-  for (const char* four : {"I32", "U32", "F32"})
-    if (dtype == four) return 4;
-  for (const char* eight : {"I64", "U64", "F64", "C64"})
-    if (dtype == eight) return 8;
-  return 0;
-}
-
-/// A name as it can be shown: in quotation marks, without control characters, not endless.
-std::string in_quotes(std::string_view text) {
-  std::string start(text.substr(0, 120));
-  return json(start).dump(-1, ' ', false, json::error_handler_t::replace) + (text.size() > start.size() ? "…" : "");
-}
-
-/// 119000000 -> "119,000,000".
-std::string grouped(std::uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<std::size_t>(at), 1, ',');
-  return digits;
-}
 
 /// Takes the header apart as the parser walks through it, so that nothing of an odd shape is ever built: a header of
 /// ten thousand brackets ends at the first wrong one, and a name that comes twice is seen.
@@ -100,7 +72,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
       return true;
     }
     if (place_ != Place::tensor || key_ != "dtype") wrong("a text");
-    if (element_size(text) == 0)
+    if (stored_size(text) == 0)
       fail<InputError>("load", file_, ": tensor ", in_quotes(name_), " has the unknown dtype ", in_quotes(text));
     entry_.dtype = std::move(text);
     return true;
@@ -184,45 +156,6 @@ class HeaderReader final : public nlohmann::json_sax<json> {
   int offsets_ = 0;
 };
 
-/// The bytes that shape and dtype ask for, or nothing when that overflows.
-std::optional<std::uint64_t> bytes_of(const SafetensorsFile::Entry& entry) {
-  if (std::ranges::find(entry.shape, 0) != entry.shape.end()) return 0;
-  std::uint64_t bytes = element_size(entry.dtype);
-  for (const std::int64_t size : entry.shape)
-    if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes)) return {};
-  return bytes;
-}
-
-std::string shape_text(const std::vector<std::int64_t>& shape) {
-  std::string text = "[";
-  for (const std::int64_t size : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
-  return text + "]";
-}
-
-/// Element i of something that may be misaligned.
-template <typename T>
-T read_at(const std::byte* bytes, std::int64_t i) {
-  T value;
-  std::memcpy(&value, bytes + static_cast<std::size_t>(i) * sizeof(T), sizeof(T));
-  return value;
-}
-
-const char* stored_name(DType dtype) {
-  switch (dtype) {
-    case DType::f32:
-      return "F32";
-    case DType::i32:
-      return "I32";
-    case DType::f16:
-      return "F16";
-    case DType::bf16:
-      return "BF16";
-    case DType::i8:
-      return "I8";
-  }
-  return "";
-}
-
 }  // namespace
 
 SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : name_(path.string()) {
@@ -241,7 +174,8 @@ void SafetensorsFile::read_header() {
   if (bytes_.empty()) fail<InputError>("load", name_, ": the file is empty; is the download complete?");
   if (bytes_.size() < 8)
     fail<InputError>("load", name_, ": ", bytes_.size(), " bytes are too few for a safetensors file");
-  const auto length = read_at<std::uint64_t>(bytes_.data(), 0);
+  std::uint64_t length = 0;
+  std::memcpy(&length, bytes_.data(), sizeof length);
   if (length > kMaxHeader)
     fail<InputError>("load", name_, ": the header claims ", grouped(length),
                      " bytes, more than any safetensors file has (", grouped(kMaxHeader),
@@ -273,7 +207,7 @@ void SafetensorsFile::check_layout() const {
                        grouped(huge ? entry.end : end), ", but the file has ", grouped(bytes_.size()),
                        "; is the download complete?");
     }
-    const std::optional<std::uint64_t> needed = bytes_of(entry);
+    const std::optional<std::uint64_t> needed = stored_bytes(entry.dtype, entry.shape);
     if (!needed)
       fail<InputError>("load", name_, ": tensor ", in_quotes(named.first),
                        " has an impossible shape: ", shape_text(entry.shape));
@@ -312,49 +246,8 @@ Tensor SafetensorsFile::get(std::string_view name) const {
   if (found == entries_.end())
     fail<InputError>("load", name_, ": has no tensor ", in_quotes(name), " among its ", entries_.size());
   const Entry& entry = found->second;
-  if (entry.shape.size() > static_cast<std::size_t>(Shape::kMaxRank))
-    fail<InputError>("load", name_, ": tensor ", in_quotes(name), " has ", entry.shape.size(),
-                     " dimensions, expected at most ", Shape::kMaxRank, ": ", shape_text(entry.shape));
-  const Shape shape{std::span(entry.shape)};
-  const std::byte* bytes = data_.data() + entry.begin;
-
-  const auto as_stored = [&](DType dtype) {
-    if (reinterpret_cast<std::uintptr_t>(bytes) % size_of(dtype) == 0)
-      return Tensor::borrow(bytes, shape, dtype, owner_);
-    Tensor copied = Tensor::empty(shape, dtype);
-    std::memcpy(copied.raw(), bytes, copied.bytes());
-    return copied;
-  };
-  for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::i32, DType::i8})
-    if (entry.dtype == stored_name(dtype)) return as_stored(dtype);
-
-  if (entry.dtype == "F64") {
-    Tensor x = Tensor::empty(shape);
-    for (std::int64_t i = 0; i < x.numel(); ++i) x.data()[i] = static_cast<float>(read_at<double>(bytes, i));
-    return x;
-  }
-  if (entry.dtype == "I64") {
-    Tensor x = Tensor::empty(shape, DType::i32);
-    for (std::int64_t i = 0; i < x.numel(); ++i) {
-      const auto value = read_at<std::int64_t>(bytes, i);
-      if (!std::in_range<std::int32_t>(value))
-        fail<InputError>("load", name_, ": tensor ", in_quotes(name), " holds ", value, " at element ", i,
-                         ", which does not fit into int32");
-      x.data<std::int32_t>()[i] = static_cast<std::int32_t>(value);
-    }
-    return x;
-  }
-  if (entry.dtype == "BOOL" || entry.dtype == "U8") {
-    Tensor x = as_stored(DType::i8);
-    for (std::int64_t i = 0; i < x.numel(); ++i)
-      if (x.data<std::int8_t>()[i] < 0)
-        fail<InputError>("load", name_, ": tensor ", in_quotes(name), " holds ",
-                         static_cast<std::uint8_t>(x.data<std::int8_t>()[i]) + 0, " at element ", i,
-                         ", which does not fit into int8");
-    return x;
-  }
-  fail<InputError>("load", name_, ": tensor ", in_quotes(name), " is stored as ", entry.dtype,
-                   ", which is not supported: expected F32, F16, BF16, F64, I64, I32, I8, U8 or BOOL");
+  const auto bytes = data_.subspan(entry.begin, entry.end - entry.begin);
+  return read_stored(name_, name, {entry.dtype, entry.shape, bytes}, owner_);
 }
 
 Tensor SafetensorsFile::get_float32(std::string_view name) const { return convert(get(name), DType::f32); }

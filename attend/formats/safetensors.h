@@ -36,9 +36,7 @@ class SafetensorsFile {
   std::vector<std::string> names() const;
   bool contains(std::string_view name) const { return entries_.contains(name); }
 
-  /// The tensor. F32, F16, BF16, I32 and I8 share the mapping (a misaligned one is copied); I64 becomes int32, BOOL and
-  /// U8 become int8, F64 becomes float32. Throws when there is none of that name, when it has more than 4 dimensions or
-  /// another dtype, or when a number does not fit.
+  /// The tensor, as read_stored() gives it: what it can, shares the mapping. Throws when there is none of that name.
   Tensor get(std::string_view name) const;
   /// The same, converted to float32 from whatever it is stored as.
   Tensor get_float32(std::string_view name) const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <set>
 
 #include "attend/core/error.h"
@@ -36,29 +37,46 @@ std::string listed(const std::vector<std::string>& names) {
 
 }  // namespace
 
-LoadReport load_parameters(std::span<NamedTensor> parameters, const SafetensorsFile& file, const LoadOptions& options) {
-  LoadReport report;
-  std::set<std::string, std::less<>> wanted;
+std::vector<NamedTensor> distinct(std::vector<NamedTensor> parameters) {
+  std::set<const std::byte*> seen;
+  std::erase_if(parameters, [&](const NamedTensor& named) { return !seen.insert(named.tensor.raw()).second; });
+  return parameters;
+}
+
+LoadReport load_parameters(std::span<NamedTensor> parameters, const Weights& weights, const LoadOptions& options) {
+  const std::string& file = weights.name();
+  std::set<std::string> wanted(options.computed.begin(), options.computed.end());
   std::vector<Tensor> loaded(parameters.size());
+  std::map<const std::byte*, std::size_t> first;  // memory -> the first of its names that the file has
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const auto& [name, tensor] = parameters[i];
     wanted.insert(name);
-    if (!file.contains(name)) {
-      report.missing.push_back(name);
-      continue;
-    }
+    if (!weights.contains(name)) continue;
     if (tensor.dtype() != DType::f32)
       fail("load", "parameter \"", name, "\" has the wrong dtype: got ", tensor.dtype(), ", expected float32");
-    loaded[i] = file.get_float32(name);
+    loaded[i] = weights.get_float32(name);
     if (loaded[i].shape() != tensor.shape())
-      fail("load", "tensor \"", name, "\" has another shape: got ", loaded[i].shape(), ", expected ", tensor.shape());
+      fail<InputError>("load", file, ": tensor \"", name, "\" has another shape: got ", loaded[i].shape(),
+                       ", expected ", tensor.shape());
+    const std::size_t twin = first.emplace(tensor.raw(), i).first->second;
+    if (loaded[twin].raw() != loaded[i].raw() &&
+        std::memcmp(loaded[twin].raw(), loaded[i].raw(), loaded[i].bytes()) != 0)
+      fail<InputError>("load", file, ": tensors \"", parameters[twin].name, "\" and \"", name,
+                       "\" differ, but the model's configuration makes them one");
   }
-  for (const auto& [name, entry] : file.entries())
+
+  LoadReport report;
+  for (const NamedTensor& parameter : parameters)
+    if (!weights.contains(parameter.name) && !first.contains(parameter.tensor.raw()))
+      report.missing.push_back(parameter.name);
+  for (const std::string& name : weights.names())
     if (!wanted.contains(name)) report.unused.push_back(name);
   if (!report.missing.empty() && !options.allow_missing)
-    fail("load", report.missing.size(), " parameters are missing from the file: ", listed(report.missing));
+    fail<InputError>("load", file, ": ", report.missing.size(),
+                     " parameters are missing from the file: ", listed(report.missing));
   if (!report.unused.empty() && !options.allow_unused)
-    fail("load", report.unused.size(), " tensors of the file belong to no parameter: ", listed(report.unused));
+    fail<InputError>("load", file, ": ", report.unused.size(),
+                     " tensors of the file belong to no parameter: ", listed(report.unused));
   for (std::size_t i = 0; i < parameters.size(); ++i)
     if (loaded[i].defined()) std::memcpy(parameters[i].tensor.raw(), loaded[i].raw(), loaded[i].bytes());
   return report;

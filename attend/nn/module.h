@@ -17,7 +17,7 @@
 #include <vector>
 
 #include "attend/core/tensor.h"
-#include "attend/formats/safetensors.h"
+#include "attend/formats/weights.h"
 
 namespace attend {
 
@@ -89,27 +89,33 @@ void train_parameters(Module& module, bool on = true) {
   for_each_parameter(module, [&](const std::string&, Tensor& tensor) { set_trainable(tensor, on, seen); });
 }
 
+/// Those whose memory no earlier one has: tied weights under their first name only.
+std::vector<NamedTensor> distinct(std::vector<NamedTensor> parameters);
+
+/// Writes a file of safetensors; tied weights stand there once, under the first of their names.
 template <typename Module>
 void save_parameters(Module& module, const std::filesystem::path& path) {
-  save_safetensors(path, parameters(module));
+  save_safetensors(path, distinct(parameters(module)));
 }
 
 struct LoadOptions {
-  bool allow_missing = false;  ///< parameters that the file lacks keep their values
-  bool allow_unused = false;   ///< tensors of the file that no parameter wants are passed over
+  bool allow_missing = false;              ///< parameters that the file lacks keep their values
+  bool allow_unused = false;               ///< tensors of the file that no parameter wants are passed over
+  std::vector<std::string> computed = {};  ///< tensors that the file may have or lack: here they are no parameters
 };
 /// What a load left undone; both lists are empty unless the options allow it.
 struct LoadReport {
   std::vector<std::string> missing, unused;
 };
-/// Replaces each parameter's values by the file's tensor of its name, converted to float32. Throws, with all names,
-/// when one is missing or unused, has another shape, or is no float32 here; then no parameter has changed.
-LoadReport load_parameters(std::span<NamedTensor> parameters, const SafetensorsFile& file,
-                           const LoadOptions& options = {});
+/// Replaces each parameter's values by the file's tensor of its name, converted to float32. Of tied weights, which
+/// share their memory, one name is enough; where there are more, they must agree. Throws, with all names, when one is
+/// missing or unused, has another shape, or is no float32 here; then no parameter has changed.
+LoadReport load_parameters(std::span<NamedTensor> parameters, const Weights& weights, const LoadOptions& options = {});
+/// The same from a folder, or from a file (see Weights).
 template <typename Module>
 LoadReport load_parameters(Module& module, const std::filesystem::path& path, const LoadOptions& options = {}) {
   std::vector<NamedTensor> all = parameters(module);
-  return load_parameters(all, SafetensorsFile(path), options);
+  return load_parameters(all, Weights(path), options);
 }
 
 }  // namespace attend

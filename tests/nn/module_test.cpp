@@ -69,6 +69,35 @@ TEST(Module, WhatIsSavedIsWhatIsLoaded) {
   for (std::size_t i = 0; i < a.size(); ++i) EXPECT_EQ(a[i].tensor.to_vector(), b[i].tensor.to_vector()) << a[i].name;
 }
 
+TEST(Module, TiedWeightsAreSavedOnceAndLoadedFromAnyOfTheirNames) {
+  const test::TempFolder folder;
+  const auto path = folder / "model.safetensors";
+  Tied saved, loaded;
+  save_parameters(saved, path);
+  EXPECT_EQ(Weights(path).names(), std::vector<std::string>{"a.weight"});
+  const Tensor weight = test::normal({3, 3});
+  for (const char* name : {"a.weight", "b.weight"}) {
+    loaded.a.weight.fill(0.f);
+    save_safetensors(path, {{{name, weight}}});
+    load_parameters(loaded, path);
+    EXPECT_EQ(loaded.b.weight.to_vector(), weight.to_vector()) << name;
+  }
+  save_safetensors(path, {{{"a.weight", weight}, {"b.weight", weight}}});
+  EXPECT_TRUE(load_parameters(loaded, path).missing.empty());
+  save_safetensors(path, {{{"a.weight", weight}, {"b.weight", Tensor::zeros({3, 3})}}});
+  EXPECT_ERROR(load_parameters(loaded, path), "tensors \"a.weight\" and \"b.weight\" differ");
+}
+
+TEST(Module, WhatIsComputedMayBeInTheFile) {
+  const test::TempFolder folder;
+  Linear part(2, 2);
+  std::vector<NamedTensor> all = parameters(part);
+  all.push_back({"positions", Tensor::zeros({3})});
+  save_safetensors(folder / "model.safetensors", all);
+  EXPECT_ERROR(load_parameters(part, folder.path()), "1 tensors of the file belong to no parameter: \"positions\"");
+  EXPECT_TRUE(load_parameters(part, folder.path(), {.computed = {"positions", "more"}}).unused.empty());
+}
+
 TEST(Module, LoadingNamesWhatIsMissingAndWhatIsLeftOverAndChangesNothing) {
   const test::TempFolder folder;
   const auto path = folder / "model.safetensors";

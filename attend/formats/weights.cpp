@@ -1,0 +1,100 @@
+#include "attend/formats/weights.h"
+
+#include <nlohmann/json.hpp>
+
+#include "attend/core/convert.h"
+#include "attend/core/error.h"
+#include "attend/core/file.h"
+#include "attend/formats/stored_tensor.h"
+
+namespace attend {
+namespace {
+
+using nlohmann::json;
+
+/// In this order, as Hugging Face looks for them.
+constexpr const char* kNames[] = {"model.safetensors", "model.safetensors.index.json"};
+
+/// Tensor -> name of the file beside the index.
+std::map<std::string, std::string> read_index(const std::filesystem::path& path) {
+  const MappedFile file = map_file(path);
+  const auto* text = reinterpret_cast<const char*>(file.bytes.data());
+  const json index = json::parse(text, text + file.bytes.size(), nullptr, false);
+  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object())
+    fail<InputError>("load", path.string(), ": is no index of weights, expected a JSON object with \"weight_map\"");
+  std::map<std::string, std::string> map;
+  for (const auto& [tensor, shard] : index["weight_map"].items()) {
+    const std::filesystem::path name = shard.is_string() ? shard.get<std::string>() : "";
+    if (name.empty() || name != name.filename() || name == "." || name == "..")
+      fail<InputError>("load", path.string(), ": the weight_map's ", in_quotes(tensor),
+                       " does not name a file of the same folder");
+    map.emplace(tensor, name.string());
+  }
+  if (map.empty()) fail<InputError>("load", path.string(), ": the weight_map names no tensor");
+  return map;
+}
+
+}  // namespace
+
+Weights::Weights(const std::filesystem::path& path) : name_(path.string()) {
+  std::filesystem::path file = path;
+  if (std::filesystem::is_directory(path)) {
+    std::string tried;
+    for (const char* name : kNames) {
+      file = path / name;
+      if (std::filesystem::exists(file)) break;
+      tried += (tried.empty() ? "" : ", ") + std::string(name);
+      file.clear();
+    }
+    if (file.empty()) fail<InputError>("load", name_, ": holds no weights, expected one of ", tried);
+  }
+  file.extension() == ".json" ? read_shards(file) : read_whole(file);
+}
+
+void Weights::read_whole(const std::filesystem::path& path) {
+  files_.emplace_back(SafetensorsFile(path));
+  for (std::string& name : std::visit([](const auto& file) { return file.names(); }, files_.back()))
+    file_of_.emplace(std::move(name), files_.size() - 1);
+}
+
+void Weights::read_shards(const std::filesystem::path& index) {
+  std::map<std::string, std::size_t> opened;
+  std::map<std::string, std::size_t, std::less<>> places;
+  for (const auto& [tensor, shard] : read_index(index)) {
+    const auto [found, is_new] = opened.emplace(shard, files_.size());
+    if (is_new) read_whole(index.parent_path() / shard);
+    if (!std::visit([&](const auto& file) { return file.contains(tensor); }, files_[found->second]))
+      fail<InputError>("load", index.string(), ": says that tensor ", in_quotes(tensor), " is in ", in_quotes(shard),
+                       ", which has none of that name");
+    places.emplace(tensor, found->second);
+  }
+  for (const auto& [tensor, place] : file_of_)
+    if (!places.contains(tensor))
+      fail<InputError>("load", index.string(), ": does not mention tensor ", in_quotes(tensor), " of its files");
+  file_of_ = std::move(places);
+}
+
+std::vector<std::string> Weights::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, place] : file_of_) names.push_back(name);
+  return names;
+}
+
+Tensor Weights::get(std::string_view name) const {
+  const auto found = file_of_.find(name);
+  if (found == file_of_.end())
+    fail<InputError>("load", name_, ": has no tensor ", in_quotes(name), " among its ", file_of_.size());
+  return std::visit([&](const auto& file) { return file.get(name); }, files_[found->second]);
+}
+
+Tensor Weights::get_float32(std::string_view name) const { return convert(get(name), DType::f32); }
+
+std::vector<std::string> Weights::warnings() const {
+  std::vector<std::string> lines;
+  for (const File& file : files_)
+    for (std::string& line : std::visit([](const auto& one) { return one.warnings(); }, file))
+      lines.push_back(std::move(line));
+  return lines;
+}
+
+}  // namespace attend
