@@ -8,6 +8,7 @@
 
 #include "attend/core/threads.h"
 #include "attend/kernels/gemm-inl.h"
+#include "attend/kernels/matmul.h"
 #include "attend/kernels/scratch.h"
 #include "attend/kernels/weight_gradient.h"
 
@@ -17,6 +18,9 @@ namespace {
 
 constexpr std::int64_t kDepth = 128;  // rows of the batch at a time: a panel of x stays in the first-level cache
 constexpr std::int64_t kBand = 48;    // rows of dw that a task takes: its part of dy stays there too
+constexpr std::int64_t kColumns =
+    256;                             // of dw that a task takes at most: its part of x stays in the second-level cache
+constexpr std::int64_t kTasks = 12;  // at least, where dw is large enough
 
 void Gradient(const WeightGradient& shape, std::span<const BatchRows> pieces, float* dw) {
   const std::int64_t m = shape.m, n = shape.n;
@@ -43,14 +47,21 @@ void Gradient(const WeightGradient& shape, std::span<const BatchRows> pieces, fl
     Pack(parts[i].rows, n, parts[i].x, n, panels[i]);
   });
 
-  parallel_tasks((m + kBand - 1) / kBand, [&](std::int64_t band) {
-    const std::int64_t first = band * kBand, count = std::min(kBand, m - first);
+  // A task is a block of dw. Enough of them that all threads have work to the end.
+  const std::int64_t bands = (m + kBand - 1) / kBand;
+  std::int64_t columns = kColumns;
+  const auto blocks = [&] { return (n + columns - 1) / columns; };
+  while (bands * blocks() < kTasks && columns > kGemmWidth) columns /= 2;
+  parallel_tasks(bands * blocks(), [&](std::int64_t task) {
+    const std::int64_t first = task % bands * kBand, count = std::min(kBand, m - first);
+    const std::int64_t begin = task / bands * columns, wide = std::min(columns, n - begin);
     // Of dy: where its rows are a power of two apart, they would share cache lines.
     HWY_ALIGN float copied[kDepth * kBand];
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const auto& [depth, dy, x] = parts[i];
       for (std::int64_t r = 0; r < depth; ++r) std::copy_n(dy + r * m + first, count, copied + r * kBand);
-      GemmAtPacked(count, n, depth, copied, kBand, panels[i], dw + first * n, n, shape.accumulate || i > 0);
+      GemmAtPacked(count, wide, depth, copied, kBand, panels[i] + begin * depth, dw + first * n + begin, n,
+                   shape.accumulate || i > 0);
     }
   });
 }
@@ -62,8 +73,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attend::kernels {
 
+/// Elements of dw up to which this is faster than oneDNN, which has trouble with few results of many rows, most of all
+/// where these are a power of two apart.
+constexpr std::int64_t kFewResults = std::int64_t{1} << 18;
+
 HWY_EXPORT(Gradient);
 void weight_gradient(const WeightGradient& shape, std::span<const BatchRows> pieces, float* dw) {
+  if (pieces.size() == 1 && shape.m * shape.n > kFewResults) {
+    const auto& [rows, dy, x] = pieces.front();
+    return matmul({.m = shape.m, .n = shape.n, .k = rows, .transpose_a = true, .accumulate = shape.accumulate}, dy, x,
+                  dw);
+  }
   HWY_DYNAMIC_DISPATCH(Gradient)(shape, pieces, dw);
 }
 

@@ -13,8 +13,8 @@ struct BatchRows {
 };
 
 /// dw (+)= the sum of all pieces' dyᵀ x, [m, n].
-/// matmul() with transpose_a computes the same of one piece; this packs both sides, which oneDNN does not do well where
-/// the rows are many and the results few, and adds in an order that depends on the shapes alone.
+/// One piece that makes a large dw is left to matmul(); otherwise both sides are packed, and added in an order
+/// that depends on the shapes alone.
 struct WeightGradient {
   std::int64_t m = 0, n = 0;
   bool accumulate = false;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "attend/kernels/matmul.h"
+#include "attend/kernels/weight_gradient.h"
 #include "attend/ops/check.h"
 #include "attend/ops/tape.h"
 
@@ -69,8 +70,9 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activat
           grads.product(1, dpre, x);
         } else if (grads.wants(1)) {
           const Grads::Target dweight = grads.target(1);
-          kernels::matmul({.m = out, .n = in, .k = rows, .transpose_a = true, .accumulate = dweight.accumulate},
-                          dpre.data(), x.data(), dweight.tensor.data());
+          const kernels::BatchRows all{rows, dpre.data(), x.data()};
+          kernels::weight_gradient({.m = out, .n = in, .accumulate = dweight.accumulate}, {&all, 1},
+                                   dweight.tensor.data());
         }
       });
 }
@@ -141,7 +143,8 @@ Tensor linear_together(const Tensor& x, std::span<const Tensor> weights, std::sp
     };
     if (wanted(1, parts)) {
       const Tensor dweights = Tensor::empty({out, in});
-      kernels::matmul({.m = out, .n = in, .k = rows, .transpose_a = true}, dy.data(), x.data(), dweights.data());
+      const kernels::BatchRows all{rows, dy.data(), x.data()};
+      kernels::weight_gradient({.m = out, .n = in}, {&all, 1}, dweights.data());
       give(1, dweights);
     }
     if (wanted(1 + parts, bias_parts)) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "attend/ops/concat.h"
 #include "tests/support/errors.h"
 #include "tests/support/gradcheck.h"
 
@@ -30,6 +31,43 @@ TEST(Linear, AnEmptyBatchGivesAnEmptyResultAndZeroGradients) {
   backward(y, Tensor::zeros({0, 2}));
   EXPECT_EQ(grad(weight).to_vector(), std::vector<float>(6, 0.f));
   EXPECT_EQ(grad(bias).to_vector(), std::vector<float>(2, 0.f));
+}
+
+void expect_near(const Tensor& got, const Tensor& expected) {
+  ASSERT_EQ(got.shape(), expected.shape());
+  for (std::int64_t i = 0; i < got.numel(); ++i) EXPECT_NEAR(got.data()[i], expected.data()[i], 1e-5f) << i;
+}
+
+TEST(LinearTogether, GivesWhatEachGivesWhereverTheirMemoryLies) {
+  const Tensor x = normal({3, 5, 7}, 1);
+  std::vector<Tensor> weights = {normal({4, 7}, 2), normal({1, 7}, 3), normal({6, 7}, 4)},
+                      biases = {normal({4}, 5), normal({1}, 6), normal({6}, 7)};
+  std::vector<Tensor> expected;
+  for (std::size_t i = 0; i < weights.size(); ++i) expected.push_back(linear(x, weights[i], biases[i]));
+  const Tensor apart = linear_together(x, weights, biases);
+  expect_near(apart, concat(expected, -1));
+  place_together(std::vector{&weights[0], &weights[1], &weights[2]});
+  expect_near(linear_together(x, weights, biases), apart);  // biases still apart
+  place_together(std::vector{&biases[0], &biases[1], &biases[2]});
+  EXPECT_EQ(weights[1].data(), weights[0].data() + 28);
+  expect_near(linear_together(x, weights, biases), apart);
+}
+
+TEST(LinearTogether, GradientsHold) {
+  const auto run = [](const Tensors& x) { return linear_together(x[0], {&x[1], 2}, {&x[3], 2}); };
+  Tensors inputs = {normal({3, 5, 7}, 1), normal({4, 7}, 2), normal({6, 7}, 3), normal({4}, 4), normal({6}, 5)};
+  expect_gradients(run, inputs);
+  place_together(std::vector{&inputs[1], &inputs[2]});
+  place_together(std::vector{&inputs[3], &inputs[4]});
+  expect_gradients(run, inputs);
+  const auto without_bias = [](const Tensors& x) { return linear_together(x[0], {&x[1], 2}); };
+  expect_gradients(without_bias, {inputs[0], inputs[1], inputs[2]});
+}
+
+TEST(LinearTogether, BiasesAreForAllOrForNone) {
+  const Tensor x = Tensor::zeros({2, 3});
+  const std::vector<Tensor> weights(2, Tensor::zeros({4, 3})), bias(1, Tensor::zeros({4}));
+  EXPECT_ERROR(linear_together(x, weights, bias), "got 2 weights and 1 biases");
 }
 
 TEST(Linear, ShapesThatDoNotFitAreNamed) {
