@@ -16,8 +16,8 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace {
 
-constexpr std::int64_t kDepth = 128;  // rows of the batch at a time: a panel of x stays in the first-level cache
-constexpr std::int64_t kBand = 48;    // rows of dw that a task takes: its part of dy stays there too
+constexpr std::int64_t kDepth = 192;  // rows of the batch at a time: a panel of x stays in the first-level cache
+constexpr std::int64_t kBand = 36;    // rows of dw that a task takes: its part of dy stays there too
 constexpr std::int64_t kColumns =
     256;                             // of dw that a task takes at most: its part of x stays in the second-level cache
 constexpr std::int64_t kTasks = 12;  // at least, where dw is large enough
@@ -73,13 +73,13 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attend::kernels {
 
-/// Elements of dw up to which this is faster than oneDNN, which has trouble with few results of many rows, most of all
-/// where these are a power of two apart.
-constexpr std::int64_t kFewResults = std::int64_t{1} << 18;
+/// Columns, or else elements, of dw up to which this is faster than oneDNN: it has trouble with few results of many
+/// rows, most of all where these are a power of two apart.
+constexpr std::int64_t kFewColumns = 256, kFewResults = std::int64_t{1} << 18;
 
 HWY_EXPORT(Gradient);
 void weight_gradient(const WeightGradient& shape, std::span<const BatchRows> pieces, float* dw) {
-  if (pieces.size() == 1 && shape.m * shape.n > kFewResults) {
+  if (pieces.size() == 1 && shape.n > kFewColumns && shape.m * shape.n > kFewResults) {
     const auto& [rows, dy, x] = pieces.front();
     return matmul({.m = shape.m, .n = shape.n, .k = rows, .transpose_a = true, .accumulate = shape.accumulate}, dy, x,
                   dw);
