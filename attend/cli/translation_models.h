@@ -38,7 +38,7 @@ struct TranslatorInTraining {
   std::string options;                     ///< all of its configuration, as JSON
   std::int64_t size = 0;                   ///< parameters
   std::int32_t start = 0;                  ///< the word before the first
-  TranslationModel task;                   ///< without a judge
+  TranslationTask task;                   ///< without a judge
   std::function<Translator()> translator;  ///< shares the parameters
 };
 /// A new one. Positions for texts of `max_length` tokens at least.

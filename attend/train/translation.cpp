@@ -9,7 +9,7 @@ constexpr std::int32_t kIgnored = -100;
 
 }  // namespace
 
-TranslationTrainee::TranslationTrainee(TranslationModel model, EncodedPairs training, EncodedPairs validation,
+TranslationTrainee::TranslationTrainee(TranslationTask model, EncodedPairs training, EncodedPairs validation,
                                        const TranslationOptions& options)
     : SampledTrainee(model.parameters, model.save,
                      BatchSampler::pairs(lengths_of(training.sources), lengths_of(training.targets), options.batches)),

@@ -14,7 +14,7 @@ struct EncodedPairs {
 };
 
 /// What a translator is to its training.
-struct TranslationModel {
+struct TranslationTask {
   std::vector<NamedTensor> parameters;  ///< leaves of the tape
   /// What the model says after each word.   sources, words int32 [B, T] with their lengths -> logits [B, T, V]
   std::function<Tensor(const TokenBatch& sources, const TokenBatch& words)> logits;
@@ -32,7 +32,7 @@ struct TranslationOptions {
 class TranslationTrainee : public SampledTrainee {
  public:
   /// Throws InputError when there are no pairs to train on.
-  TranslationTrainee(TranslationModel model, EncodedPairs training, EncodedPairs validation,
+  TranslationTrainee(TranslationTask model, EncodedPairs training, EncodedPairs validation,
                      const TranslationOptions& options);
 
   Loss next() override;
@@ -42,7 +42,7 @@ class TranslationTrainee : public SampledTrainee {
  private:
   Loss loss_of(const EncodedPairs& pairs, std::span<const std::int64_t> chosen, float smoothing) const;
 
-  TranslationModel model_;
+  TranslationTask model_;
   EncodedPairs training_, validation_;
   TranslationOptions options_;
 };
