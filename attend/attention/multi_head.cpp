@@ -87,7 +87,7 @@ Tensor MultiHeadAttention::operator()(const Tensor& q, const Tensor& k, const Te
   }
   const Tensor queries = query(q);
   if (same(k, v)) {
-    const Tensor kv = linear_together(k, std::vector{key.weight, value.weight}, biases({key, value}));
+    const Tensor kv = keys_values(k);
     if (probe) probe->record(cross_attention_weights(queries, kv, heads, options));
     return output(cross_attention(queries, kv, heads, options));
   }
@@ -95,6 +95,15 @@ Tensor MultiHeadAttention::operator()(const Tensor& q, const Tensor& k, const Te
   if (probe) probe->record(attention_weights(by_head(queries), by_head(keys), options));
   const Tensor context = attention(by_head(queries), by_head(keys), by_head(values), options);
   return output(context.reshape({q.dim(0), q.dim(1), heads * D}));
+}
+
+Tensor MultiHeadAttention::keys_values(const Tensor& x) const {
+  return linear_together(x, std::vector{key.weight, value.weight}, biases({key, value}));
+}
+
+Tensor MultiHeadAttention::over(const KeyValueCache& cache, std::size_t layer, const Tensor& q, Probe* probe) const {
+  if (additive_v.defined()) fail("multi_head", "additive heads have no cache");
+  return output(cache.attend(layer, query(q), heads, probe));
 }
 
 }  // namespace attend

@@ -1,5 +1,6 @@
 // Multi-head attention: several small attentions side by side, each over its own projections.
 #pragma once
+#include "attend/attention/cache.h"
 #include "attend/attention/probe.h"
 #include "attend/nn/linear.h"
 #include "attend/ops/mask.h"
@@ -32,6 +33,11 @@ struct MultiHeadAttention {
   /// q [B, T, query_size], k [B, S, key_size], v [B, S, value_size] -> [B, T, width]
   Tensor operator()(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = {},
                     Probe* probe = nullptr) const;
+
+  /// What a cache holds of a source, or of a step.   x [..., key_size] -> [..., 2·width], keys and then values
+  Tensor keys_values(const Tensor& x) const;
+  /// One query a row over what the cache has in a layer, without gradients.   q [N, query_size] -> [N, width]
+  Tensor over(const KeyValueCache& cache, std::size_t layer, const Tensor& q, Probe* probe = nullptr) const;
 
   void visit(auto&& v) {
     v("query", query), v("key", key), v("value", value), v("output", output), v("additive_v", additive_v);

@@ -7,6 +7,7 @@
 #include "attend/ops/check.h"
 #include "attend/ops/concat.h"
 #include "attend/ops/dropout.h"
+#include "attend/ops/tape.h"
 
 namespace attend {
 namespace {
@@ -125,6 +126,18 @@ Tensor DecoderLayer::operator()(const Tensor& x, const Tensor& states, const Mas
   return around_feed_forward(h, feed_forward);
 }
 
+Tensor DecoderLayer::step(const Tensor& x, DecodingState& state, std::size_t index, Probe* probe) const {
+  const std::string layer = probe ? probe->layer() : "";
+  if (probe) probe->enter(layer + ".self");
+  Tensor h = around_self(x, [&](const Tensor& y) {
+    state.target.append(index, self_attention.keys_values(y));
+    return self_attention.over(state.target, index, y, probe);
+  });
+  if (probe) probe->enter(layer + ".cross");
+  h = around_cross(h, [&](const Tensor& y) { return cross_attention.over(state.source, index, y, probe); });
+  return around_feed_forward(h, feed_forward);
+}
+
 Transformer::Transformer(const TransformerOptions& o, Generator& generator) : options(o) {
   if (o.source_vocabulary < 1 || o.target_vocabulary < 1 || o.encoder_layers < 0 || o.decoder_layers < 1)
     fail<InputError>("transformer", "there must be words on both sides and a layer that writes: got vocabularies of ",
@@ -195,6 +208,31 @@ Tensor Transformer::decode(const Tensor& states, const Tensor& lengths, const Te
   for (std::size_t i = 0; i < decoder.size(); ++i) {
     if (probe) probe->enter("decoder." + std::to_string(i));
     x = decoder[i](x, states, mask, probe);
+  }
+  return say(options.final_norm ? decoder_norm(x) : x);
+}
+
+DecodingState Transformer::start(const Tensor& states, const Tensor& lengths) const {
+  const NoGrad no_grad;
+  const Training no_training(false);
+  DecodingState state{KeyValueCache(options.decoder_layers), KeyValueCache(options.decoder_layers)};
+  for (std::size_t i = 0; i < decoder.size(); ++i)
+    state.source.append(i, decoder[i].cross_attention.keys_values(states), lengths);
+  return state;
+}
+
+Tensor Transformer::step(const Tensor& words, DecodingState& state, Probe* probe) const {
+  const NoGrad no_grad;
+  const Training no_training(false);
+  const std::int64_t N = words.dim(0);
+  if (words.rank() != 1 || N != state.source.rows())
+    fail("transformer", "the words do not fit the state: got ", words.shape(), ", expected [", state.source.rows(),
+         "]");
+  Tensor x = embed(embedding_of(target_embedding), target_positions, words.reshape({N, 1}), state.target.positions())
+                 .reshape({N, options.width});
+  for (std::size_t i = 0; i < decoder.size(); ++i) {
+    if (probe) probe->enter("decoder." + std::to_string(i));
+    x = decoder[i].step(x, state, i, probe);
   }
   return say(options.final_norm ? decoder_norm(x) : x);
 }

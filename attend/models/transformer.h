@@ -74,6 +74,14 @@ struct EncoderLayer {
   void visit(auto&& v);
 };
 
+/// A translator in the middle of its sentences: what each hypothesis has read and said, in each layer of the decoder.
+struct DecodingState {
+  KeyValueCache source, target;
+
+  /// From now on row i is what row rows[i] was. Rows may repeat, and may be left out.
+  void select(std::span<const std::int64_t> rows) { source.select(rows), target.select(rows); }
+};
+
 struct DecoderLayer {
   MultiHeadAttention self_attention, cross_attention;
   FeedForward feed_forward;
@@ -82,6 +90,8 @@ struct DecoderLayer {
   DecoderLayer(const TransformerOptions& options, Generator& generator);
   /// [B, T, width], the encoder's states [B, S, width] -> [B, T, width]
   Tensor operator()(const Tensor& x, const Tensor& states, const Mask& states_mask, Probe* probe) const;
+  /// The next word of each row, as layer `index` of the decoder.   [N, width] -> [N, width]
+  Tensor step(const Tensor& x, DecodingState& state, std::size_t index, Probe* probe) const;
   void visit(auto&& v);
 };
 
@@ -106,6 +116,13 @@ struct Transformer {
   /// Teacher forcing: what is said after each of these words.   states [B, S, width] with their lengths [B], words
   /// int32 [B, T] -> logits [B, T, V];  a probe gets "decoder.0.self", "decoder.0.cross" …
   Tensor decode(const Tensor& states, const Tensor& lengths, const Tensor& words, Probe* probe = nullptr) const;
+
+  /// The same word by word, each step in the time of one word. What the encoder found out, [B, S, width] with lengths
+  /// [B], becomes a state of one row a sentence.
+  DecodingState start(const Tensor& states, const Tensor& lengths) const;
+  /// What is said after the last words, int32 [N] -> logits [N, V]. The first step's word is options.start.
+  /// Like start, without gradients and without dropout. A row's result depends on no other row.
+  Tensor step(const Tensor& words, DecodingState& state, Probe* probe = nullptr) const;
 
   void visit(auto&& v) {
     v("model.shared", shared_embedding);

@@ -1,0 +1,47 @@
+// What a model that writes word by word remembers: the keys and values of what it has read and said. They stay in the
+// tensors in which the projections made them. Growing copies nothing, and when rows are chosen anew, as a beam search
+// does at every step, only a table of small numbers is rearranged, one for all layers.
+#pragma once
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "attend/attention/probe.h"
+#include "attend/core/tensor.h"
+#include "attend/kernels/cached_attention.h"
+
+namespace attend {
+
+class KeyValueCache {
+ public:
+  KeyValueCache() = default;
+  explicit KeyValueCache(std::int64_t layers) : layers_(static_cast<std::size_t>(layers)) {}
+
+  std::int64_t rows() const { return rows_; }
+  std::int64_t positions() const { return positions_; }
+
+  /// One layer's keys and values of T more positions of every row.   [N, T, 2·W] or, for one, [N, 2·W], each row k and
+  /// then v. Of row i only the first lengths[i] (int32 [N]) are there to be seen, all when undefined. Every layer gets
+  /// them in turn, and with the same lengths. The tensor is kept, not copied.
+  void append(std::size_t layer, const Tensor& keys_values, const Tensor& lengths = {});
+
+  /// From now on row i is what row rows[i] was. Rows may repeat, and may be left out.
+  void select(std::span<const std::int64_t> rows);
+
+  /// One query a row over all that the row has in this layer.   q [N, W] -> [N, W];  a probe gets [N, H, 1, positions]
+  Tensor attend(std::size_t layer, const Tensor& q, std::int64_t heads, Probe* probe = nullptr) const;
+
+ private:
+  struct Layer {
+    std::vector<Tensor> pages;
+    std::vector<kernels::CachedPosition> positions;
+    std::int64_t width = 0;
+  };
+  void grow(std::int64_t rows, std::int64_t positions, const Tensor& lengths);
+
+  std::vector<Layer> layers_;
+  std::int64_t rows_ = 0, positions_ = 0, capacity_ = 0;
+  std::vector<std::int32_t> page_rows_;  // [rows, capacity]: which row of a position's page; -1: not to be seen
+};
+
+}  // namespace attend

@@ -1,0 +1,87 @@
+#include "attend/attention/cache.h"
+
+#include <gtest/gtest.h>
+
+#include "attend/core/error.h"
+#include "attend/core/random.h"
+#include "attend/ops/attention.h"
+
+namespace attend {
+namespace {
+
+Tensor random(const Shape& shape) {
+  Tensor x = Tensor::empty(shape);
+  fill_normal(x, 0.f, 1.f);
+  return x;
+}
+
+void expect_near(const Tensor& a, const Tensor& b) {
+  ASSERT_EQ(a.numel(), b.numel());
+  for (std::int64_t i = 0; i < a.numel(); ++i) ASSERT_NEAR(a.data()[i], b.data()[i], 2e-6) << "at " << i;
+}
+
+TEST(KeyValueCache, AStepSeesWhatFusedAttentionSees) {
+  for (const auto& [heads, D] : {std::pair<std::int64_t, std::int64_t>{1, 1}, {3, 5}, {2, 64}, {1, 100}})
+    for (const std::int64_t T : {1, 4, 9, 70}) {
+      const std::int64_t N = 3, W = heads * D;
+      const Tensor kv = random({N, T, 2 * W}), q = random({N, 1, W});
+      const Tensor lengths = Tensor::ids({static_cast<std::int32_t>(T), static_cast<std::int32_t>(T / 2), 0}, {N});
+      KeyValueCache cache(1);
+      cache.append(0, kv, lengths);
+      Probe probe;
+      const AttentionOptions options{.mask = Mask::keys(lengths)};
+      expect_near(cache.attend(0, q.reshape({N, W}), heads, &probe), cross_attention(q, kv, heads, options));
+      expect_near(probe.records().at(0).weights, cross_attention_weights(q, kv, heads, options));
+    }
+}
+
+TEST(KeyValueCache, GrowsByStepsAndFollowsWhoeverWasChosen) {
+  const std::int64_t W = 8, heads = 2;
+  // Row 0 has two positions of a text, row 1 one; then each says a word, row 1 is doubled, and all say another.
+  const Tensor text = random({2, 2, 2 * W}), first = random({2, 2 * W}), second = random({3, 2 * W});
+  KeyValueCache cache(2);
+  for (std::size_t layer = 0; layer < 2; ++layer) cache.append(layer, text, Tensor::ids({2, 1}, {2}));
+  for (std::size_t layer = 0; layer < 2; ++layer) cache.append(layer, first);
+  const std::vector<std::int64_t> chosen{1, 0, 1};
+  cache.select(chosen);
+  for (std::size_t layer = 0; layer < 2; ++layer) cache.append(layer, second);
+  EXPECT_EQ(cache.rows(), 3);
+  EXPECT_EQ(cache.positions(), 4);
+
+  const Tensor q = random({3, W});
+  const Tensor got = cache.attend(1, q, heads);
+  for (std::int64_t i = 0; i < 3; ++i) {
+    const std::int64_t row = chosen[static_cast<std::size_t>(i)];
+    std::vector<float> seen;
+    const auto add = [&](const float* from) { seen.insert(seen.end(), from, from + 2 * W); };
+    for (std::int64_t t = 0; t < 2 - row; ++t) add(text.data() + (row * 2 + t) * 2 * W);
+    add(first.data() + row * 2 * W);
+    add(second.data() + i * 2 * W);
+    const Tensor kv = Tensor::from(seen, {1, static_cast<std::int64_t>(seen.size()) / (2 * W), 2 * W});
+    expect_near(got.view_rows(i, i + 1), cross_attention(q.view_rows(i, i + 1).reshape({1, 1, W}), kv, heads));
+  }
+}
+
+TEST(KeyValueCache, CopiesNoKeysAndNoValues) {
+  KeyValueCache cache(1);
+  const Tensor kv = random({2, 8});
+  cache.append(0, kv);
+  EXPECT_FALSE(kv.sole_owner());
+  const Tensor q = random({2, 4}), before = cache.attend(0, q, 1);
+  kv.fill(3.f);
+  for (const float value : cache.attend(0, q, 1).to_vector()) EXPECT_NEAR(value, 3.f, 1e-6);
+}
+
+TEST(KeyValueCache, RefusesWhatDoesNotFit) {
+  KeyValueCache cache(1);
+  cache.append(0, random({2, 8}));
+  EXPECT_THROW(cache.append(0, random({3, 8})), Error);
+  EXPECT_THROW(cache.append(1, random({2, 8})), Error);
+  EXPECT_THROW(cache.append(0, random({2, 10})), Error);
+  EXPECT_THROW(cache.attend(0, random({2, 5}), 1), Error);
+  EXPECT_THROW(cache.attend(0, random({2, 4}), 3), Error);
+  EXPECT_THROW(cache.select(std::vector<std::int64_t>{2}), Error);
+}
+
+}  // namespace
+}  // namespace attend
