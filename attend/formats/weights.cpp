@@ -13,7 +13,8 @@ namespace {
 using nlohmann::json;
 
 /// In this order, as Hugging Face looks for them.
-constexpr const char* kNames[] = {"model.safetensors", "model.safetensors.index.json"};
+constexpr const char* kNames[] = {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+                                  "pytorch_model.bin.index.json"};
 
 /// Tensor -> name of the file beside the index.
 std::map<std::string, std::string> read_index(const std::filesystem::path& path) {
@@ -52,7 +53,11 @@ Weights::Weights(const std::filesystem::path& path) : name_(path.string()) {
 }
 
 void Weights::read_whole(const std::filesystem::path& path) {
-  files_.emplace_back(SafetensorsFile(path));
+  MappedFile file = map_file(path);
+  if (TorchFile::recognises(file.bytes))
+    files_.emplace_back(TorchFile(path.string(), file.bytes, std::move(file.owner)));
+  else
+    files_.emplace_back(SafetensorsFile(path.string(), file.bytes, std::move(file.owner)));
   for (std::string& name : std::visit([](const auto& file) { return file.names(); }, files_.back()))
     file_of_.emplace(std::move(name), files_.size() - 1);
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "attend/formats/safetensors.h"
+#include "attend/formats/torch_file.h"
 
 namespace attend {
 
@@ -16,20 +17,20 @@ namespace attend {
 /// one of them does. Reading is thread-safe.
 class Weights {
  public:
-  /// A folder with model.safetensors, or else model.safetensors.index.json; or one such file itself. Throws InputError
-  /// [load] when there is none, and for anything but complete and consistent files.
+  /// A folder with model.safetensors, or else its index, or else pytorch_model.bin or its index; or one such file.
+  /// Throws InputError [load] when there is none, and for anything but complete and consistent files.
   explicit Weights(const std::filesystem::path& path);
 
   const std::string& name() const { return name_; }  ///< the path, for messages
   std::vector<std::string> names() const;
   bool contains(std::string_view name) const { return file_of_.contains(name); }
-  /// As the files' own functions of these names (see SafetensorsFile).
+  /// As the files' own functions of these names (see SafetensorsFile and TorchFile).
   Tensor get(std::string_view name) const;
   Tensor get_float32(std::string_view name) const;
   std::vector<std::string> warnings() const;
 
  private:
-  using File = std::variant<SafetensorsFile>;
+  using File = std::variant<SafetensorsFile, TorchFile>;
   void read_whole(const std::filesystem::path& path);
   void read_shards(const std::filesystem::path& index);
 

@@ -1,0 +1,322 @@
+#include "attend/formats/torch_file.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <optional>
+
+#include "attend/core/convert.h"
+#include "attend/core/error.h"
+#include "attend/core/file.h"
+#include "attend/formats/pickle.h"
+#include "attend/formats/stored_tensor.h"
+#include "attend/formats/zip_file.h"
+
+namespace attend {
+namespace {
+
+using Bytes = std::span<const std::byte>;
+using Kind = PickleNode::Kind;
+
+constexpr std::size_t kMaxRank = 64;  // far above anything real
+constexpr std::string_view kZip = "PK\3\4";
+/// The number that begins a file of the old kind, as the pickle of it has it.
+constexpr std::string_view kMagic = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
+constexpr std::size_t kMagicWithin = 32;
+
+constexpr std::pair<std::string_view, const char*> kStorages[] = {
+    {"FloatStorage", "F32"}, {"HalfStorage", "F16"},  {"BFloat16Storage", "BF16"},    {"DoubleStorage", "F64"},
+    {"LongStorage", "I64"},  {"IntStorage", "I32"},   {"ShortStorage", "I16"},        {"CharStorage", "I8"},
+    {"ByteStorage", "U8"},   {"BoolStorage", "BOOL"}, {"ComplexFloatStorage", "C64"},
+};
+
+/// The dtype of torch.FloatStorage and its kin, or nullptr.
+const char* storage_dtype(const PickleGlobal& global) {
+  for (const auto& [name, dtype] : kStorages)
+    if (global.is("torch", name)) return dtype;
+  return nullptr;
+}
+
+bool is_ordered_dict(const PickleGlobal& global) { return global.is("collections", "OrderedDict"); }
+bool is_parameter(const PickleGlobal& global) { return global.is("torch._utils", "_rebuild_parameter"); }
+bool is_tensor(const PickleGlobal& global) {
+  return global.is("torch._utils", "_rebuild_tensor_v2") || global.is("torch._utils", "_rebuild_tensor");
+}
+bool is_needed(const PickleGlobal& global) {
+  return storage_dtype(global) || is_ordered_dict(global) || is_parameter(global) || is_tensor(global);
+}
+
+std::string_view text_of(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+const PickleNode* node_of(const PickleValue& value, Kind kind) {
+  const auto* node = std::get_if<const PickleNode*>(&value);
+  return node && (*node)->kind == kind ? *node : nullptr;
+}
+
+/// The arguments of a call of a function that `is` knows, or nullptr.
+const std::vector<PickleValue>* arguments_of(const PickleValue& value, bool (*is)(const PickleGlobal&)) {
+  const PickleNode* call = node_of(value, Kind::call);
+  return call && is(call->function) ? &std::get<const PickleNode*>(call->items[0])->items : nullptr;
+}
+
+/// Element by element in row-major order, each with its bytes reversed if asked.
+void gather(Bytes from, std::span<const std::int64_t> shape, std::span<const std::int64_t> strides, std::size_t size,
+            bool reversed, std::span<std::byte> to) {
+  std::array<std::int64_t, kMaxRank> index{};
+  const auto width = static_cast<std::int64_t>(size);
+  std::int64_t at = 0;
+  for (std::size_t done = 0; done < to.size(); done += size) {
+    std::memcpy(to.data() + done, from.data() + at * width, size);
+    if (reversed) std::ranges::reverse(to.subspan(done, size));
+    for (std::size_t d = shape.size(); d-- > 0;) {  // the next index, and where it is
+      at += strides[d];
+      if (++index[d] < shape[d]) break;
+      at -= strides[d] * shape[d];
+      index[d] = 0;
+    }
+  }
+}
+
+}  // namespace
+
+/// Makes entries of what the pickle says.
+class TorchReader {
+ public:
+  using Storage = TorchFile::Storage;
+  using Entry = TorchFile::Entry;
+
+  explicit TorchReader(TorchFile& file) : file_(file) {}
+
+  void read_zip() {
+    const auto archive = zip_entries(file_.name_, file_.bytes_);
+    std::string folder;  // everything is in one, of any name
+    for (const auto& [name, bytes] : archive)
+      if (name.ends_with("/data.pkl") && std::ranges::count(name, '/') == 1)
+        folder = name.substr(0, name.find('/') + 1);
+    if (folder.empty())
+      fail<InputError>("load", file_.name_, ": is a zip archive without data.pkl, expected what torch.save() writes");
+    if (archive.contains(folder + "constants.pkl"))
+      fail<InputError>("load", file_.name_,
+                       ": is a TorchScript program, expected a dictionary of tensors: save model.state_dict()");
+    if (const auto order = archive.find(folder + "byteorder"); order != archive.end()) {
+      const std::string_view text = text_of(order->second);
+      if (text != "little" && text != "big")
+        fail<InputError>("load", file_.name_, ": the byteorder is ", in_quotes(text), ", expected little or big");
+      file_.big_endian_ = text == "big";
+    }
+    const Pickle pickle(file_.name_, archive.find(folder + "data.pkl")->second, is_needed);
+    for (const PickleNode* id : pickle.persistent()) {
+      Claim claim = claim_of(*id);
+      const auto found = archive.find(folder + "data/" + std::string(claim.key));
+      if (found == archive.end())
+        fail<InputError>("load", file_.name_, ": storage ", in_quotes(claim.key),
+                         " is not in the archive; is the download complete?");
+      if (found->second.size() < claim.bytes)
+        fail<InputError>("load", file_.name_, ": storage ", in_quotes(claim.key), " has ",
+                         grouped(found->second.size()), " bytes, but ", grouped(claim.bytes), " are needed");
+      storages_.emplace(id, Storage{claim.dtype, found->second.first(claim.bytes)});
+    }
+    read_dictionary(pickle.value());
+  }
+
+  /// Magic number, version and machine, each a pickle; the dictionary; the keys of the storages; the storages.
+  void read_old() {
+    const std::string_view whole = text_of(file_.bytes_);
+    Bytes rest = file_.bytes_.subspan(whole.find(kMagic) + kMagic.size());
+    const auto next = [&] {
+      auto pickle = std::make_unique<Pickle>(file_.name_, rest, is_needed);
+      rest = rest.subspan(pickle->size());
+      return pickle;
+    };
+    if (rest.empty() || rest[0] != std::byte{'.'}) damaged("it does not begin as it should");
+    rest = rest.subspan(1);
+    next(), next();  // version and machine
+    const auto dictionary = next(), keys = next();
+    std::map<std::string_view, Claim> claims;
+    for (const PickleNode* id : dictionary->persistent()) {
+      const Claim claim = claim_of(*id);
+      const Claim& first = claims.emplace(claim.key, claim).first->second;
+      if (first.dtype != claim.dtype || first.bytes != claim.bytes)
+        damaged("storage " + in_quotes(claim.key) + " is said to be two things");
+    }
+    const PickleNode* list = node_of(keys->value(), Kind::list);
+    if (!list) damaged("there is no list of storages");
+    std::map<std::string_view, Bytes> data;
+    for (const PickleValue& value : list->items) {
+      const auto* key = std::get_if<std::string_view>(&value);
+      const auto claim = key ? claims.find(*key) : claims.end();
+      if (claim == claims.end()) damaged("the list of storages names one that nobody uses");
+      std::uint64_t count = 0;
+      if (rest.size() < sizeof count || rest.size() - sizeof count < claim->second.bytes)
+        fail<InputError>("load", file_.name_, ": storage ", in_quotes(*key), " has ", grouped(claim->second.bytes),
+                         " bytes, but of the file ", grouped(rest.size()), " are left; is the download complete?");
+      std::memcpy(&count, rest.data(), sizeof count);
+      if (count != claim->second.bytes / stored_size(claim->second.dtype))
+        damaged("storage " + in_quotes(*key) + " has another size than its tensors say");
+      data[*key] = rest.subspan(sizeof count, claim->second.bytes);
+      rest = rest.subspan(sizeof count + claim->second.bytes);
+    }
+    for (const PickleNode* id : dictionary->persistent()) {
+      const Claim claim = claim_of(*id);
+      const auto found = data.find(claim.key);
+      if (found == data.end()) damaged("storage " + in_quotes(claim.key) + " is not in the list of storages");
+      storages_.emplace(id, Storage{claim.dtype, found->second});
+    }
+    read_dictionary(dictionary->value());
+  }
+
+ private:
+  /// What a persistent id says: ("storage", torch.FloatStorage, key, device, elements).
+  struct Claim {
+    std::string_view key;
+    std::string dtype;
+    std::uint64_t bytes = 0;
+  };
+
+  [[noreturn]] void damaged(const std::string& how) const {
+    fail<InputError>("load", file_.name_, ": the file is damaged: ", how);
+  }
+
+  Claim claim_of(const PickleNode& id) const {
+    const PickleNode* tuple = node_of(id.items[0], Kind::tuple);
+    if (!tuple || tuple->items.size() < 5) damaged("the id of a storage is no tuple of five");
+    const auto& items = tuple->items;
+    const auto* type = std::get_if<PickleGlobal>(&items[1]);
+    const auto* key = std::get_if<std::string_view>(&items[2]);
+    const auto* count = std::get_if<std::int64_t>(&items[4]);
+    const char* dtype = type ? storage_dtype(*type) : nullptr;
+    if (!dtype || !key || !count || *count < 0) damaged("the id of a storage is not what it should be");
+    if (items.size() > 5 && !std::holds_alternative<std::monostate>(items[5]))
+      damaged("storage " + in_quotes(*key) + " is a view of another, as only the oldest versions of PyTorch wrote it");
+    const std::array<std::int64_t, 1> shape{*count};
+    const std::optional<std::uint64_t> bytes = stored_bytes(dtype, shape);
+    if (!bytes) damaged("storage " + in_quotes(*key) + " is impossibly large");
+    return {*key, dtype, *bytes};
+  }
+
+  void read_dictionary(const PickleValue& value) {
+    const auto* node = std::get_if<const PickleNode*>(&value);
+    if (!node || ((*node)->kind != Kind::dict && !arguments_of(value, is_ordered_dict)))
+      fail<InputError>("load", file_.name_, ": holds no dictionary of tensors, expected model.state_dict()");
+    for (const auto& [key, tensor] : (*node)->pairs) {
+      const auto* name = std::get_if<std::string_view>(&key);
+      if (!name) damaged("a tensor's name is no text");
+      file_.entries_.insert_or_assign(std::string(*name), entry_of(*name, tensor));
+    }
+  }
+
+  Entry entry_of(std::string_view name, const PickleValue& value) const {
+    const auto wrong = [&](const auto&... how) {
+      fail<InputError>("load", file_.name_, ": tensor ", in_quotes(name), how...);
+    };
+    if (const auto* parameter = arguments_of(value, is_parameter)) {
+      const bool plain = !parameter->empty() && arguments_of(parameter->front(), is_tensor);
+      if (!plain) wrong(" is a parameter without a tensor");
+      return entry_of(name, parameter->front());
+    }
+    const auto* arguments = arguments_of(value, is_tensor);
+    if (!arguments)
+      fail<InputError>("load", file_.name_, ": ", in_quotes(name),
+                       " is no tensor; is it a checkpoint of a training run? Expected model.state_dict()");
+    const PickleNode* id = arguments->size() < 4 ? nullptr : node_of((*arguments)[0], Kind::persistent);
+    const auto* offset = id ? std::get_if<std::int64_t>(&(*arguments)[1]) : nullptr;
+    if (!offset || *offset < 0) wrong(" is not described as a tensor should be");
+    const Storage& storage = storages_.at(id);
+    Entry entry{storage.dtype, sizes_of(name, (*arguments)[2]), sizes_of(name, (*arguments)[3]), {}};
+    if (entry.shape.size() != entry.strides.size())
+      wrong(" has ", entry.shape.size(), " sizes and ", entry.strides.size(), " strides");
+
+    const std::uint64_t size = stored_size(entry.dtype), elements = storage.bytes.size() / size;
+    const std::optional<std::uint64_t> bytes = stored_bytes(entry.dtype, entry.shape);
+    if (!bytes || *bytes > storage.bytes.size())
+      wrong(" of shape ", shape_text(entry.shape), " has more elements than its storage, which has ", elements);
+    entry.bytes = storage.bytes.first(0);
+    if (*bytes == 0) return entry;
+    std::uint64_t last = static_cast<std::uint64_t>(*offset);
+    std::int64_t dense = 1;  // the stride that row-major order has
+    for (std::size_t d = entry.shape.size(); d-- > 0;) {
+      const std::int64_t steps = entry.shape[d] - 1;
+      std::uint64_t span = 0;
+      if (__builtin_mul_overflow(steps, entry.strides[d], &span) || __builtin_add_overflow(last, span, &last))
+        last = elements;
+      if (last >= elements) break;
+      if (steps > 0 && entry.strides[d] != dense) entry.row_major = false;
+      dense *= entry.shape[d];
+    }
+    if (last >= elements)
+      wrong(" of shape ", shape_text(entry.shape), " with strides ", shape_text(entry.strides), " from element ",
+            *offset, " on ends beyond its storage, which has ", elements, " elements");
+    const auto first = static_cast<std::uint64_t>(*offset);
+    entry.bytes = storage.bytes.subspan(first * size, (last + 1 - first) * size);
+    return entry;
+  }
+
+  std::vector<std::int64_t> sizes_of(std::string_view name, const PickleValue& value) const {
+    const PickleNode* tuple = node_of(value, Kind::tuple);
+    std::vector<std::int64_t> sizes;
+    if (tuple && tuple->items.size() <= kMaxRank)
+      for (const PickleValue& item : tuple->items)
+        if (const auto* size = std::get_if<std::int64_t>(&item); size && *size >= 0) sizes.push_back(*size);
+    if (!tuple || sizes.size() != tuple->items.size())
+      fail<InputError>("load", file_.name_, ": tensor ", in_quotes(name), " has an impossible shape");
+    return sizes;
+  }
+
+  TorchFile& file_;
+  std::map<const PickleNode*, Storage> storages_;  // by the node that asks for it
+};
+
+TorchFile::TorchFile(const std::filesystem::path& path) : name_(path.string()) {
+  MappedFile file = map_file(path);
+  bytes_ = file.bytes;
+  owner_ = std::move(file.owner);
+  read();
+}
+
+TorchFile::TorchFile(std::string name, Bytes bytes, std::shared_ptr<const void> owner)
+    : name_(std::move(name)), bytes_(bytes), owner_(std::move(owner)) {
+  read();
+}
+
+bool TorchFile::recognises(Bytes bytes) {
+  const std::string_view text = text_of(bytes);
+  return text.starts_with(kZip) || (text.starts_with('\x80') && text.substr(0, kMagicWithin).find(kMagic) != text.npos);
+}
+
+void TorchFile::read() {
+  if (bytes_.empty()) fail<InputError>("load", name_, ": the file is empty; is the download complete?");
+  if (!recognises(bytes_)) fail<InputError>("load", name_, ": is no file that torch.save() writes");
+  TorchReader reader(*this);
+  text_of(bytes_).starts_with(kZip) ? reader.read_zip() : reader.read_old();
+}
+
+std::vector<std::string> TorchFile::names() const {
+  std::vector<std::string> names;
+  for (const auto& [name, entry] : entries_) names.push_back(name);
+  return names;
+}
+
+Tensor TorchFile::get(std::string_view name) const {
+  const auto found = entries_.find(name);
+  if (found == entries_.end())
+    fail<InputError>("load", name_, ": has no tensor ", in_quotes(name), " among its ", entries_.size());
+  const Entry& entry = found->second;
+  const std::uint64_t size = stored_size(entry.dtype);
+  if (entry.row_major && (!big_endian_ || size == 1 || entry.bytes.empty()))
+    return read_stored(name_, name, {entry.dtype, entry.shape, entry.bytes}, owner_);
+  const auto copy = std::make_shared<std::vector<std::byte>>(stored_bytes(entry.dtype, entry.shape).value_or(0));
+  gather(entry.bytes, entry.shape, entry.strides, size, big_endian_, *copy);
+  return read_stored(name_, name, {entry.dtype, entry.shape, *copy}, copy);
+}
+
+Tensor TorchFile::get_float32(std::string_view name) const { return convert(get(name), DType::f32); }
+
+std::vector<std::string> TorchFile::warnings() const {
+  std::vector<std::string> lines;
+  for (const auto& [name, entry] : entries_)
+    if (entry.dtype == "F64")
+      lines.push_back(name_ + ": tensor " + in_quotes(name) + " is F64 and is rounded to float32");
+  return lines;
+}
+
+}  // namespace attend
