@@ -103,6 +103,7 @@
 #include "attend/text/post_processor.h"
 #include "attend/text/pre_tokenizer.h"
 #include "attend/text/sentencepiece.h"
+#include "attend/text/sentences.h"
 #include "attend/text/special_texts.h"
 #include "attend/text/subword_model.h"
 #include "attend/text/tokenizer.h"

@@ -1,0 +1,106 @@
+#include "attend/text/sentences.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "attend/core/random.h"
+#include "attend/text/unicode.h"
+
+namespace attend {
+namespace {
+
+std::vector<std::string> cut(std::string_view text) {
+  std::vector<std::string> parts;
+  for (const Span& span : sentences(text)) parts.emplace_back(text.substr(span.begin, span.end - span.begin));
+  return parts;
+}
+
+using Parts = std::vector<std::string>;
+
+TEST(Sentences, EndAtTheirMarks) {
+  EXPECT_EQ(cut("One. Two! Three? Four… Five"), (Parts{"One.", "Two!", "Three?", "Four…", "Five"}));
+  EXPECT_EQ(cut("What?! No... Yes!!"), (Parts{"What?!", "No...", "Yes!!"}));
+  EXPECT_EQ(cut("¿Qué tal? ¡Muy bien! Adiós."), (Parts{"¿Qué tal?", "¡Muy bien!", "Adiós."}));
+  EXPECT_EQ(cut("क्या हाल है? सब ठीक है। धन्यवाद।"), (Parts{"क्या हाल है?", "सब ठीक है।", "धन्यवाद।"}));
+}
+
+TEST(Sentences, NeedNoSpaceWhereTheScriptHasNone) {
+  EXPECT_EQ(cut("今日は。元気ですか？はい！"), (Parts{"今日は。", "元気ですか？", "はい！"}));
+  EXPECT_EQ(cut("「はい。」と言った。次。"), (Parts{"「はい。」と言った。", "次。"}));
+}
+
+TEST(Sentences, KeepTheQuotesAndBracketsThatClose) {
+  EXPECT_EQ(cut("\"Stop!\" He stopped. (It was late.) Then \"go.\" Now."),
+            (Parts{"\"Stop!\"", "He stopped.", "(It was late.)", "Then \"go.\"", "Now."}));
+  EXPECT_EQ(cut("Er sagte: „Ja.“ Sie ging."), (Parts{"Er sagte: „Ja.“", "Sie ging."}));
+  EXPECT_EQ(cut("« Oui. » Il part. »Nein.« Doch."), (Parts{"« Oui. »", "Il part.", "»Nein.«", "Doch."}));
+  EXPECT_EQ(cut("Er kam. »Ja«, sagte sie."), (Parts{"Er kam.", "»Ja«, sagte sie."}));
+}
+
+TEST(Sentences, GoOnBeforeASmallLetter) {
+  EXPECT_EQ(cut("\"Really?\" she asked. Well... maybe. Yahoo! is old."),
+            (Parts{"\"Really?\" she asked.", "Well... maybe.", "Yahoo! is old."}));
+}
+
+TEST(Sentences, DoNotEndBehindAbbreviations) {
+  for (const std::string_view text :
+       {"Mr. Smith met Dr. Jones.", "Il dott. Rossi e la sig. Bianchi.", "Das ist z. B. Käse, d.h. Milch.",
+        "See e.g. Paris or i.e. Rome.", "J. S. Bach wrote it.", "La Fiat S.p.A. Torino produce auto.",
+        "Am 3. Oktober im 19. Jahrhundert.", "It costs 3.14 at example.com today.", "Vedi pag. Tre.", "No. 5 is alive.",
+        "Prof. Dr. Müller kommt.", "1. Introduction", "The U.S. President spoke.", "Version 2.0.1 of node.js runs."})
+    EXPECT_EQ(cut(text), Parts{std::string(text)});
+}
+
+TEST(Sentences, EndBehindWhatOnlyLooksLikeAnAbbreviation) {
+  EXPECT_EQ(cut("I said no. He left."), (Parts{"I said no.", "He left."}));
+  EXPECT_EQ(cut("It was 1990. Then came war."), (Parts{"It was 1990.", "Then came war."}));
+  EXPECT_EQ(cut("At 5 p.m. The bus came."), (Parts{"At 5 p.m.", "The bus came."}));
+  EXPECT_EQ(cut("Apples, pears etc. The rest."), (Parts{"Apples, pears etc.", "The rest."}));
+  EXPECT_EQ(cut("Lavora per Fiat S.p.A. Il lavoro è duro."), (Parts{"Lavora per Fiat S.p.A.", "Il lavoro è duro."}));
+  EXPECT_EQ(cut("It ends in Dr.\nNext line"), (Parts{"It ends in Dr.", "Next line"}));
+}
+
+TEST(Sentences, EndWithTheLine) {
+  EXPECT_EQ(cut("A heading\n\nSome text.\r\nmore  \n"), (Parts{"A heading", "Some text.", "more"}));
+}
+
+TEST(Sentences, OfNothingAreNone) {
+  EXPECT_TRUE(sentences("").empty());
+  EXPECT_TRUE(sentences(" \n\t \u3000").empty());
+}
+
+// Random texts out of what matters: marks, spaces, letters, abbreviations, and bytes that are no text.
+TEST(Sentences, LoseNothingButWhiteSpaceBetweenThem) {
+  const std::string_view pieces[] = {
+      ".", "!", "?",       "…", "。",   "」",       "\"", "»", "«",   " ",   "\n",  "\u00a0", "a",  "B",      "Dr",
+      "z", "3", "Oktober", "é", "\xff", "\xe3\x80", "(",  ")", "etc", "The", "U.S", "…\"",    "\t", "\u2028", "\xc2"};
+  for (std::uint64_t seed = 0; seed < 3000; ++seed) {
+    std::string text;
+    for (std::uint64_t i = 0; i < 40; ++i) text += pieces[philox({seed, 0}, i)[0] % std::size(pieces)];
+    std::int64_t end = 0;
+    const auto check_gap = [&](std::int64_t from, std::int64_t to) {
+      for (std::int64_t at = from; at < to;) {
+        const CodePoint c = decode_utf8(text, static_cast<std::size_t>(at));
+        ASSERT_TRUE(is_space(c.value)) << text;
+        at += c.size;
+      }
+    };
+    for (const Span& span : sentences(text)) {
+      ASSERT_LE(end, span.begin) << text;
+      ASSERT_LT(span.begin, span.end) << text;
+      check_gap(end, span.begin);
+      ASSERT_FALSE(is_space(decode_utf8(text, static_cast<std::size_t>(span.begin)).value)) << text;
+      end = span.end;
+    }
+    check_gap(end, static_cast<std::int64_t>(text.size()));
+  }
+}
+
+TEST(Sentences, OfSentencesAreThemselves) {
+  const std::string text = "One here. And two? (Three.) \"Four!\" Five.";
+  for (const std::string& part : cut(text)) EXPECT_EQ(cut(part), Parts{part});
+}
+
+}  // namespace
+}  // namespace attend
