@@ -52,7 +52,7 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadOptions& o, Generator& gen
   query = projection(size(o.query_size), o.width, o.bias, generator);
   key = projection(size(o.key_size), o.width, o.bias, generator);
   value = projection(size(o.value_size), o.width, o.bias, generator);
-  if (size(o.key_size) == size(o.value_size)) {
+  if (size(o.key_size) == size(o.value_size) && !init::skipped()) {
     // Neighbours, so that what is asked of one input is one product.
     std::vector<Tensor*> weights{&key.weight, &value.weight}, biases{&key.bias, &value.bias};
     if (size(o.query_size) == size(o.key_size))

@@ -7,6 +7,8 @@
 namespace attend::init {
 namespace {
 
+thread_local bool skip = false;
+
 struct Fans {
   float in, out;
 };
@@ -18,30 +20,37 @@ Fans fans(const Tensor& weight) {
 
 }  // namespace
 
+Skipped::Skipped() : before_(skip) { skip = true; }
+Skipped::~Skipped() { skip = before_; }
+bool skipped() { return skip; }
+
 void xavier_uniform(Tensor& weight, float gain, Generator& generator) {
   const auto [in, out] = fans(weight);
   const float bound = gain * std::sqrt(6.f / (in + out));
-  fill_uniform(weight, -bound, bound, generator);
+  if (!skip) fill_uniform(weight, -bound, bound, generator);
 }
 
 void xavier_normal(Tensor& weight, float gain, Generator& generator) {
   const auto [in, out] = fans(weight);
-  fill_normal(weight, 0.f, gain * std::sqrt(2.f / (in + out)), generator);
+  if (!skip) fill_normal(weight, 0.f, gain * std::sqrt(2.f / (in + out)), generator);
 }
 
 void kaiming_uniform(Tensor& weight, float gain, Generator& generator) {
   const float bound = gain * std::sqrt(3.f / fans(weight).in);
-  fill_uniform(weight, -bound, bound, generator);
+  if (!skip) fill_uniform(weight, -bound, bound, generator);
 }
 
 void kaiming_normal(Tensor& weight, float gain, Generator& generator) {
-  fill_normal(weight, 0.f, gain / std::sqrt(fans(weight).in), generator);
+  if (!skip) fill_normal(weight, 0.f, gain / std::sqrt(fans(weight).in), generator);
 }
 
-void normal(Tensor& weight, float deviation, Generator& generator) { fill_normal(weight, 0.f, deviation, generator); }
+void normal(Tensor& weight, float deviation, Generator& generator) {
+  if (!skip) fill_normal(weight, 0.f, deviation, generator);
+}
 
 void truncated_normal(Tensor& weight, float deviation, float cut, Generator& generator) {
   if (!(cut > 0.1f)) fail("init", "a normal distribution needs some room: got a cut at ", cut, " deviations");
+  if (skip) return;
   Tensor values = weight;
   fill_normal(values, 0.f, 1.f, generator);
   // What fell outside is drawn again from a fresh stream; each round leaves a small share of the last.
@@ -64,7 +73,7 @@ void truncated_normal(Tensor& weight, float deviation, float cut, Generator& gen
 
 void uniform_fan_in(Tensor& weight, std::int64_t fan_in, Generator& generator) {
   const float bound = fan_in > 0 ? 1.f / std::sqrt(static_cast<float>(fan_in)) : 0.f;
-  fill_uniform(weight, -bound, bound, generator);
+  if (!skip) fill_uniform(weight, -bound, bound, generator);
 }
 
 }  // namespace attend::init

@@ -5,6 +5,21 @@
 
 namespace attend::init {
 
+/// While one lives, this thread's models begin as nothing in particular: the functions below leave weights as they are,
+/// and their memory untouched. For models that a file is about to fill.
+class Skipped {
+ public:
+  Skipped();
+  ~Skipped();
+  Skipped(const Skipped&) = delete;
+  Skipped& operator=(const Skipped&) = delete;
+
+ private:
+  bool before_;
+};
+/// Whether this thread is inside a Skipped scope.
+bool skipped();
+
 /// Uniform in ±gain √(6 / (fan_in + fan_out)); normal with deviation gain √(2 / (fan_in + fan_out)).
 /// Glorot and Bengio 2010, eq. 16.
 void xavier_uniform(Tensor& weight, float gain = 1.f, Generator& generator = default_generator());

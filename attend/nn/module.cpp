@@ -43,10 +43,18 @@ std::vector<NamedTensor> distinct(std::vector<NamedTensor> parameters) {
   return parameters;
 }
 
-LoadReport load_parameters(std::span<NamedTensor> parameters, const Weights& weights, const LoadOptions& options) {
+namespace {
+
+struct Loaded {
+  std::vector<Tensor> tensors;  // for each parameter; undefined where neither it nor a twin is in the file
+  LoadReport report;
+};
+
+Loaded find_parameters(std::span<const NamedTensor> parameters, const Weights& weights, const LoadOptions& options) {
   const std::string& file = weights.name();
   std::set<std::string> wanted(options.computed.begin(), options.computed.end());
-  std::vector<Tensor> loaded(parameters.size());
+  Loaded result{std::vector<Tensor>(parameters.size()), {}};
+  auto& [loaded, report] = result;
   std::map<const std::byte*, std::size_t> first;  // memory -> the first of its names that the file has
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const auto& [name, tensor] = parameters[i];
@@ -63,12 +71,16 @@ LoadReport load_parameters(std::span<NamedTensor> parameters, const Weights& wei
         std::memcmp(loaded[twin].raw(), loaded[i].raw(), loaded[i].bytes()) != 0)
       fail<InputError>("load", file, ": tensors \"", parameters[twin].name, "\" and \"", name,
                        "\" differ, but the model's configuration makes them one");
+    loaded[i] = loaded[twin];
   }
 
-  LoadReport report;
-  for (const NamedTensor& parameter : parameters)
-    if (!weights.contains(parameter.name) && !first.contains(parameter.tensor.raw()))
-      report.missing.push_back(parameter.name);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (loaded[i].defined()) continue;
+    if (const auto twin = first.find(parameters[i].tensor.raw()); twin != first.end())
+      loaded[i] = loaded[twin->second];
+    else
+      report.missing.push_back(parameters[i].name);
+  }
   for (const std::string& name : weights.names())
     if (!wanted.contains(name)) report.unused.push_back(name);
   if (!report.missing.empty() && !options.allow_missing)
@@ -77,8 +89,22 @@ LoadReport load_parameters(std::span<NamedTensor> parameters, const Weights& wei
   if (!report.unused.empty() && !options.allow_unused)
     fail<InputError>("load", file, ": ", report.unused.size(),
                      " tensors of the file belong to no parameter: ", listed(report.unused));
+  return result;
+}
+
+}  // namespace
+
+LoadReport load_parameters(std::span<NamedTensor> parameters, const Weights& weights, const LoadOptions& options) {
+  const auto [loaded, report] = find_parameters(parameters, weights, options);
   for (std::size_t i = 0; i < parameters.size(); ++i)
     if (loaded[i].defined()) std::memcpy(parameters[i].tensor.raw(), loaded[i].raw(), loaded[i].bytes());
+  return report;
+}
+
+LoadReport borrow_parameters(std::span<NamedTensor> parameters, const Weights& weights, const LoadOptions& options) {
+  const auto [loaded, report] = find_parameters(parameters, weights, options);
+  for (std::size_t i = 0; i < parameters.size(); ++i)
+    if (loaded[i].defined()) parameters[i].tensor = loaded[i];
   return report;
 }
 

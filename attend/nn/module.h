@@ -118,4 +118,18 @@ LoadReport load_parameters(Module& module, const std::filesystem::path& path, co
   return load_parameters(all, Weights(path), options);
 }
 
+/// The same for models that are only run: each parameter becomes the file's tensor itself, so that float32 weights stay
+/// in the mapped file, are read when they are first needed, and are shared with other processes. They must not be
+/// written to. A model that was made inside init::Skipped never had any of its own.
+LoadReport borrow_parameters(std::span<NamedTensor> parameters, const Weights& weights,
+                             const LoadOptions& options = {});
+template <typename Module>
+LoadReport borrow_parameters(Module& module, const std::filesystem::path& path, const LoadOptions& options = {}) {
+  std::vector<NamedTensor> all = parameters(module);
+  LoadReport report = borrow_parameters(all, Weights(path), options);
+  auto next = all.begin();
+  for_each_parameter(module, [&](const std::string&, Tensor& tensor) { tensor = (next++)->tensor; });
+  return report;
+}
+
 }  // namespace attend

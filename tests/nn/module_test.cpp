@@ -88,6 +88,27 @@ TEST(Module, TiedWeightsAreSavedOnceAndLoadedFromAnyOfTheirNames) {
   EXPECT_ERROR(load_parameters(loaded, path), "tensors \"a.weight\" and \"b.weight\" differ");
 }
 
+TEST(Module, BorrowedParametersAreTheFilesOwnAndStayTied) {
+  const test::TempFolder folder;
+  Stack saved;
+  save_parameters(saved, folder / "stack.safetensors");
+  const init::Skipped skipped;
+  Stack borrower;
+  const std::byte* before = borrower.own.weight.raw();
+  borrow_parameters(borrower, folder / "stack.safetensors");
+  EXPECT_NE(borrower.own.weight.raw(), before);
+  EXPECT_FALSE(borrower.own.weight.sole_owner());
+  const std::vector<NamedTensor> expected = parameters(saved), got = parameters(borrower);
+  for (std::size_t i = 0; i < expected.size(); ++i)
+    EXPECT_EQ(got[i].tensor.to_vector(), expected[i].tensor.to_vector()) << expected[i].name;
+
+  Tied one, other;
+  save_parameters(one, folder / "tied.safetensors");
+  borrow_parameters(other, folder / "tied.safetensors");
+  EXPECT_EQ(other.a.weight.raw(), other.b.weight.raw());
+  EXPECT_EQ(other.a.weight.to_vector(), one.a.weight.to_vector());
+}
+
 TEST(Module, WhatIsComputedMayBeInTheFile) {
   const test::TempFolder folder;
   Linear part(2, 2);
