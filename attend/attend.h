@@ -1,5 +1,6 @@
 // All of the library that a program uses, in one include. Written by `make format`; a test holds it complete.
 #pragma once
+#include "attend/attention/cache.h"
 #include "attend/attention/multi_head.h"
 #include "attend/attention/pooling.h"
 #include "attend/attention/positions.h"
@@ -35,8 +36,13 @@
 #include "attend/data/xml.h"
 #include "attend/decode/alignment.h"
 #include "attend/decode/classifier.h"
+#include "attend/decode/generation_config.h"
+#include "attend/decode/logits.h"
 #include "attend/decode/recurrent_stepper.h"
+#include "attend/decode/sampling.h"
 #include "attend/decode/search.h"
+#include "attend/decode/transformer_stepper.h"
+#include "attend/decode/translation_model.h"
 #include "attend/decode/translator.h"
 #include "attend/explain/axis.h"
 #include "attend/explain/colours.h"

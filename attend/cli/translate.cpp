@@ -18,8 +18,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct TranslateFlags {
-  std::string model, output, attention_file;
-  std::vector<std::string> input;
+  std::string model, output, attention_file, early_stopping;
+  std::vector<std::string> input, bad_words;
   TranslateOptions options;
   bool greedy = false, json = false, alignments = false;
 };
@@ -39,7 +39,7 @@ HeatMap map_of(const Translation& translation) {
   return map;
 }
 
-/// Collects the attention of all lines, and writes it in the form that the file's ending asks for.
+/// Collects the attention of the first lines, and writes it in the form that the file's ending asks for.
 class AttentionFile {
  public:
   explicit AttentionFile(std::string path) : path_(std::move(path)) {
@@ -47,6 +47,7 @@ class AttentionFile {
       throw CLI::ValidationError("--attention", path_ + ": must end with .html or .svg");
   }
   void add(const std::string& source, const Translation& translation) {
+    if (translation.attention.empty()) return;
     if (page_.blocks.size() >= kMost) {
       ++left_out_;
       return;
@@ -76,53 +77,102 @@ class AttentionFile {
   std::int64_t left_out_ = 0;
 };
 
-Json json_of(const Translation& t, const Json& alignments) {
-  Json json{{"translation", t.text}, {"score", t.score}, {"ids", t.ids}};
-  if (!t.finished) json["finish"] = "length";
-  if (!alignments.is_null()) json["alignments"] = alignments;
-  if (t.truncated > 0) json["truncated"] = t.truncated;
-  return json;
+/// What happened to lines on the way that whoever reads the translations should know.
+class Troubles {
+ public:
+  void count(const Translation& t) {
+    unfinished_ += !t.finished, truncated_ += t.truncated > 0, invalid_ += t.invalid > 0;
+    split_ += t.pieces > 1, cut_ += t.cuts > 0;
+  }
+  void report() const {
+    say(unfinished_, "translations cut before they ended (--max-new-tokens)");
+    say(truncated_, "lines cut because they were too long (--long truncate)");
+    say(split_, "lines translated in pieces because they were too long");
+    say(cut_, "of them cut inside a sentence that is too long itself");
+    say(invalid_, "lines with invalid UTF-8, which was replaced");
+  }
+
+ private:
+  static void say(std::int64_t count, const std::string& what) {
+    if (count > 0) warn(what + ": " + grouped(count));
+  }
+  std::int64_t unfinished_ = 0, truncated_ = 0, split_ = 0, cut_ = 0, invalid_ = 0;
+};
+
+/// One translation: as JSON, and as a line of text.
+struct Rendered {
+  Json json;
+  std::string plain;
+};
+Rendered rendered(const std::string& source, const Translation& t, bool alignments) {
+  Rendered r{{{"translation", t.text}, {"score", t.score}, {"ids", t.ids}}, t.text};
+  if (!t.finished) r.json["finish"] = "length";
+  if (alignments) {
+    Json& pairs = r.json["alignments"] = Json::array();
+    r.plain += '\t';
+    for (const auto& [s, w] : align_words(source, t)) {
+      r.plain += (pairs.empty() ? "" : " ") + std::to_string(s) + "-" + std::to_string(w);
+      pairs.push_back({s, w});
+    }
+  }
+  if (t.truncated > 0) r.json["truncated"] = t.truncated;
+  if (t.pieces > 1) r.json["pieces"] = t.pieces;
+  return r;
+}
+
+/// The lines of a file, or the text itself where there is no such file.
+void add_bad_words(const std::string& given, std::vector<std::string>& words) {
+  if (!std::filesystem::is_regular_file(given)) {
+    words.push_back(given);
+    return;
+  }
+  LineReader reader({given});
+  for (std::string line; reader.next(line);)
+    if (!line.empty()) words.push_back(line);
 }
 
 void run(TranslateFlags& flags) {
   const Translator translator(flags.model);
+  if (const auto& ignored = translator.generation().ignored; !ignored.empty()) {
+    std::string keys;
+    for (const std::string& key : ignored) keys += (keys.empty() ? "" : ", ") + key;
+    warn(flags.model + ": what its generation_config.json says of these is not followed: " + keys);
+  }
+  for (const std::string& given : flags.bad_words) add_bad_words(given, flags.options.bad_words);
   LineReader reader(flags.input);
   TextWriter writer(flags.output);
   std::unique_ptr<AttentionFile> attention;
   if (!flags.attention_file.empty()) attention = std::make_unique<AttentionFile>(flags.attention_file);
   flags.options.attention = attention || flags.alignments;
-  if (flags.greedy) flags.options.beam = 1;
   ProgressBar bar("Translating", "B");
-  std::int64_t unfinished = 0, truncated = 0;
+  Troubles troubles;
   // As many lines as make some batches: sorted by length together, written in their order.
-  for (std::vector<std::string> lines; reader.next(lines, 1024);) {
-    const auto results = translator(lines, flags.options);
+  std::int64_t bytes_before = 0;
+  for (std::vector<std::string> lines; reader.next(lines, 1024); bytes_before = reader.bytes_read()) {
+    const auto progress = [&](std::int64_t done, std::int64_t total) {
+      bar.update(bytes_before + (reader.bytes_read() - bytes_before) * done / total, reader.total_bytes());
+    };
+    std::vector<std::vector<Translation>> results;
+    try {
+      results = translator(lines, flags.options, progress);
+    } catch (const TextError& error) {
+      const std::int64_t first = reader.lines_read() - static_cast<std::int64_t>(lines.size()) + 1;
+      throw InputError(reader.where(first + static_cast<std::int64_t>(error.text)) + ": " + error.what());
+    }
     for (std::size_t i = 0; i < lines.size(); ++i) {
-      const Translation& best = results[i].front();
-      unfinished += !best.finished, truncated += best.truncated > 0;
-      if (attention) attention->add(lines[i], best);
+      troubles.count(results[i].front());
+      if (attention) attention->add(lines[i], results[i].front());
       Json all = Json::array();
-      std::string plain;
       for (const Translation& t : results[i]) {
-        Json alignments;
-        std::string pharaoh;
-        if (flags.alignments) {
-          alignments = Json::array();
-          for (const auto& [s, w] : align_words(translator, lines[i], t)) {
-            alignments.push_back({s, w});
-            pharaoh += (pharaoh.empty() ? "" : " ") + std::to_string(s) + "-" + std::to_string(w);
-          }
-        }
-        all.push_back(json_of(t, alignments));
-        plain += t.text + (flags.alignments ? "\t" + pharaoh : "") + "\n";
+        Rendered one = rendered(lines[i], t, flags.alignments);
+        if (!flags.json) writer.write(one.plain + "\n");
+        all.push_back(std::move(one.json));
       }
       if (flags.json) {
         Json json{{"source", lines[i]}};
         json.update(all.front());
-        if (flags.options.nbest > 1) json["hypotheses"] = all;
+        if (flags.options.nbest) json["hypotheses"] = all;
         writer.write(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
-      } else {
-        writer.write(plain);
       }
     }
     writer.flush();
@@ -131,8 +181,79 @@ void run(TranslateFlags& flags) {
   bar.erase();
   writer.finish();
   if (attention) attention->finish();
-  if (unfinished > 0) warn("translations cut before they ended (--max-new-tokens): " + grouped(unfinished));
-  if (truncated > 0) warn("lines cut because they were too long (--max-tokens): " + grouped(truncated));
+  troubles.report();
+}
+
+void add_search_flags(CLI::App& verb, TranslateFlags& flags) {
+  TranslateOptions& options = flags.options;
+  const auto positive = CLI::PositiveNumber.description("");
+  const auto not_negative = CLI::NonNegativeNumber.description("");
+  constexpr const char* kGroup = "Searching (otherwise as the model's folder says)";
+  const auto add = [&](const char* name, auto& value, const char* description) {
+    return verb.add_option(name, value, description)->group(kGroup);
+  };
+  CLI::Option* beam = add("--beam", options.beam, "Hypotheses that are followed at once; 1 is greedy");
+  beam->type_name("N")->check(positive);
+  verb.add_flag("--greedy", flags.greedy, "The same as --beam 1")->group(kGroup)->excludes(beam);
+  add("--nbest", options.nbest, "Translations of each line, best first")->type_name("N")->check(positive);
+  add("--length-penalty", options.length_penalty, "Scores are divided by the length to this power")->type_name("X");
+  add("--early-stopping", flags.early_stopping,
+      "yes: a beam stops when it has finished so many hypotheses as it has; no: when it seems that none gets better; "
+      "never: when none can")
+      ->type_name("HOW")
+      ->check(CLI::IsMember({"yes", "no", "never"}).description(""));
+  add("--max-new-tokens", options.max_new_tokens, "Tokens of a translation at most")->type_name("N")->check(positive);
+  add("--min-new-tokens", options.min_new_tokens, "Tokens of a translation at least")
+      ->type_name("N")
+      ->check(not_negative);
+  add("--no-repeat-ngram", options.no_repeat_ngram, "No N tokens in a row come twice; 0: they may")
+      ->type_name("N")
+      ->check(not_negative);
+  add("--repetition-penalty", options.repetition_penalty, "Above 1, tokens that came already are less welcome")
+      ->type_name("X")
+      ->check(positive);
+  add("--bad-words", flags.bad_words, "What no translation may contain: a text, or a file with one a line")
+      ->type_name("TEXT|FILE");
+  add("--prefix", options.prefix, "What every translation begins with")->type_name("TEXT");
+}
+
+void add_sampling_flags(CLI::App& verb, TranslateFlags& flags) {
+  TranslateOptions& options = flags.options;
+  constexpr const char* kGroup = "Sampling";
+  CLI::Option* sample = verb.add_flag("--sample", options.sample, "Draw tokens by chance; --nbest N draws N times");
+  sample->group(kGroup)->excludes("--beam")->excludes("--greedy");
+  const auto add = [&](const char* name, auto& value, const char* description) {
+    return verb.add_option(name, value, description)->group(kGroup)->needs(sample);
+  };
+  add("--temperature", options.temperature, "Below 1 likely tokens become likelier, above 1 less so")
+      ->type_name("X")
+      ->check(CLI::PositiveNumber.description(""));
+  add("--top-k", options.top_k, "Only the N likeliest tokens; 0: all, unless given 50")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber.description(""));
+  add("--top-p", options.top_p, "Only the likeliest tokens that together have this probability")
+      ->type_name("P")
+      ->check(CLI::Range(0.0, 1.0).description(""));
+  add("--min-p", options.min_p, "Only tokens with at least this share of the likeliest one's probability")
+      ->type_name("P")
+      ->check(CLI::Range(0.0, 1.0).description(""));
+  add("--seed", options.seed, "Of the chance; the same seed gives the same text the same translation")->type_name("N");
+}
+
+void add_attention_flags(CLI::App& verb, TranslateFlags& flags) {
+  constexpr const char* kGroup = "Looking inside";
+  verb.add_flag("--alignments", flags.alignments, "Behind a tab, source-target pairs of words: 0-0 1-2")->group(kGroup);
+  verb.add_option("--attention", flags.attention_file, "Draw where each token looks: a file .html or .svg")
+      ->type_name("FILE")
+      ->group(kGroup);
+  verb.add_option("--layer", flags.options.layer,
+                  "Of the decoder, from 0, or from -1 for the last; otherwise the last but one")
+      ->type_name("N")
+      ->group(kGroup);
+  verb.add_option("--head", flags.options.head, "Of that layer, from 0; otherwise the mean of all")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber.description(""))
+      ->group(kGroup);
 }
 
 }  // namespace
@@ -146,46 +267,42 @@ void add_translate(CLI::App& program) {
   verb->add_option("-m,--model", flags->model, "The model's folder")->type_name("DIR")->required();
   add_input_flag(*verb, flags->input);
   add_output_flag(*verb, flags->output);
-  verb->add_option("--beam", options.beam, "Hypotheses that are followed at once; 1 is greedy")
-      ->type_name("N")
-      ->check(positive)
-      ->capture_default_str();
-  verb->add_flag("--greedy", flags->greedy, "The same as --beam 1");
-  verb->add_option("--nbest", options.nbest, "Translations of each line, best first")
-      ->type_name("N")
-      ->check(positive)
-      ->capture_default_str();
-  verb->add_option("--length-penalty", options.length_penalty, "Scores are divided by the length to this power")
-      ->type_name("X")
-      ->capture_default_str();
-  verb->add_option("--max-new-tokens", options.max_new_tokens,
-                   "Tokens of a translation at most; otherwise twice the source's, and 20")
+  verb->add_flag("--json", flags->json,
+                 "One JSON object a line: source, translation, score, ids; hypotheses with --nbest, alignments with "
+                 "--alignments");
+  verb->add_option("--max-tokens", options.max_tokens, "Tokens of a line at most; otherwise what the model takes")
       ->type_name("N")
       ->check(positive);
-  verb->add_option("--max-tokens", options.max_tokens, "Tokens of a line at most")->type_name("N")->check(positive);
-  verb->add_option("--long", options.long_text, "What becomes of longer lines: error, truncate or split")
+  verb->add_option("--long", options.long_text,
+                   "Longer lines: split translates them sentence by sentence, truncate drops their end, error stops")
       ->type_name("HOW")
       ->transform(CLI::CheckedTransformer(std::map<std::string, LongText>{{"error", LongText::error},
                                                                           {"truncate", LongText::truncate},
                                                                           {"split", LongText::split}})
                       .description(""))
-      ->default_str("error");
+      ->default_str("split");
   verb->add_option("--batch-tokens", options.batch_tokens, "Source tokens that are translated at once")
       ->type_name("N")
       ->check(positive)
       ->capture_default_str();
-  verb->add_option("--attention", flags->attention_file, "Draw where each word looks: a file .html or .svg")
-      ->type_name("FILE");
-  verb->add_flag("--alignments", flags->alignments, "Behind a tab, source-target pairs of words: 0-0 1-2");
-  verb->add_flag("--json", flags->json, "One JSON object a line: source, translation, score, ids");
+  add_search_flags(*verb, *flags);
+  add_sampling_flags(*verb, *flags);
+  add_attention_flags(*verb, *flags);
   verb->footer(
       "Examples:\n"
       "  echo 'A man rides a horse.' | attend translate --model en-de\n"
       "  attend translate --model en-de --input test.en --output test.out --beam 5\n"
-      "  attend translate --model en-de --input test.en --attention attention.html");
+      "  attend translate --model en-de --input test.en --alignments --attention attention.html\n"
+      "  attend translate --model en-de --sample --nbest 3 --temperature 0.8 --seed 7 --json");
   verb->callback([flags] {
-    if (flags->options.nbest > (flags->greedy ? 1 : flags->options.beam))
+    TranslateOptions& given = flags->options;
+    if (flags->greedy) given.beam = 1;
+    if (given.beam && given.nbest && *given.nbest > *given.beam)
       throw CLI::ValidationError("--nbest", "cannot be more than --beam");
+    if (!flags->early_stopping.empty())
+      given.early_stopping = flags->early_stopping == "yes"  ? EarlyStopping::yes
+                             : flags->early_stopping == "no" ? EarlyStopping::no
+                                                             : EarlyStopping::never;
     run(*flags);
   });
 }

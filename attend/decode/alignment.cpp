@@ -7,39 +7,32 @@ namespace {
 
 constexpr std::size_t kNoWord = static_cast<std::size_t>(-1);
 
-bool is_space(char c) { return c == ' ' || c == '\t'; }
+bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/// The word that the bytes [begin, end) of a text belong to, by the first of them that is no space.
-std::size_t word_at(const std::string& text, std::size_t begin, std::size_t end) {
-  end = std::min(end, text.size());
-  while (begin < end && is_space(text[begin])) ++begin;
-  if (begin >= end) return kNoWord;
-  std::size_t word = 0;
-  for (std::size_t i = 1; i <= begin; ++i) word += is_space(text[i - 1]) && !is_space(text[i]) ? 1 : 0;
-  return word - (is_space(text[0]) ? 1 : 0);
-}
-
-/// The words of a translation's tokens: each token is what the text grows by when it is decoded.
-std::vector<std::size_t> words_of_target(const Tokenizer& tokenizer, const Translation& translation) {
+/// The word that each token belongs to, by the first byte of its span that is no space.
+std::vector<std::size_t> words_of(const std::string& text, const std::vector<Span>& spans) {
+  std::vector<std::size_t> word_of_byte(text.size(), kNoWord);
+  for (std::size_t i = 0, word = kNoWord; i < text.size(); ++i) {
+    if (is_space(text[i])) continue;
+    if (i == 0 || is_space(text[i - 1])) ++word;
+    word_of_byte[i] = word;
+  }
   std::vector<std::size_t> words;
-  StreamDecoder decoder(tokenizer);
-  std::size_t begin = 0;
-  for (const std::int32_t id : translation.ids) {
-    const std::size_t end = begin + decoder.push(id).size();
-    words.push_back(word_at(translation.text, begin, end));
-    begin = end;
+  for (const Span& span : spans) {
+    std::size_t word = kNoWord;
+    const std::size_t end = std::min(static_cast<std::size_t>(span.end), text.size());
+    for (auto i = static_cast<std::size_t>(span.begin); i < end && word == kNoWord; ++i) word = word_of_byte[i];
+    words.push_back(word);
   }
   return words;
 }
 
 }  // namespace
 
-std::vector<std::pair<std::size_t, std::size_t>> align_words(const Translator& translator, const std::string& source,
+std::vector<std::pair<std::size_t, std::size_t>> align_words(const std::string& source,
                                                              const Translation& translation) {
-  std::vector<std::size_t> source_words;
-  for (const Span& span : translator.source_tokenizer().encode(source).spans)
-    source_words.push_back(word_at(source, static_cast<std::size_t>(span.begin), static_cast<std::size_t>(span.end)));
-  const std::vector<std::size_t> target_words = words_of_target(translator.target_tokenizer(), translation);
+  const std::vector<std::size_t> source_words = words_of(source, translation.source_spans);
+  const std::vector<std::size_t> target_words = words_of(translation.text, translation.target_spans);
 
   std::vector<std::vector<float>> votes;  // [target word][source word]
   for (std::size_t t = 0; t < std::min(target_words.size(), translation.attention.size()); ++t) {

@@ -7,25 +7,15 @@
 
 namespace attend {
 
-RecurrentStepper::RecurrentStepper(const RecurrentTranslator& model, const Tensor& ids, const Tensor& lengths,
-                                   bool remember_attention)
-    : model_(model), remember_(remember_attention), sentence_(static_cast<std::size_t>(ids.dim(0))) {
+RecurrentStepper::RecurrentStepper(const RecurrentTranslator& model, const Tensor& ids, const Tensor& lengths)
+    : model_(model), sentence_(static_cast<std::size_t>(ids.dim(0))) {
   const NoGrad no_grad;
   source_ = model.encode(ids, lengths);
   state_ = source_.start;
   std::iota(sentence_.begin(), sentence_.end(), 0);
 }
 
-Tensor RecurrentStepper::step(const Tensor& words) {
-  Probe probe;
-  Tensor logits = model_.step(source_, words, state_, remember_ ? &probe : nullptr);
-  attention_ = {};
-  if (!probe.records().empty()) {
-    const Tensor& weights = probe.records().front().weights;
-    attention_ = weights.reshape({weights.dim(0), weights.dim(3)});
-  }
-  return logits;
-}
+Tensor RecurrentStepper::step(const Tensor& words) { return model_.step(source_, words, state_); }
 
 void RecurrentStepper::select(std::span<const std::int64_t> rows) {
   std::vector<std::int32_t> picked(rows.begin(), rows.end());

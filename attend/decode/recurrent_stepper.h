@@ -8,18 +8,15 @@ namespace attend {
 class RecurrentStepper : public Stepper {
  public:
   /// Reads the sources: one row each. The model must outlive this.
-  RecurrentStepper(const RecurrentTranslator& model, const Tensor& ids, const Tensor& lengths, bool remember_attention);
+  RecurrentStepper(const RecurrentTranslator& model, const Tensor& ids, const Tensor& lengths);
 
   Tensor step(const Tensor& words) override;
   void select(std::span<const std::int64_t> rows) override;
-  Tensor attention() const override { return attention_; }
 
  private:
   const RecurrentTranslator& model_;
-  bool remember_;
   EncodedSource source_;
   RecurrentState state_;
-  Tensor attention_;
   std::vector<std::int64_t> sentence_;  // of each row: hypotheses of one sentence look at the same source
 };
 

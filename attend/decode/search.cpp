@@ -2,168 +2,240 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <functional>
 
 #include "attend/core/error.h"
-#include "attend/core/threads.h"
-#include "attend/ops/softmax.h"
 #include "attend/ops/tape.h"
 
 namespace attend {
 namespace {
 
-struct Candidate {
-  double sum;        // log-probability of the whole hypothesis
-  std::size_t beam;  // which hypothesis it continues
-  std::int32_t word;
-  bool operator<(const Candidate& other) const {  // better ones first
-    return sum != other.sum ? sum > other.sum : beam != other.beam ? beam < other.beam : word < other.word;
+/// A hypothesis in the making.
+struct Live {
+  std::vector<std::int32_t> words;  // with the start
+  double sum = 0;                   // of the log-probabilities behind the prompt
+  std::size_t row = 0;              // before the step, counted from the sentence's first
+  std::size_t sample = 0;           // which of the samples it becomes
+
+  Live followed_by(std::int32_t word, double log_probability, std::size_t from) const {
+    Live longer{words, sum + log_probability, from, sample};
+    longer.words.push_back(word);
+    return longer;
   }
 };
-
-/// The best `count` words after one hypothesis, best first.
-void best_words(std::span<const float> log_probabilities, double sum, std::size_t beam, std::size_t count,
-                std::vector<Candidate>& best) {
-  best.clear();
-  for (std::size_t w = 0; w < log_probabilities.size(); ++w) {
-    const Candidate candidate{sum + log_probabilities[w], beam, static_cast<std::int32_t>(w)};
-    if (std::isinf(log_probabilities[w]) || (best.size() == count && !(candidate < best.back()))) continue;
-    if (best.size() == count) best.pop_back();
-    best.insert(std::upper_bound(best.begin(), best.end(), candidate), candidate);
-  }
-}
-
-double normalised(double sum, std::size_t length, double penalty) {
-  return sum / std::pow(static_cast<double>(std::max<std::size_t>(length, 1)), penalty);
-}
 
 /// One sentence: its live hypotheses, which are neighbouring rows of the stepper, and those that are done.
 struct Sentence {
   std::size_t index;
-  std::vector<Hypothesis> live, done;
+  std::int64_t prompt;      // words of start and prefix
+  std::int64_t max_length;  // the prompt included
+  std::vector<Live> live = {};
+  std::vector<Hypothesis> done = {};  // of a beam: the best first, at most as many as it is wide
 
-  /// Whether no live hypothesis can still beat what is done.
-  bool settled(const SearchOptions& options) const {
-    if (live.empty()) return true;
-    if (done.size() < static_cast<std::size_t>(options.beam)) return false;
-    double worst = std::numeric_limits<double>::infinity();
-    for (const Hypothesis& hypothesis : done) worst = std::min(worst, hypothesis.score);
-    return worst >= normalised(live.front().log_probability, live.front().ids.size(), options.length_penalty);
-  }
+  std::int64_t length() const { return static_cast<std::int64_t>(live.front().words.size()); }
 };
 
 class Search {
  public:
-  Search(Stepper& stepper, std::int64_t sentences, const SearchOptions& options)
-      : stepper_(stepper), options_(options), results_(static_cast<std::size_t>(sentences)) {
-    for (std::size_t i = 0; i < results_.size(); ++i) open_.push_back({i, {Hypothesis{}}, {}});
+  Search(Stepper& stepper, std::span<const SearchInput> inputs, const SearchOptions& options)
+      : stepper_(stepper), inputs_(inputs), options_(options), results_(inputs.size()) {
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const auto prompt = static_cast<std::int64_t>(inputs[i].prefix.size()) + 1;
+      const std::int64_t more = inputs[i].max_new_tokens > 0 ? inputs[i].max_new_tokens : options.max_new_tokens;
+      const std::int64_t max_length = more > 0 ? prompt + more : options.max_length;
+      if (max_length <= prompt)
+        fail<InputError>("search", "start and prefix leave no room for a word: got ", prompt,
+                         " of them, expected less than the length allowed, ", max_length);
+      open_.push_back({i, prompt, max_length, {Live{{options.start}}}});
+    }
   }
 
   std::vector<std::vector<Hypothesis>> run() {
     const NoGrad no_grad;
-    for (std::int64_t length = 1; !open_.empty() && length <= options_.max_new_tokens; ++length) advance();
-    for (Sentence& sentence : open_) close(sentence);
+    while (!open_.empty()) advance();
     return std::move(results_);
   }
 
  private:
+  bool is_beam() const { return options_.beam > 1; }
+
   void advance() {
-    std::vector<std::int32_t> words;
-    std::vector<std::size_t> first_row;
-    for (const Sentence& sentence : open_) {
-      first_row.push_back(words.size());
-      for (const Hypothesis& h : sentence.live) words.push_back(h.ids.empty() ? options_.start : h.ids.back());
-    }
-    const auto rows = static_cast<std::int64_t>(words.size());
-    const Tensor scores = log_softmax(stepper_.step(Tensor::ids(words, {rows})));
-    const auto V = static_cast<std::size_t>(scores.dim(1));
-    for (const std::int32_t never : options_.never)
-      for (std::size_t r = 0; r < words.size(); ++r)
-        if (never >= 0 && static_cast<std::size_t>(never) < V)
-          scores.data()[r * V + static_cast<std::size_t>(never)] = -std::numeric_limits<float>::infinity();
-    const Tensor attention = options_.remember_attention ? stepper_.attention() : Tensor();
-
-    // Twice as many candidates as beams: if half of them end their sentence, enough remain.
-    const auto wanted = static_cast<std::size_t>(2 * options_.beam);
-    std::vector<std::vector<Candidate>> best(words.size());
-    parallel_tasks(static_cast<std::int64_t>(open_.size()), [&](std::int64_t s) {
-      const Sentence& sentence = open_[static_cast<std::size_t>(s)];
-      for (std::size_t b = 0; b < sentence.live.size(); ++b) {
-        const std::size_t row = first_row[static_cast<std::size_t>(s)] + b;
-        best_words({scores.data() + row * V, V}, sentence.live[b].log_probability, b, wanted, best[row]);
-      }
-    });
-
+    std::vector<std::vector<NextWord>> next = next_words();
     std::vector<Sentence> still_open;
     std::vector<std::int64_t> kept;  // rows
-    for (std::size_t s = 0; s < open_.size(); ++s) {
-      std::vector<Candidate> candidates;
-      for (std::size_t b = 0; b < open_[s].live.size(); ++b)
-        candidates.insert(candidates.end(), best[first_row[s] + b].begin(), best[first_row[s] + b].end());
-      std::sort(candidates.begin(), candidates.end());
-      Sentence next{open_[s].index, {}, std::move(open_[s].done)};
-      std::vector<std::int64_t> next_rows;
-      for (std::size_t c = 0; c < std::min(candidates.size(), wanted); ++c) {
-        const Candidate& candidate = candidates[c];
-        const auto row = first_row[s] + candidate.beam;
-        if (candidate.word == options_.end) {
-          // One that ends counts only if it would have been kept had it gone on.
-          if (c < static_cast<std::size_t>(options_.beam))
-            next.done.push_back(extended(open_[s].live[candidate.beam], candidate, attention, row, true));
-        } else if (next.live.size() < static_cast<std::size_t>(options_.beam)) {
-          next.live.push_back(extended(open_[s].live[candidate.beam], candidate, attention, row, false));
-          next_rows.push_back(static_cast<std::int64_t>(row));
-        }
-      }
-      if (next.settled(options_) || (options_.beam == 1 && !next.done.empty())) {
-        next.live.clear();
-        close(next);
-      } else {
-        kept.insert(kept.end(), next_rows.begin(), next_rows.end());
-        still_open.push_back(std::move(next));
-      }
+    std::size_t first_row = 0;
+    for (Sentence& sentence : open_) {
+      const std::span words = std::span(next).subspan(first_row, sentence.live.size());
+      const std::size_t next_sentence = first_row + sentence.live.size();
+      if (sentence.length() < sentence.prompt)
+        sentence.live.front().words.push_back(prefix_word(sentence));
+      else if (is_beam())
+        extend_beam(sentence, words);
+      else
+        extend_each(sentence, words);
+      for (const Live& live : sentence.live) kept.push_back(static_cast<std::int64_t>(first_row + live.row));
+      if (!sentence.live.empty())
+        still_open.push_back(std::move(sentence));
+      else
+        close(sentence);
+      first_row = next_sentence;
     }
     open_ = std::move(still_open);
     if (!open_.empty()) stepper_.select(kept);
   }
 
-  Hypothesis extended(const Hypothesis& from, const Candidate& by, const Tensor& attention, std::size_t row,
-                      bool finished) const {
-    Hypothesis longer = from;
-    longer.ids.push_back(by.word);
-    longer.log_probability = by.sum;
-    longer.score = normalised(by.sum, longer.ids.size(), options_.length_penalty);
-    longer.finished = finished;
-    if (attention.defined()) {
-      const auto S = static_cast<std::size_t>(attention.dim(1));
-      const float* weights = attention.data() + row * S;
-      longer.attention.emplace_back(weights, weights + S);
+  std::int32_t prefix_word(const Sentence& sentence) const {
+    return inputs_[sentence.index].prefix[static_cast<std::size_t>(sentence.length()) - 1];
+  }
+
+  /// The words that may follow each live hypothesis of all sentences, best first.
+  std::vector<std::vector<NextWord>> next_words() {
+    std::vector<std::int32_t> last;
+    std::vector<LogitsContext> contexts;
+    for (const Sentence& sentence : open_)
+      for (const Live& live : sentence.live) {
+        last.push_back(live.words.back());
+        contexts.push_back({live.words, sentence.prompt, sentence.max_length});
+      }
+    const Tensor logits = stepper_.step(Tensor::ids(last, {static_cast<std::int64_t>(last.size())}));
+    std::int64_t count = 1;
+    if (is_beam())
+      count = beam_candidates();
+    else if (options_.sample)
+      count = options_.sampling.top_k > 0 ? options_.sampling.top_k : logits.dim(1);
+    return best_words(logits, contexts, options_.rules, options_.ends, count,
+                      is_beam() ? ScoreKind::log_probabilities : ScoreKind::logits);
+  }
+
+  /// So many that a beam of them goes on even if every hypothesis could end in all possible ways.
+  std::int64_t beam_candidates() const {
+    return std::max<std::int64_t>(2, 1 + static_cast<std::int64_t>(options_.ends.size())) * options_.beam;
+  }
+
+  bool ends(std::int32_t word) const { return std::ranges::find(options_.ends, word) != options_.ends.end(); }
+
+  double normalised(double sum, std::int64_t length) const {
+    return sum / std::pow(static_cast<double>(length), options_.length_penalty);
+  }
+
+  Hypothesis hypothesis(const Sentence& sentence, const Live& live) const {
+    const std::int64_t length = static_cast<std::int64_t>(live.words.size()) - sentence.prompt;
+    return {{live.words.begin() + 1, live.words.end()},
+            live.sum,
+            normalised(live.sum, std::max<std::int64_t>(length, 1)),
+            ends(live.words.back())};
+  }
+
+  /// Greedy search and sampling: every hypothesis goes its own way.
+  void extend_each(Sentence& sentence, std::span<std::vector<NextWord>> next) {
+    std::vector<Live> before = std::move(sentence.live);
+    sentence.live.clear();
+    if (sentence.done.empty()) {  // the first step: all samples come from one row
+      sentence.done.resize(static_cast<std::size_t>(options_.nbest));
+      before.resize(sentence.done.size(), before.front());
+      for (std::size_t s = 0; s < before.size(); ++s) before[s].sample = s;
     }
-    return longer;
+    std::vector<std::vector<double>> odds(next.size());
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      const std::size_t row = std::min(i, next.size() - 1);
+      if (options_.sample && odds[row].empty()) odds[row] = chances(next[row], options_.sampling);
+      Hypothesis& done = sentence.done[before[i].sample];
+      if (next[row].empty()) {  // the rules leave nothing to be said
+        done = hypothesis(sentence, before[i]);
+        continue;
+      }
+      const NextWord& word = next[row][options_.sample ? draw(odds[row], random(sentence, before[i])) : 0];
+      Live longer = before[i].followed_by(word.id, word.log_probability, row);
+      if (ends(word.id) || static_cast<std::int64_t>(longer.words.size()) >= sentence.max_length)
+        done = hypothesis(sentence, longer);
+      else
+        sentence.live.push_back(std::move(longer));
+    }
+  }
+
+  /// Uniform in [0, 1): a number for each word of each sample of each stream.
+  double random(const Sentence& sentence, const Live& live) const {
+    const PhiloxKey key{options_.seed, inputs_[sentence.index].stream};
+    return philox(key, (std::uint64_t{live.sample} << 32) + live.words.size())[0] * 0x1p-32;
+  }
+
+  void extend_beam(Sentence& sentence, std::span<const std::vector<NextWord>> next) {
+    struct Candidate {
+      double sum;
+      std::size_t from;
+      const NextWord* word;
+    };
+    std::vector<Candidate> candidates;
+    for (std::size_t row = 0; row < next.size(); ++row)
+      for (const NextWord& word : next[row]) candidates.push_back({sentence.live[row].sum + word.score, row, &word});
+    std::ranges::stable_sort(candidates, std::greater<>(), &Candidate::sum);
+    const auto beam = static_cast<std::size_t>(options_.beam);
+
+    const std::vector<Live> before = std::move(sentence.live);
+    sentence.live.clear();
+    const bool last = static_cast<std::int64_t>(before.front().words.size()) + 1 >= sentence.max_length;
+    for (std::size_t c = 0; c < std::min(candidates.size(), static_cast<std::size_t>(beam_candidates())); ++c) {
+      const auto& [sum, from, word] = candidates[c];
+      if (last || ends(word->id)) {
+        // One that ends counts only if it would have been kept had it gone on.
+        if (c < beam)
+          sentence.done.push_back(hypothesis(sentence, before[from].followed_by(word->id, word->score, from)));
+      } else if (sentence.live.size() < beam) {
+        sentence.live.push_back(before[from].followed_by(word->id, word->score, from));
+      }
+    }
+    std::ranges::stable_sort(sentence.done, std::greater<>(), &Hypothesis::score);
+    if (sentence.done.size() > beam) sentence.done.resize(beam);
+    if (sentence.live.empty() && sentence.done.empty())  // the rules leave nothing to be said
+      for (const Live& live : before) sentence.done.push_back(hypothesis(sentence, live));
+    if (!sentence.live.empty() && settled(sentence)) sentence.live.clear();
+  }
+
+  /// Whether no live hypothesis is thought to become better than what is done.
+  bool settled(const Sentence& sentence) const {
+    if (sentence.done.size() < static_cast<std::size_t>(options_.beam)) return false;
+    if (options_.early_stopping == EarlyStopping::yes) return true;
+    const bool longest = options_.early_stopping == EarlyStopping::never && options_.length_penalty > 0;
+    const std::int64_t length = (longest ? sentence.max_length : sentence.length()) - sentence.prompt;
+    return normalised(sentence.live.front().sum, length) <= sentence.done.back().score;
   }
 
   void close(Sentence& sentence) {
-    std::vector<Hypothesis>& all = sentence.done;
-    if (all.size() < static_cast<std::size_t>(options_.nbest))
-      std::ranges::move(sentence.live, std::back_inserter(all));
-    std::ranges::stable_sort(all, [](const Hypothesis& a, const Hypothesis& b) { return a.score > b.score; });
-    if (all.size() > static_cast<std::size_t>(options_.nbest)) all.resize(static_cast<std::size_t>(options_.nbest));
-    results_[sentence.index] = std::move(all);
+    if (sentence.done.size() > static_cast<std::size_t>(options_.nbest))
+      sentence.done.resize(static_cast<std::size_t>(options_.nbest));
+    results_[sentence.index] = std::move(sentence.done);
   }
 
   Stepper& stepper_;
+  std::span<const SearchInput> inputs_;
   const SearchOptions& options_;
   std::vector<Sentence> open_;
   std::vector<std::vector<Hypothesis>> results_;
 };
 
+void check(const SearchOptions& options) {
+  if (options.beam < 1 || options.nbest < 1)
+    fail<InputError>("search", "beam and nbest are at least 1: got beam ", options.beam, " and nbest ", options.nbest);
+  if (!options.sample && options.nbest > options.beam)
+    fail<InputError>("search", "a beam gives out at most as many hypotheses as it has: got beam ", options.beam,
+                     " and nbest ", options.nbest);
+  if (options.sample && options.beam > 1)
+    fail<InputError>("search", "samples are drawn one by one: got beam ", options.beam, ", expected 1");
+  if (!(options.rules.repetition_penalty > 0))
+    fail<InputError>("search", "the repetition penalty must be above 0: got ", options.rules.repetition_penalty);
+  if (options.sample) check(options.sampling);
+}
+
 }  // namespace
 
-std::vector<std::vector<Hypothesis>> search(Stepper& stepper, std::int64_t sentences, const SearchOptions& options) {
-  if (options.beam < 1 || options.nbest < 1 || options.nbest > options.beam)
-    fail<InputError>("search", "a beam has at least one hypothesis, and gives out at most as many as it has: got beam ",
-                     options.beam, " and nbest ", options.nbest);
+std::vector<std::vector<Hypothesis>> search(Stepper& stepper, std::span<const SearchInput> sentences,
+                                            const SearchOptions& options) {
+  check(options);
   return Search(stepper, sentences, options).run();
+}
+
+std::vector<std::vector<Hypothesis>> search(Stepper& stepper, std::int64_t sentences, const SearchOptions& options) {
+  return search(stepper, std::vector<SearchInput>(static_cast<std::size_t>(sentences)), options);
 }
 
 }  // namespace attend

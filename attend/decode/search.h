@@ -1,11 +1,14 @@
-// Finding what a model wants to say: greedy and beam search over any model that can take one step, for many sentences
-// at once. Sentences that are done leave the batch.
+// Finding what a model wants to say: greedy search, beam search and sampling over any model that can take one step, for
+// many sentences at once. What comes out is what `transformers` gives for the same logits and options. Sentences that
+// are done leave the batch.
 #pragma once
 #include <cstdint>
 #include <span>
 #include <vector>
 
 #include "attend/core/tensor.h"
+#include "attend/decode/logits.h"
+#include "attend/decode/sampling.h"
 
 namespace attend {
 
@@ -13,36 +16,54 @@ namespace attend {
 class Stepper {
  public:
   virtual ~Stepper() = default;
-  /// One step for all rows after their last words.   int32 [N] -> logits [N, V]
+  /// One step for all rows after their last words. The search writes into what it gets.   int32 [N] -> logits [N, V]
   virtual Tensor step(const Tensor& words) = 0;
   /// From now on row i is what row rows[i] was. Rows may repeat, and may be left out.
   virtual void select(std::span<const std::int64_t> rows) = 0;
-  /// What the last step looked at, [N, S], when it was asked to remember; undefined otherwise.
-  virtual Tensor attention() const { return {}; }
+};
+
+/// When a beam stops looking for something better than the `beam` hypotheses that it has finished.
+enum class EarlyStopping : std::uint8_t {
+  no,     ///< when the best live one, as long as it is now, would not do
+  yes,    ///< at once
+  never,  ///< when no live one could do any more, however long it becomes
 };
 
 struct SearchOptions {
-  std::int64_t beam = 1;                 ///< hypotheses kept for each sentence; 1 is greedy
-  std::int64_t nbest = 1;                ///< hypotheses returned for each, at most `beam`
-  std::int64_t max_new_tokens = 200;     ///< the end of a sentence included
-  double length_penalty = 1.0;           ///< a score is log-probability / length ^ this; 0 favours short ones
+  std::int64_t beam = 1;          ///< hypotheses kept for each sentence; 1 is greedy
+  std::int64_t nbest = 1;         ///< hypotheses returned for each: at most `beam`, any number of samples
+  bool sample = false;            ///< draw each word by chance; takes a beam of 1
+  SamplingOptions sampling = {};  ///< how
+  std::uint64_t seed = 0;         ///< of the chance
+  double length_penalty = 1.0;    ///< a score is log-probability / length ^ this; 0 favours short ones
+  EarlyStopping early_stopping = EarlyStopping::no;
+  std::int64_t max_new_tokens = 0;       ///< words at most, the end included and the prefix not; 0: max_length counts
+  std::int64_t max_length = 200;         ///< the same with start and prefix counted
   std::int32_t start = 0;                ///< the word before the first
-  std::int32_t end = 0;                  ///< the word that ends a sentence
-  std::vector<std::int32_t> never = {};  ///< words that are not to be said: padding, unknown
-  bool remember_attention = false;       ///< fill Hypothesis::attention
+  std::vector<std::int32_t> ends = {0};  ///< words that end a sentence
+  LogitsRules rules = {};                ///< what may be said
+};
+
+/// What is each sentence's own.
+struct SearchInput {
+  std::vector<std::int32_t> prefix = {};  ///< what it must begin with
+  std::int64_t max_new_tokens = 0;        ///< 0: as the options say
+  std::uint64_t stream = 0;               ///< of random numbers; sentences of one stream draw the same
 };
 
 struct Hypothesis {
-  std::vector<std::int32_t> ids;  ///< without start, with `end` when it was reached
-  double log_probability = 0;
-  double score = 0;                                ///< what the search ordered by
-  bool finished = false;                           ///< false: cut at max_new_tokens
-  std::vector<std::vector<float>> attention = {};  ///< a row for each id, over the source
+  std::vector<std::int32_t> ids;  ///< without start, with the prefix, and with the end when it was reached
+  double log_probability = 0;     ///< sum over the words behind the prefix; along a beam, as the rules left it
+  double score = 0;               ///< log_probability / length ^ length_penalty
+  bool finished = false;          ///< false: cut at its length
 };
 
-/// The nbest hypotheses of each of `sentences` sentences, best first. The stepper has a row for each sentence.
-/// Throws when beam < 1 or nbest is not 1 … beam. Equal scores go to the smaller id, so that a result never depends on
-/// threads or on the batch.
+/// The nbest hypotheses of each sentence, best first (samples: as they were drawn). The stepper has a row for each
+/// sentence. Throws InputError when the options do not go together. Equal scores go to the smaller id, and random
+/// numbers belong to their sentence, so that a result never depends on threads or on the batch.
+std::vector<std::vector<Hypothesis>> search(Stepper& stepper, std::span<const SearchInput> sentences,
+                                            const SearchOptions& options);
+/// Sentences that have nothing of their own.
 std::vector<std::vector<Hypothesis>> search(Stepper& stepper, std::int64_t sentences, const SearchOptions& options);
 
 }  // namespace attend

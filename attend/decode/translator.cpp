@@ -6,48 +6,204 @@
 
 #include "attend/core/error.h"
 #include "attend/data/batches.h"
-#include "attend/decode/recurrent_stepper.h"
-#include "attend/nn/module.h"
+#include "attend/data/hash.h"
+#include "attend/decode/translation_model.h"
 #include "attend/ops/tape.h"
+#include "attend/text/sentences.h"
 
 namespace attend {
 
-struct Translator::Model {
-  Tokenizer source, target;
-  SearchOptions words;  // start, end, never
-  std::function<std::unique_ptr<Stepper>(const TokenBatch& sources, bool remember_attention)> read;
-};
+struct Translator::Model : TranslationModel {};
 
 namespace {
 
-/// A text, or a window of one that is too long, on its way.
+/// Hypotheses of a batch at most: their logits are the largest thing in memory.
+constexpr std::int64_t kMaxRows = 256;
+
+/// A text, or a part of one that is too long, on its way.
 struct Piece {
   std::size_t text;
-  Encoding encoding;
+  Encoding encoding;         // spans are in the whole text
+  bool first = true;         // of its text
+  std::string between = {};  // what stands between its translation and the one before
+  bool cut = false;          // begins inside a sentence
   std::vector<Hypothesis> hypotheses = {};
+  std::vector<std::vector<std::vector<float>>> attention = {};  // of each hypothesis
 };
 
-std::vector<Piece> cut(const Tokenizer& tokenizer, std::span<const std::string> texts, const EncodeOptions& options) {
+bool is_blank(const Encoding& encoding) {
+  return std::ranges::all_of(encoding.special, [](std::uint8_t special) { return special != 0; });
+}
+
+/// Windows of a sentence with more tokens than the model takes.
+void cut_windows(const Tokenizer& tokenizer, std::string_view text, Span sentence, std::int64_t limit, Piece piece,
+                 std::vector<Piece>& pieces) {
+  const auto begin = static_cast<std::size_t>(sentence.begin), end = static_cast<std::size_t>(sentence.end);
+  const EncodeOptions options{.max_tokens = limit, .long_text = LongText::split};
+  for (Encoding& window : tokenizer.encode_windows(text.substr(begin, end - begin), options)) {
+    for (std::size_t i = 0; i < window.spans.size(); ++i)
+      if (!window.special[i]) window.spans[i].begin += sentence.begin, window.spans[i].end += sentence.begin;
+    piece.encoding = std::move(window);
+    pieces.push_back(piece);
+    piece.first = false, piece.between.assign(1, ' '), piece.cut = true;
+  }
+}
+
+/// A text that is too long, by sentences.
+void cut_sentences(const Tokenizer& tokenizer, std::size_t index, std::string_view text, std::int64_t limit,
+                   std::vector<Piece>& pieces) {
+  std::size_t end = 0;  // of the sentence before
+  for (const Span& sentence : sentences(text)) {
+    const auto begin = static_cast<std::size_t>(sentence.begin);
+    const Piece piece{index, {}, end == 0, std::string(text.substr(end, begin - end))};
+    cut_windows(tokenizer, text, sentence, limit, piece, pieces);
+    end = static_cast<std::size_t>(sentence.end);
+  }
+}
+
+std::vector<Piece> cut(const TranslationModel& model, std::span<const std::string> texts,
+                       const TranslateOptions& options) {
+  const std::int64_t model_limit = model.max_source;
+  const std::int64_t limit = options.max_tokens > 0 && (model_limit == 0 || options.max_tokens < model_limit)
+                                 ? options.max_tokens
+                                 : model_limit;
+  std::vector<Encoding> encodings = model.source.encode_all(texts);
   std::vector<Piece> pieces;
-  for (std::size_t i = 0; i < texts.size(); ++i)
-    for (Encoding& window : tokenizer.encode_windows(texts[i], options)) pieces.push_back({i, std::move(window)});
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    Encoding& encoding = encodings[i];
+    if (is_blank(encoding)) continue;
+    if (limit == 0 || encoding.size() <= limit) {
+      pieces.push_back({i, std::move(encoding)});
+    } else if (options.long_text == LongText::truncate) {
+      pieces.push_back({i, model.source.encode(texts[i], {.max_tokens = limit, .long_text = LongText::truncate})});
+    } else if (options.long_text == LongText::split) {
+      cut_sentences(model.source, i, texts[i], limit, pieces);
+    } else {
+      throw TextError(i, "the text is too long: got " + std::to_string(encoding.size()) + " tokens, expected at most " +
+                             std::to_string(limit));
+    }
+  }
   return pieces;
 }
 
 /// Neighbours in the order of length, as many as fit.
-std::vector<std::vector<std::size_t>> batches_of(const std::vector<Piece>& pieces, std::int64_t batch_tokens) {
+std::vector<std::vector<std::size_t>> batches_of(const std::vector<Piece>& pieces, std::int64_t batch_tokens,
+                                                 std::int64_t rows_each) {
   std::vector<std::size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return pieces[i].encoding.size(); });
   std::vector<std::vector<std::size_t>> batches;
   std::int64_t longest = 0;
   for (const std::size_t i : order) {
-    const bool full =
-        !batches.empty() && longest * (static_cast<std::int64_t>(batches.back().size()) + 1) > batch_tokens;
-    if (batches.empty() || full) batches.emplace_back(), longest = std::max<std::int64_t>(pieces[i].encoding.size(), 1);
+    const std::int64_t count = batches.empty() ? 0 : static_cast<std::int64_t>(batches.back().size()) + 1;
+    if (batches.empty() || longest * count > batch_tokens || count * rows_each > kMaxRows)
+      batches.emplace_back(), longest = std::max<std::int64_t>(pieces[i].encoding.size(), 1);
     batches.back().push_back(i);
   }
   return batches;
+}
+
+/// What cannot be said: the text as its tokens are inside a sentence and at its beginning.
+void add_bad_words(const Tokenizer& tokenizer, const std::string& text, LogitsRules& rules) {
+  for (const std::string& variant : {text, std::string(" ").append(text)}) {
+    const std::vector<std::int32_t> ids = tokenizer.ids(variant);
+    if (!ids.empty() && std::ranges::find(rules.bad_words, ids) == rules.bad_words.end())
+      rules.bad_words.push_back(ids);
+  }
+}
+
+/// What the folder says, and over it what the caller does.
+SearchOptions search_options(const TranslationModel& model, const TranslateOptions& options) {
+  SearchOptions search = model.generation.search;
+  const auto take = [](auto& value, const auto& given) {
+    if (given) value = *given;
+  };
+  if (options.sample) search.sample = true, search.beam = 1;
+  if (options.beam && !options.sample) search.sample = false;
+  take(search.beam, options.beam);
+  take(search.nbest, options.nbest);
+  if (!options.beam && !search.sample) search.beam = std::max(search.beam, search.nbest);
+  if (!options.nbest && !search.sample) search.nbest = std::min(search.beam, search.nbest);
+  take(search.length_penalty, options.length_penalty);
+  take(search.early_stopping, options.early_stopping);
+  take(search.max_new_tokens, options.max_new_tokens);
+  take(search.rules.min_new_tokens, options.min_new_tokens);
+  if (options.min_new_tokens) search.rules.min_length = 0;
+  take(search.rules.no_repeat_ngram, options.no_repeat_ngram);
+  take(search.rules.repetition_penalty, options.repetition_penalty);
+  take(search.sampling.temperature, options.temperature);
+  take(search.sampling.top_k, options.top_k);
+  take(search.sampling.top_p, options.top_p);
+  take(search.sampling.min_p, options.min_p);
+  search.seed = options.seed;
+  for (const std::string& text : options.bad_words) add_bad_words(model.target, text, search.rules);
+  return search;
+}
+
+SearchInput search_input(const TranslationModel& model, const Piece& piece, const SearchOptions& search,
+                         const std::vector<std::int32_t>& prefix) {
+  SearchInput input;
+  if (piece.first) input.prefix = prefix;
+  const auto prompt = static_cast<std::int64_t>(input.prefix.size()) + 1;
+  std::int64_t more = search.max_new_tokens;
+  if (more == 0) more = model.length_of_source ? 2 * piece.encoding.size() + 20 : search.max_length - prompt;
+  if (model.max_target > 0) more = std::min(more, model.max_target + 1 - prompt);
+  if (more < 1)
+    throw TextError(piece.text, "the prefix leaves no room for a translation: got " + std::to_string(prompt - 1) +
+                                    " tokens of prefix");
+  input.max_new_tokens = more;
+  const auto& ids = piece.encoding.ids;
+  input.stream = hash_text({reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(ids[0])}).low;
+  return input;
+}
+
+/// The layer and head that the options choose, or the mean of the heads.   [B, H, T, S] each -> [T][S] of row b
+std::vector<std::vector<float>> chosen(const std::vector<Tensor>& layers, const TranslateOptions& options,
+                                       std::int64_t b, std::int64_t targets, std::int64_t sources) {
+  const auto count = static_cast<std::int64_t>(layers.size());
+  const std::int64_t wanted = options.layer.value_or(count > 1 ? -2 : -1);
+  const std::int64_t layer = wanted < 0 ? count + wanted : wanted;
+  if (layer < 0 || layer >= count)
+    fail<InputError>("translator", "the decoder has no such layer: got ", wanted, ", expected 0 to ", count - 1);
+  const Tensor& weights = layers[static_cast<std::size_t>(layer)];
+  const std::int64_t H = weights.dim(1), T = weights.dim(2), S = weights.dim(3);
+  if (options.head && (*options.head < 0 || *options.head >= H))
+    fail<InputError>("translator", "layer ", layer, " has no such head: got ", *options.head, ", expected 0 to ",
+                     H - 1);
+  const std::int64_t first = options.head.value_or(0), heads = options.head ? 1 : H;
+  std::vector<std::vector<float>> map(static_cast<std::size_t>(targets));
+  for (std::int64_t t = 0; t < targets; ++t) {
+    std::vector<float>& row = map[static_cast<std::size_t>(t)];
+    row.resize(static_cast<std::size_t>(sources));
+    for (std::int64_t h = first; h < first + heads; ++h) {
+      const float* from = weights.data() + ((b * H + h) * T + t) * S;
+      for (std::int64_t s = 0; s < sources; ++s)
+        row[static_cast<std::size_t>(s)] += from[s] / static_cast<float>(heads);
+    }
+  }
+  return map;
+}
+
+/// Where the n-th hypotheses of some pieces look: all of them read once more, with a probe.
+void look(const TranslationModel& model, const TokenBatch& sources, std::vector<Piece>& pieces,
+          const std::vector<std::size_t>& batch, std::size_t n, const TranslateOptions& options) {
+  std::vector<std::vector<std::int32_t>> read;
+  for (const std::size_t i : batch) {
+    std::vector<std::int32_t>& words = read.emplace_back(1, model.generation.search.start);
+    if (n >= pieces[i].hypotheses.size()) continue;
+    const std::vector<std::int32_t>& ids = pieces[i].hypotheses[n].ids;
+    if (!ids.empty()) words.insert(words.end(), ids.begin(), ids.end() - 1);
+  }
+  const std::vector<std::span<const std::int32_t>> rows(read.begin(), read.end());
+  const std::vector<Tensor> layers = model.cross_attention(sources, pad(rows, model.padding).ids);
+  if (layers.empty()) return;  // a model without attention
+  for (std::size_t b = 0; b < batch.size(); ++b) {
+    Piece& piece = pieces[batch[b]];
+    if (n < piece.hypotheses.size())
+      piece.attention.push_back(chosen(layers, options, static_cast<std::int64_t>(b),
+                                       static_cast<std::int64_t>(piece.hypotheses[n].ids.size()),
+                                       piece.encoding.size()));
+  }
 }
 
 std::vector<std::string> tokens_of(const Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
@@ -56,25 +212,42 @@ std::vector<std::string> tokens_of(const Tokenizer& tokenizer, std::span<const s
   return tokens;
 }
 
-Translation translation_of(const Translator::Model& model, const Piece& piece, const Hypothesis& hypothesis,
-                           bool with_attention) {
+/// Each token is what the text grows by when it is decoded.
+std::vector<Span> spans_of(const Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
+  std::vector<Span> spans;
+  StreamDecoder decoder(tokenizer);
+  std::int64_t begin = 0;
+  for (const std::int32_t id : ids) {
+    const std::int64_t end = begin + static_cast<std::int64_t>(decoder.push(id).size());
+    spans.push_back({begin, end});
+    begin = end;
+  }
+  return spans;
+}
+
+Translation translation_of(const TranslationModel& model, const Piece& piece, std::size_t n, bool with_attention) {
+  const Hypothesis& hypothesis = piece.hypotheses[n];
   Translation t;
   t.text = model.target.decode(hypothesis.ids);
   t.score = hypothesis.score, t.ids = hypothesis.ids, t.finished = hypothesis.finished;
-  t.truncated = piece.encoding.dropped;
-  if (with_attention) {
+  t.cuts = piece.cut ? 1 : 0, t.truncated = piece.encoding.dropped, t.invalid = piece.encoding.invalid;
+  if (with_attention && n < piece.attention.size()) {
     t.source_tokens = tokens_of(model.source, piece.encoding.ids);
+    t.source_spans = piece.encoding.spans;
     t.target_tokens = tokens_of(model.target, hypothesis.ids);
-    t.attention = hypothesis.attention;
-    for (std::vector<float>& row : t.attention) row.resize(piece.encoding.ids.size());  // without the padding
+    t.target_spans = spans_of(model.target, hypothesis.ids);
+    t.attention = piece.attention[n];
   }
   return t;
 }
 
 /// What follows a translation, when a text came in several pieces.
-void append(Translation& whole, Translation&& part) {
-  whole.text += (whole.text.empty() || part.text.empty() ? "" : " ") + part.text;
+void append(Translation& whole, Translation&& part, const std::string& between) {
+  if (!whole.text.empty() && !part.text.empty()) whole.text += between;
+  const auto offset = static_cast<std::int64_t>(whole.text.size());
+  whole.text += part.text;
   whole.score += part.score, whole.finished &= part.finished, whole.truncated += part.truncated;
+  whole.pieces += part.pieces, whole.cuts += part.cuts, whole.invalid += part.invalid;
   whole.ids.insert(whole.ids.end(), part.ids.begin(), part.ids.end());
   const std::size_t before = whole.source_tokens.size();
   for (std::vector<float>& row : whole.attention) row.resize(before + part.source_tokens.size());
@@ -82,82 +255,65 @@ void append(Translation& whole, Translation&& part) {
     row.insert(row.begin(), before, 0.f);
     whole.attention.push_back(std::move(row));
   }
+  for (Span& span : part.target_spans) span.begin += offset, span.end += offset;
   std::ranges::move(part.source_tokens, std::back_inserter(whole.source_tokens));
+  std::ranges::move(part.source_spans, std::back_inserter(whole.source_spans));
   std::ranges::move(part.target_tokens, std::back_inserter(whole.target_tokens));
-}
-
-std::int32_t needed(const char* what, const std::optional<std::int32_t>& id) {
-  if (!id) fail<InputError>("translator", "the tokenizer has no ", what, " token, which a translator needs");
-  return *id;
-}
-
-std::shared_ptr<const Translator::Model> recurrent(RecurrentTranslator translator, const Tokenizer& tokenizer) {
-  const SpecialTokens& special = tokenizer.special();
-  const std::int32_t end = needed("end-of-sentence", special.eos), padding = needed("padding", special.padding);
-  auto model = std::make_shared<Translator::Model>(Translator::Model{tokenizer, tokenizer, {}, {}});
-  model->words.start = model->words.end = end;
-  model->words.never = {padding};
-  if (special.unknown) model->words.never.push_back(*special.unknown);
-  model->read = [translator = std::move(translator)](const TokenBatch& sources, bool remember) {
-    return std::make_unique<RecurrentStepper>(translator, sources.ids, sources.lengths, remember);
-  };
-  return model;
+  std::ranges::move(part.target_spans, std::back_inserter(whole.target_spans));
 }
 
 }  // namespace
 
-Translator::Translator(RecurrentTranslator model, const Tokenizer& tokenizer)
-    : model_(recurrent(std::move(model), tokenizer)) {}
+Translator::Translator(const std::filesystem::path& folder)
+    : model_(std::make_shared<const Model>(Model{load_translation_model(folder)})) {}
 
-Translator::Translator(const std::filesystem::path& folder) {
-  const Config config(folder / "config.json");
-  const std::string type = config.text("model_type", "");
-  if (type != kRecurrentTranslatorType)
-    fail<InputError>("translator", folder.string(), ": holds a model of type \"", type, "\", expected a translator (",
-                     kRecurrentTranslatorType, ")");
-  RecurrentTranslator translator(RecurrentTranslatorOptions::read(config));
-  load_parameters(translator, folder);
-  model_ = recurrent(std::move(translator), load_tokenizer(folder));
-}
+Translator::Translator(Transformer model, const Tokenizer& source, const Tokenizer& target)
+    : model_(std::make_shared<const Model>(Model{translation_model(std::move(model), source, target)})) {}
+
+Translator::Translator(RecurrentTranslator model, const Tokenizer& tokenizer)
+    : model_(std::make_shared<const Model>(Model{translation_model(std::move(model), tokenizer)})) {}
 
 const Tokenizer& Translator::source_tokenizer() const { return model_->source; }
 const Tokenizer& Translator::target_tokenizer() const { return model_->target; }
+const GenerationConfig& Translator::generation() const { return model_->generation; }
 
 std::vector<std::vector<Translation>> Translator::operator()(std::span<const std::string> texts,
                                                              const TranslateOptions& options,
                                                              const Progress& progress) const {
   const NoGrad no_grad;
-  std::vector<Piece> pieces =
-      cut(model_->source, texts, {.max_tokens = options.max_tokens, .long_text = options.long_text});
+  const SearchOptions how = search_options(*model_, options);
+  const std::vector<std::int32_t> prefix = model_->target.ids(options.prefix);
+  std::vector<Piece> pieces = cut(*model_, texts, options);
+  std::vector<SearchInput> inputs;
+  for (const Piece& piece : pieces) inputs.push_back(search_input(*model_, piece, how, prefix));
   std::int64_t done = 0;
-  for (const std::vector<std::size_t>& batch : batches_of(pieces, options.batch_tokens)) {
-    std::vector<std::span<const std::int32_t>> sources;
-    sources.reserve(batch.size());
-    for (const std::size_t i : batch) sources.emplace_back(pieces[i].encoding.ids);
-    const std::int64_t longest = static_cast<std::int64_t>(sources.front().size());
-    SearchOptions search_options = model_->words;
-    search_options.beam = options.beam, search_options.nbest = options.nbest;
-    search_options.length_penalty = options.length_penalty, search_options.remember_attention = options.attention;
-    search_options.max_new_tokens = options.max_new_tokens > 0 ? options.max_new_tokens : 2 * longest + 20;
-    const auto stepper = model_->read(pad(sources, search_options.never.front()), options.attention);
-    std::vector<std::vector<Hypothesis>> found =
-        search(*stepper, static_cast<std::int64_t>(batch.size()), search_options);
+  for (const std::vector<std::size_t>& batch :
+       batches_of(pieces, options.batch_tokens, std::max(how.beam, how.nbest))) {
+    std::vector<std::span<const std::int32_t>> ids;
+    std::vector<SearchInput> of_batch;
+    for (const std::size_t i : batch) ids.emplace_back(pieces[i].encoding.ids), of_batch.push_back(inputs[i]);
+    const TokenBatch sources = pad(ids, model_->padding);
+    std::vector<std::vector<Hypothesis>> found = search(*model_->read(sources), of_batch, how);
     for (std::size_t i = 0; i < batch.size(); ++i) pieces[batch[i]].hypotheses = std::move(found[i]);
+    if (options.attention)
+      for (std::int64_t n = 0; n < how.nbest; ++n)
+        look(*model_, sources, pieces, batch, static_cast<std::size_t>(n), options);
     done += static_cast<std::int64_t>(batch.size());
     if (progress) progress(done, static_cast<std::int64_t>(pieces.size()));
   }
 
   std::vector<std::vector<Translation>> results(texts.size());
-  for (const Piece& piece : pieces)
-    for (std::size_t n = 0; n < piece.hypotheses.size(); ++n) {
-      Translation part = translation_of(*model_, piece, piece.hypotheses[n], options.attention);
-      std::vector<Translation>& all = results[piece.text];
-      const bool first = &piece == pieces.data() || (&piece)[-1].text != piece.text;
-      if (first)
-        all.push_back(std::move(part));
-      else if (n < all.size())
-        append(all[n], std::move(part));
-    }
+  for (const Piece& piece : pieces) {
+    std::vector<Translation>& all = results[piece.text];
+    const std::size_t last = piece.hypotheses.size() - 1;
+    if (piece.first)
+      for (std::size_t n = 0; n <= last; ++n) all.push_back(translation_of(*model_, piece, n, options.attention));
+    else
+      for (std::size_t n = 0; n < all.size(); ++n)
+        append(all[n], translation_of(*model_, piece, std::min(n, last), options.attention), piece.between);
+  }
+  for (std::vector<Translation>& all : results)
+    if (all.empty()) all.emplace_back().pieces = 0;
   return results;
 }
 

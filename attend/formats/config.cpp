@@ -1,5 +1,6 @@
 #include "attend/formats/config.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -29,6 +30,11 @@ T value_of(const std::string& name, const Config::Json& json, std::string_view k
   if (!value) fail<InputError>("config", name, ": has no \"", key, "\", expected ", kind);
   if (!is(*value)) fail<InputError>("config", name, ": \"", key, "\" is ", value->dump(), ", expected ", kind);
   return value->template get<T>();
+}
+
+bool are_integers(const nlohmann::ordered_json& value) {
+  return value.is_array() &&
+         std::all_of(value.begin(), value.end(), [](const auto& e) { return e.is_number_integer(); });
 }
 
 }  // namespace
@@ -74,6 +80,21 @@ std::vector<std::string> Config::texts(std::string_view key) const {
         return v.is_array() && std::all_of(v.begin(), v.end(), [](const auto& e) { return e.is_string(); });
       });
 }
+std::vector<std::int64_t> Config::integers(std::string_view key) const {
+  if (const nlohmann::ordered_json* value = json_->find(key); value && value->is_number_integer())
+    return {integer(key)};
+  return value_of<std::vector<std::int64_t>>(name_, *json_, key, std::vector<std::int64_t>(),
+                                             "an integer or an array of integers", are_integers);
+}
+std::vector<std::vector<std::int64_t>> Config::integer_lists(std::string_view key) const {
+  return value_of<std::vector<std::vector<std::int64_t>>>(
+      name_, *json_, key, std::vector<std::vector<std::int64_t>>(), "an array of arrays of integers",
+      [](const auto& v) { return v.is_array() && std::all_of(v.begin(), v.end(), are_integers); });
+}
+std::string Config::json(std::string_view key) const {
+  const nlohmann::ordered_json* value = json_->find(key);
+  return value ? value->dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) : "null";
+}
 Config Config::object(std::string_view key) const {
   Config inner;
   inner.name_ = name_ + ", " + std::string(key);
@@ -101,6 +122,12 @@ void Config::set(std::string_view key, float value) {
 void Config::set(std::string_view key, bool value) { json_->value[std::string(key)] = value; }
 void Config::set(std::string_view key, const std::string& value) { json_->value[std::string(key)] = value; }
 void Config::set(std::string_view key, const std::vector<std::string>& values) {
+  json_->value[std::string(key)] = values;
+}
+void Config::set(std::string_view key, const std::vector<std::int64_t>& values) {
+  json_->value[std::string(key)] = values;
+}
+void Config::set(std::string_view key, const std::vector<std::vector<std::int64_t>>& values) {
   json_->value[std::string(key)] = values;
 }
 void Config::set(std::string_view key, const Config& object) { json_->value[std::string(key)] = object.json_->value; }

@@ -29,8 +29,11 @@ class Config {
   double number(std::string_view key, std::optional<double> fallback = {}) const;
   bool flag(std::string_view key, std::optional<bool> fallback = {}) const;
   std::string text(std::string_view key, const std::optional<std::string>& fallback = {}) const;
-  std::vector<std::string> texts(std::string_view key) const;  ///< an array of them; empty when missing
-  Config object(std::string_view key) const;                   ///< without keys when missing
+  std::vector<std::string> texts(std::string_view key) const;      ///< an array of them; empty when missing
+  Config object(std::string_view key) const;                       ///< without keys when missing
+  std::vector<std::int64_t> integers(std::string_view key) const;  ///< an array, or one alone; empty when missing
+  std::vector<std::vector<std::int64_t>> integer_lists(std::string_view key) const;  ///< empty when missing
+  std::string json(std::string_view key) const;  ///< a value of whatever kind, as JSON; "null" when missing
 
   /// One of a list of names, by its place: for enums. Throws InputError naming all of them.
   template <typename Enum>
@@ -54,6 +57,8 @@ class Config {
   void set(std::string_view key, const std::string& value);
   void set(std::string_view key, const char* value) { set(key, std::string(value)); }
   void set(std::string_view key, const std::vector<std::string>& values);
+  void set(std::string_view key, const std::vector<std::int64_t>& values);
+  void set(std::string_view key, const std::vector<std::vector<std::int64_t>>& values);
   void set(std::string_view key, const Config& object);
 
   std::string dump() const;  ///< JSON, indented by two, keys in the order in which they were set

@@ -39,12 +39,6 @@ class Chain : public Stepper {
     for (const std::int64_t row : rows) picked.push_back(sentences_[static_cast<std::size_t>(row)]);
     sentences_ = std::move(picked);
   }
-  Tensor attention() const override {  // which sentence it looks at
-    Tensor weights = Tensor::zeros({static_cast<std::int64_t>(sentences_.size()), 3});
-    for (std::size_t i = 0; i < sentences_.size(); ++i)
-      weights.data()[i * 3 + static_cast<std::size_t>(sentences_[i])] = 1;
-    return weights;
-  }
   std::int64_t most_rows = 0;
 
  private:
@@ -59,7 +53,7 @@ Tensor random_table(std::uint64_t seed) {
   return table;
 }
 
-/// The best sentence of at most `most` words, found by trying all.
+/// The best sentence that ends within `most` words or has so many, found by trying all.
 Hypothesis exhaustive(const Tensor& table, std::int64_t sentence, std::int64_t most, double penalty) {
   Hypothesis best;
   best.score = -1e30;
@@ -70,8 +64,9 @@ Hypothesis exhaustive(const Tensor& table, std::int64_t sentence, std::int64_t m
       ids.push_back(w);
       const double next = sum + logs.data()[(sentence * kWords + last) * kWords + w];
       const double score = next / std::pow(static_cast<double>(ids.size()), penalty);
-      if (w == kEnd && score > best.score) best.ids = ids, best.score = score, best.log_probability = next;
-      if (w != kEnd && static_cast<std::int64_t>(ids.size()) < most) extend(w, next);
+      const bool complete = w == kEnd || static_cast<std::int64_t>(ids.size()) == most;
+      if (complete && score > best.score) best.ids = ids, best.score = score, best.log_probability = next;
+      if (!complete) extend(w, next);
       ids.pop_back();
     }
   };
@@ -83,7 +78,7 @@ TEST(Search, AWideBeamFindsTheBestSentence) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const Tensor table = random_table(seed);
     Chain chain(table, {0, 1, 2});
-    const auto found = search(chain, 3, {.beam = 2000, .max_new_tokens = 5, .start = kStart, .end = kEnd});
+    const auto found = search(chain, 3, {.beam = 2000, .max_new_tokens = 5, .start = kStart, .ends = {kEnd}});
     for (std::int64_t s = 0; s < 3; ++s) {
       const Hypothesis best = exhaustive(table, s, 5, 1.0);
       EXPECT_EQ(found[static_cast<std::size_t>(s)][0].ids, best.ids) << "seed " << seed << ", sentence " << s;
@@ -95,7 +90,7 @@ TEST(Search, AWideBeamFindsTheBestSentence) {
 TEST(Search, GreedyTakesTheLikeliestWordEachTime) {
   const Tensor table = random_table(7);
   Chain chain(table, {0, 1, 2});
-  const auto found = search(chain, 3, {.max_new_tokens = 8, .start = kStart, .end = kEnd});
+  const auto found = search(chain, 3, {.max_new_tokens = 8, .start = kStart, .ends = {kEnd}});
   for (std::int64_t s = 0; s < 3; ++s) {
     std::vector<std::int32_t> expected;
     for (std::int32_t word = kStart; expected.size() < 8 && (expected.empty() || word != kEnd);) {
@@ -111,8 +106,7 @@ TEST(Search, GreedyTakesTheLikeliestWordEachTime) {
 TEST(Search, ASentenceInABatchIsWhatItIsAlone) {
   const Tensor table = random_table(11);
   Chain all(table, {0, 1, 2});
-  const SearchOptions options{
-      .beam = 3, .nbest = 3, .max_new_tokens = 6, .start = kStart, .end = kEnd, .remember_attention = true};
+  const SearchOptions options{.beam = 3, .nbest = 3, .max_new_tokens = 6, .start = kStart, .ends = {kEnd}};
   const auto together = search(all, 3, options);
   for (std::int64_t s = 0; s < 3; ++s) {
     Chain one(table, {s});
@@ -122,8 +116,6 @@ TEST(Search, ASentenceInABatchIsWhatItIsAlone) {
       const Hypothesis& h = together[static_cast<std::size_t>(s)][n];
       EXPECT_EQ(alone[0][n].ids, h.ids);
       EXPECT_EQ(alone[0][n].score, h.score);
-      ASSERT_EQ(h.attention.size(), h.ids.size());
-      for (const std::vector<float>& row : h.attention) EXPECT_EQ(row[static_cast<std::size_t>(s)], 1.f);
     }
   }
   EXPECT_LE(all.most_rows, 9);
@@ -131,7 +123,7 @@ TEST(Search, ASentenceInABatchIsWhatItIsAlone) {
 
 TEST(Search, HypothesesComeBestFirstAndDiffer) {
   Chain chain(random_table(3), {0});
-  const auto found = search(chain, 1, {.beam = 5, .nbest = 5, .max_new_tokens = 6, .start = kStart, .end = kEnd})[0];
+  const auto found = search(chain, 1, {.beam = 5, .nbest = 5, .max_new_tokens = 6, .start = kStart, .ends = {kEnd}})[0];
   ASSERT_EQ(found.size(), 5u);
   for (std::size_t n = 1; n < found.size(); ++n) {
     EXPECT_LE(found[n].score, found[n - 1].score);
@@ -141,18 +133,76 @@ TEST(Search, HypothesesComeBestFirstAndDiffer) {
 
 TEST(Search, ForbiddenWordsAreNeverSaid) {
   Chain chain(random_table(5), {0, 1, 2});
-  for (const auto& sentence :
-       search(chain, 3,
-              {.beam = 4, .nbest = 4, .max_new_tokens = 6, .start = kStart, .end = kEnd, .never = {2, 4, -1, 99}}))
+  for (const auto& sentence : search(chain, 3,
+                                     {.beam = 4,
+                                     .nbest = 4,
+                                     .max_new_tokens = 6,
+                                     .start = kStart,
+                                     .ends = {kEnd},
+                                     .rules = {.bad_words = {{2}, {4}, {99}}, .suppressed = {-1, 99}}}))
     for (const Hypothesis& h : sentence)
       for (const std::int32_t id : h.ids) EXPECT_TRUE(id != 2 && id != 4);
 }
 
+TEST(Search, SamplesBelongToTheirSeedStreamAndPlace) {
+  const Tensor table = random_table(13);
+  SearchOptions options{.nbest = 4, .sample = true, .seed = 9, .max_new_tokens = 8, .start = kStart, .ends = {kEnd}};
+  const std::vector<SearchInput> inputs{{.stream = 7}, {.stream = 8}, {.stream = 7}};
+  const auto samples = [&](std::vector<std::int64_t> sentences, std::span<const SearchInput> of) {
+    Chain chain(table, std::move(sentences));
+    return search(chain, of, options);
+  };
+  const auto found = samples({0, 0, 0}, inputs);
+  const auto ids = [&](std::size_t sentence, std::size_t n) { return found[sentence][n].ids; };
+  ASSERT_EQ(found[0].size(), 4u);
+  EXPECT_EQ(ids(0, 0), ids(2, 0));
+  EXPECT_TRUE(ids(0, 0) != ids(1, 0) || ids(0, 1) != ids(1, 1));
+  EXPECT_TRUE(ids(0, 0) != ids(0, 1) || ids(0, 1) != ids(0, 2));
+  options.nbest = 2;  // the first samples stay the same
+  EXPECT_EQ(samples({0}, std::span(inputs).first(1))[0][1].ids, ids(0, 1));
+  options.seed = 10;
+  const auto other = samples({0}, std::span(inputs).first(1));
+  EXPECT_TRUE(other[0][0].ids != ids(0, 0) || other[0][1].ids != ids(0, 1));
+}
+
+TEST(Search, SentencesMayHavePrefixesAndLengthsOfTheirOwn) {
+  const Tensor table = random_table(17);
+  const SearchOptions options{.beam = 3, .max_new_tokens = 7, .start = kStart, .ends = {kEnd}};
+  const std::vector<SearchInput> inputs{{.prefix = {2, 3}}, {}, {.prefix = {5}, .max_new_tokens = 2}};
+  Chain all(table, {0, 1, 2});
+  const auto together = search(all, inputs, options);
+  for (std::size_t s = 0; s < inputs.size(); ++s) {
+    Chain one(table, {static_cast<std::int64_t>(s)});
+    const auto alone = search(one, std::span(&inputs[s], 1), options);
+    EXPECT_EQ(alone[0][0].ids, together[s][0].ids);
+    EXPECT_TRUE(std::equal(inputs[s].prefix.begin(), inputs[s].prefix.end(), together[s][0].ids.begin()));
+  }
+  EXPECT_LE(together[2][0].ids.size(), 3u);
+}
+
+TEST(Search, WhenTheRulesLeaveNothingTheSentenceStops) {
+  std::vector<std::vector<std::int32_t>> all;
+  for (std::int32_t w = 0; w < kWords; ++w)
+    if (w != kEnd) all.push_back({w});
+  for (const std::int64_t beam : {1, 3}) {
+    Chain chain(random_table(5), {0});
+    const auto found = search(
+        chain, 1, {.beam = beam, .start = kStart, .ends = {kEnd}, .rules = {.bad_words = all, .min_new_tokens = 2}});
+    ASSERT_EQ(found[0].size(), 1u);
+    EXPECT_TRUE(found[0][0].ids.empty());
+    EXPECT_FALSE(found[0][0].finished);
+  }
+}
+
 TEST(Search, NothingToTranslateIsFineAndAnEmptyBeamIsNot) {
   Chain none(random_table(5), {});
-  EXPECT_TRUE(search(none, 0, {.end = kEnd}).empty());
+  EXPECT_TRUE(search(none, 0, {.ends = {kEnd}}).empty());
   EXPECT_THROW(search(none, 0, {.beam = 0}), InputError);
   EXPECT_THROW(search(none, 0, {.beam = 2, .nbest = 3}), InputError);
+  EXPECT_THROW(search(none, 0, {.beam = 2, .sample = true}), InputError);
+  EXPECT_THROW(search(none, 0, {.rules = {.repetition_penalty = 0}}), InputError);
+  Chain one(random_table(5), {0});
+  EXPECT_THROW(search(one, 1, {.max_length = 1}), InputError) << "the start is a word";
 }
 
 }  // namespace

@@ -1,0 +1,109 @@
+#include "attend/decode/translation_model.h"
+
+#include "attend/core/error.h"
+#include "attend/decode/recurrent_stepper.h"
+#include "attend/decode/transformer_stepper.h"
+#include "attend/nn/module.h"
+
+namespace attend {
+namespace {
+
+constexpr std::int64_t kBeam = 4;  // where nobody says
+
+std::int32_t needed(const char* what, const std::optional<std::int32_t>& id) {
+  if (!id) fail<InputError>("translator", "the tokenizer has no ", what, " token, which a translator needs");
+  return *id;
+}
+
+/// What a probe recorded of the layers whose name ends in this.
+std::vector<Tensor> weights_of(const Probe& probe, std::string_view ending) {
+  std::vector<Tensor> layers;
+  for (const Probe::Record& record : probe.records())
+    if (std::string_view(record.layer).ends_with(ending)) layers.push_back(record.weights);
+  return layers;
+}
+
+}  // namespace
+
+GenerationConfig generation_defaults(const TransformerOptions& options) {
+  return {{.beam = kBeam,
+           .max_length = options.max_positions,
+           .start = options.start,
+           .ends = {options.end},
+           .rules = {.bad_words = {{options.padding}}, .forced_last = {options.end}}},
+          options.padding};
+}
+
+TranslationModel translation_model(Transformer model, const Tokenizer& source, const Tokenizer& target) {
+  const TransformerOptions& options = model.options;
+  return {
+      .source = source,
+      .target = target,
+      .generation = generation_defaults(options),
+      .padding = options.padding,
+      .max_source = options.max_positions,
+      .max_target = options.max_positions,
+      .read =
+          [model](const TokenBatch& sources) {
+            return std::make_unique<TransformerStepper>(model, sources.ids, sources.lengths);
+          },
+      .cross_attention =
+          [model](const TokenBatch& sources, const Tensor& words) {
+            Probe probe;
+            model.decode(model.encode(sources.ids, sources.lengths), sources.lengths, words, &probe);
+            return weights_of(probe, "cross");
+          },
+  };
+}
+
+TranslationModel translation_model(RecurrentTranslator model, const Tokenizer& tokenizer) {
+  const SpecialTokens& special = tokenizer.special();
+  const std::int32_t end = needed("end-of-sentence", special.eos), padding = needed("padding", special.padding);
+  SearchOptions search{.beam = kBeam, .start = end, .ends = {end}, .rules = {.bad_words = {{padding}}}};
+  if (special.unknown) search.rules.bad_words.push_back({*special.unknown});
+  return {
+      .source = tokenizer,
+      .target = tokenizer,
+      .generation = {search, padding},
+      .padding = padding,
+      .length_of_source = true,
+      .read =
+          [model](const TokenBatch& sources) {
+            return std::make_unique<RecurrentStepper>(model, sources.ids, sources.lengths);
+          },
+      .cross_attention =
+          [model](const TokenBatch& sources, const Tensor& words) {
+            Probe probe;
+            model.decode(model.encode(sources.ids, sources.lengths), words, &probe);
+            return weights_of(probe, "cross");
+          },
+  };
+}
+
+TranslationModel load_translation_model(const std::filesystem::path& folder) {
+  const Config config(folder / "config.json");
+  const std::string type = config.text("model_type", "");
+  const auto decoded_as_told = [&](TranslationModel model, const SearchOptions& untold) {
+    model.generation = GenerationConfig::read(folder, untold);
+    return model;
+  };
+  if (type == kRecurrentTranslatorType) {
+    RecurrentTranslator translator(RecurrentTranslatorOptions::read(config));
+    load_parameters(translator, folder);
+    TranslationModel model = translation_model(std::move(translator), load_tokenizer(folder));
+    return decoded_as_told(model, model.generation.search);
+  }
+  if (type == kMarianType || type == kTransformerType) {
+    Transformer transformer(TransformerOptions::read(config));
+    load_parameters(transformer, folder);
+    TranslationModel model = translation_model(std::move(transformer), load_tokenizer(folder, Side::source),
+                                               load_tokenizer(folder, Side::target));
+    SearchOptions untold = model.generation.search;
+    untold.rules = {};  // a folder of `transformers` that has no rules wants none
+    return decoded_as_told(std::move(model), untold);
+  }
+  fail<InputError>("translator", folder.string(), ": holds a model of type \"", type, "\", expected a translator (",
+                   kMarianType, ", ", kTransformerType, ", ", kRecurrentTranslatorType, ")");
+}
+
+}  // namespace attend

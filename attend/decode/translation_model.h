@@ -1,0 +1,38 @@
+// What translating needs of a model, whichever it is: its words, a stepper, and where it looked.
+#pragma once
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "attend/data/batches.h"
+#include "attend/decode/generation_config.h"
+#include "attend/models/recurrent_translator.h"
+#include "attend/models/transformer.h"
+#include "attend/text/tokenizer.h"
+
+namespace attend {
+
+struct TranslationModel {
+  Tokenizer source, target;
+  GenerationConfig generation;
+  std::int32_t padding = 0;       ///< of sources
+  std::int64_t max_source = 0;    ///< tokens; 0: any number
+  std::int64_t max_target = 0;    ///< words that it can read of its own, the start included; 0: any number
+  bool length_of_source = false;  ///< where nobody says how long a translation may be: twice its source, and 20
+  /// Reads sources: a row each.
+  std::function<std::unique_ptr<Stepper>(const TokenBatch& sources)> read;
+  /// Where each word looks when it says the next.   words int32 [B, T] -> a layer each, [B, H, T, S]
+  std::function<std::vector<Tensor>(const TokenBatch& sources, const Tensor& words)> cross_attention;
+};
+
+/// From a folder. Throws InputError when it holds no translation model.
+TranslationModel load_translation_model(const std::filesystem::path& folder);
+/// Of models in memory; they share their parameters.
+TranslationModel translation_model(Transformer model, const Tokenizer& source, const Tokenizer& target);
+TranslationModel translation_model(RecurrentTranslator model, const Tokenizer& tokenizer);
+
+/// How a model of ours is to be decoded unless somebody says otherwise: what is saved beside it.
+GenerationConfig generation_defaults(const TransformerOptions& options);
+
+}  // namespace attend

@@ -1,0 +1,53 @@
+#include "attend/decode/sampling.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "attend/core/error.h"
+#include "attend/core/random.h"
+
+namespace attend {
+namespace {
+
+std::vector<NextWord> words(const std::vector<double>& probabilities) {
+  std::vector<NextWord> all;
+  for (std::size_t i = 0; i < probabilities.size(); ++i)
+    all.push_back({static_cast<std::int32_t>(i), std::log(probabilities[i]), std::log(probabilities[i])});
+  return all;
+}
+
+TEST(Sampling, EachFilterAppliesToWhatTheOneBeforeLeft) {
+  auto some = words({0.5, 0.25, 0.125, 0.125});
+  EXPECT_EQ(chances(some, {}), (std::vector<double>{0.5, 0.25, 0.125, 0.125}));
+  EXPECT_EQ(chances(some, {.top_k = 2}).size(), 2u);
+  EXPECT_NEAR(chances(some, {})[0], 2.0 / 3, 1e-12);
+  some = words({0.5, 0.25, 0.125, 0.125});
+  EXPECT_EQ(chances(some, {.top_k = 3, .top_p = 0.8}).size(), 2u);  // 4/7 + 2/7 of three reach it
+  some = words({0.5, 0.25, 0.125, 0.125});
+  EXPECT_EQ(chances(some, {.min_p = 0.3}).size(), 2u);
+  some = words({0.5, 0.25, 0.125, 0.125});
+  EXPECT_NEAR(chances(some, {.temperature = 0.5})[0], 0.25 / (0.25 + 0.0625 + 2 * 0.015625), 1e-12);
+  some = words({0.5, 0.5});
+  EXPECT_EQ(chances(some, {.top_p = 1e-9}).size(), 1u) << "the best word always stays";
+}
+
+TEST(Sampling, WordsComeAsOftenAsTheirChancesSay) {
+  const std::vector<double> odds = {0.6, 0.3, 0.1};
+  std::vector<int> counts(3);
+  for (std::uint64_t i = 0; i < 10000; ++i) ++counts[draw(odds, philox({1, 2}, i)[0] * 0x1p-32)];
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(counts[i] / 10000.0, odds[i], 0.02);
+  EXPECT_EQ(draw(odds, 0), 0u);
+  EXPECT_EQ(draw({0.5, 0.4999999}, 0.99999999), 1u);
+}
+
+TEST(Sampling, OptionsOutOfRangeAreErrors) {
+  EXPECT_THROW(check({.temperature = 0}), InputError);
+  EXPECT_THROW(check({.top_k = -1}), InputError);
+  EXPECT_THROW(check({.top_p = 0}), InputError);
+  EXPECT_THROW(check({.min_p = 1.5}), InputError);
+  check({});
+}
+
+}  // namespace
+}  // namespace attend

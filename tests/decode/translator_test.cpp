@@ -1,0 +1,186 @@
+// Translating as a program does it, with a small Transformer that knows nothing: what must hold whatever it says.
+#include "attend/decode/translator.h"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "attend/decode/alignment.h"
+#include "attend/decode/translation_model.h"
+#include "attend/nn/module.h"
+#include "attend/text/train_words.h"
+#include "tests/support/temp_folder.h"
+
+namespace attend {
+namespace {
+
+Tokenizer words() {
+  const std::vector<std::string> lines = {"one two three four five six seven eight Two . ! ?"};
+  std::size_t at = 0;
+  return train_words([&](std::string& line) { return at < lines.size() ? (line = lines[at++], true) : false; });
+}
+
+TransformerOptions small(const Tokenizer& tokenizer) {
+  TransformerOptions o;
+  o.source_vocabulary = o.target_vocabulary = tokenizer.size();
+  o.width = 12, o.encoder_layers = 2, o.decoder_layers = 3, o.encoder_heads = 2, o.decoder_heads = 3;
+  o.encoder_inner = 20, o.decoder_inner = 28, o.max_positions = 12;
+  o.padding = o.start = *tokenizer.special().padding, o.end = *tokenizer.special().eos;
+  return o;
+}
+
+class TranslatorTest : public testing::Test {
+ protected:
+  TranslatorTest() : tokenizer_(words()), translator_(model(), tokenizer_, tokenizer_) {}
+
+  Transformer model() const {
+    Generator generator(3);
+    Transformer transformer(small(tokenizer_), generator);
+    for_each_parameter(transformer, [](const std::string&, Tensor& t) {  // sharper, so that sentences end
+      for (std::int64_t i = 0; i < t.numel(); ++i) t.data()[i] *= 2.5f;
+    });
+    return transformer;
+  }
+
+  Tokenizer tokenizer_;
+  Translator translator_;
+};
+
+TEST_F(TranslatorTest, ATextAloneIsWhatItIsAmongOthersInAnyBatch) {
+  const std::vector<std::string> texts = {"one two three", "four", "five six seven eight one .", "two", "three ! four"};
+  for (const bool sample : {false, true}) {
+    TranslateOptions options{.nbest = 3, .sample = sample, .seed = 5};
+    const auto together = translator_(texts, options);
+    options.batch_tokens = 1;
+    const auto one_by_one = translator_(texts, options);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const auto alone = translator_(std::span(&texts[i], 1), options).front();
+      ASSERT_EQ(together[i].size(), 3u);
+      for (std::size_t n = 0; n < 3; ++n) {
+        EXPECT_EQ(together[i][n].ids, alone[n].ids);
+        EXPECT_EQ(one_by_one[i][n].ids, alone[n].ids);
+        EXPECT_NEAR(together[i][n].score, alone[n].score, 1e-5);
+      }
+    }
+  }
+}
+
+TEST_F(TranslatorTest, BlankTextsStayBlank) {
+  const std::vector<std::string> texts = {"", "one two", "  \t "};
+  const auto results = translator_(texts, {.attention = true});
+  EXPECT_EQ(results[0][0].text, "");
+  EXPECT_EQ(results[0][0].pieces, 0);
+  EXPECT_TRUE(results[0][0].finished);
+  EXPECT_EQ(results[2][0].ids.size(), 0u);
+  EXPECT_EQ(results[1][0].pieces, 1);
+}
+
+TEST_F(TranslatorTest, ALongTextIsTranslatedSentenceBySentenceAndJoinedAsItWas) {
+  const std::string first = "one two three four five six !", second = "Two three four five six seven .";
+  const Translation whole = translator_("  " + first + "  " + second, {.attention = true});
+  const Translation a = translator_(first), b = translator_(second);
+  EXPECT_EQ(whole.pieces, 2);
+  EXPECT_EQ(whole.cuts, 0);
+  EXPECT_EQ(whole.text, a.text + "  " + b.text);
+  EXPECT_EQ(whole.ids.size(), a.ids.size() + b.ids.size());
+  EXPECT_NEAR(whole.score, a.score + b.score, 1e-5);
+  ASSERT_EQ(whole.attention.size(), whole.target_tokens.size());
+  for (const std::vector<float>& row : whole.attention) EXPECT_EQ(row.size(), whole.source_tokens.size());
+}
+
+TEST_F(TranslatorTest, ASentenceThatIsTooLongItselfIsCutAndThatIsCounted) {
+  std::string text;
+  for (int i = 0; i < 30; ++i) text += "one two ";
+  const Translation t = translator_(text);
+  EXPECT_GT(t.pieces, 5);
+  EXPECT_EQ(t.cuts, t.pieces - 1);
+  EXPECT_EQ(t.truncated, 0);
+  const Translation beginning = translator_(text, {.long_text = LongText::truncate});
+  EXPECT_EQ(beginning.pieces, 1);
+  EXPECT_EQ(beginning.truncated, 49);  // 11 words and the end fit
+  EXPECT_GT(translator_("one two three four five", {.max_tokens = 3}).pieces, 1);
+}
+
+TEST_F(TranslatorTest, AnErrorSaysWhichTextIsTooLong) {
+  std::string text;
+  for (int i = 0; i < 30; ++i) text += "one ";
+  const std::vector<std::string> texts = {"one", text};
+  try {
+    translator_(texts, {.long_text = LongText::error});
+    FAIL();
+  } catch (const TextError& error) {
+    EXPECT_EQ(error.text, 1u);
+    EXPECT_NE(std::string(error.what()).find("31 tokens"), std::string::npos) << error.what();
+  }
+}
+
+TEST_F(TranslatorTest, AttentionIsOfTheChosenLayerAndHeadAndItsRowsAreWhole) {
+  const std::string text = "one two three four";
+  const Translation mean = translator_(text, {.attention = true});
+  std::vector<Translation> heads;
+  for (std::int64_t head = 0; head < 3; ++head)
+    heads.push_back(translator_(text, {.attention = true, .layer = 1, .head = head}));
+  ASSERT_EQ(mean.attention.size(), mean.ids.size());
+  for (std::size_t t = 0; t < mean.attention.size(); ++t) {
+    ASSERT_EQ(mean.attention[t].size(), 5u);
+    EXPECT_NEAR(std::accumulate(mean.attention[t].begin(), mean.attention[t].end(), 0.f), 1.f, 1e-5);
+    for (std::size_t s = 0; s < 5; ++s)
+      EXPECT_NEAR(mean.attention[t][s],
+                  (heads[0].attention[t][s] + heads[1].attention[t][s] + heads[2].attention[t][s]) / 3, 1e-5);
+  }
+  EXPECT_EQ(translator_(text, {.attention = true, .layer = -2}).attention, mean.attention);
+  EXPECT_NE(translator_(text, {.attention = true, .layer = 0}).attention, mean.attention);
+  EXPECT_THROW(translator_(text, {.attention = true, .layer = 3}), InputError);
+  EXPECT_THROW(translator_(text, {.attention = true, .head = 3}), InputError);
+}
+
+TEST_F(TranslatorTest, PrefixBadWordsAndLengthsAreObeyed) {
+  const std::string text = "one two three";
+  const Translation prefixed = translator_(text, {.prefix = "seven eight"});
+  EXPECT_TRUE(prefixed.text.starts_with("seven eight")) << prefixed.text;
+  const Translation usual = translator_(text, {.beam = 1, .min_new_tokens = 6});
+  ASSERT_GE(usual.ids.size(), 6u);
+  const std::string word = tokenizer_.token(usual.ids[1]);
+  const Translation without = translator_(text, {.beam = 1, .min_new_tokens = 6, .bad_words = {word}});
+  EXPECT_EQ(without.text.find(word), std::string::npos) << without.text;
+  const Translation shorter = translator_(text, {.max_new_tokens = 2, .min_new_tokens = 2});
+  EXPECT_EQ(shorter.ids.size(), 2u);
+  EXPECT_THROW(translator_(text, {.prefix = "one two three four five six seven eight one two three four five"}),
+               TextError);
+}
+
+TEST_F(TranslatorTest, ASavedFolderTranslatesAsTheModelInMemory) {
+  const test::TempFolder folder;
+  Transformer transformer = model();
+  Config config;
+  config.set("model_type", std::string(kTransformerType));
+  transformer.options.write(config);
+  config.save(folder / "config.json");
+  save_parameters(transformer, folder / "model.safetensors");
+  save_tokenizer(tokenizer_, folder.path());
+  generation_defaults(transformer.options).save(folder.path());
+  const Translator loaded(folder.path());
+  EXPECT_EQ(loaded.generation().search.beam, 4);
+  EXPECT_EQ(loaded.generation().search.rules.bad_words.size(), 1u);
+  for (const char* text : {"one two three", "eight ."}) {
+    EXPECT_EQ(loaded(text).ids, translator_(text).ids);
+    EXPECT_EQ(loaded(text, {.beam = 1}).ids, translator_(text, {.beam = 1}).ids);
+  }
+}
+
+TEST(Alignment, SubwordsVoteForTheirWords) {
+  Translation t;
+  t.text = "zwei weiße Hunde";
+  t.source_spans = {{0, 3}, {3, 6}, {7, 11}, {11, 12}, {0, 0}};
+  t.target_spans = {{0, 4}, {4, 8}, {8, 11}, {11, 17}, {17, 17}};
+  t.attention = {{0.5f, 0.3f, 0.1f, 0.1f, 0.f},
+                 {0.1f, 0.1f, 0.3f, 0.3f, 0.2f},
+                 {0.4f, 0.3f, 0.1f, 0.1f, 0.1f},
+                 {0.1f, 0.f, 0.3f, 0.2f, 0.4f},
+                 {0.f, 0.f, 0.f, 0.f, 1.f}};
+  // "double dogs": the two tokens of "weiße" disagree, and the surer one wins.
+  EXPECT_EQ(align_words("double dogs", t), (std::vector<std::pair<std::size_t, std::size_t>>{{0, 0}, {0, 1}, {1, 2}}));
+}
+
+}  // namespace
+}  // namespace attend
