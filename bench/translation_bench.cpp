@@ -67,7 +67,7 @@ bench::Run translate(const TransformerOptions& options, std::int64_t sentences, 
   const std::shared_ptr<const Transformer> model = mapped(options);
   const Tensor ids = source(sentences, options.source_vocabulary);
   const Tensor lengths = Tensor::ids(std::vector<std::int32_t>(static_cast<std::size_t>(batch), kWords), {batch});
-  SearchOptions search_options{.beam = beam, .max_new_tokens = kWords, .start = options.start, .end = -1};
+  SearchOptions search_options{.beam = beam, .max_new_tokens = kWords, .start = options.start, .ends = {}};
   return [=] {
     for (std::int64_t first = 0; first < sentences; first += batch) {
       TransformerStepper stepper(*model, ids.view_rows(first, first + batch), lengths);
