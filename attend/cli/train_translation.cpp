@@ -133,7 +133,7 @@ void run(Flags& flags) {
                                                 validation_text.sources.begin() + static_cast<std::ptrdiff_t>(judged));
   const References references{
       {validation_text.targets.begin(), validation_text.targets.begin() + static_cast<std::ptrdiff_t>(judged)}};
-  if (judged > 0 && made.translator)
+  if (judged > 0)
     made.task.judge = [&]() -> Scores {
       std::vector<std::string> said;
       for (auto& translations : made.translator()(judged_sources, {.beam = 1}))

@@ -70,6 +70,7 @@ TranslatorInTraining make_transformer(const ArchitectureFlags& flags, const Toke
   made.task.logits = [model](const TokenBatch& sources, const TokenBatch& words) {
     return model->decode(model->encode(sources.ids, sources.lengths), sources.lengths, words.ids);
   };
+  made.translator = [model, tokenizers] { return Translator(*model, tokenizers.source, tokenizers.target); };
   return made;
 }
 
