@@ -26,6 +26,7 @@
 #include "attend/data/hash.h"
 #include "attend/data/language.h"
 #include "attend/data/message_text.h"
+#include "attend/data/phrase_book.h"
 #include "attend/data/reader.h"
 #include "attend/data/split.h"
 #include "attend/data/table.h"

@@ -211,6 +211,7 @@ void add_corpus(CLI::App& program) {
   add_convert(*parent);
   add_clean(*parent);
   add_split(*parent);
+  add_corpus_phrase_book(*parent);
 }
 
 }  // namespace attend::cli

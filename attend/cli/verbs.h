@@ -29,6 +29,8 @@ void add_tokenize(CLI::App& program);
 void add_train(CLI::App& program);
 void add_translate(CLI::App& program);
 
+void add_corpus_phrase_book(CLI::App& corpus);
+
 void add_train_classifier(CLI::App& train);
 void add_train_tokenizer(CLI::App& train);
 void add_train_translation(CLI::App& train);

@@ -1,9 +1,11 @@
 // attend corpus: formats in, clean files out, counts that add up, exit codes.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <sstream>
 #include <string>
 
 #include "tests/support/run_program.h"
@@ -129,6 +131,20 @@ TEST_F(Corpus, SingleTextsAreCleanedAlone) {
   const std::string tsv = write("a.tsv", "a\tb\n");
   EXPECT_TRUE(contains(run_for_errors("corpus convert " + text + ' ' + tsv).output,
                        "has pairs, but the files before it single texts"));
+}
+
+TEST_F(Corpus, GivesThePhraseBookWithoutOverlap) {
+  ASSERT_EQ(run_attend("corpus phrase-book --pairs 300 -o " + path("a.tsv") + " --held-out " + path("b.tsv") +
+                       " --held-out-pairs 40")
+                .code,
+            0);
+  const std::string train = contents(folder_ / "a.tsv"), test = contents(folder_ / "b.tsv");
+  EXPECT_EQ(std::ranges::count(train, '\n'), 300);
+  EXPECT_EQ(std::ranges::count(test, '\n'), 40);
+  EXPECT_TRUE(contains(train, "Buongiorno!\tGood morning!\n"));
+  std::istringstream lines(test);
+  for (std::string line; std::getline(lines, line);) EXPECT_FALSE(contains(train, line)) << line;
+  EXPECT_EQ(run_attend("corpus phrase-book --pairs 300").output, train) << "what is held out must not change it";
 }
 
 }  // namespace

@@ -93,7 +93,9 @@ TEST(Tree, TheUmbrellaHeaderHasEveryPublicHeader) {
   for (const fs::path& file : sources_under("attend")) {
     const std::string folder = folder_of(file);
     if (file.extension() != ".h" || folder.empty() || folder == "kernels" || folder == "cli") continue;
-    if (file == fs::path("attend/core/sanitizer.h")) continue;  // for our own sources
+    const bool for_our_sources =
+        file == fs::path("attend/core/sanitizer.h") || file.string().starts_with("attend/data/phrases/");
+    if (for_our_sources) continue;
     EXPECT_TRUE(std::ranges::find(listed, file.string()) != listed.end())
         << "attend/attend.h lacks " << file << ": run make format";
   }

@@ -1,0 +1,49 @@
+// attend corpus phrase-book: the sentence pairs that are built into the program.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <string>
+
+#include "attend/cli/input.h"
+#include "attend/cli/verbs.h"
+#include "attend/data/phrase_book.h"
+
+namespace attend::cli {
+namespace {
+
+struct Flags {
+  PhraseBookOptions options;
+  std::string output, held_out;
+};
+
+void write_pairs(const std::vector<PhrasePair>& pairs, const std::string& path) {
+  TextWriter writer(path);
+  for (const auto& [source, target] : pairs) writer.write(source + '\t' + target + '\n');
+  writer.finish();
+}
+
+}  // namespace
+
+void add_corpus_phrase_book(CLI::App& corpus) {
+  CLI::App* verb = corpus.add_subcommand("phrase-book", "Italian sentences in English, out of a grammar: no download");
+  auto flags = std::make_shared<Flags>();
+  flags->options.held_out = 1000;
+  const auto not_negative = CLI::NonNegativeNumber.description("");
+  const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
+    return verb->add_option(name, value, help)->type_name(type)->capture_default_str();
+  };
+  option("--pairs", flags->options.pairs, "How many to learn from", "N")->check(not_negative);
+  add_output_flag(*verb, flags->output);
+  auto* held_out = option("--held-out", flags->held_out, "Further pairs, none of them in the others, go here", "FILE");
+  option("--held-out-pairs", flags->options.held_out, "How many of them", "N")->check(not_negative)->needs(held_out);
+  option("--seed", flags->options.seed, "Another seed draws other sentences", "N");
+  verb->footer(
+      "Source, tab, target on each line. The same flags give the same pairs.\n"
+      "  attend corpus phrase-book --pairs 40000 --output train.tsv --held-out test.tsv");
+  verb->callback([flags] {
+    const PhraseBook book = phrase_book(flags->options);
+    write_pairs(book.training, flags->output);
+    if (!flags->held_out.empty()) write_pairs(book.held_out, flags->held_out);
+  });
+}
+
+}  // namespace attend::cli

@@ -1,0 +1,29 @@
+// As much of English grammar as the phrase book needs. Rules for what is regular, a table for what is not. Of a phrase
+// ("wait for") the first word is bent.
+#pragma once
+#include <string>
+#include <string_view>
+
+namespace attend::phrases::english {
+
+/// apple -> apples, box -> boxes, city -> cities, child -> children.
+std::string plural(std::string_view noun);
+/// a or an before it: by sound, as far as our words go.
+std::string with_article(std::string_view phrase);
+/// the boy -> the boy's, my friends -> my friends', the children -> the children's.
+std::string possessive(std::string_view phrase, bool plural);
+
+/// eat -> eats, watch -> watches.
+std::string third_person(std::string_view verb);
+/// eat -> ate, wait for -> waited for.
+std::string past(std::string_view verb);
+/// write -> written: only where it differs from the past.
+std::string participle(std::string_view verb);
+/// write -> writing, swim -> swimming.
+std::string progressive(std::string_view verb);
+
+/// bigger -> biggest, better -> best; and of what has none (""): more useful -> most useful.
+std::string comparative(std::string_view adjective, std::string_view comparative);
+std::string superlative(std::string_view adjective, std::string_view comparative);
+
+}  // namespace attend::phrases::english
