@@ -94,10 +94,9 @@ TranslationModel load_translation_model(const std::filesystem::path& folder) {
     return decoded_as_told(model, model.generation.search);
   }
   if (type == kMarianType || type == kTransformerType) {
-    Transformer transformer(TransformerOptions::read(config));
-    load_parameters(transformer, folder);
-    TranslationModel model = translation_model(std::move(transformer), load_tokenizer(folder, Side::source),
-                                               load_tokenizer(folder, Side::target));
+    TranslationModel model =
+        translation_model(load_transformer(folder, /*mapped=*/true), load_tokenizer(folder, Side::source),
+                          load_tokenizer(folder, Side::target));
     SearchOptions untold = model.generation.search;
     untold.rules = {};  // a folder of `transformers` that has no rules wants none
     return decoded_as_told(std::move(model), untold);

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "attend/core/error.h"
+#include "attend/nn/module.h"
 #include "attend/ops/arithmetic.h"
 #include "attend/ops/check.h"
 #include "attend/ops/concat.h"
@@ -61,11 +62,19 @@ TransformerOptions TransformerOptions::read(const Config& config) {
   o.attention_dropout = static_cast<float>(config.number("attention_dropout", 0.0));
   o.activation_dropout = static_cast<float>(config.number("activation_dropout", 0.0));
   const auto id = [&](const char* key, std::int64_t otherwise) {
-    return static_cast<std::int32_t>(config.integer(key, otherwise));
+    const std::int64_t value = config.integer(key, otherwise);
+    if (value < 0 || value >= o.target_vocabulary)
+      fail<InputError>("transformer", "config.json: \"", key, "\" is ", value, ", expected one of ",
+                       o.target_vocabulary, " words");
+    return static_cast<std::int32_t>(value);
   };
   o.padding = id("pad_token_id", o.source_vocabulary - 1);
   o.start = id("decoder_start_token_id", o.padding);
   o.end = id("eos_token_id", 0);
+  must(config, "is_encoder_decoder", true), must(config, "is_decoder", false);
+  if (config.has("quantization_config"))
+    fail<InputError>("transformer",
+                     "config.json: \"quantization_config\" is there, but quantised weights are not supported");
   if (marian) {  // Hugging Face's Marian does not look at these keys, which older folders have
     must(config, "normalize_before", false), must(config, "add_final_layer_norm", false);
     must(config, "normalize_embedding", false), must(config, "static_position_embeddings", true);
@@ -235,6 +244,36 @@ Tensor Transformer::step(const Tensor& words, DecodingState& state, Probe* probe
     x = decoder[i].step(x, state, i, probe);
   }
   return say(options.final_norm ? decoder_norm(x) : x);
+}
+
+Transformer load_transformer(const std::filesystem::path& folder, bool mapped) {
+  const Config config(folder / "config.json");
+  if (const std::string type = config.text("model_type", ""); type != kMarianType && type != kTransformerType)
+    fail<InputError>("transformer", folder.string(), ": holds a model of type \"", type, "\", expected ", kMarianType,
+                     " or ", kTransformerType);
+  const init::Skipped skipped;
+  Transformer model(TransformerOptions::read(config));
+  const TransformerOptions& o = model.options;
+  std::vector<NamedTensor> all = parameters(model);
+  LoadOptions options{.optional = {"final_logits_bias"}};
+  // The other names under which a folder may have the same.
+  const Tensor& source = (o.shared_embeddings ? model.shared_embedding : model.source_embedding).weight;
+  const Tensor& target = (o.shared_embeddings ? model.shared_embedding : model.target_embedding).weight;
+  all.push_back({"model.encoder.embed_tokens.weight", source});
+  all.push_back({"model.decoder.embed_tokens.weight", target});
+  if (o.tied_output) all.push_back({"lm_head.weight", target});
+  if (!o.learned_positions)
+    for (const char* name : {"model.encoder.embed_positions.weight", "model.decoder.embed_positions.weight"}) {
+      all.push_back({name, model.positions});
+      options.optional.emplace_back(name);
+    }
+
+  const Weights weights(folder);
+  mapped ? borrow_parameters(all, weights, options) : load_parameters(all, weights, options);
+  auto next = all.begin();
+  for_each_parameter(model, [&](const std::string&, Tensor& tensor) { tensor = (next++)->tensor; });
+  if (!o.learned_positions) model.positions = all.back().tensor;
+  return model;
 }
 
 }  // namespace attend

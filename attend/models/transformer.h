@@ -2,6 +2,7 @@
 // folders have it when only those of Marian are made: then parameters and configuration have Hugging Face's names.
 #pragma once
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -127,6 +128,8 @@ struct Transformer {
   void visit(auto&& v) {
     v("model.shared", shared_embedding);
     v("model.encoder.embed_tokens", source_embedding), v("model.decoder.embed_tokens", target_embedding);
+    if (options.shared_embeddings && !options.tied_output)  // beside an output of its own, Hugging Face ties nothing
+      v("model.encoder.embed_tokens", shared_embedding), v("model.decoder.embed_tokens", shared_embedding);
     v("model.encoder.embed_positions.weight", source_positions);
     v("model.decoder.embed_positions.weight", target_positions);
     v("model.encoder.layers", encoder), v("model.decoder.layers", decoder);
@@ -143,6 +146,11 @@ struct Transformer {
   /// [..., width] -> logits [..., V]
   Tensor say(const Tensor& x) const;
 };
+
+/// The model of a folder, MarianMT's or ours: config.json and the weights (see Weights). Of tied tables one name is
+/// enough; the output's bias is 0 and positions are computed where the folder lacks them. With `mapped`, for models
+/// that are only run, weights stay in the file (see borrow_parameters). Throws InputError for what is not complete.
+Transformer load_transformer(const std::filesystem::path& folder, bool mapped = false);
 
 // ---- how Hugging Face names the parts ----
 

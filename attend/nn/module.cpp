@@ -35,16 +35,6 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-}  // namespace
-
-std::vector<NamedTensor> distinct(std::vector<NamedTensor> parameters) {
-  std::set<const std::byte*> seen;
-  std::erase_if(parameters, [&](const NamedTensor& named) { return !seen.insert(named.tensor.raw()).second; });
-  return parameters;
-}
-
-namespace {
-
 struct Loaded {
   std::vector<Tensor> tensors;  // for each parameter; undefined where neither it nor a twin is in the file
   LoadReport report;
@@ -52,7 +42,8 @@ struct Loaded {
 
 Loaded find_parameters(std::span<const NamedTensor> parameters, const Weights& weights, const LoadOptions& options) {
   const std::string& file = weights.name();
-  std::set<std::string> wanted(options.computed.begin(), options.computed.end());
+  const std::set<std::string> optional(options.optional.begin(), options.optional.end());
+  std::set<std::string> wanted = optional;
   Loaded result{std::vector<Tensor>(parameters.size()), {}};
   auto& [loaded, report] = result;
   std::map<const std::byte*, std::size_t> first;  // memory -> the first of its names that the file has
@@ -78,7 +69,7 @@ Loaded find_parameters(std::span<const NamedTensor> parameters, const Weights& w
     if (loaded[i].defined()) continue;
     if (const auto twin = first.find(parameters[i].tensor.raw()); twin != first.end())
       loaded[i] = loaded[twin->second];
-    else
+    else if (!optional.contains(parameters[i].name))
       report.missing.push_back(parameters[i].name);
   }
   for (const std::string& name : weights.names())

@@ -89,19 +89,15 @@ void train_parameters(Module& module, bool on = true) {
   for_each_parameter(module, [&](const std::string&, Tensor& tensor) { set_trainable(tensor, on, seen); });
 }
 
-/// Those whose memory no earlier one has: tied weights under their first name only.
-std::vector<NamedTensor> distinct(std::vector<NamedTensor> parameters);
-
-/// Writes a file of safetensors; tied weights stand there once, under the first of their names.
 template <typename Module>
 void save_parameters(Module& module, const std::filesystem::path& path) {
-  save_safetensors(path, distinct(parameters(module)));
+  save_safetensors(path, parameters(module));
 }
 
 struct LoadOptions {
   bool allow_missing = false;              ///< parameters that the file lacks keep their values
   bool allow_unused = false;               ///< tensors of the file that no parameter wants are passed over
-  std::vector<std::string> computed = {};  ///< tensors that the file may have or lack: here they are no parameters
+  std::vector<std::string> optional = {};  ///< names that the file may have or lack, whether parameters or not
 };
 /// What a load left undone; both lists are empty unless the options allow it.
 struct LoadReport {
