@@ -45,36 +45,36 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activat
     kernels::bias_activation(rows, out, y.data(), bias_data, activation, pre, y.data());
   }
 
-  return record(
-      "linear", y, {x, weight, bias}, [=, x = x.detach(), weight = weight.detach()](const Tensor& dy, Grads& grads) {
-        Tensor dpre = dy;
-        if (activation != Activation::none || grads.wants(2)) {
-          kernels::ActivationGradient gradient;
-          if (activation != Activation::none) {
-            dpre = Tensor::like(dy);
-            gradient.dx = dpre.data();
-          }
-          if (grads.wants(2)) {
-            const Grads::Target dbias = grads.target(2);
-            gradient.dbias = dbias.tensor.data(), gradient.add_to_dbias = dbias.accumulate;
-          }
-          kernels::bias_activation_backward(rows, out, dy.data(), saved.defined() ? saved.data() : nullptr, activation,
-                                            gradient);
-        }
-        if (grads.wants(0)) {
-          const Grads::Target dx = grads.target(0);
-          kernels::matmul({.m = rows, .n = in, .k = out, .accumulate = dx.accumulate}, dpre.data(), weight.data(),
-                          dx.tensor.data());
-        }
-        if (grads.wants(1) && rows < kFewRows) {
-          grads.product(1, dpre, x);
-        } else if (grads.wants(1)) {
-          const Grads::Target dweight = grads.target(1);
-          const kernels::BatchRows all{rows, dpre.data(), x.data()};
-          kernels::weight_gradient({.m = out, .n = in, .accumulate = dweight.accumulate}, {&all, 1},
-                                   dweight.tensor.data());
-        }
-      });
+  return record("linear", y, {x, weight, bias},
+                [=, x = x.detach(), weight = weight.detach()](const Tensor& dy, Grads& grads) {
+                  Tensor dpre = dy;
+                  if (activation != Activation::none || grads.wants(2)) {
+                    kernels::ActivationGradient gradient;
+                    if (activation != Activation::none) {
+                      dpre = Tensor::like(dy);
+                      gradient.dx = dpre.data();
+                    }
+                    if (grads.wants(2)) {
+                      const Grads::Target dbias = grads.target(2);
+                      gradient.dbias = dbias.tensor.data(), gradient.add_to_dbias = dbias.accumulate;
+                    }
+                    kernels::bias_activation_backward(rows, out, dy.data(), saved.defined() ? saved.data() : nullptr,
+                                                      activation, gradient);
+                  }
+                  if (grads.wants(0)) {
+                    const Grads::Target dx = grads.target(0);
+                    kernels::matmul({.m = rows, .n = in, .k = out, .accumulate = dx.accumulate}, dpre.data(),
+                                    weight.data(), dx.tensor.data());
+                  }
+                  if (grads.wants(1) && rows < kFewRows) {
+                    grads.product(1, dpre, x);
+                  } else if (grads.wants(1)) {
+                    const Grads::Target dweight = grads.target(1);
+                    const kernels::BatchRows all{rows, dpre.data(), x.data()};
+                    kernels::weight_gradient({.m = out, .n = in, .accumulate = dweight.accumulate}, {&all, 1},
+                                             dweight.tensor.data());
+                  }
+                });
 }
 
 namespace {
@@ -132,14 +132,15 @@ Tensor linear_together(const Tensor& x, std::span<const Tensor> weights, std::sp
         kernels::matmul({.m = rows, .n = in, .k = width(i), .accumulate = dx.accumulate || i > 0, .a_stride = out},
                         dy.data() + starts[i], kept[i].data(), dx.tensor.data());
     }
-    // The gradients of all parts are computed as one; each part takes its rows.
+    // The gradients of all parts are computed as one; each part takes a copy of its rows, as a view would keep all
+    // alive.
     const auto wanted = [&](std::size_t first, std::size_t count) {
       bool any = false;
       for (std::size_t i = 0; i < count; ++i) any |= grads.wants(first + i);
       return any;
     };
     const auto give = [&](std::size_t first, const Tensor& whole) {
-      for (std::size_t i = 0; i < parts; ++i) grads.add(first + i, whole.view_rows(starts[i], starts[i + 1]));
+      for (std::size_t i = 0; i < parts; ++i) grads.add(first + i, whole.view_rows(starts[i], starts[i + 1]).copy());
     };
     if (wanted(1, parts)) {
       const Tensor dweights = Tensor::empty({out, in});

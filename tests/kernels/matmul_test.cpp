@@ -36,7 +36,7 @@ std::vector<double> naive(const MatmulShape& s, const float* a, const float* b) 
 
 TEST(Matmul, EqualsTheDefinitionForEveryTransposeBatchAndOddShape) {
   for (const auto& [m, n, k] :
-       {std::array<std::int64_t, 3>{1, 1, 1}, {7, 5, 3}, {1, 17, 13}, {31, 1, 64}, {33, 47, 29}})
+       {std::array<std::int64_t, 3>{1, 1, 1}, {7, 5, 3}, {1, 17, 13}, {31, 1, 64}, {33, 47, 29}, {161, 7, 11}})
     for (int flags = 0; flags < 16; ++flags) {
       MatmulShape s{m, n, k};
       s.transpose_a = flags & 1, s.transpose_b = flags & 2, s.accumulate = flags & 4;

@@ -15,7 +15,15 @@ TEST(WeightGradient, IsTheProductOverAllRows) {
     std::int64_t rows, m, n, cut;  // cut: where the second piece begins
   };
   for (const auto& [rows, m, n, cut] :
-       {Case{1, 1, 1, 1}, {300, 7, 33, 140}, {129, 50, 16, 1}, {5, 97, 64, 0}, {0, 3, 2, 0}})
+       {Case{1, 1, 1, 1},
+        {300, 7, 33, 140},
+        {129, 50, 16, 1},
+        {5, 97, 64, 0},
+        {0, 3, 2, 0},
+        {7, 41, 300, 3},     // several blocks of columns
+        {200, 3, 520, 0},    // several pieces of depth
+        {3, 1031, 259, 3}})  // in one piece, so large that it is left to a general product
+
     for (const bool accumulate : {false, true}) {
       const Tensor dy = normal({rows, m}, 1), x = normal({rows, n}, 2), start = normal({m, n}, 3);
       const Tensor expected = Tensor::empty({m, n});
@@ -27,8 +35,8 @@ TEST(WeightGradient, IsTheProductOverAllRows) {
           expected.data()[i * n + j] = static_cast<float>(sum);
         }
       const Tensor dw = start.copy();
-      const kernels::BatchRows pieces[] = {{cut, dy.data(), x.data()},
-                                           {rows - cut, dy.data() + cut * m, x.data() + cut * n}};
+      std::vector<kernels::BatchRows> pieces{{cut, dy.data(), x.data()}};
+      if (cut < rows) pieces.push_back({rows - cut, dy.data() + cut * m, x.data() + cut * n});
       kernels::weight_gradient({.m = m, .n = n, .accumulate = accumulate}, pieces, dw.data());
       EXPECT_TRUE(test::close(dw, expected, {1e-5f, 2e-5f})) << rows << " rows, " << m << " x " << n;
     }

@@ -38,8 +38,11 @@ void expect_near(const Tensor& got, const Tensor& expected) {
   for (std::int64_t i = 0; i < got.numel(); ++i) EXPECT_NEAR(got.data()[i], expected.data()[i], 1e-5f) << i;
 }
 
-TEST(LinearTogether, GivesWhatEachGivesWhereverTheirMemoryLies) {
-  const Tensor x = normal({3, 5, 7}, 1);
+class LinearTogether : public testing::TestWithParam<std::int64_t> {};  // rows: few and many have their own kernels
+INSTANTIATE_TEST_SUITE_P(Rows, LinearTogether, testing::Values(15, 201));
+
+TEST_P(LinearTogether, GivesWhatEachGivesWhereverTheirMemoryLies) {
+  const Tensor x = normal({GetParam(), 7}, 1);
   std::vector<Tensor> weights = {normal({4, 7}, 2), normal({1, 7}, 3), normal({6, 7}, 4)},
                       biases = {normal({4}, 5), normal({1}, 6), normal({6}, 7)};
   std::vector<Tensor> expected;
@@ -53,7 +56,7 @@ TEST(LinearTogether, GivesWhatEachGivesWhereverTheirMemoryLies) {
   expect_near(linear_together(x, weights, biases), apart);
 }
 
-TEST(LinearTogether, GradientsHold) {
+TEST(Linear, GradientsOfPartsTogetherHold) {
   const auto run = [](const Tensors& x) { return linear_together(x[0], {&x[1], 2}, {&x[3], 2}); };
   Tensors inputs = {normal({3, 5, 7}, 1), normal({4, 7}, 2), normal({6, 7}, 3), normal({4}, 4), normal({6}, 5)};
   expect_gradients(run, inputs);
@@ -64,7 +67,7 @@ TEST(LinearTogether, GradientsHold) {
   expect_gradients(without_bias, {inputs[0], inputs[1], inputs[2]});
 }
 
-TEST(LinearTogether, BiasesAreForAllOrForNone) {
+TEST(Linear, BiasesOfPartsTogetherAreForAllOrForNone) {
   const Tensor x = Tensor::zeros({2, 3});
   const std::vector<Tensor> weights(2, Tensor::zeros({4, 3})), bias(1, Tensor::zeros({4}));
   EXPECT_ERROR(linear_together(x, weights, bias), "got 2 weights and 1 biases");
