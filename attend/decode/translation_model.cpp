@@ -50,7 +50,7 @@ TranslationModel translation_model(Transformer model, const Tokenizer& source, c
       .cross_attention =
           [model](const TokenBatch& sources, const Tensor& words) {
             Probe probe;
-            model.decode(model.encode(sources.ids, sources.lengths), sources.lengths, words, &probe);
+            model.decode_states(model.encode(sources.ids, sources.lengths), sources.lengths, words, &probe);
             return weights_of(probe, "cross");
           },
   };

@@ -8,6 +8,7 @@
 #include "attend/data/batches.h"
 #include "attend/data/hash.h"
 #include "attend/decode/translation_model.h"
+#include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
 #include "attend/text/sentences.h"
 
@@ -281,6 +282,7 @@ std::vector<std::vector<Translation>> Translator::operator()(std::span<const std
                                                              const TranslateOptions& options,
                                                              const Progress& progress) const {
   const NoGrad no_grad;
+  const Training no_training(false);
   const SearchOptions how = search_options(*model_, options);
   const std::vector<std::int32_t> prefix = model_->target.ids(options.prefix);
   std::vector<Piece> pieces = cut(*model_, texts, options);

@@ -211,6 +211,11 @@ Tensor Transformer::encode(const Tensor& ids, const Tensor& lengths, Probe* prob
 }
 
 Tensor Transformer::decode(const Tensor& states, const Tensor& lengths, const Tensor& words, Probe* probe) const {
+  return say(decode_states(states, lengths, words, probe));
+}
+
+Tensor Transformer::decode_states(const Tensor& states, const Tensor& lengths, const Tensor& words,
+                                  Probe* probe) const {
   check_lengths("transformer", lengths, states.dim(0), states.dim(1));
   const Mask mask = Mask::keys(lengths);
   Tensor x = embed(embedding_of(target_embedding), target_positions, words, 0);
@@ -218,7 +223,7 @@ Tensor Transformer::decode(const Tensor& states, const Tensor& lengths, const Te
     if (probe) probe->enter("decoder." + std::to_string(i));
     x = decoder[i](x, states, mask, probe);
   }
-  return say(options.final_norm ? decoder_norm(x) : x);
+  return options.final_norm ? decoder_norm(x) : x;
 }
 
 DecodingState Transformer::start(const Tensor& states, const Tensor& lengths) const {

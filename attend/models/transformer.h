@@ -117,6 +117,8 @@ struct Transformer {
   /// Teacher forcing: what is said after each of these words.   states [B, S, width] with their lengths [B], words
   /// int32 [B, T] -> logits [B, T, V];  a probe gets "decoder.0.self", "decoder.0.cross" …
   Tensor decode(const Tensor& states, const Tensor& lengths, const Tensor& words, Probe* probe = nullptr) const;
+  /// What the logits are made of, for those who look at the attention only.   -> [B, T, width]
+  Tensor decode_states(const Tensor& states, const Tensor& lengths, const Tensor& words, Probe* probe = nullptr) const;
 
   /// The same word by word, each step in the time of one word. What the encoder found out, [B, S, width] with lengths
   /// [B], becomes a state of one row a sentence.
