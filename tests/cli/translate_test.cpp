@@ -1,0 +1,177 @@
+// attend translate with a folder that was made here: a small Transformer which knows nothing, but says it in order.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "attend/decode/translation_model.h"
+#include "attend/nn/module.h"
+#include "attend/text/train_words.h"
+#include "tests/support/run_program.h"
+#include "tests/support/temp_folder.h"
+
+namespace attend {
+namespace {
+
+using Json = nlohmann::json;
+using test::contains;
+using test::contents;
+using test::Outcome;
+using test::run_attend;
+using test::run_for_errors;
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+class Translate : public testing::Test {
+ protected:
+  Translate() {
+    bool given = false;
+    const Tokenizer tokenizer = train_words([&](std::string& line) {
+      line = "one two three four five six seven eight Nine . ! ?";
+      return !std::exchange(given, true);
+    });
+    TransformerOptions o;
+    o.source_vocabulary = o.target_vocabulary = tokenizer.size();
+    o.width = 12, o.encoder_layers = 1, o.decoder_layers = 2, o.encoder_heads = o.decoder_heads = 2;
+    o.encoder_inner = o.decoder_inner = 20, o.max_positions = 16;
+    o.padding = o.start = *tokenizer.special().padding, o.end = *tokenizer.special().eos;
+    Generator generator(3);
+    Transformer transformer(o, generator);
+    for_each_parameter(transformer, [](const std::string&, Tensor& t) {
+      for (std::int64_t i = 0; i < t.numel(); ++i) t.data()[i] *= 2.5f;
+    });
+    Config config;
+    config.set("model_type", std::string(kTransformerType));
+    o.write(config);
+    config.save(folder_ / "config.json");
+    save_parameters(transformer, folder_ / "model.safetensors");
+    save_tokenizer(tokenizer, folder_.path());
+    generation_defaults(o).save(folder_.path());
+  }
+
+  std::string file(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name) << text;
+    return (folder_ / name).string();
+  }
+  Outcome translate(const std::string& text, const std::string& flags = "") const {
+    return run_attend("translate -m " + folder_.path().string() + " -i " + file("in.txt", text) + " " + flags +
+                      " 2>/dev/null");
+  }
+  std::string errors(const std::string& text, const std::string& flags = "") const {
+    return run_for_errors("translate -m " + folder_.path().string() + " -i " + file("in.txt", text) + " " + flags)
+        .output;
+  }
+
+  test::TempFolder folder_;
+};
+
+TEST_F(Translate, LinesComeInTheirOrderAndBlankOnesStayBlank) {
+  const std::vector<std::string> texts = {"one two three four", "", "five", "  ", "six seven . eight"};
+  std::string all;
+  for (const std::string& text : texts) all += text + "\n";
+  const Outcome outcome = translate(all);
+  ASSERT_EQ(outcome.code, 0);
+  const std::vector<std::string> lines = lines_of(outcome.output);
+  ASSERT_EQ(lines.size(), texts.size());
+  EXPECT_EQ(lines[1], "");
+  EXPECT_EQ(lines[3], "");
+  for (const std::size_t i : {0u, 2u, 4u}) EXPECT_EQ(translate(texts[i] + "\n").output, lines[i] + "\n");
+}
+
+TEST_F(Translate, JsonHasThePromisedKeys) {
+  const Outcome outcome = translate("one two three\n\n", "--json --alignments --nbest 3");
+  ASSERT_EQ(outcome.code, 0);
+  const std::vector<std::string> lines = lines_of(outcome.output);
+  ASSERT_EQ(lines.size(), 2u);
+  const Json json = Json::parse(lines[0]);
+  EXPECT_EQ(json.at("source"), "one two three");
+  for (const char* key : {"translation", "score", "ids", "alignments", "hypotheses"})
+    EXPECT_TRUE(json.contains(key)) << key;
+  ASSERT_EQ(json.at("hypotheses").size(), 3u);
+  double before = json.at("score");
+  EXPECT_EQ(json.at("hypotheses")[0].at("translation"), json.at("translation"));
+  for (const Json& hypothesis : json.at("hypotheses")) {
+    EXPECT_LE(hypothesis.at("score"), before);
+    before = hypothesis.at("score");
+    for (const Json& pair : hypothesis.at("alignments")) EXPECT_LT(pair[0], 3);
+  }
+  EXPECT_EQ(Json::parse(lines[1]).at("translation"), "");
+}
+
+TEST_F(Translate, FlagsWinOverTheFolder) {
+  const std::string text = "one two three four\n";
+  EXPECT_EQ(translate(text, "--greedy").output, translate(text, "--beam 1").output);
+  const auto ids = [&](const std::string& flags) {
+    return Json::parse(translate(text, "--json " + flags).output).at("ids");
+  };
+  EXPECT_EQ(ids("--max-new-tokens 3 --min-new-tokens 3").size(), 3u);
+  EXPECT_TRUE(contains(translate(text, "--prefix 'seven eight'").output, "seven eight"));
+  const std::string word = lines_of(translate(text, "--min-new-tokens 5").output)[0].substr(0, 3);
+  const std::string longest = translate(text, "--min-new-tokens 12 --no-repeat-ngram 1 --greedy").output;
+  std::istringstream words(longest);
+  std::vector<std::string> seen;
+  for (std::string w; words >> w; seen.push_back(w)) EXPECT_EQ(std::count(seen.begin(), seen.end(), w), 0) << longest;
+  ASSERT_GT(seen.size(), 2u);
+  const std::string banned = file("banned.txt", seen[0] + "\n" + seen[1] + "\n");
+  const std::string without = translate(text, "--min-new-tokens 6 --bad-words " + banned).output;
+  EXPECT_FALSE(contains(" " + without, " " + seen[0] + " ")) << without;
+  for (const char* stop : {"yes", "no", "never"})
+    EXPECT_EQ(translate(text, std::string("--early-stopping ") + stop).code, 0);
+}
+
+TEST_F(Translate, SamplesFollowTheirSeed) {
+  const std::string text = "one two three four\nfive six\n", sample = "--sample --temperature 1.5 --top-k 0 --nbest 4 ";
+  const std::string first = translate(text, sample + "--seed 1").output;
+  EXPECT_EQ(lines_of(first).size(), 8u);
+  EXPECT_EQ(translate(text, sample + "--seed 1").output, first);
+  EXPECT_NE(translate(text, sample + "--seed 2").output, first);
+  EXPECT_EQ(translate("five six\n", sample + "--seed 1").output,
+            first.substr(first.size() - translate("five six\n", sample + "--seed 1").output.size()));
+  EXPECT_EQ(translate(text, "--sample --beam 4").code, 2);
+  EXPECT_EQ(translate(text, "--temperature 0.5").code, 2);
+}
+
+TEST_F(Translate, ALongLineIsSplitCutOrRefusedAsAskedAndThatIsSaid) {
+  const std::string sentence = "one two three four five six seven eight one two !",
+                    text = sentence + " Nine " + sentence;
+  const std::string lines = "one\n" + text + "\n";
+  EXPECT_EQ(translate(lines).code, 0);
+  EXPECT_TRUE(contains(errors(lines), "translated in pieces")) << errors(lines);
+  EXPECT_EQ(Json::parse(lines_of(translate(lines, "--json").output)[1]).at("pieces"), 2);
+  EXPECT_EQ(Json::parse(lines_of(translate(lines, "--json --long truncate").output)[1]).at("truncated"), 8);
+  EXPECT_TRUE(contains(errors(lines, "--long truncate"), "too long"));
+  EXPECT_EQ(translate(lines, "--long error").code, 2);
+  EXPECT_TRUE(contains(errors(lines, "--long error"), "in.txt, line 2")) << errors(lines, "--long error");
+  std::string endless;
+  for (int i = 0; i < 50; ++i) endless += "one ";
+  EXPECT_TRUE(contains(errors(endless + "\n"), "inside a sentence"));
+}
+
+TEST_F(Translate, AttentionOfALayerAndHeadIsDrawn) {
+  const std::string page = (folder_ / "look.html").string();
+  ASSERT_EQ(translate("one two\nthree\n", "--layer 0 --head 1 --attention " + page).code, 0);
+  EXPECT_TRUE(contains(contents(page), "three"));
+  EXPECT_EQ(translate("one two\n", "--layer 7 --attention " + page).code, 2);
+  EXPECT_EQ(translate("one two\n", "--attention look.txt").code, 2);
+}
+
+TEST_F(Translate, WrongUsageIsNamed) {
+  EXPECT_EQ(translate("one\n", "--beam 2 --nbest 3").code, 2);
+  EXPECT_EQ(translate("one\n", "--beam 2 --greedy").code, 2);
+  EXPECT_EQ(translate("one\n", "--early-stopping soon").code, 2);
+  EXPECT_EQ(
+      translate("one\n", "--prefix 'one two three four five six seven eight one two three four five six seven'").code,
+      2);
+  EXPECT_EQ(run_attend("translate -m /nowhere </dev/null 2>/dev/null").code, 2);
+}
+
+}  // namespace
+}  // namespace attend
