@@ -47,6 +47,7 @@ void KeyValueCache::append(std::size_t layer, const Tensor& keys_values, const T
 }
 
 void KeyValueCache::select(std::span<const std::int64_t> rows) {
+  if (positions_ == 0) return;  // there are no rows yet
   std::vector<std::int32_t> chosen(rows.size() * static_cast<std::size_t>(capacity_));
   auto* to = chosen.data();
   for (const std::int64_t row : rows) {

@@ -6,12 +6,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <optional>
 
 #include "attend/core/threads.h"
 #include "attend/kernels/few_rows.h"
 #include "attend/kernels/gemm-inl.h"
-#include "attend/kernels/scratch.h"
 #include "attend/kernels/totals-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -21,11 +19,17 @@ namespace {
 // The sums that are held in registers: rows of x times rows of W, which come in fours.
 constexpr int kMostSums = gemm::kVectors == 4 ? 24 : 12;  // of 32 registers, or of 16
 constexpr int kMostRows = kMostSums / 4;
-// The part of the rows' length that is worked on at a time, so that the rows of a tile fit the first cache, and all of
-// x the second.
-constexpr std::int64_t kDepth = 768;
-// Rows of W that stay in the first cache while all rows of x pass by.
+// The part of the rows' length that is worked on at a time, so that the rows of a tile fit the first cache.
+constexpr std::int64_t kDepth = 1024;
+// Rows of W that stay in the first cache while all rows of x pass by, and how far ahead memory is asked for.
 constexpr std::int64_t kBlockFloats = 4 << 10;
+constexpr std::int64_t kAheadFloats = 16 << 10;
+
+// ForVectors with so few turns that the branch predictor foresees the last.
+template <class Body>
+HWY_INLINE void ForVectorsUnrolled(std::int64_t n, const Body& body) {
+  ForVectorsByFour(n, [&](auto at, int /*turn*/) ATTEND_BODY { body(at); });
+}
 
 // y[i, j] for M rows of x and n rows of W.
 template <int M>
@@ -45,7 +49,7 @@ HWY_NOINLINE void Rows(const FewRows& s, const float* HWY_RESTRICT x, const floa
     const int columns = static_cast<int>(std::min<std::int64_t>(N, s.n - j));
     const float* rows[N];  // the last one stands for those beyond, which are dropped
     ATTEND_UNROLL for (int r = 0; r < N; ++r) rows[r] = w + std::min(r, columns - 1) * s.w_stride;
-    ForVectors(s.k, [&](auto at) ATTEND_BODY {
+    ForVectorsUnrolled(s.k, [&](auto at) ATTEND_BODY {
       FloatVector xs[M];
       ATTEND_UNROLL for (int i = 0; i < M; ++i) xs[i] = at.Load(x + i * s.x_stride);
       ATTEND_UNROLL for (int r = 0; r < N; ++r) {
@@ -84,31 +88,22 @@ void FewRowsOf(const FewRows& s, const float* x, const float* w, float* y, const
   const std::int64_t pieces = std::max<std::int64_t>((s.k + kDepth - 1) / kDepth, 1);
   const std::int64_t depth = std::max<std::int64_t>(((s.k + pieces - 1) / pieces + 15) / 16, 1) * 16;
   const std::int64_t block = std::max<std::int64_t>((tiles == 1 ? 4 : 1) * kBlockFloats / depth / 4, 1) * 4;
-  // While a block of W is worked on, the next one is on its way from memory, some lines of each row with each tile.
+  // While a block of W is worked on, a later one is on its way from memory, some lines of each row with each tile.
+  const std::int64_t ahead = std::max(block, kAheadFloats / depth);
   const std::int64_t lines = (depth / 16 + tiles - 1) / tiles;
   const std::int64_t worth_a_thread = 1 + (1 << 15) / (s.m * s.k + 1);
   parallel_for(s.n, (worth_a_thread + 15) / 16 * 16, [&](std::int64_t begin, std::int64_t end) {
     FewRows part = s;
-    std::optional<Scratch> packed;  // a piece of x with its rows together, as rows far apart evict each other
-    if (pieces > 1 && tiles > 1) {
-      packed.emplace(s.m * depth);
-      part.x_stride = depth;
-    }
     for (std::int64_t k = 0; k == 0 || k < s.k; k += depth) {
       part.k = std::min(depth, s.k - k);
       part.accumulate = s.accumulate || k > 0;
-      const float* piece = x + k;
-      if (packed) {
-        for (std::int64_t i = 0; i < s.m; ++i) std::copy_n(piece + i * s.x_stride, part.k, packed->data + i * depth);
-        piece = packed->data;
-      }
       for (std::int64_t j = begin; j < end; j += block) {
         part.n = std::min(block, end - j);
         const float* rows = w + j * s.w_stride + k;
-        const float* next = j + 2 * block <= end ? rows + block * s.w_stride : nullptr;
+        const float* next = j + ahead + block <= end ? rows + ahead * s.w_stride : nullptr;
         for (std::int64_t t = 0; t < tiles; ++t) {
           const std::int64_t first = s.m * t / tiles, count = s.m * (t + 1) / tiles - first;
-          kRowsOf[count - 1](part, piece + first * part.x_stride, rows, y + first * s.y_stride + j,
+          kRowsOf[count - 1](part, x + first * s.x_stride + k, rows, y + first * s.y_stride + j,
                              bias && k == 0 ? bias + j : nullptr, next ? next + t * lines * 16 : nullptr, lines);
         }
       }

@@ -18,6 +18,6 @@ struct FewRows {
 void few_rows(const FewRows& shape, const float* x, const float* w, float* y, const float* bias);
 
 /// The most rows for which few_rows is as fast as a general product.
-inline constexpr std::int64_t kFewRows = 160;
+inline constexpr std::int64_t kFewRows = 64;
 
 }  // namespace attend::kernels

@@ -68,8 +68,9 @@ TEST(TransformerStepper, RowsThatAreChosenGoOnAsTheyBegan) {
   const Tensor ids = random_ids(3, 4, random), lengths = Tensor::ids({4, 1, 3}, {3});
   const Tensor states = model.encode(ids, lengths);
   TransformerStepper stepper(model, ids, lengths);
-  std::vector<std::int64_t> sentence{0, 1, 2};
-  std::vector<std::vector<std::int32_t>> said(3);
+  std::vector<std::int64_t> sentence{0, 2, 1, 1};
+  stepper.select(sentence);  // before a word is said, too
+  std::vector<std::vector<std::int32_t>> said(4);
   const std::vector<std::vector<std::int64_t>> choices{{0, 0, 1, 1, 2, 2}, {5, 1, 0, 2, 2}, {3, 3, 4, 0}, {1}, {0, 0}};
   for (const std::vector<std::int64_t>& choice : choices) {
     std::vector<std::int32_t> words;
