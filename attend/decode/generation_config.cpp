@@ -1,5 +1,9 @@
 #include "attend/decode/generation_config.h"
 
+#include <limits>
+
+#include "attend/core/error.h"
+
 namespace attend {
 namespace {
 
@@ -22,7 +26,16 @@ constexpr std::pair<const char*, const char*> kNotFollowed[] = {{"constraints", 
                                                                 {"typical_p", "1.0"},
                                                                 {"watermarking_config", ""}};
 
-std::vector<std::int32_t> ids(const std::vector<std::int64_t>& integers) { return {integers.begin(), integers.end()}; }
+std::int32_t id(const char* key, std::int64_t integer) {
+  if (integer < 0 || integer > std::numeric_limits<std::int32_t>::max())
+    fail<InputError>("config", "\"", key, "\": ", integer, " is no token's id");
+  return static_cast<std::int32_t>(integer);
+}
+std::vector<std::int32_t> ids(const char* key, const std::vector<std::int64_t>& integers) {
+  std::vector<std::int32_t> all;
+  for (const std::int64_t integer : integers) all.push_back(id(key, integer));
+  return all;
+}
 std::vector<std::int64_t> integers(const std::vector<std::int32_t>& ids) { return {ids.begin(), ids.end()}; }
 
 /// The value under a key, if it stands there.
@@ -30,10 +43,10 @@ void take(const Config& config, const char* key, std::int64_t& value) { value = 
 void take(const Config& config, const char* key, double& value) { value = config.number(key, value); }
 void take(const Config& config, const char* key, bool& value) { value = config.flag(key, value); }
 void take(const Config& config, const char* key, std::vector<std::int32_t>& value) {
-  if (config.has(key)) value = ids(config.integers(key));
+  if (config.has(key)) value = ids(key, config.integers(key));
 }
 void take(const Config& config, const char* key, std::optional<std::int32_t>& value) {
-  if (config.has(key)) value = static_cast<std::int32_t>(config.integer(key));
+  if (config.has(key)) value = id(key, config.integer(key));
 }
 
 EarlyStopping early_stopping(const Config& config, EarlyStopping otherwise) {
@@ -80,6 +93,7 @@ GenerationConfig GenerationConfig::read(const Config& config, const SearchOption
   take(config, "no_repeat_ngram_size", s.rules.no_repeat_ngram);
   take(config, "min_new_tokens", s.rules.min_new_tokens);
   take(config, "min_length", s.rules.min_length);
+  if (config.has("min_new_tokens")) s.rules.min_length = 0;  // which it replaces
   take(config, "forced_bos_token_id", s.rules.forced_first);
   take(config, "forced_eos_token_id", s.rules.forced_last);
   take(config, "suppress_tokens", s.rules.suppressed);
@@ -88,7 +102,7 @@ GenerationConfig GenerationConfig::read(const Config& config, const SearchOption
   if (config.has("bad_words_ids")) {
     s.rules.bad_words.clear();
     for (const std::vector<std::int64_t>& words : config.integer_lists("bad_words_ids"))
-      s.rules.bad_words.push_back(ids(words));
+      s.rules.bad_words.push_back(ids("bad_words_ids", words));
   }
 
   for (const auto& [key, neutral] : kNotFollowed)

@@ -43,13 +43,12 @@ struct RowRules {
     if (!forced) return ban(ids);
     for (const std::int32_t id : ids) std::erase_if(words, [id](const Word& word) { return word.id == id; });
   }
-  /// Each word of the vocabulary once; a ban outweighs what else is said of it.
-  void settle(std::int64_t vocabulary) {
+  /// Each word once; a ban outweighs what else is said of it.
+  void settle() {
     std::ranges::sort(words,
                       [](const Word& a, const Word& b) { return a.id != b.id ? a.id < b.id : a.banned > b.banned; });
     const auto repeated = std::ranges::unique(words, {}, &Word::id);
     words.erase(repeated.begin(), repeated.end());
-    std::erase_if(words, [vocabulary](const Word& word) { return word.id < 0 || word.id >= vocabulary; });
   }
 };
 
@@ -96,6 +95,8 @@ std::vector<NextWord> merged(const RowRules& row, std::span<const float> values,
   // What was taken out of the row counts for the model's own probabilities.
   double total = log_sum;
   for (const RowRules::Word& word : row.words) total = log_add(total, word.logit);
+  if (std::isnan(total) || total == -kNever)
+    fail("search", "the model's logits are no numbers; its weights may be damaged");
   const double shift = kind == ScoreKind::logits ? 0 : total;
 
   std::vector<NextWord> best;
@@ -111,9 +112,9 @@ std::vector<NextWord> merged(const RowRules& row, std::span<const float> values,
       best.push_back({ids[i], values[i] - shift, values[i] - total});
   if (renormalise && kind == ScoreKind::log_probabilities)
     for (NextWord& word : best) word.score -= left;
+  std::erase_if(best, [](const NextWord& word) { return !(word.score > kNever); });
   std::ranges::sort(
       best, [](const NextWord& a, const NextWord& b) { return a.score != b.score ? a.score > b.score : a.id < b.id; });
-  std::erase_if(best, [](const NextWord& word) { return !(word.score > kNever); });
   if (best.size() > ids.size()) best.resize(ids.size());
   return best;
 }
@@ -134,7 +135,7 @@ std::vector<std::vector<NextWord>> best_words(const Tensor& logits, std::span<co
     for (std::int64_t n = begin; n < end; ++n) {
       RowRules& of_row = rows[static_cast<std::size_t>(n)];
       of_row = rules_for(contexts[static_cast<std::size_t>(n)], rules, ends);
-      of_row.settle(V);
+      of_row.settle();
       float* row = logits.data() + n * V;
       for (RowRules::Word& word : of_row.words)
         word.logit = std::exchange(row[word.id], -std::numeric_limits<float>::infinity());

@@ -42,7 +42,8 @@ struct NextWord {
 enum class ScoreKind : std::uint8_t { logits, log_probabilities };
 
 /// The best `count` words after each hypothesis, best first and equal ones by id; fewer where the rules leave fewer.
-/// logits [N, V], which it changes; contexts, N; `ends` are the words that end a sentence.
+/// logits [N, V], which it changes; contexts, N; `ends` are the words that end a sentence. All words that contexts and
+/// rules name must be in 0 … V - 1. Throws when the logits are no numbers.
 std::vector<std::vector<NextWord>> best_words(const Tensor& logits, std::span<const LogitsContext> contexts,
                                               const LogitsRules& rules, std::span<const std::int32_t> ends,
                                               std::int64_t count, ScoreKind kind);

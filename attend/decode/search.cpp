@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <utility>
 
 #include "attend/core/error.h"
 #include "attend/ops/tape.h"
@@ -84,6 +85,23 @@ class Search {
     if (!open_.empty()) stepper_.select(kept);
   }
 
+  /// Every word that the options name must be one of the model's.
+  void check_ids(std::int64_t vocabulary) {
+    const auto check = [&](const char* what, std::span<const std::int32_t> ids) {
+      for (const std::int32_t id : ids)
+        if (id < 0 || id >= vocabulary)
+          fail<InputError>("search", what, ": there is no word ", id, ", expected 0 to ", vocabulary - 1);
+    };
+    const LogitsRules& rules = options_.rules;
+    check("the end of a sentence", options_.ends);
+    if (rules.forced_first) check("the forced first word", std::span(&*rules.forced_first, 1));
+    check("the forced last word", rules.forced_last);
+    check("the suppressed words", rules.suppressed);
+    check("the suppressed first words", rules.suppressed_first);
+    for (const std::vector<std::int32_t>& words : rules.bad_words) check("the bad words", words);
+    checked_ = true;
+  }
+
   std::int32_t prefix_word(const Sentence& sentence) const {
     return inputs_[sentence.index].prefix[static_cast<std::size_t>(sentence.length()) - 1];
   }
@@ -98,6 +116,7 @@ class Search {
         contexts.push_back({live.words, sentence.prompt, sentence.max_length});
       }
     const Tensor logits = stepper_.step(Tensor::ids(last, {static_cast<std::int64_t>(last.size())}));
+    if (!checked_) check_ids(logits.dim(1));
     std::int64_t count = 1;
     if (is_beam())
       count = beam_candidates();
@@ -119,11 +138,13 @@ class Search {
   }
 
   Hypothesis hypothesis(const Sentence& sentence, const Live& live) const {
-    const std::int64_t length = static_cast<std::int64_t>(live.words.size()) - sentence.prompt;
+    const auto words = static_cast<std::int64_t>(live.words.size());
+    const std::int64_t length = words - sentence.prompt;
+    const bool forced = !options_.rules.forced_last.empty() && words == sentence.max_length;
     return {{live.words.begin() + 1, live.words.end()},
             live.sum,
             normalised(live.sum, std::max<std::int64_t>(length, 1)),
-            ends(live.words.back())};
+            length > 0 && ends(live.words.back()) && !forced};
   }
 
   /// Greedy search and sampling: every hypothesis goes its own way.
@@ -211,6 +232,7 @@ class Search {
   const SearchOptions& options_;
   std::vector<Sentence> open_;
   std::vector<std::vector<Hypothesis>> results_;
+  bool checked_ = false;  // that the options name words of the model's vocabulary
 };
 
 void check(const SearchOptions& options) {
@@ -221,6 +243,15 @@ void check(const SearchOptions& options) {
                      " and nbest ", options.nbest);
   if (options.sample && options.beam > 1)
     fail<InputError>("search", "samples are drawn one by one: got beam ", options.beam, ", expected 1");
+  if (!std::isfinite(options.length_penalty))
+    fail<InputError>("search", "the length penalty is a number: got ", options.length_penalty);
+  constexpr std::int64_t kMost = 1 << 30;
+  for (const auto& [name, count] : {std::pair("max_new_tokens", options.max_new_tokens),
+                                    {"max_length", options.max_length},
+                                    {"min_new_tokens", options.rules.min_new_tokens},
+                                    {"min_length", options.rules.min_length},
+                                    {"no_repeat_ngram", options.rules.no_repeat_ngram}})
+    if (count < 0 || count > kMost) fail<InputError>("search", name, ": got ", count, ", expected 0 to ", kMost);
   if (!(options.rules.repetition_penalty > 0))
     fail<InputError>("search", "the repetition penalty must be above 0: got ", options.rules.repetition_penalty);
   if (options.sample) check(options.sampling);

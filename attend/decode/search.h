@@ -55,12 +55,13 @@ struct Hypothesis {
   std::vector<std::int32_t> ids;  ///< without start, with the prefix, and with the end when it was reached
   double log_probability = 0;     ///< sum over the words behind the prefix; along a beam, as the rules left it
   double score = 0;               ///< log_probability / length ^ length_penalty
-  bool finished = false;          ///< false: cut at its length
+  bool finished = false;          ///< false: cut at its length, also where the rules then forced an end
 };
 
 /// The nbest hypotheses of each sentence, best first (samples: as they were drawn). The stepper has a row for each
-/// sentence. Throws InputError when the options do not go together. Equal scores go to the smaller id, and random
-/// numbers belong to their sentence, so that a result never depends on threads or on the batch.
+/// sentence. Throws InputError when the options do not go together, or name words that the model does not have. Equal
+/// scores go to the smaller id, and random numbers belong to their sentence, so that a result never depends on threads
+/// or on the batch.
 std::vector<std::vector<Hypothesis>> search(Stepper& stepper, std::span<const SearchInput> sentences,
                                             const SearchOptions& options);
 /// Sentences that have nothing of their own.

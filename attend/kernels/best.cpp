@@ -34,12 +34,17 @@ void BestOfRow(std::int64_t n, const float* x, std::int64_t k, float* log_sum_ex
   BlockMaxima(n, x, kBlock, maxima);
   float threshold = kLowest;
   ordered = maxima;
-  if (k <= static_cast<std::int64_t>(ordered.size())) {
+  if (k > 0 && k <= static_cast<std::int64_t>(ordered.size())) {
     std::nth_element(ordered.begin(), ordered.begin() + (k - 1), ordered.end(), std::greater<>());
     threshold = ordered[static_cast<std::size_t>(k - 1)];
   }
   const float max = maxima.empty() ? kLowest : *std::max_element(maxima.begin(), maxima.end());
-  *log_sum_exp = max == kLowest ? kLowest : max + std::log(RowExpSum(n, x, max));
+  *log_sum_exp = max + std::log(RowExpSum(n, x, max));
+  if (max == kLowest) {  // nothing but -infinity and NaN, which is never a maximum
+    *log_sum_exp = kLowest;
+    for (std::int64_t i = 0; i < n; ++i)
+      if (std::isnan(x[i])) *log_sum_exp = x[i];
+  }
 
   found.clear();
   for (std::size_t b = 0; b < maxima.size(); ++b) {

@@ -36,7 +36,6 @@ TEST(GenerationConfig, ComesBackAsItWasWritten) {
              .no_repeat_ngram = 3,
              .bad_words = {{4}, {5, 6}},
              .min_new_tokens = 2,
-             .min_length = 3,
              .forced_first = 8,
              .forced_last = {1, 2},
              .suppressed = {9},
@@ -74,9 +73,17 @@ TEST(GenerationConfig, WhatIsNotFollowedIsNamedAndWhatChangesNothingIsNot) {
   EXPECT_FALSE(config.search.sample);
 }
 
+TEST(GenerationConfig, NewTokensReplaceTheLengthThatCountsThePrompt) {
+  const GenerationConfig config =
+      GenerationConfig::read(Config::parse(R"({"min_length": 10, "min_new_tokens": 2})", "some"));
+  EXPECT_EQ(config.search.rules.min_length, 0);
+  EXPECT_EQ(config.search.rules.min_new_tokens, 2);
+}
+
 TEST(GenerationConfig, AValueOfAnotherKindIsAnError) {
-  for (const char* json : {R"({"num_beams": "four"})", R"({"bad_words_ids": [1, 2]})", R"({"early_stopping": "soon"})",
-                           R"({"eos_token_id": [[1]]})"})
+  for (const char* json :
+       {R"({"num_beams": "four"})", R"({"bad_words_ids": [1, 2]})", R"({"early_stopping": "soon"})",
+        R"({"eos_token_id": [[1]]})", R"({"forced_bos_token_id": 4294967296})", R"({"bad_words_ids": [[-1]]})"})
     EXPECT_THROW(GenerationConfig::read(Config::parse(json, "some")), InputError) << json;
 }
 

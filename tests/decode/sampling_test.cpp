@@ -46,7 +46,7 @@ TEST(Sampling, WordsComeAsOftenAsTheirChancesSay) {
 TEST(Sampling, OptionsOutOfRangeAreErrors) {
   EXPECT_THROW(check({.temperature = 0}), InputError);
   EXPECT_THROW(check({.top_k = -1}), InputError);
-  EXPECT_THROW(check({.top_p = 0}), InputError);
+  EXPECT_THROW(check({.top_p = -0.1}), InputError);
   EXPECT_THROW(check({.min_p = 1.5}), InputError);
   check({});
 }

@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 #include "attend/core/error.h"
 #include "attend/core/random.h"
 #include "attend/ops/softmax.h"
+#include "tests/support/errors.h"
 
 namespace attend {
 namespace {
@@ -139,9 +141,56 @@ TEST(Search, ForbiddenWordsAreNeverSaid) {
                                      .max_new_tokens = 6,
                                      .start = kStart,
                                      .ends = {kEnd},
-                                     .rules = {.bad_words = {{2}, {4}, {99}}, .suppressed = {-1, 99}}}))
+                                     .rules = {.bad_words = {{2}, {4}}, .suppressed = {5}}}))
     for (const Hypothesis& h : sentence)
-      for (const std::int32_t id : h.ids) EXPECT_TRUE(id != 2 && id != 4);
+      for (const std::int32_t id : h.ids) EXPECT_TRUE(id != 2 && id != 4 && id != 5);
+}
+
+TEST(Search, WordsThatTheModelDoesNotHaveAreNamed) {
+  const auto with = [](const SearchOptions& options) {
+    Chain chain(random_table(5), {0});
+    search(chain, 1, options);
+  };
+  const SearchOptions usual{.max_new_tokens = 6, .start = kStart, .ends = {kEnd}};
+  SearchOptions options = usual;
+  options.rules.bad_words = {{2, 99}};
+  EXPECT_ERROR(with(options), "the bad words: there is no word 99");
+  options = usual, options.rules.suppressed = {-1};
+  EXPECT_ERROR(with(options), "the suppressed words: there is no word -1");
+  options = usual, options.rules.forced_first = 99;
+  EXPECT_ERROR(with(options), "the forced first word");
+  options = usual, options.ends = {kEnd, 99};
+  EXPECT_ERROR(with(options), "the end of a sentence");
+  options = usual, options.length_penalty = std::nan("");
+  EXPECT_ERROR(with(options), "the length penalty is a number");
+  options = usual, options.rules.min_new_tokens = std::numeric_limits<std::int64_t>::max();
+  EXPECT_ERROR(with(options), "min_new_tokens");
+}
+
+TEST(Search, LogitsThatAreNoNumbersAreAnError) {
+  for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()})
+    for (const std::int64_t beam : {1, 3}) {
+      Tensor table = random_table(5);
+      table.fill(bad);
+      Chain chain(table, {0});
+      EXPECT_ERROR(search(chain, 1, {.beam = beam, .max_new_tokens = 6, .start = kStart, .ends = {kEnd}}),
+                   "are no numbers");
+    }
+}
+
+TEST(Search, AnEndThatLengthForcedIsNotFinished) {
+  for (const std::int64_t beam : {1, 3}) {
+    Chain chain(random_table(5), {0});
+    const auto found = search(chain, 1,
+                              {.beam = beam,
+                               .max_new_tokens = 3,
+                               .start = kStart,
+                               .ends = {kEnd},
+                               .rules = {.min_new_tokens = 2, .forced_last = {kEnd}}});
+    ASSERT_EQ(found[0][0].ids.size(), 3u);
+    EXPECT_EQ(found[0][0].ids.back(), kEnd);
+    EXPECT_FALSE(found[0][0].finished);
+  }
 }
 
 TEST(Search, SamplesBelongToTheirSeedStreamAndPlace) {
