@@ -247,7 +247,7 @@ void add_attention_flags(CLI::App& verb, TranslateFlags& flags) {
       ->type_name("FILE")
       ->group(kGroup);
   verb.add_option("--layer", flags.options.layer,
-                  "Of the decoder, from 0, or from -1 for the last; otherwise the last but one")
+                  "Of the decoder, from 0, or from -1 back; otherwise the last, of more than four the last but one")
       ->type_name("N")
       ->group(kGroup);
   verb.add_option("--head", flags.options.head, "Of that layer, from 0; otherwise the mean of all")

@@ -162,7 +162,8 @@ SearchInput search_input(const TranslationModel& model, const Piece& piece, cons
 std::vector<std::vector<float>> chosen(const std::vector<Tensor>& layers, const TranslateOptions& options,
                                        std::int64_t b, std::int64_t targets, std::int64_t sources) {
   const auto count = static_cast<std::int64_t>(layers.size());
-  const std::int64_t wanted = options.layer.value_or(count > 1 ? -2 : -1);
+  // Deep decoders think of the next word in their last layer already.
+  const std::int64_t wanted = options.layer.value_or(count > 4 ? -2 : -1);
   const std::int64_t layer = wanted < 0 ? count + wanted : wanted;
   if (layer < 0 || layer >= count)
     fail<InputError>("translator", "the decoder has no such layer: got ", wanted, ", expected 0 to ", count - 1);

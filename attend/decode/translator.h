@@ -41,7 +41,7 @@ struct TranslateOptions {
   std::int64_t batch_tokens = 2048;      ///< source tokens that are translated at once
 
   bool attention = false;                  ///< fill Translation::attention
-  std::optional<std::int64_t> layer = {};  ///< of the decoder, negative ones from the last; otherwise the last but one
+  std::optional<std::int64_t> layer = {};  ///< of the decoder, negative: from the end; otherwise -1, of more than 4 -2
   std::optional<std::int64_t> head = {};   ///< otherwise the mean of all
 };
 

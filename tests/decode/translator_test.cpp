@@ -119,7 +119,7 @@ TEST_F(TranslatorTest, AttentionIsOfTheChosenLayerAndHeadAndItsRowsAreWhole) {
   const Translation mean = translator_(text, {.attention = true});
   std::vector<Translation> heads;
   for (std::int64_t head = 0; head < 3; ++head)
-    heads.push_back(translator_(text, {.attention = true, .layer = 1, .head = head}));
+    heads.push_back(translator_(text, {.attention = true, .layer = 2, .head = head}));
   ASSERT_EQ(mean.attention.size(), mean.ids.size());
   for (std::size_t t = 0; t < mean.attention.size(); ++t) {
     ASSERT_EQ(mean.attention[t].size(), 5u);
@@ -128,7 +128,7 @@ TEST_F(TranslatorTest, AttentionIsOfTheChosenLayerAndHeadAndItsRowsAreWhole) {
       EXPECT_NEAR(mean.attention[t][s],
                   (heads[0].attention[t][s] + heads[1].attention[t][s] + heads[2].attention[t][s]) / 3, 1e-5);
   }
-  EXPECT_EQ(translator_(text, {.attention = true, .layer = -2}).attention, mean.attention);
+  EXPECT_EQ(translator_(text, {.attention = true, .layer = -1}).attention, mean.attention);
   EXPECT_NE(translator_(text, {.attention = true, .layer = 0}).attention, mean.attention);
   EXPECT_THROW(translator_(text, {.attention = true, .layer = 3}), InputError);
   EXPECT_THROW(translator_(text, {.attention = true, .head = 3}), InputError);
@@ -170,16 +170,17 @@ TEST_F(TranslatorTest, ASavedFolderTranslatesAsTheModelInMemory) {
 
 TEST(Alignment, SubwordsVoteForTheirWords) {
   Translation t;
+  const std::string source = "double dogs!";
   t.text = "zwei weiße Hunde";
   t.source_spans = {{0, 3}, {3, 6}, {7, 11}, {11, 12}, {0, 0}};
   t.target_spans = {{0, 4}, {4, 8}, {8, 11}, {11, 17}, {17, 17}};
   t.attention = {{0.5f, 0.3f, 0.1f, 0.1f, 0.f},
-                 {0.1f, 0.1f, 0.3f, 0.3f, 0.2f},
-                 {0.4f, 0.3f, 0.1f, 0.1f, 0.1f},
-                 {0.1f, 0.f, 0.3f, 0.2f, 0.4f},
+                 {0.1f, 0.1f, 0.1f, 0.7f, 0.f},
+                 {0.4f, 0.3f, 0.2f, 0.1f, 0.f},
+                 {0.3f, 0.f, 0.4f, 0.f, 0.3f},
                  {0.f, 0.f, 0.f, 0.f, 1.f}};
-  // "double dogs": the two tokens of "weiße" disagree, and the surer one wins.
-  EXPECT_EQ(align_words("double dogs", t), (std::vector<std::pair<std::size_t, std::size_t>>{{0, 0}, {0, 1}, {1, 2}}));
+  // The two tokens of "weiße" look at "double" once, and most at the mark, which has no vote.
+  EXPECT_EQ(align_words(source, t), (std::vector<std::pair<std::size_t, std::size_t>>{{0, 0}, {0, 1}, {1, 2}}));
 }
 
 }  // namespace
