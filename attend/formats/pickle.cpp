@@ -26,6 +26,9 @@ class PickleReader {
   using Node = PickleNode;
   using Kind = PickleNode::Kind;
 
+  /// Far more than the tensors of any model need, and few enough that a hostile file cannot take all memory.
+  static constexpr std::size_t kMostNodes = 10'000'000;
+
   [[noreturn]] void damaged(const std::string& how) const {
     fail<InputError>("load", file_, ": the pickle is damaged at its byte ", grouped(at_), ": ", how);
   }
@@ -55,7 +58,7 @@ class PickleReader {
   std::int64_t long_number(std::uint64_t count) {
     const std::string_view digits = take(count);
     if (digits.size() > 8) damaged("a number has " + grouped(count) + " bytes");
-    std::uint64_t value = !digits.empty() && digits.back() < 0 ? ~std::uint64_t{0} : 0;
+    std::uint64_t value = !digits.empty() && static_cast<signed char>(digits.back()) < 0 ? ~std::uint64_t{0} : 0;
     std::memcpy(&value, digits.data(), digits.size());
     return static_cast<std::int64_t>(value);
   }
@@ -89,6 +92,7 @@ class PickleReader {
   }
 
   void push_node(Node node) {
+    if (pickle_.nodes_.size() == kMostNodes) damaged("it makes more than " + grouped(kMostNodes) + " things");
     pickle_.nodes_.push_back(std::move(node));
     push(&pickle_.nodes_.back());
   }

@@ -236,6 +236,7 @@ class TorchReader {
     std::int64_t dense = 1;  // the stride that row-major order has
     for (std::size_t d = entry.shape.size(); d-- > 0;) {
       const std::int64_t steps = entry.shape[d] - 1;
+      if (steps == 0) entry.strides[d] = 0;  // never taken, and anything may stand there
       std::uint64_t span = 0;
       if (__builtin_mul_overflow(steps, entry.strides[d], &span) || __builtin_add_overflow(last, span, &last))
         last = elements;

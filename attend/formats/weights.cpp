@@ -39,11 +39,12 @@ std::map<std::string, std::string> read_index(const std::filesystem::path& path)
 
 Weights::Weights(const std::filesystem::path& path) : name_(path.string()) {
   std::filesystem::path file = path;
-  if (std::filesystem::is_directory(path)) {
+  std::error_code unreadable;  // then opening the file says what is wrong
+  if (std::filesystem::is_directory(path, unreadable)) {
     std::string tried;
     for (const char* name : kNames) {
       file = path / name;
-      if (std::filesystem::exists(file)) break;
+      if (std::filesystem::exists(file, unreadable)) break;
       tried += (tried.empty() ? "" : ", ") + std::string(name);
       file.clear();
     }
