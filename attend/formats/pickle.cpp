@@ -65,7 +65,7 @@ class PickleReader {
 
   // ---- the stack ----
 
-  void push(PickleValue value) { stack_.push_back(std::move(value)); }
+  void push(const PickleValue& value) { stack_.push_back(value); }
   std::size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
   PickleValue pop() {
     if (stack_.size() <= floor()) damaged("it takes what was never given");
