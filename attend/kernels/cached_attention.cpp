@@ -2,6 +2,7 @@
 #define HWY_TARGET_INCLUDE "attend/kernels/cached_attention.cpp"
 #include "attend/kernels/foreach_target.h"  // IWYU pragma: keep
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <algorithm>
@@ -35,6 +36,11 @@ struct Seen {
   }
 };
 
+// The n floats behind these will be wanted soon: the next head's. They lie too far apart for the hardware to foresee.
+HWY_INLINE void PrefetchBehind(std::int64_t n, const float* p) {
+  for (std::int64_t i = 0; i < n; i += 16) hwy::Prefetch(p + n + i);
+}
+
 // scores[i] = scale · q · k_i
 void Scores(std::int64_t n, const float* HWY_RESTRICT q, std::span<const float* const> keys, std::int64_t offset,
             float scale, float* scores) {
@@ -43,6 +49,7 @@ void Scores(std::int64_t n, const float* HWY_RESTRICT q, std::span<const float* 
     const std::size_t count = std::min<std::size_t>(4, keys.size() - i);
     const float* k[4];  // the last one stands for those beyond, which are dropped
     ATTEND_UNROLL for (std::size_t r = 0; r < 4; ++r) k[r] = keys[i + std::min(r, count - 1)] + offset;
+    ATTEND_UNROLL for (std::size_t r = 0; r < 4; ++r) PrefetchBehind(n, k[r]);
     FloatVector sum[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
     ForVectors(n, [&](auto at) ATTEND_BODY {
       const FloatVector qs = at.Load(q);
@@ -72,6 +79,7 @@ HWY_INLINE void WeightedSum(std::span<const float* const> values, const float* w
 void Values(std::int64_t n, std::span<const float* const> values, const float* weights, std::int64_t offset,
             float* out) {
   const Floats d;
+  for (const float* value : values) PrefetchBehind(n, value + offset);
   std::int64_t j = 0;
   for (; j + 8 * gemm::kLanes <= n; j += 8 * gemm::kLanes) WeightedSum<8>(values, weights, offset + j, out + j);
   for (; j + 4 * gemm::kLanes <= n; j += 4 * gemm::kLanes) WeightedSum<4>(values, weights, offset + j, out + j);

@@ -23,25 +23,28 @@ constexpr int kMostRows = kMostSums / 4;
 constexpr std::int64_t kDepth = 1024;
 // Rows of W that stay in the first cache while all rows of x pass by, and how far ahead memory is asked for.
 constexpr std::int64_t kBlockFloats = 4 << 10;
-constexpr std::int64_t kAheadFloats = 16 << 10;
+constexpr std::int64_t kAheadFloats = 8 << 10;
 
-// ForVectors with so few turns that the branch predictor foresees the last.
-template <class Body>
-HWY_INLINE void ForVectorsUnrolled(std::int64_t n, const Body& body) {
-  ForVectorsByFour(n, [&](auto at, int /*turn*/) ATTEND_BODY { body(at); });
-}
+// Rows of W that will be wanted later: every step-th of those that lie as far ahead, from the first on.
+struct Ahead {
+  std::int64_t distance = 0;  // in floats
+  int first = 0, step = 1;
+};
 
 // y[i, j] for M rows of x and n rows of W.
-template <int M>
+template <int M, bool kFetch>
 HWY_NOINLINE void Rows(const FewRows& s, const float* HWY_RESTRICT x, const float* HWY_RESTRICT w, float* y,
-                       const float* bias, const float* ahead, std::int64_t lines) {
+                       const float* bias, const Ahead& ahead) {
   const Floats d;
   constexpr int kFours = M * 8 <= kMostSums ? 2 : 1;  // one row needs more sums, or it would wait for each
   constexpr int N = 4 * kFours;
   for (std::int64_t j = 0; j < s.n; j += N, w += N * s.w_stride) {
-    if (ahead)
-      for (int r = 0; r < N; ++r, ahead += s.w_stride)
-        for (std::int64_t l = 0; l < lines; ++l) __builtin_prefetch(ahead + l * 16, 0, 2);
+    // A little memory is asked for at a time, or the processor would wait until all of it is on its way.
+    const auto fetch = [&](std::int64_t k) ATTEND_BODY {
+      for (int r = ahead.first; r < N; r += ahead.step)
+        ATTEND_UNROLL for (std::int64_t l = 0; l < 4 * gemm::kLanes; l += 16)
+            __builtin_prefetch(w + ahead.distance + r * s.w_stride + k + l, 0, 2);
+    };
     FloatVector sum[M][kFours][4];
     ATTEND_UNROLL for (int i = 0; i < M; ++i) {
       ATTEND_UNROLL for (int r = 0; r < N; ++r) sum[i][r / 4][r % 4] = hn::Zero(d);
@@ -49,7 +52,9 @@ HWY_NOINLINE void Rows(const FewRows& s, const float* HWY_RESTRICT x, const floa
     const int columns = static_cast<int>(std::min<std::int64_t>(N, s.n - j));
     const float* rows[N];  // the last one stands for those beyond, which are dropped
     ATTEND_UNROLL for (int r = 0; r < N; ++r) rows[r] = w + std::min(r, columns - 1) * s.w_stride;
-    ForVectorsUnrolled(s.k, [&](auto at) ATTEND_BODY {
+    // By four, so that the branch predictor foresees the last turn.
+    ForVectorsByFour(s.k, [&](auto at, int turn) ATTEND_BODY {
+      if (kFetch && turn == 0) fetch(at.index);
       FloatVector xs[M];
       ATTEND_UNROLL for (int i = 0; i < M; ++i) xs[i] = at.Load(x + i * s.x_stride);
       ATTEND_UNROLL for (int r = 0; r < N; ++r) {
@@ -78,21 +83,29 @@ HWY_NOINLINE void Rows(const FewRows& s, const float* HWY_RESTRICT x, const floa
   }
 }
 
-using RowsOf = void (*)(const FewRows&, const float*, const float*, float*, const float*, const float*, std::int64_t);
+using RowsOf = void (*)(const FewRows&, const float*, const float*, float*, const float*, const Ahead&);
 
 void FewRowsOf(const FewRows& s, const float* x, const float* w, float* y, const float* bias) {
-  static constexpr RowsOf kRowsOf[] = {
-      Rows<1>, Rows<2>, Rows<3>, Rows<std::min(4, kMostRows)>, Rows<std::min(5, kMostRows)>, Rows<kMostRows>};
+  static constexpr RowsOf kRowsOf[] = {Rows<1, false>,
+                                       Rows<2, false>,
+                                       Rows<3, false>,
+                                       Rows<std::min(4, kMostRows), false>,
+                                       Rows<std::min(5, kMostRows), false>,
+                                       Rows<kMostRows, false>};
+  static constexpr RowsOf kRowsAndFetch[] = {Rows<1, true>,
+                                             Rows<2, true>,
+                                             Rows<3, true>,
+                                             Rows<std::min(4, kMostRows), true>,
+                                             Rows<std::min(5, kMostRows), true>,
+                                             Rows<kMostRows, true>};
   static_assert(kMostRows <= std::size(kRowsOf));
   const std::int64_t tiles = (s.m + kMostRows - 1) / kMostRows;
   const std::int64_t pieces = std::max<std::int64_t>((s.k + kDepth - 1) / kDepth, 1);
   const std::int64_t depth = std::max<std::int64_t>(((s.k + pieces - 1) / pieces + 15) / 16, 1) * 16;
   const std::int64_t block = std::max<std::int64_t>((tiles == 1 ? 4 : 1) * kBlockFloats / depth / 4, 1) * 4;
-  // While a block of W is worked on, a later one is on its way from memory, some lines of each row with each tile.
-  const std::int64_t ahead = std::max(block, kAheadFloats / depth);
-  const std::int64_t lines = (depth / 16 + tiles - 1) / tiles;
-  const std::int64_t worth_a_thread = 1 + (1 << 15) / (s.m * s.k + 1);
-  parallel_for(s.n, (worth_a_thread + 15) / 16 * 16, [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t distance = std::max(block, kAheadFloats / depth);
+  const int fetchers = static_cast<int>(std::min<std::int64_t>(tiles, 4));  // the tiles that share in it
+  const auto columns = [&](std::int64_t begin, std::int64_t end) {
     FewRows part = s;
     for (std::int64_t k = 0; k == 0 || k < s.k; k += depth) {
       part.k = std::min(depth, s.k - k);
@@ -100,15 +113,26 @@ void FewRowsOf(const FewRows& s, const float* x, const float* w, float* y, const
       for (std::int64_t j = begin; j < end; j += block) {
         part.n = std::min(block, end - j);
         const float* rows = w + j * s.w_stride + k;
-        const float* next = j + ahead + block <= end ? rows + ahead * s.w_stride : nullptr;
+        const bool more = j + distance + block <= end;
+        std::int64_t first = 0;
         for (std::int64_t t = 0; t < tiles; ++t) {
-          const std::int64_t first = s.m * t / tiles, count = s.m * (t + 1) / tiles - first;
-          kRowsOf[count - 1](part, x + first * s.x_stride + k, rows, y + first * s.y_stride + j,
-                             bias && k == 0 ? bias + j : nullptr, next ? next + t * lines * 16 : nullptr, lines);
+          const std::int64_t count = s.m / tiles + (t < s.m % tiles);
+          (more && t < fetchers ? kRowsAndFetch : kRowsOf)[count - 1](
+              part, x + first * s.x_stride + k, rows, y + first * s.y_stride + j, bias && k == 0 ? bias + j : nullptr,
+              {distance * s.w_stride, static_cast<int>(t), fetchers});
+          first += count;
         }
       }
     }
-  });
+  };
+  // Large products are handed out in parts, as cores that others use too are not equally fast.
+  constexpr std::int64_t kLeast = 256, kParts = 8;
+  const std::int64_t share = (s.n / (kParts * threads()) + 15) / 16 * 16;
+  if (share >= kLeast)
+    return parallel_tasks((s.n + share - 1) / share,
+                          [&](std::int64_t i) { columns(i * share, std::min((i + 1) * share, s.n)); });
+  const std::int64_t worth_a_thread = 1 + (1 << 15) / (s.m * s.k + 1);
+  parallel_for(s.n, (worth_a_thread + 15) / 16 * 16, columns);
 }
 
 }  // namespace
