@@ -58,6 +58,7 @@
 #include "attend/formats/torch_file.h"
 #include "attend/formats/weights.h"
 #include "attend/formats/zip_file.h"
+#include "attend/formats/toml.h"
 #include "attend/models/recurrent_classifier.h"
 #include "attend/models/recurrent_common.h"
 #include "attend/models/recurrent_translator.h"

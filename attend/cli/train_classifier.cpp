@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 
+#include "attend/cli/choice.h"
 #include "attend/cli/input.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/training.h"
@@ -150,14 +151,8 @@ void add_train_classifier(CLI::App& parent) {
       ->check(share);
   RecurrentClassifierOptions& model = flags->model;
   auto* net = verb->add_option_group("The network");
-  net->add_option("--pool", model.pooling, "How states become one: last, mean, max or attention")
-      ->type_name("NAME")
-      ->transform(CLI::CheckedTransformer(kStatePoolingNames).description(""))
-      ->default_str("attention");
-  net->add_option("--cell", model.cell, "gru or lstm")
-      ->type_name("NAME")
-      ->transform(CLI::CheckedTransformer(kCellNames).description(""))
-      ->default_str("gru");
+  add_choice(*net, "--pool", model.pooling, kStatePoolingNames, "How states become one");
+  add_choice(*net, "--cell", model.cell, kCellNames);
   option(net, "--embedding", model.embedding, "Numbers for each word", "N")->check(positive);
   option(net, "--hidden", model.hidden, "Units of each recurrent layer", "N")->check(positive);
   option(net, "--layers", model.layers, "Recurrent layers", "N")->check(positive);
@@ -170,8 +165,7 @@ void add_train_classifier(CLI::App& parent) {
       "  attend train classifier --train reviews.tsv --validation held-out.tsv --output reviews\n"
       "  echo 'A wonderful film.' | attend classify --model reviews --attention");
   verb->callback([flags] {
-    if (!flags->training.trainer.metric.empty() && flags->validation.empty())
-      throw CLI::ValidationError("--metric", "needs --validation, to judge by");
+    check_validation(flags->training, !flags->validation.empty());
     run(*flags);
   });
 }

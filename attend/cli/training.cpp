@@ -4,7 +4,9 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "attend/cli/choice.h"
 #include "attend/cli/progress.h"
+#include "attend/cli/recipe.h"
 #include "attend/core/error.h"
 #include "attend/explain/html.h"
 
@@ -68,6 +70,8 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
 
 void add_training_flags(CLI::App& verb, TrainingFlags& flags, const std::vector<std::string>& metrics) {
   TrainerOptions& t = flags.trainer;
+  flags.verb = &verb;
+  add_config_flag(verb);
   const auto positive = CLI::PositiveNumber.description("");
   const auto not_negative = CLI::NonNegativeNumber.description("");
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
@@ -75,23 +79,16 @@ void add_training_flags(CLI::App& verb, TrainingFlags& flags, const std::vector<
   };
   verb.add_option("-o,--output", flags.output, "The model's folder; the checkpoint and the learning curve go there too")
       ->type_name("DIR")
-      ->required();
-  verb.add_flag("--resume", flags.resume, "Go on from the folder's checkpoint, if there is one");
-  verb.add_flag("--overwrite", flags.overwrite, "Train anew though the folder holds a model");
+      ->required()
+      ->configurable(false);
+  verb.add_flag("--resume", flags.resume, "Go on from the folder's checkpoint, if there is one")->configurable(false);
+  verb.add_flag("--overwrite", flags.overwrite, "Train anew though the folder holds a model")->configurable(false);
   option("--epochs", t.epochs, "Times through the data", "N")->check(positive);
   option("--steps", t.steps, "Updates at most, instead of epochs; 0: by epochs", "N")->check(not_negative);
   option("--batch-tokens", flags.batch_tokens, "Tokens of a batch, padding included", "N")->check(positive);
   option("--accumulate", t.accumulate, "Batches that make one update", "N")->check(positive);
   option("--learning-rate", t.learning_rate, "At its highest", "RATE")->check(positive);
-  verb.add_option("--schedule", t.schedule, "constant, linear, cosine or inverse-sqrt")
-      ->type_name("NAME")
-      ->default_str("cosine")
-      ->transform(
-          CLI::CheckedTransformer(std::map<std::string, Schedule::Kind>{{"constant", Schedule::Kind::constant},
-                                                                        {"linear", Schedule::Kind::linear},
-                                                                        {"cosine", Schedule::Kind::cosine},
-                                                                        {"inverse-sqrt", Schedule::Kind::inverse_sqrt}})
-              .description(""));
+  add_choice(verb, "--schedule", t.schedule, kScheduleNames, "How the learning rate falls");
   option("--warmup", t.warmup, "Updates over which the learning rate rises", "N")->check(not_negative);
   option("--weight-decay", t.weight_decay, "Of matrices", "SHARE")->check(not_negative);
   option("--clip", t.clip, "The gradient's norm at most; 0: any", "NORM")->check(not_negative);
@@ -104,16 +101,13 @@ void add_training_flags(CLI::App& verb, TrainingFlags& flags, const std::vector<
   option("--validate-every", t.judge_every, "Updates between validations; 0: an epoch", "N")->check(not_negative);
   option("--patience", t.patience, "Validations in which no score is better before it stops; 0: never", "N")
       ->check(not_negative);
-  std::string names;
-  for (const std::string& metric : metrics)
-    names += (names.empty() ? "" : metric == metrics.back() ? " or " : ", ") + metric;
-  verb.add_option("--metric", t.metric, "The score that decides which model is kept: " + names)
+  verb.add_option("--metric", t.metric,
+                  "The score that decides which model is kept: " + one_of(metrics) + "; otherwise the first")
       ->type_name("NAME")
-      ->check(CLI::IsMember(metrics).description(""))
-      ->default_str(metrics.front());
+      ->check(CLI::IsMember(metrics).description(""));
   option("--checkpoint-every", t.checkpoint_seconds, "Seconds between checkpoints", "S")->check(not_negative);
   option("--seed", t.seed, "The same seed gives the same model", "N");
-  verb.add_flag("--json", flags.json, "Print the summary as one JSON object");
+  verb.add_flag("--json", flags.json, "Print the summary as one JSON object")->configurable(false);
 }
 
 void check_output(const TrainingFlags& flags) {
@@ -127,11 +121,19 @@ void check_output(const TrainingFlags& flags) {
     fail<InputError>("output", flags.output, ": holds a model; add --overwrite, or name another folder");
 }
 
+void check_validation(const TrainingFlags& flags, bool given) {
+  if (given) return;
+  if (!flags.trainer.metric.empty()) throw CLI::ValidationError("--metric", "needs --validation, to judge by");
+  if (flags.trainer.average_best > 0) throw CLI::ValidationError("--average-best", "needs --validation, to judge by");
+}
+
 TrainingResult run_training(Trainee& trainee, TrainingFlags& flags, const std::string& title, const std::string& data) {
   TrainerOptions& options = flags.trainer;
   options.output = flags.output;
   options.resume = flags.resume;
   options.fingerprint = data;
+  std::filesystem::create_directories(options.output);
+  write_file(options.output / "recipe.toml", recipe_of(*flags.verb));
   ProgressBar bar("Training", "updates");
   const auto show_curve = [&](const TrainingState& state) {
     write_file(options.output / "curve.html", to_html(curve_page(state, title)));

@@ -19,14 +19,18 @@ struct TrainingFlags {
   std::string output;
   bool resume = false, overwrite = false, json = false;
   std::int64_t batch_tokens = 4096;
+  const CLI::App* verb = nullptr;  ///< whose flags these are
 };
 
-/// --output, --resume, --epochs, --steps, --learning-rate and so on, with the values in `flags` as defaults.
+/// --config, --output, --resume, --epochs, --steps, --learning-rate and so on, with the values in `flags` as defaults.
 /// The first of `metrics` is the one that decides unless told.
 void add_training_flags(CLI::App& verb, TrainingFlags& flags, const std::vector<std::string>& metrics);
 
 /// Throws InputError when the output folder holds something that would be lost. Before any long work.
 void check_output(const TrainingFlags& flags);
+
+/// Throws CLI::ValidationError when a flag asks for judgements, but there is nothing to judge by.
+void check_validation(const TrainingFlags& flags, bool given);
 
 /// Writes a model's folder: config.json with its type and options, its tokenizer, its parameters.
 template <typename Model>
@@ -39,9 +43,9 @@ void save_model(Model& model, std::string_view type, const Tokenizer& tokenizer,
   save_parameters(model, folder / "model.safetensors");
 }
 
-/// Trains with a progress bar; prints each judgement; keeps curve.csv and curve.html in the output folder; sums up on
-/// standard output. `data` is what the run depends on beside the flags (a fingerprint): a resumed run must have the
-/// same.
+/// Trains with a progress bar; prints each judgement; keeps curve.csv, curve.html and recipe.toml, which repeats the
+/// run, in the output folder; sums up on standard output. `data` is what the run depends on beside the flags (a
+/// fingerprint): a resumed run must have the same.
 TrainingResult run_training(Trainee& trainee, TrainingFlags& flags, const std::string& title, const std::string& data);
 
 }  // namespace attend::cli

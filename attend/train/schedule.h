@@ -5,6 +5,9 @@
 #include <cmath>
 #include <cstdint>
 #include <numbers>
+#include <string>
+#include <utility>
+#include <vector>
 
 namespace attend {
 
@@ -39,5 +42,12 @@ struct Schedule {
     return static_cast<double>(step - warmup) / static_cast<double>(total - warmup);
   }
 };
+
+/// As flags call them.
+inline const std::vector<std::pair<std::string, Schedule::Kind>> kScheduleNames = {
+    {"constant", Schedule::Kind::constant},
+    {"linear", Schedule::Kind::linear},
+    {"cosine", Schedule::Kind::cosine},
+    {"inverse-sqrt", Schedule::Kind::inverse_sqrt}};
 
 }  // namespace attend

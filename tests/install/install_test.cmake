@@ -10,6 +10,9 @@ set(prefix ${work}/prefix)
 file(REMOVE_RECURSE ${work})
 run(${CMAKE_COMMAND} --install ${build} --prefix ${prefix})
 run(${prefix}/bin/attend --version)
+if(NOT EXISTS ${prefix}/share/attend/recipes/translation-small.toml)
+  message(FATAL_ERROR "the recipes are not where the program looks for them")
+endif()
 
 message(STATUS "find_package")
 run(${CMAKE_COMMAND} -S ${source}/examples -B ${work}/examples -G ${generator} -D CMAKE_CXX_COMPILER=${compiler}
