@@ -96,6 +96,7 @@ int run(int argc, char** argv) {
   add_tokenize(program);
   add_evaluate(program);
   add_train(program);
+  add_finetune(program);
   add_corpus(program);
   add_lesson(program);
   add_doctor(program);

@@ -1,7 +1,8 @@
-// attend train translation: a translator from sentence pairs.
+// attend train translation and attend finetune translation: a translator from sentence pairs, or a better one.
 #include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "attend/cli/input.h"
 #include "attend/cli/interrupt.h"
@@ -14,6 +15,7 @@
 #include "attend/data/reader.h"
 #include "attend/text/train_sentencepiece.h"
 #include "attend/train/bleu.h"
+#include "attend/train/chrf.h"
 #include "attend/train/translation.h"
 
 namespace attend::cli {
@@ -27,8 +29,9 @@ struct PairFiles {
 struct Flags {
   TrainingFlags training;
   PairFiles train, validation;
-  std::string tokenizer;
-  std::int64_t vocab_size = 8000, max_length = 100, judged = 500;
+  std::string from, tokenizer;     // from: empty unless fine-tuning
+  std::int64_t vocab_size = 8000;  // fine-tuning: 0, the model's own
+  std::int64_t max_length = 100, judged = 500;
   float label_smoothing = 0.1f;
   ArchitectureFlags model;
 };
@@ -60,7 +63,7 @@ void add_pair_flags(CLI::App& verb, PairFiles& files, const std::string& prefix,
 }
 
 /// Learns the subwords: one set for both sides together, or with Marian's layout one for each.
-Tokenizer make_tokenizer(const Flags& flags, const TextPairs& pairs) {
+Tokenizer learn_tokenizer(const Flags& flags, const TextPairs& pairs) {
   const StopAtOnce at_once;  // the library cannot be asked to stop
   const SentencePieceTrainingOptions options{
       .unigram = false, .vocab_size = flags.vocab_size, .character_coverage = 1.0};
@@ -83,6 +86,12 @@ Tokenizer make_tokenizer(const Flags& flags, const TextPairs& pairs) {
       options);
 }
 
+Tokenizer make_tokenizer(const Flags& flags, const TextPairs& pairs) {
+  if (!flags.tokenizer.empty()) return load_tokenizer(flags.tokenizer);
+  if (!flags.from.empty() && flags.vocab_size == 0) return load_tokenizer(flags.from);
+  return learn_tokenizer(flags, pairs);
+}
+
 /// Pairs as ids; those that are empty or too long on a side are left out and counted.
 EncodedPairs encode(const Tokenizers& tokenizers, const TextPairs& pairs, std::int64_t max_length,
                     std::int64_t& left_out) {
@@ -102,6 +111,13 @@ EncodedPairs encode(const Tokenizers& tokenizers, const TextPairs& pairs, std::i
 
 void run(Flags& flags) {
   check_output(flags.training);
+  std::optional<Origin> origin;
+  if (!flags.from.empty()) {
+    if (std::filesystem::exists(flags.training.output) &&
+        std::filesystem::equivalent(flags.from, flags.training.output))
+      fail<InputError>("finetune", flags.from, ": is both --from and --output; name another folder for the new model");
+    flags.model.arch = origin.emplace(flags.from).arch;
+  }
   const TextPairs train_text = read_pairs(flags.train, "Reading");
   TextPairs validation_text;
   if (flags.validation.given()) validation_text = read_pairs(flags.validation, "Reading the validation pairs");
@@ -111,18 +127,21 @@ void run(Flags& flags) {
                        std::filesystem::exists(std::filesystem::path(flags.training.output) / "checkpoint.safetensors");
   const std::filesystem::path& folder = flags.training.output;
   std::filesystem::create_directories(folder);
-  if (!resumed)
-    save_tokenizer(flags.tokenizer.empty() ? make_tokenizer(flags, train_text) : load_tokenizer(flags.tokenizer),
-                   folder);
+  if (!resumed) save_tokenizer(make_tokenizer(flags, train_text), folder);
   const Tokenizers tokenizers{load_tokenizer(folder), load_tokenizer(folder, Side::target)};
+  const std::uint64_t seed = flags.training.trainer.seed;
+  const bool new_vocabulary = !flags.tokenizer.empty() || flags.vocab_size > 0;
+  TranslatorInTraining made = origin ? continue_translator(*origin, flags.model, tokenizers, new_vocabulary, seed)
+                                     : make_translator(flags.model, tokenizers, flags.max_length, seed);
+
+  const std::int64_t max_length = made.max_length > 0 ? std::min(flags.max_length, made.max_length) : flags.max_length;
   std::int64_t left_out = 0;
-  EncodedPairs training = encode(tokenizers, train_text, flags.max_length, left_out);
-  EncodedPairs validation = encode(tokenizers, validation_text, flags.max_length, left_out);
+  EncodedPairs training = encode(tokenizers, train_text, max_length, left_out);
+  EncodedPairs validation = encode(tokenizers, validation_text, max_length, left_out);
   if (left_out > 0)
-    warn(grouped(left_out) + " pairs are left out: empty, or longer than " + grouped(flags.max_length) +
+    warn(grouped(left_out) + " pairs are left out: empty, or longer than " + grouped(max_length) +
          " tokens (--max-length)");
 
-  TranslatorInTraining made = make_translator(flags.model, tokenizers, flags.max_length, flags.training.trainer.seed);
   std::cerr << grouped(training.size()) << " pairs, " << grouped(validation.size()) << " for validation, "
             << grouped(made.size) << " parameters" << std::endl;
   const std::optional<std::int32_t> padding = tokenizers.source.special().padding;
@@ -138,20 +157,42 @@ void run(Flags& flags) {
       std::vector<std::string> said;
       for (auto& translations : made.translator()(judged_sources, {.beam = 1}))
         said.push_back(std::move(translations.front().text));
-      return {{"bleu", corpus_bleu(said, references).score}};
+      return {{"bleu", corpus_bleu(said, references).score}, {"chrf", corpus_chrf(said, references)}};
     };
-  TranslationTrainee trainee(
-      made.task, std::move(training), std::move(validation),
-      {.padding = *padding,
-       .start = made.start,
-       .label_smoothing = flags.label_smoothing,
-       .batches = {.max_tokens = flags.training.batch_tokens, .seed = flags.training.trainer.seed}});
+  TranslationTrainee trainee(made.task, std::move(training), std::move(validation),
+                             {.padding = *padding,
+                              .start = made.start,
+                              .label_smoothing = flags.label_smoothing,
+                              .batches = {.max_tokens = flags.training.batch_tokens, .seed = seed}});
   if (flags.training.trainer.metric.empty() && made.task.judge) flags.training.trainer.metric = "bleu";
   Fingerprint data;
   data.add(made.options);
   for (const std::string* file : {&flags.train.pairs, &flags.train.source, &flags.train.target})
     if (!file->empty()) data.add_file(*file);
+  if (origin) data.add_file(origin->folder / "config.json");
   run_training(trainee, flags.training, "Training of " + flags.training.output, std::to_string(data.value()));
+}
+
+/// All flags but those that say what is trained.
+void add_flags(CLI::App& verb, Flags& flags) {
+  const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
+    return verb.add_option(name, value, help)->type_name(type)->capture_default_str();
+  };
+  add_pair_flags(verb, flags.train, "train", "Pairs to learn from");
+  add_pair_flags(verb, flags.validation, "validation", "Pairs to judge by");
+  option("--max-length", flags.max_length, "Longer pairs, in tokens, are left out", "N")
+      ->check(CLI::PositiveNumber.description(""));
+  option("--validation-sentences", flags.judged, "How many are translated for BLEU and chrF at each validation", "N")
+      ->check(CLI::NonNegativeNumber.description(""));
+  option("--label-smoothing", flags.label_smoothing, "This share of the target goes to all words alike", "SHARE")
+      ->check(CLI::Range(0.0, 0.99).description(""));
+  add_training_flags(verb, flags.training, {"bleu", "chrf", "loss"});
+}
+
+void check_and_run(Flags& flags) {
+  if (!flags.train.given()) throw CLI::ValidationError("--train", "name the pairs to learn from");
+  check_validation(flags.training, flags.validation.given());
+  run(flags);
 }
 
 }  // namespace
@@ -162,32 +203,49 @@ void add_train_translation(CLI::App& parent) {
   TrainerOptions& trainer = flags->training.trainer;
   trainer.epochs = 20, trainer.warmup = 200, trainer.patience = 5;
   flags->training.batch_tokens = 2048;
-  add_pair_flags(*verb, flags->train, "train", "Pairs to learn from");
-  add_pair_flags(*verb, flags->validation, "validation", "Pairs to judge by");
-  add_architecture_flags(*verb, flags->model);
+  add_flags(*verb, *flags);
   verb->add_option("--tokenizer", flags->tokenizer, "A tokenizer's folder, instead of learning one")->type_name("DIR");
-  const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
-    return verb->add_option(name, value, help)->type_name(type)->capture_default_str();
-  };
-  const auto positive = CLI::PositiveNumber.description("");
-  const auto share = CLI::Range(0.0, 0.99).description("");
-  option("--vocab-size", flags->vocab_size, "Subwords to learn, of both languages together", "N")->check(positive);
-  option("--max-length", flags->max_length, "Longer pairs, in tokens, are left out", "N")->check(positive);
-  option("--validation-sentences", flags->judged, "How many are translated for BLEU at each validation", "N");
-  option("--label-smoothing", flags->label_smoothing, "This share of the target goes to all words alike", "SHARE")
-      ->check(share);
-  add_training_flags(*verb, flags->training, {"bleu", "loss"});
+  verb->add_option("--vocab-size", flags->vocab_size,
+                   "Subwords to learn: of each language (--arch marian), or of both together")
+      ->type_name("N")
+      ->capture_default_str()
+      ->check(CLI::PositiveNumber.description(""));
+  add_architecture_flags(*verb, flags->model);
   verb->footer(
       "Example:\n"
       "  attend corpus gettext --to it --output pairs.tsv\n"
-      "  attend train translation --train pairs.tsv --output en-it\n"
-      "  echo 'Open the file' | attend translate --model en-it");
-  verb->callback([flags] {
-    if (!flags->train.given()) throw CLI::ValidationError("--train", "name the pairs to learn from");
-    if (!flags->training.trainer.metric.empty() && !flags->validation.given())
-      throw CLI::ValidationError("--metric", "needs --validation, to judge by");
-    run(*flags);
-  });
+      "  attend train translation --config translation-small --train pairs.tsv --output en-it\n"
+      "  echo 'Open the file' | attend translate --model en-it\n"
+      "Recipes for --config: translation-small, translation-medium and translation-large, by how much data there is.");
+  verb->callback([flags] { check_and_run(*flags); });
+}
+
+void add_finetune_translation(CLI::App& parent) {
+  CLI::App* verb =
+      parent.add_subcommand("translation", "A translator that knows its languages, for texts of one's own");
+  auto flags = std::make_shared<Flags>();
+  TrainerOptions& trainer = flags->training.trainer;
+  trainer.epochs = 5, trainer.learning_rate = 2e-4, trainer.warmup = 100, trainer.patience = 3;
+  flags->training.batch_tokens = 2048;
+  flags->vocab_size = 0;
+  verb->add_option("--from", flags->from, "The folder of the model to start from: Attend's own, or a MarianMT model's")
+      ->type_name("DIR")
+      ->required();
+  add_flags(*verb, *flags);
+  auto* tokenizer = verb->add_option("--tokenizer", flags->tokenizer,
+                                     "A tokenizer's folder, instead of the model's own; the model keeps what it knows "
+                                     "of pieces that both have");
+  auto* vocab_size =
+      verb->add_option("--vocab-size", flags->vocab_size,
+                       "Learn so many new subwords from the pairs, instead of the model's own, likewise");
+  tokenizer->type_name("DIR")->excludes(vocab_size);
+  vocab_size->type_name("N")->check(CLI::PositiveNumber.description(""));
+  add_dropout_flag(*verb, flags->model);
+  verb->footer(
+      "Example:\n"
+      "  attend finetune translation --from opus-mt-en-it --train pairs.tsv --validation held-out.tsv --output ours\n"
+      "  attend translate --model ours --input texts.txt");
+  verb->callback([flags] { check_and_run(*flags); });
 }
 
 }  // namespace attend::cli

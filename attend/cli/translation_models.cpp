@@ -1,13 +1,18 @@
 #include "attend/cli/translation_models.h"
 
 #include <CLI/CLI.hpp>
+#include <iostream>
 #include <map>
 #include <memory>
 
+#include "attend/cli/choice.h"
+#include "attend/cli/progress.h"
 #include "attend/cli/training.h"
 #include "attend/core/error.h"
+#include "attend/decode/translation_model.h"
 #include "attend/models/recurrent_common.h"
 #include "attend/nn/module.h"
+#include "attend/train/carry_over.h"
 
 namespace attend::cli {
 namespace {
@@ -33,6 +38,34 @@ TranslatorInTraining in_training(std::shared_ptr<Model> model, std::string_view 
   return made;
 }
 
+TranslatorInTraining recurrent_in_training(const std::shared_ptr<RecurrentTranslator>& model,
+                                           const Tokenizers& tokenizers) {
+  TranslatorInTraining made = in_training(model, kRecurrentTranslatorType, tokenizers);
+  made.start = needed("end-of-sentence", tokenizers.target.special().eos);
+  if (model->options.attention == DecoderAttention::location) made.max_length = model->options.max_positions;
+  made.task.logits = [model](const TokenBatch& sources, const TokenBatch& words) {
+    return model->decode(model->encode(sources.ids, sources.lengths), words.ids);
+  };
+  made.translator = [model, tokenizers] { return Translator(*model, tokenizers.source); };
+  return made;
+}
+
+TranslatorInTraining transformer_in_training(const std::shared_ptr<Transformer>& model, const Tokenizers& tokenizers,
+                                             const GenerationConfig& generation) {
+  TranslatorInTraining made = in_training(model, model->options.type(), tokenizers);
+  made.task.save = [save = made.task.save, generation](const std::filesystem::path& folder) {
+    save(folder);
+    generation.save(folder);
+  };
+  made.start = model->options.start;
+  made.max_length = model->options.max_positions;
+  made.task.logits = [model](const TokenBatch& sources, const TokenBatch& words) {
+    return model->decode(model->encode(sources.ids, sources.lengths), sources.lengths, words.ids);
+  };
+  made.translator = [model, tokenizers] { return Translator(*model, tokenizers.source, tokenizers.target); };
+  return made;
+}
+
 TranslatorInTraining make_recurrent(const ArchitectureFlags& flags, const Tokenizers& tokenizers,
                                     std::int64_t max_length, Generator& generator) {
   RecurrentTranslatorOptions o = flags.recurrent;
@@ -41,14 +74,7 @@ TranslatorInTraining make_recurrent(const ArchitectureFlags& flags, const Tokeni
   o.encoder_layers = static_cast<int>(flags.encoder_layers.value_or(1));
   o.decoder_layers = static_cast<int>(flags.decoder_layers.value_or(1));
   o.dropout = flags.dropout.value_or(0.2f);
-  const auto model = std::make_shared<RecurrentTranslator>(o, generator);
-  TranslatorInTraining made = in_training(model, kRecurrentTranslatorType, tokenizers);
-  made.start = needed("end-of-sentence", tokenizers.target.special().eos);
-  made.task.logits = [model](const TokenBatch& sources, const TokenBatch& words) {
-    return model->decode(model->encode(sources.ids, sources.lengths), words.ids);
-  };
-  made.translator = [model, tokenizers] { return Translator(*model, tokenizers.source); };
-  return made;
+  return recurrent_in_training(std::make_shared<RecurrentTranslator>(o, generator), tokenizers);
 }
 
 TranslatorInTraining make_transformer(const ArchitectureFlags& flags, const Tokenizers& tokenizers,
@@ -64,14 +90,45 @@ TranslatorInTraining make_transformer(const ArchitectureFlags& flags, const Toke
   o.padding = needed("padding", tokenizers.source.special().padding);
   o.end = needed("end-of-sentence", tokenizers.target.special().eos);
   o.start = o.padding;  // as Marian does
-  const auto model = std::make_shared<Transformer>(o, generator);
-  TranslatorInTraining made = in_training(model, o.type(), tokenizers);
-  made.start = o.start;
-  made.task.logits = [model](const TokenBatch& sources, const TokenBatch& words) {
-    return model->decode(model->encode(sources.ids, sources.lengths), sources.lengths, words.ids);
-  };
-  made.translator = [model, tokenizers] { return Translator(*model, tokenizers.source, tokenizers.target); };
-  return made;
+  return transformer_in_training(std::make_shared<Transformer>(o, generator), tokenizers, generation_defaults(o));
+}
+
+// ---- going on from a folder ----
+
+/// The parameters that have a row for each piece of the source's or the target's vocabulary.
+std::map<std::string, PieceMap> pieces_by_parameter(const Tokenizers& from, const Tokenizers& to) {
+  const PieceMap source = map_pieces(from.source, to.source), target = map_pieces(from.target, to.target);
+  std::cerr << grouped(shared_pieces(source)) << " of " << grouped(to.source.size())
+            << " pieces are known to the model; the others start anew" << std::endl;
+  return {// The recurrent translator's:
+          {"source_embedding.weight", source},
+          {"target_embedding.weight", target},
+          {"output.weight", target},
+          {"output.bias", target},
+          // The Transformer's:
+          {"model.shared.weight", source},
+          {"model.encoder.embed_tokens.weight", source},
+          {"model.decoder.embed_tokens.weight", target},
+          {"lm_head.weight", target},
+          {"final_logits_bias", target}};
+}
+
+/// A model of these options with what the old one knows.
+template <typename Model, typename Options>
+std::shared_ptr<Model> continued(const Options& options, Model old, const std::map<std::string, PieceMap>& by_piece,
+                                 std::uint64_t seed) {
+  Generator generator(seed);
+  const auto model = std::make_shared<Model>(options, generator);
+  carry_over(parameters(old), parameters(*model), by_piece);
+  return model;
+}
+
+Architecture architecture_of(const Config& config, const std::filesystem::path& folder) {
+  const std::string type = config.text("model_type", "");
+  if (type == kRecurrentTranslatorType) return Architecture::rnn;
+  if (type == kMarianType || type == kTransformerType) return Architecture::marian;
+  fail<InputError>("finetune", folder.string(), ": holds a model of type \"", type, "\", expected a translator (",
+                   kMarianType, ", ", kTransformerType, ", ", kRecurrentTranslatorType, ")");
 }
 
 }  // namespace
@@ -79,14 +136,8 @@ TranslatorInTraining make_transformer(const ArchitectureFlags& flags, const Toke
 void add_architecture_flags(CLI::App& verb, ArchitectureFlags& flags) {
   const auto positive = CLI::PositiveNumber.description("");
   const auto share = CLI::Range(0.0, 0.99).description("");
-  verb.add_option("--arch", flags.arch,
-                  "marian: a Transformer, as a folder that Hugging Face's MarianMT reads too; rnn: a recurrent encoder "
-                  "and decoder, with attention or without")
-      ->type_name("NAME")
-      ->transform(CLI::CheckedTransformer(
-                      std::map<std::string, Architecture>{{"marian", Architecture::marian}, {"rnn", Architecture::rnn}})
-                      .description(""))
-      ->default_str("marian");
+  add_choice(verb, "--arch", flags.arch, {{"marian", Architecture::marian}, {"rnn", Architecture::rnn}},
+             "A Transformer, as a folder that Hugging Face's MarianMT reads too, or a recurrent encoder and decoder");
   auto* both = verb.add_option_group("The network");
   both->add_option("--encoder-layers", flags.encoder_layers, "Layers that read; 3, or 1 recurrent one")
       ->type_name("N")
@@ -107,13 +158,8 @@ void add_architecture_flags(CLI::App& verb, ArchitectureFlags& flags) {
   option(transformer, "--width", t.width, "Numbers for each token", "N")->check(positive);
   option(transformer, "--heads", flags.heads, "Attention heads, which divide the width", "N")->check(positive);
   option(transformer, "--inner", flags.inner, "Units of the feed-forward networks", "N")->check(positive);
-  transformer->add_option("--activation", t.activation, "relu, gelu or silu")
-      ->type_name("NAME")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, Activation>{{"relu", Activation::relu},
-                                                                            {"gelu", Activation::gelu},
-                                                                            {"silu", Activation::silu}})
-                      .description(""))
-      ->default_str("relu");
+  add_choice(*transformer, "--activation", t.activation,
+             {{"relu", Activation::relu}, {"gelu", Activation::gelu}, {"silu", Activation::silu}});
   option(transformer, "--attention-dropout", t.attention_dropout, "Of attention weights", "SHARE")->check(share);
   option(transformer, "--activation-dropout", t.activation_dropout, "In the feed-forward networks", "SHARE")
       ->check(share);
@@ -126,14 +172,8 @@ void add_architecture_flags(CLI::App& verb, ArchitectureFlags& flags) {
   RecurrentTranslatorOptions& r = flags.recurrent;
   r.tied_output = true;
   auto* recurrent = verb.add_option_group("The recurrent network (--arch rnn)");
-  recurrent->add_option("--attention", r.attention, "none, additive, dot, general or location")
-      ->type_name("NAME")
-      ->transform(CLI::CheckedTransformer(kDecoderAttentionNames).description(""))
-      ->default_str("additive");
-  recurrent->add_option("--cell", r.cell, "gru or lstm")
-      ->type_name("NAME")
-      ->transform(CLI::CheckedTransformer(kCellNames).description(""))
-      ->default_str("gru");
+  add_choice(*recurrent, "--attention", r.attention, kDecoderAttentionNames);
+  add_choice(*recurrent, "--cell", r.cell, kCellNames);
   option(recurrent, "--embedding", r.embedding, "Numbers for each word", "N")->check(positive);
   option(recurrent, "--hidden", r.hidden, "Units of each recurrent layer", "N")->check(positive);
   recurrent->add_flag("--bidirectional,!--one-direction", r.bidirectional,
@@ -141,6 +181,47 @@ void add_architecture_flags(CLI::App& verb, ArchitectureFlags& flags) {
   recurrent->add_flag("--reverse-source", r.reverse_source, "Read the source backwards");
   verb.add_flag("--tied-output,!--untied-output", r.tied_output,
                 "Output and target embeddings share their weights (the default), or not");
+}
+
+void add_dropout_flag(CLI::App& verb, ArchitectureFlags& flags) {
+  verb.add_option("--dropout", flags.dropout, "Of embeddings and between layers, instead of the model's own")
+      ->type_name("SHARE")
+      ->check(CLI::Range(0.0, 0.99).description(""));
+}
+
+Origin::Origin(std::filesystem::path from)
+    : folder(std::move(from)),
+      config(folder / "config.json"),
+      arch(architecture_of(config, folder)),
+      tokenizers{load_tokenizer(folder), load_tokenizer(folder, Side::target)} {}
+
+TranslatorInTraining continue_translator(const Origin& origin, const ArchitectureFlags& flags,
+                                         const Tokenizers& tokenizers, bool new_vocabulary, std::uint64_t seed) {
+  std::map<std::string, PieceMap> by_piece;
+  if (new_vocabulary) by_piece = pieces_by_parameter(origin.tokenizers, tokenizers);
+  if (origin.arch == Architecture::rnn) {
+    auto o = RecurrentTranslatorOptions::read(origin.config);
+    if (new_vocabulary) o.source_vocabulary = o.target_vocabulary = tokenizers.source.size();
+    o.dropout = flags.dropout.value_or(o.dropout);
+    RecurrentTranslator old(RecurrentTranslatorOptions::read(origin.config));
+    load_parameters(old, origin.folder);
+    return recurrent_in_training(continued(o, std::move(old), by_piece, seed), tokenizers);
+  }
+  auto o = TransformerOptions::read(origin.config);
+  if (new_vocabulary) {
+    const bool starts_with_end = o.start == o.end;
+    o.source_vocabulary = o.target_vocabulary = tokenizers.source.size();
+    o.padding = needed("padding", tokenizers.source.special().padding);
+    o.end = needed("end-of-sentence", tokenizers.target.special().eos);
+    o.start = starts_with_end ? o.end : o.padding;
+  }
+  o.dropout = flags.dropout.value_or(o.dropout);
+  SearchOptions untold = generation_defaults(o).search;
+  untold.rules = {};  // as for translating: what the folder does not want, nobody adds
+  const GenerationConfig generation =
+      new_vocabulary ? generation_defaults(o) : GenerationConfig::read(origin.folder, untold);
+  return transformer_in_training(continued(o, load_transformer(origin.folder, /*mapped=*/true), by_piece, seed),
+                                 tokenizers, generation);
 }
 
 TranslatorInTraining make_translator(const ArchitectureFlags& flags, const Tokenizers& tokenizers,

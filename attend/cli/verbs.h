@@ -24,12 +24,14 @@ void add_classify(CLI::App& program);
 void add_corpus(CLI::App& program);
 void add_doctor(CLI::App& program);
 void add_evaluate(CLI::App& program);
+void add_finetune(CLI::App& program);
 void add_lesson(CLI::App& program);
 void add_tokenize(CLI::App& program);
 void add_train(CLI::App& program);
 void add_translate(CLI::App& program);
 
 void add_corpus_phrase_book(CLI::App& corpus);
+void add_finetune_translation(CLI::App& finetune);
 
 void add_train_classifier(CLI::App& train);
 void add_train_tokenizer(CLI::App& train);

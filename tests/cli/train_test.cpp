@@ -61,9 +61,20 @@ class Train : public testing::Test {
   std::string file(const std::string& name) const { return (folder_ / name).string(); }
   std::string translation(const std::string& output, const std::string& more = "") const {
     return "train translation --train " + file("pairs.tsv") + " --validation " + file("few.tsv") +
-           " --vocab-size 60 --embedding 16 --hidden 32 --label-smoothing 0 --learning-rate 1e-2 --warmup 0 "
+           " --arch rnn --vocab-size 60 --embedding 16 --hidden 32 --label-smoothing 0 --learning-rate 1e-2 --warmup 0 "
            "--batch-tokens 128 --output " +
            file(output) + " " + more;
+  }
+  /// The same with a Transformer.
+  std::string transformer(const std::string& output, const std::string& more = "") const {
+    return "train translation --train " + file("pairs.tsv") + " --validation " + file("few.tsv") +
+           " --vocab-size 30 --width 16 --inner 32 --heads 2 --encoder-layers 1 --decoder-layers 1 --dropout 0 "
+           "--label-smoothing 0 --learning-rate 1e-2 --warmup 20 --batch-tokens 256 --threads 1 --output " +
+           file(output) + " " + more;
+  }
+  std::string finetune(const std::string& from, const std::string& output, const std::string& more = "") const {
+    return "finetune translation --threads 1 --from " + file(from) + " --train " + file("pairs.tsv") +
+           " --validation " + file("few.tsv") + " --batch-tokens 256 --output " + file(output) + " " + more;
   }
   std::string classifier(const std::string& output, const std::string& more = "") const {
     return "train classifier --train " + file("films.tsv") +
@@ -128,6 +139,73 @@ TEST_F(Train, EveryKindOfTranslatorCanBeTrainedAndUsed) {
   }
 }
 
+/// The loss that a JSON summary tells.
+double loss_of(const Outcome& outcome) {
+  EXPECT_EQ(outcome.code, 0);
+  return nlohmann::json::parse(outcome.output).at("loss");
+}
+
+TEST_F(Train, FineTuningGoesOnFromAFolder) {
+  for (const bool recurrent : {true, false}) {
+    const std::string kind = recurrent ? "rnn" : "transformer";
+    const double before =
+        loss_of(run_attend((recurrent ? translation(kind, "--epochs 6 --dropout 0 --threads 1 --metric loss")
+                                      : transformer(kind, "--epochs 6 --metric loss")) +
+                           " --json 2>/dev/null"));
+    // One update at a rate of almost nothing: what it knew, it knows.
+    const double same = loss_of(run_attend(
+        finetune(kind, kind + "-same", "--steps 1 --warmup 0 --learning-rate 1e-9 --metric loss --json 2>/dev/null")));
+    EXPECT_NEAR(same, before, 1e-3) << kind;
+    const double after = loss_of(run_attend(finetune(
+        kind, kind + "-more", "--epochs 3 --learning-rate 5e-3 --label-smoothing 0 --metric loss --json 2>/dev/null")));
+    EXPECT_LT(after, before) << kind;
+    for (const char* name : {"/config.json", "/generation_config.json"})
+      EXPECT_EQ(contents(folder_ / (kind + "-more" + name)), contents(folder_ / (kind + name))) << kind;
+  }
+}
+
+TEST_F(Train, FineTuningTakesANewVocabularyAndCarriesOverWhatBothHave) {
+  for (const bool recurrent : {true, false}) {
+    const std::string kind = recurrent ? "rnn" : "transformer";
+    ASSERT_EQ(run_attend((recurrent ? translation(kind, "--epochs 6 --dropout 0 --threads 1")
+                                    : transformer(kind, "--epochs 6")) +
+                         " >/dev/null 2>&1")
+                  .code,
+              0);
+    const Outcome other = run_for_errors(
+        finetune(kind, kind + "-new", recurrent ? "--vocab-size 50 --steps 2" : "--vocab-size 28 --steps 2"));
+    EXPECT_EQ(other.code, 0);
+    EXPECT_TRUE(contains(other.output, " pieces are known to the model; the others start anew")) << other.output;
+    EXPECT_EQ(run_attend("translate --max-new-tokens 9 --model " + file(kind + "-new"), "echo one two |").code, 0)
+        << kind;
+    // The folder's own tokenizer as a new one: everything is carried over.
+    const Outcome same = run_for_errors(
+        finetune(kind, kind + "-own", "--tokenizer " + file(kind) + " --steps 1 --warmup 0 --learning-rate 1e-9"));
+    EXPECT_EQ(same.code, 0) << same.output;
+    const std::string first =
+        run_attend("translate --max-new-tokens 9 --model " + file(kind), "printf 'one two\nsix\n' |").output;
+    EXPECT_EQ(
+        run_attend("translate --max-new-tokens 9 --model " + file(kind + "-own"), "printf 'one two\nsix\n' |").output,
+        first);
+  }
+}
+
+TEST_F(Train, AStoppedFineTuningResumesToTheSameModel) {
+  ASSERT_EQ(run_attend(transformer("start", "--steps 10 >/dev/null 2>&1")).code, 0);
+  const std::string flags =
+      "--vocab-size 28 --dropout 0.1 --average 0.9 --average-best 2 --metric chrf --validate-every 5 ";
+  ASSERT_EQ(run_attend(finetune("start", "whole", flags + "--steps 20 >/dev/null 2>&1")).code, 0);
+  run_attend(
+      finetune("start", "parts", flags + "--steps 20 --checkpoint-every 0 >/dev/null 2>&1 & run=$!; while [ ! -e ") +
+      file("parts/checkpoint.safetensors") + " ] && kill -0 $run; do sleep 0.02; done; kill -9 $run; wait $run");
+  ASSERT_EQ(run_attend(finetune("start", "parts", flags + "--steps 20 --resume >/dev/null 2>&1")).code, 0);
+  EXPECT_EQ(contents(folder_ / "parts/model.safetensors"), contents(folder_ / "whole/model.safetensors"));
+  EXPECT_EQ(without_seconds(contents(folder_ / "parts/curve.csv")),
+            without_seconds(contents(folder_ / "whole/curve.csv")));
+  EXPECT_TRUE(contains(contents(folder_ / "whole/curve.csv"), "validation_chrf"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "whole/best-models"));
+}
+
 TEST_F(Train, AClassifierLearnsAndShowsTheWordsThatDecided) {
   ASSERT_EQ(run_attend(classifier("model", "2>/dev/null")).code, 0);
   std::ofstream(folder_ / "texts") << "the music was lovely\nAwful actor\n\n";
@@ -161,6 +239,9 @@ TEST_F(Train, BadInputIsNamed) {
         {classifier("x", "--validation " + file("other.tsv")), "\"novel\""},
         {translation("x", "--metric blue"), "--metric"},
         {classifier("x", "--metric f1"), "needs --validation"},
+        {classifier("x", "--average-best 3"), "needs --validation"},
+        {finetune("missing", "x"), "config.json"},
+        {finetune(".", "."), "is both --from and --output"},
         {"translate --model " + file("missing"), "missing"},
         {"classify --model " + folder_.path().string(), "config.json"}}) {
     const Outcome outcome = run_for_errors(arguments);
