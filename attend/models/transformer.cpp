@@ -275,6 +275,7 @@ Transformer load_transformer(const std::filesystem::path& folder, bool mapped) {
 
   const Weights weights(folder);
   mapped ? borrow_parameters(all, weights, options) : load_parameters(all, weights, options);
+  release_cached_memory();  // where a file is misaligned, tied tables were copied once for each name
   auto next = all.begin();
   for_each_parameter(model, [&](const std::string&, Tensor& tensor) { tensor = (next++)->tensor; });
   if (!o.learned_positions) model.positions = all.back().tensor;
