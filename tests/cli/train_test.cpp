@@ -190,6 +190,18 @@ TEST_F(Train, FineTuningTakesANewVocabularyAndCarriesOverWhatBothHave) {
   }
 }
 
+TEST_F(Train, AMarianFolderIsFineTunedWithItsOwnSubwordsOrWithNewOnes) {
+  std::filesystem::copy(ATTEND_SOURCE_DIR "/tests/models/fixtures/marian_tokenizer", folder_ / "marian");
+  ASSERT_EQ(run_attend(finetune("marian", "same", "--steps 2 >/dev/null 2>&1")).code, 0);
+  for (const char* name : {"source.spm", "target.spm", "vocab.json"})
+    EXPECT_FALSE(contents(folder_ / "same" / name).empty()) << name;
+  const Outcome other = run_for_errors(finetune("marian", "new", "--vocab-size 30 --steps 2"));
+  EXPECT_EQ(other.code, 0);
+  EXPECT_TRUE(contains(other.output, " pieces are known to the model")) << other.output;
+  for (const std::string model : {"same", "new"})
+    EXPECT_EQ(run_attend("translate --max-new-tokens 9 --model " + file(model), "echo one two |").code, 0) << model;
+}
+
 TEST_F(Train, AStoppedFineTuningResumesToTheSameModel) {
   ASSERT_EQ(run_attend(transformer("start", "--steps 10 >/dev/null 2>&1")).code, 0);
   const std::string flags =
