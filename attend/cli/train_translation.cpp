@@ -146,16 +146,23 @@ void run(Flags& flags) {
             << grouped(made.size) << " parameters" << std::endl;
   const std::optional<std::int32_t> padding = tokenizers.source.special().padding;
   if (!padding) fail<InputError>("train", "the tokenizer has no padding token, which a translator needs");
+  std::string& metric = flags.training.trainer.metric;
   const std::size_t judged =
       std::min<std::size_t>(static_cast<std::size_t>(flags.judged), validation_text.sources.size());
   const std::vector<std::string> judged_sources(validation_text.sources.begin(),
                                                 validation_text.sources.begin() + static_cast<std::ptrdiff_t>(judged));
   const References references{
       {validation_text.targets.begin(), validation_text.targets.begin() + static_cast<std::ptrdiff_t>(judged)}};
+  std::int64_t longest = 20;  // a model that has learned little would not find an end
+  for (const auto& source : validation.sources)
+    longest = std::max(longest, 20 + 2 * static_cast<std::int64_t>(source.size()));
+  if (judged == 0 && !metric.empty() && metric != "loss")
+    fail<InputError>("train", "there is nothing to translate and judge by ", metric,
+                     ": got no validation pairs, or --validation-sentences 0");
   if (judged > 0)
     made.task.judge = [&]() -> Scores {
       std::vector<std::string> said;
-      for (auto& translations : made.translator()(judged_sources, {.beam = 1}))
+      for (auto& translations : made.translator()(judged_sources, {.beam = 1, .max_new_tokens = longest}))
         said.push_back(std::move(translations.front().text));
       return {{"bleu", corpus_bleu(said, references).score}, {"chrf", corpus_chrf(said, references)}};
     };
@@ -164,9 +171,12 @@ void run(Flags& flags) {
                               .start = made.start,
                               .label_smoothing = flags.label_smoothing,
                               .batches = {.max_tokens = flags.training.batch_tokens, .seed = seed}});
-  if (flags.training.trainer.metric.empty() && made.task.judge) flags.training.trainer.metric = "bleu";
+  if (metric.empty() && made.task.judge) metric = "bleu";
   Fingerprint data;
   data.add(made.options);
+  for (const double value : {static_cast<double>(flags.training.batch_tokens), static_cast<double>(max_length),
+                             static_cast<double>(flags.label_smoothing)})
+    data.add(std::to_string(value));
   for (const std::string* file : {&flags.train.pairs, &flags.train.source, &flags.train.target})
     if (!file->empty()) data.add_file(*file);
   if (origin) data.add_file(origin->folder / "config.json");
@@ -217,7 +227,10 @@ void add_train_translation(CLI::App& parent) {
       "  attend train translation --config translation-small --train pairs.tsv --output en-it\n"
       "  echo 'Open the file' | attend translate --model en-it\n"
       "Recipes for --config: translation-small, translation-medium and translation-large, by how much data there is.");
-  verb->callback([flags] { check_and_run(*flags); });
+  verb->callback([flags, verb] {
+    check_architecture_flags(*verb, flags->model);
+    check_and_run(*flags);
+  });
 }
 
 void add_finetune_translation(CLI::App& parent) {

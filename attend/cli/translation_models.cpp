@@ -17,6 +17,9 @@
 namespace attend::cli {
 namespace {
 
+constexpr const char* kTransformerGroup = "The Transformer (--arch marian)";
+constexpr const char* kRecurrentGroup = "The recurrent network (--arch rnn)";
+
 std::int32_t needed(const char* what, const std::optional<std::int32_t>& id) {
   if (!id) fail<InputError>("train", "the tokenizer has no ", what, " token, which a translator needs");
   return *id;
@@ -149,7 +152,7 @@ void add_architecture_flags(CLI::App& verb, ArchitectureFlags& flags) {
       ->type_name("SHARE")
       ->check(share);
 
-  auto* transformer = verb.add_option_group("The Transformer (--arch marian)");
+  auto* transformer = verb.add_option_group(kTransformerGroup);
   const auto option = [](CLI::App* group, const char* name, auto& value, const char* help, const char* type) {
     return group->add_option(name, value, help)->type_name(type)->capture_default_str();
   };
@@ -171,7 +174,7 @@ void add_architecture_flags(CLI::App& verb, ArchitectureFlags& flags) {
 
   RecurrentTranslatorOptions& r = flags.recurrent;
   r.tied_output = true;
-  auto* recurrent = verb.add_option_group("The recurrent network (--arch rnn)");
+  auto* recurrent = verb.add_option_group(kRecurrentGroup);
   add_choice(*recurrent, "--attention", r.attention, kDecoderAttentionNames);
   add_choice(*recurrent, "--cell", r.cell, kCellNames);
   option(recurrent, "--embedding", r.embedding, "Numbers for each word", "N")->check(positive);
@@ -181,6 +184,15 @@ void add_architecture_flags(CLI::App& verb, ArchitectureFlags& flags) {
   recurrent->add_flag("--reverse-source", r.reverse_source, "Read the source backwards");
   verb.add_flag("--tied-output,!--untied-output", r.tied_output,
                 "Output and target embeddings share their weights (the default), or not");
+}
+
+void check_architecture_flags(const CLI::App& verb, const ArchitectureFlags& flags) {
+  const bool recurrent = flags.arch == Architecture::rnn;
+  for (const CLI::Option* option :
+       verb.get_option_group(recurrent ? kTransformerGroup : kRecurrentGroup)->get_options())
+    if (option->count() > 0)
+      throw CLI::ValidationError(option->get_name(), recurrent ? "is for --arch marian, and this is --arch rnn"
+                                                               : "is for --arch rnn, and this is --arch marian");
 }
 
 void add_dropout_flag(CLI::App& verb, ArchitectureFlags& flags) {

@@ -28,6 +28,8 @@ struct ArchitectureFlags {
   std::int64_t heads = 4, inner = 1024;  // of the Transformer, on both sides
 };
 void add_architecture_flags(CLI::App& verb, ArchitectureFlags& flags);
+/// Throws when one was given that is for another architecture.
+void check_architecture_flags(const CLI::App& verb, const ArchitectureFlags& flags);
 /// Only what a model that exists already can change: its dropout.
 void add_dropout_flag(CLI::App& verb, ArchitectureFlags& flags);
 

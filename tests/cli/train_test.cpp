@@ -125,6 +125,8 @@ TEST_F(Train, ARunThatWasKilledGoesOnAsIfItHadNot) {
   const Outcome averaged = run_for_errors(translation("whole", "--epochs 4 --resume --average 0.9"));
   EXPECT_EQ(averaged.code, 2);
   EXPECT_TRUE(contains(averaged.output, "averages with 0.0, not with 0.9")) << averaged.output;
+  const Outcome shorter = run_for_errors(translation("whole", "--epochs 4 --resume --max-length 9"));
+  EXPECT_EQ(shorter.code, 2);
   const Outcome other = run_for_errors(translation("whole", "--epochs 4 --resume --attention none"));
   EXPECT_EQ(other.code, 2);
   EXPECT_TRUE(contains(other.output, "belongs to a run with other data or options")) << other.output;
@@ -233,6 +235,15 @@ TEST_F(Train, AClassifierLearnsAndShowsTheWordsThatDecided) {
     ASSERT_EQ(run_attend(classifier("pool", "--overwrite --layers 2 --pool " + pool + " 2>/dev/null")).code, 0) << pool;
     EXPECT_TRUE(run_attend("classify --model " + file("pool"), "echo 'lovely film' |").output.starts_with("good"));
   }
+}
+
+TEST_F(Train, FlagsOfAnotherArchitectureAreNamed) {
+  const Outcome recurrent = run_for_errors(translation("one", "--heads 2"));
+  EXPECT_EQ(recurrent.code, 2);
+  EXPECT_TRUE(contains(recurrent.output, "--heads: is for --arch marian")) << recurrent.output;
+  const Outcome other = run_for_errors(transformer("two", "--reverse-source"));
+  EXPECT_EQ(other.code, 2);
+  EXPECT_TRUE(contains(other.output, "--reverse-source: is for --arch rnn")) << other.output;
 }
 
 TEST_F(Train, BadInputIsNamed) {
