@@ -168,6 +168,9 @@ void run(TranslateFlags& flags) {
         if (!flags.json) writer.write(one.plain + "\n");
         all.push_back(std::move(one.json));
       }
+      // As many lines for each, so that line n of the output can be found.
+      if (!flags.json && flags.options.nbest && std::ssize(results[i]) < *flags.options.nbest)
+        writer.write(std::string(static_cast<std::size_t>(*flags.options.nbest - std::ssize(results[i])), '\n'));
       if (flags.json) {
         Json json{{"source", lines[i]}};
         json.update(all.front());
@@ -195,7 +198,7 @@ void add_search_flags(CLI::App& verb, TranslateFlags& flags) {
   CLI::Option* beam = add("--beam", options.beam, "Hypotheses that are followed at once; 1 is greedy");
   beam->type_name("N")->check(positive);
   verb.add_flag("--greedy", flags.greedy, "The same as --beam 1")->group(kGroup)->excludes(beam);
-  add("--nbest", options.nbest, "Translations of each line, best first")->type_name("N")->check(positive);
+  add("--nbest", options.nbest, "Translations of each line, best first, a line each")->type_name("N")->check(positive);
   add("--length-penalty", options.length_penalty, "Scores are divided by the length to this power")->type_name("X");
   add("--early-stopping", flags.early_stopping,
       "yes: a beam stops when it has finished so many hypotheses as it has; no: when it seems that none gets better; "

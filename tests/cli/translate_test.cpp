@@ -106,6 +106,14 @@ TEST_F(Translate, JsonHasThePromisedKeys) {
   EXPECT_EQ(Json::parse(lines[1]).at("translation"), "");
 }
 
+TEST_F(Translate, EachLineHasAsManyLinesAsAskedFor) {
+  const std::vector<std::string> lines = lines_of(translate("one two\n\nthree\n", "--nbest 3").output);
+  ASSERT_EQ(lines.size(), 9u);
+  EXPECT_NE(lines[2], "");
+  for (const std::size_t i : {3u, 4u, 5u}) EXPECT_EQ(lines[i], "");
+  EXPECT_NE(lines[6], "");
+}
+
 TEST_F(Translate, FlagsWinOverTheFolder) {
   const std::string text = "one two three four\n";
   EXPECT_EQ(translate(text, "--greedy").output, translate(text, "--beam 1").output);
