@@ -14,10 +14,11 @@
 namespace attend::cli {
 namespace {
 
-/// A verb and the groups that its flags stand in.
+/// A verb and the groups that its flags stand in, but those that do not apply.
 std::vector<const CLI::App*> parts_of(const CLI::App& verb) {
   std::vector<const CLI::App*> parts{&verb};
-  for (const CLI::App* group : verb.get_subcommands([](const CLI::App* app) { return app->get_name().empty(); }))
+  for (const CLI::App* group :
+       verb.get_subcommands([](const CLI::App* app) { return app->get_name().empty() && !app->get_disabled(); }))
     parts.push_back(group);
   return parts;
 }

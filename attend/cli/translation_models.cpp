@@ -188,11 +188,12 @@ void add_architecture_flags(CLI::App& verb, ArchitectureFlags& flags) {
 
 void check_architecture_flags(const CLI::App& verb, const ArchitectureFlags& flags) {
   const bool recurrent = flags.arch == Architecture::rnn;
-  for (const CLI::Option* option :
-       verb.get_option_group(recurrent ? kTransformerGroup : kRecurrentGroup)->get_options())
+  CLI::App* others = verb.get_option_group(recurrent ? kTransformerGroup : kRecurrentGroup);
+  for (const CLI::Option* option : others->get_options())
     if (option->count() > 0)
       throw CLI::ValidationError(option->get_name(), recurrent ? "is for --arch marian, and this is --arch rnn"
                                                                : "is for --arch rnn, and this is --arch marian");
+  others->disabled();  // nor is the recipe of this run to name them
 }
 
 void add_dropout_flag(CLI::App& verb, ArchitectureFlags& flags) {

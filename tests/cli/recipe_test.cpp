@@ -75,6 +75,17 @@ TEST_F(Recipe, ARunWritesARecipeThatRepeatsIt) {
   EXPECT_EQ(contents(folder_ / "second/recipe.toml"), recipe);
 }
 
+TEST_F(Recipe, ARunOfATranslatorNamesTheFlagsOfItsArchitectureOnly) {
+  const std::string train = "train translation --threads 1 --steps 2 --train " + file("films.tsv") + " --vocab-size ";
+  for (const std::string arch : {"12 --arch marian --width 8 --inner 8 --heads 2", "16 --arch rnn --hidden 8"}) {
+    ASSERT_EQ(run_attend(train + arch + " --overwrite --output " + file("first") + " >/dev/null 2>&1").code, 0) << arch;
+    const Outcome again = run_for_errors("train translation --threads 1 --overwrite --config " +
+                                         file("first/recipe.toml") + " --output " + file("second"));
+    EXPECT_EQ(again.code, 0) << again.output;
+    EXPECT_EQ(contents(folder_ / "second/model.safetensors"), contents(folder_ / "first/model.safetensors")) << arch;
+  }
+}
+
 TEST_F(Recipe, WhatIsWrongIsNamedWithFileAndLine) {
   struct Case {
     std::string recipe, message;
