@@ -3,10 +3,6 @@
 
 PROGRAM := build/release/attend
 PREFIX ?= /usr/local
-# What `make run` builds and shows: the machine, and attention that learns.
-SHOWN := attend pooling
-SHOW := $(PROGRAM) doctor && echo && build/release/examples/pooling build/pooling.svg && echo && \
-	echo 'The picture is in build/pooling.svg. $(PROGRAM) --help lists the verbs.'
 # Seconds that `make fuzz` spends on each target.
 FUZZ_SECONDS ?= 60
 
@@ -27,9 +23,8 @@ configure: setup
 build: configure ## build the program at build/release/attend
 	@cmake --build --preset release --target attend
 
-run: configure ## build, and show what there is
-	@cmake --build --preset release --target $(SHOWN)
-	@$(SHOW)
+run: build ## build, train a small translator in a minute or two, and show what it does
+	@$(PROGRAM) demo --output build/it-en
 
 test: configure ## build, and run all tests
 	@cmake --build --preset release

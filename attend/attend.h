@@ -48,6 +48,7 @@
 #include "attend/explain/axis.h"
 #include "attend/explain/colours.h"
 #include "attend/explain/html.h"
+#include "attend/explain/interlinear.h"
 #include "attend/explain/page.h"
 #include "attend/explain/svg.h"
 #include "attend/explain/terminal.h"

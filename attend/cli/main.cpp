@@ -98,6 +98,7 @@ int run(int argc, char** argv) {
   add_train(program);
   add_finetune(program);
   add_corpus(program);
+  add_demo(program);
   add_lesson(program);
   add_doctor(program);
   program.footer(

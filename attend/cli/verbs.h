@@ -22,6 +22,7 @@ CLI::App* add_parent(CLI::App& program, const std::string& name, const std::stri
 
 void add_classify(CLI::App& program);
 void add_corpus(CLI::App& program);
+void add_demo(CLI::App& program);
 void add_doctor(CLI::App& program);
 void add_evaluate(CLI::App& program);
 void add_finetune(CLI::App& program);

@@ -125,7 +125,7 @@ Subject somebody_asked_about(Dice& dice) {
 
 Subject somebody_acting(Dice& dice) {
   if (dice.percent(45)) return some_pronoun(dice);
-  if (dice.percent(8)) return subject_of(some_noun(dice, kAnimal, {.plural = false}));
+  if (dice.percent(8)) return subject_of(some_noun(dice, kPet, {.plural = false}));
   return somebody_else(dice);
 }
 
@@ -259,7 +259,7 @@ Text some_company(Dice& dice, const Subject& subject) {
   return {other.behind("con"), "with " + other.english};
 }
 
-Text some_spot(Dice& dice, bool small) {
+Text some_spot(Dice& dice, bool small, Kinds around) {
   struct Relation {
     std::string_view italian, english;
   };
@@ -269,7 +269,7 @@ Text some_spot(Dice& dice, bool small) {
     const NounPhrase where = some_noun(dice, kinds, {.only_known = true, .plural = false, .adjective = 20});
     return Text{where.behind(relation.italian), std::string(relation.english) + ' ' + where.english};
   };
-  if (!small) return spot(dice.pick(kAround), kLandmark);
+  if (!small) return spot(dice.pick(kAround), around);
   if (dice.percent(45)) return spot({"su", "on"}, kSurface);
   if (dice.percent(60)) return spot({"in", "in"}, kContainer);
   return spot({"sotto", "under"}, kSurface);
@@ -319,7 +319,9 @@ Clause some_action(Dice& dice, const Subject& subject, const ActionOptions& opti
   bool anywhere = false, sudden = false;
   const std::size_t kind = dice.below(100);
   if (kind < 56) {
-    clause.predicate = some_transitive(dice, subject, tense, negative);
+    do clause.predicate = some_transitive(dice, subject, tense, negative);
+    while (!options.pronouns &&
+           (clause.predicate.english_pronoun == "it" || clause.predicate.english_pronoun == "them"));
     const Transitive& verb = *std::ranges::find_if(transitives(), [&](const Transitive& v) {
       return v.italian == clause.predicate.italian && v.english == clause.predicate.english;
     });
@@ -331,7 +333,8 @@ Clause some_action(Dice& dice, const Subject& subject, const ActionOptions& opti
     anywhere = !(verb->use & kNowhere);
     if (anywhere && dice.percent(60))
       clause.circumstances = animal ? text_of(dice.pick(kWhereAnimalsAre)) : some_place(dice), anywhere = false;
-    if (!animal && dice.percent(15)) clause.circumstances = clause.circumstances + some_company(dice, subject);
+    const bool with_others = !animal && verb->italian != "sposare";  // who marries, marries the other
+    if (with_others && dice.percent(15)) clause.circumstances = clause.circumstances + some_company(dice, subject);
     if ((verb->italian == "svegliare" || verb->italian == "alzare") && tense != Tense::progressive && dice.percent(70))
       clause.circumstances = clause.circumstances + some_hour(dice);
   } else if (kind < 89) {

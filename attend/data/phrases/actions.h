@@ -18,8 +18,9 @@ struct ActionOptions {
   Tense tense = Tense::present;
   bool negatable = true;
   bool modal = true;
-  bool when = true;    ///< may say when
-  bool asked = false;  ///< inside a question
+  bool when = true;      ///< may say when
+  bool asked = false;    ///< inside a question
+  bool pronouns = true;  ///< may say it and them of what was not named before
 };
 
 /// The subject does one thing or another.
@@ -51,7 +52,7 @@ Text some_town_or_country(Dice& dice);
 /// con Anna, with Anna: somebody other than the subject.
 Text some_company(Dice& dice, const Subject& subject);
 /// sul tavolo, nella borsa; or, of what is big or alive, davanti alla chiesa.
-Text some_spot(Dice& dice, bool small);
+Text some_spot(Dice& dice, bool small, Kinds around = kLandmark);
 
 /// present, past, future …, as often as people use them.
 Tense some_tense(Dice& dice);

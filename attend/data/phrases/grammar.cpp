@@ -264,12 +264,10 @@ Text likes(Dice& dice) {
   } else {
     static constexpr std::array<std::string_view, 8> kHobbies = {"mangiare", "leggere", "cucinare",  "visitare",
                                                                  "suonare",  "bere",    "disegnare", "comprare"};
-    const Text what = dice.percent(50)
-                          ? infinitive(predicate_of(dice.pick(intransitives().first(13))), kIo) +
-                                (dice.percent(50) ? some_place(dice) : Text{})
-                          : infinitive(predicate_of(transitive_named(dice.pick(kHobbies)),
-                                                    some_noun(dice, transitive_named(dice.pick(kHobbies)).objects)),
-                                       kIo);
+    const Transitive& hobby = transitive_named(dice.pick(kHobbies));
+    const Text what = dice.percent(50) ? infinitive(predicate_of(hobby, some_noun(dice, hobby.objects)), kIo)
+                                       : infinitive(predicate_of(dice.pick(intransitives().first(13))), kIo) +
+                                             (dice.percent(50) ? some_place(dice) : Text{});
     liked = {what.italian, "to " + what.english};
   }
   const bool past = dice.percent(15), no = dice.percent(25), ask = !no && dice.percent(30);
@@ -357,7 +355,8 @@ NounPhrase with_relative_clause(Dice& dice) {
     const NounPhrase who = the(noun, dice.percent(25) ? Number::plural : Number::singular);
     Subject subject = subject_of(who);
     const Text clause = continuation(some_action(
-        dice, subject, {.tense = dice.pick({Tense::present, Tense::past}), .negatable = false, .modal = false}));
+        dice, subject,
+        {.tense = dice.pick({Tense::present, Tense::past}), .negatable = false, .modal = false, .pronouns = false}));
     NounPhrase whole = who;
     whole.rest += " che " + clause.italian, whole.english += " who " + clause.english;
     return whole;
@@ -369,8 +368,7 @@ NounPhrase with_relative_clause(Dice& dice) {
     verb = &verb_with_object(dice, noun->kinds, kLasting | kNoPronoun);
   } while (verb->objects & kPerson);
   NounPhrase whole = the(*noun, dice.percent(30) ? Number::plural : Number::singular);
-  Clause clause{dice.percent(55) ? some_pronoun(dice) : somebody_else(dice), predicate_of(*verb, whole),
-                dice.pick({Tense::past, Tense::past, Tense::past, Tense::future})};
+  Clause clause{dice.percent(55) ? some_pronoun(dice) : somebody_else(dice), predicate_of(*verb, whole), Tense::past};
   clause.predicate.object = {};
   if (dice.percent(35)) clause.circumstances = some_time(dice, clause.tense);
   const Text said = statement(clause);
@@ -441,7 +439,7 @@ Text does_both(Dice& dice) {
 
 Text joins(Dice& dice) {
   const Tense tense = dice.pick({Tense::present, Tense::past, Tense::future});
-  const ActionOptions options{.tense = tense, .modal = false, .when = false};
+  const ActionOptions options{.tense = tense, .modal = false, .when = false, .pronouns = false};
   const Subject first = somebody_else(dice);
   Subject second = somebody_else(dice);
   while (second.english == first.english) second = somebody_else(dice);
@@ -561,8 +559,10 @@ Text tells_when(Dice& dice) {
   Clause first{subject, some_motion(dice, tense), tense};
   while (first.predicate.italian == "andare" || first.predicate.italian == "restare")
     first.predicate = some_motion(dice, tense);
-  const ActionOptions options{.tense = tense, .negatable = false, .modal = false, .when = false};
-  const Text then = told(dice, again(subject), options), when = statement(first);
+  Clause second{again(subject), {}, tense};  // without a place, which would be another one
+  do second.predicate = some_transitive(dice, subject, tense, false);
+  while (second.predicate.lasting || second.predicate.object.empty());
+  const Text then = statement(second), when = statement(first);
   return finished({"quando " + when.italian + ", " + then.italian, "when " + when.english + ", " + then.english});
 }
 
@@ -570,7 +570,8 @@ Text tells_meanwhile(Dice& dice) {
   const Subject first = somebody_else(dice);
   Subject second = somebody_else(dice);
   while (second.english == first.english) second = somebody_else(dice);
-  const ActionOptions options{.tense = Tense::progressive, .negatable = false, .modal = false, .when = false};
+  const ActionOptions options{
+      .tense = Tense::progressive, .negatable = false, .modal = false, .when = false, .pronouns = false};
   const Text one = told(dice, first, options), two = told(dice, second, options);
   return finished({"mentre " + one.italian + ", " + two.italian, "while " + one.english + ", " + two.english});
 }
@@ -628,9 +629,10 @@ Text was_born(Dice& dice) {
 
 Text lives(Dice& dice) {
   const Subject subject = dice.percent(40) ? some_pronoun(dice) : somebody_else(dice);
-  Clause clause{subject,
-                {"abitare", "live", dice.percent(60) ? some_place(dice) : some_spot(dice, false), "", ""},
-                dice.pick({Tense::present, Tense::present, Tense::future})};
+  Clause clause{
+      subject,
+      {"abitare", "live", dice.percent(60) ? some_place(dice) : some_spot(dice, false, kBuilt | kTall), "", ""},
+      dice.pick({Tense::present, Tense::present, Tense::future})};
   if (dice.percent(15)) clause.polarity = dice.pick({Polarity::no, Polarity::no_longer});
   if (clause.tense == Tense::future && clause.polarity == Polarity::no_longer) clause.polarity = Polarity::no;
   return finished(statement(clause));

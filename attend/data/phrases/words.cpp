@@ -34,8 +34,8 @@ constexpr Noun kNouns[] = {
     {"pittore", m, "painter", kPerson},
     {"ospite", m, "guest", kPerson | kClose},
     // animals
-    {"cane", m, "dog", kAnimal},
-    {"gatto", m, "cat", kAnimal},
+    {"cane", m, "dog", kAnimal | kPet},
+    {"gatto", m, "cat", kAnimal | kPet},
     {"cavallo", m, "horse", kAnimal},
     {"uccello", m, "bird", kAnimal},
     {"coniglio", m, "rabbit", kAnimal},

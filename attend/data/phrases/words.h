@@ -48,8 +48,9 @@ enum Kind : Kinds {
   kMatch = Kinds{1} << 34,
   kTune = Kinds{1} << 35,
   kInstrument = Kinds{1} << 36,
-  kClose = Kinds{1} << 37,   ///< a person whom one calls one's own: a friend, a doctor
-  kFodder = Kinds{1} << 38,  ///< what animals eat and drink
+  kClose = Kinds{1} << 37,  ///< a person whom one calls one's own: a friend, a doctor
+  kPet = Kinds{1} << 38,
+  kFodder = Kinds{1} << 39,  ///< what animals eat and drink
 };
 
 struct Noun {

@@ -1,0 +1,126 @@
+// attend demo: the first minute. A translator is trained from the phrase book, judged, and shown at work, by the very
+// commands that a user would type.
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <iostream>
+#include <memory>
+#include <string>
+
+#include "attend/cli/progress.h"
+#include "attend/cli/verbs.h"
+#include "attend/core/file.h"
+#include "attend/data/phrase_book.h"
+#include "attend/decode/alignment.h"
+#include "attend/decode/translator.h"
+#include "attend/explain/interlinear.h"
+#include "attend/train/bleu.h"
+
+namespace attend::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Flags {
+  std::string output = "it-en";
+  bool anew = false;
+};
+
+constexpr std::int64_t kPairs = 36'000, kHeldOut = 500;
+constexpr std::size_t kShown = 12;
+
+/// Says a command, and does it.
+void command(const std::string& words) {
+  std::cout << "  $ attend " << words << '\n' << std::flush;
+  CLI::App program("", "attend");
+  program.require_subcommand(1);
+  add_corpus(program);
+  add_train(program);
+  add_translate(program);
+  program.parse(words);
+}
+
+void train_in(const std::string& folder) {
+  std::cout << "A translator from Italian to English, out of nothing, in about a minute. Ctrl-C stops it; it goes on\n"
+               "where it was.\n\n"
+            << grouped(kPairs) << " sentences with their translations, out of a grammar in this program:\n";
+  command("corpus phrase-book --pairs " + std::to_string(kPairs) + " --output " + folder + "/train.tsv");
+  std::cout << "\nA small Transformer learns from them:\n";
+  command("train translation --train " + folder + "/train.tsv --output " + folder +
+          " --resume --arch marian --vocab-size 1500 --width 128 --heads 4 --inner 256 --encoder-layers 2"
+          " --decoder-layers 2 --dropout 0.05 --label-smoothing 0.05 --epochs 3 --batch-tokens 1500"
+          " --learning-rate 0.003 --warmup 150");
+}
+
+/// Held-out sentences of middling length, from all over the list.
+std::vector<std::size_t> some_to_show(const std::vector<std::string>& sources) {
+  std::vector<std::size_t> fitting, shown;
+  for (std::size_t i = 0; i < sources.size(); ++i)
+    if (const auto spaces = std::ranges::count(sources[i], ' '); spaces >= 4 && spaces <= 9) fitting.push_back(i);
+  for (std::size_t i = 0; i < std::min(kShown, fitting.size()); ++i)
+    shown.push_back(fitting[i * fitting.size() / kShown]);
+  return shown;
+}
+
+void show(const std::string& folder) {
+  const Translator translator{fs::path(folder)};
+  const PhraseBook book = phrase_book({.pairs = 0, .held_out = kHeldOut});
+  std::vector<std::string> sources, references;
+  for (const auto& [source, target] : book.held_out) sources.push_back(source), references.push_back(target);
+  std::vector<Translation> translations;
+  {
+    ProgressBar bar("Translating", "sentences");
+    for (auto& best : translator(sources, {.beam = 1, .attention = true, .layer = -1}, bar.progress()))
+      translations.push_back(std::move(best.front()));
+  }
+  std::vector<std::string> said;
+  for (const Translation& translation : translations) said.push_back(translation.text);
+  std::int64_t right = 0;
+  for (std::size_t i = 0; i < said.size(); ++i) right += said[i] == references[i];
+  std::cout << "\nOf " << grouped(kHeldOut) << " sentences that it has never seen, it translates " << right
+            << " exactly as the phrase book does. BLEU " << fixed(corpus_bleu(said, {references}).score, 1) << ".\n\n"
+            << "Some of them. Below each word is what it became, as the attention tells; the small numbers are places\n"
+               "in the translation.\n\n";
+  std::string lines;
+  for (const std::size_t i : some_to_show(sources)) {
+    lines += sources[i] + '\n';
+    std::cout << interlinear({sources[i], said[i], align_words(sources[i], translations[i])}, terminal_of_output())
+              << "  → " << said[i] << (said[i] == references[i] ? "\n\n" : "  (should be: " + references[i] + ")\n\n");
+  }
+  AtomicFile file(folder + "/sentences.it");
+  file.write(lines);
+  file.commit();
+  std::cout << "The same as a page, with every weight:\n";
+  command("translate --model " + folder + " --input " + folder + "/sentences.it --output " + folder +
+          "/sentences.en --layer -1 --attention " + folder + "/attention.html");
+}
+
+void run(const Flags& flags) {
+  const fs::path folder = flags.output;
+  fs::create_directories(folder);
+  if (flags.anew)
+    for (const char* name : {"model.safetensors", "checkpoint.safetensors"}) fs::remove(folder / name);
+  // Without validation the model is written once, when it is done.
+  if (fs::exists(folder / "model.safetensors"))
+    std::cout << "The translator in " << flags.output << " is there from before; --anew trains it again.\n";
+  else
+    train_in(flags.output);
+  show(flags.output);
+  const std::string program = fs::exists("build/release/attend") ? "build/release/attend" : "attend";
+  std::cout << "\nLook at the page:  " << fs::absolute(folder / "attention.html").lexically_normal().string()
+            << "\nTranslate:         echo \"Il gatto nero dorme sul divano.\" | " << program << " translate --model "
+            << flags.output << "\nTrain your own:    " << program << " train translation --help\n";
+}
+
+}  // namespace
+
+void add_demo(CLI::App& program) {
+  CLI::App* verb =
+      program.add_subcommand("demo", "Trains a small Italian-English translator in a minute, and shows it");
+  verb->group(kLearn);
+  auto flags = std::make_shared<Flags>();
+  verb->add_option("-o,--output", flags->output, "The model's folder")->type_name("DIR")->capture_default_str();
+  verb->add_flag("--anew", flags->anew, "Train again though the folder holds a model");
+  verb->callback([flags] { run(*flags); });
+}
+
+}  // namespace attend::cli
