@@ -3,51 +3,57 @@
 #include <unordered_set>
 
 #include "attend/core/error.h"
+#include "attend/data/hash.h"
 #include "attend/data/phrases/grammar.h"
 #include "attend/data/split.h"
 
 namespace attend {
 namespace {
 
-constexpr std::int64_t kMost = 2'000'000;  // beyond, new sentences become rare
+// Beyond, new sentences become rare.
+constexpr std::int64_t kMost = 2'000'000, kMostHeldOut = 100'000;
+
+/// One sentence of twenty is only for judging. Which ones, the sentence alone decides: no training can have seen any.
+bool is_for_judging(std::string_view key) { return hash_text(key).low % 20 == 0; }
 
 class Drawer {
  public:
-  explicit Drawer(std::uint64_t seed) : seed_(seed) {}
+  Drawer(std::uint64_t seed, bool judging) : seed_(seed), judging_(judging) {}
 
-  void keep_apart(std::string_view source) { seen_.insert(split_key(source)); }
-  /// The next sentence that was not there before.
+  void leave_out(std::string_view source) { seen_.insert(split_key(source)); }
+  /// The next sentence of this side that was not there before.
   PhrasePair next() {
     for (;;) {
       phrases::Dice dice({seed_, stream_++});
       phrases::Text text = phrases::some_sentence(dice);
-      if (seen_.insert(split_key(text.italian)).second) return {std::move(text.italian), std::move(text.english)};
+      const std::string key = split_key(text.italian);
+      if (is_for_judging(key) == judging_ && seen_.insert(key).second)
+        return {std::move(text.italian), std::move(text.english)};
     }
   }
 
  private:
   std::uint64_t seed_, stream_ = 0;
+  bool judging_;
   std::unordered_set<std::string> seen_;
 };
 
 }  // namespace
 
 PhraseBook phrase_book(const PhraseBookOptions& options) {
-  if (options.pairs < 0 || options.held_out < 0 || options.pairs + options.held_out > kMost)
+  if (options.pairs < 0 || options.held_out < 0 || options.pairs > kMost || options.held_out > kMostHeldOut)
     fail<InputError>("phrase book", "cannot give ", options.pairs, " pairs and ", options.held_out,
-                     " held out: it has ", kMost);
+                     " held out: it has ", kMost, " and ", kMostHeldOut);
   PhraseBook book;
-  Drawer drawer(options.seed);
-  const auto formulas = phrases::formulas();
-  for (const phrases::Translated& formula : formulas) drawer.keep_apart(formula.italian);
-  for (std::int64_t i = 0; i < options.held_out; ++i) book.held_out.push_back(drawer.next());
+  Drawer learned(options.seed, false), judged(options.seed, true);
   // What has to be known by heart cannot be asked for: formulas are only learned.
-  for (std::int64_t i = 0; i < options.pairs; ++i) {
-    if (static_cast<std::size_t>(i) < formulas.size())
-      book.training.push_back({std::string(formulas[i].italian), std::string(formulas[i].english)});
-    else
-      book.training.push_back(drawer.next());
+  for (const phrases::Translated& formula : phrases::formulas()) {
+    learned.leave_out(formula.italian), judged.leave_out(formula.italian);
+    if (static_cast<std::int64_t>(book.training.size()) < options.pairs)
+      book.training.push_back({std::string(formula.italian), std::string(formula.english)});
   }
+  while (static_cast<std::int64_t>(book.training.size()) < options.pairs) book.training.push_back(learned.next());
+  while (static_cast<std::int64_t>(book.held_out.size()) < options.held_out) book.held_out.push_back(judged.next());
   return book;
 }
 

@@ -14,7 +14,7 @@ struct PhrasePair {
 
 struct PhraseBookOptions {
   std::int64_t pairs = 40'000;  ///< to learn from
-  std::int64_t held_out = 0;    ///< to be judged by; they depend on the seed alone, not on how many are to learn from
+  std::int64_t held_out = 0;    ///< to be judged by
   std::uint64_t seed = 1;
 };
 
@@ -22,9 +22,10 @@ struct PhraseBook {
   std::vector<PhrasePair> training, held_out;
 };
 
-/// Draws from the book. No source comes twice, not even with other capitals or marks, whether in one part or in both;
-/// each has one translation. The same options give the same pairs on every machine. Throws InputError when more are
-/// asked for than there are.
+/// Draws from the book. No source comes twice, not even with other capitals or marks, and each has one translation.
+/// Which sentences may be held out is decided by the sentence alone: whatever the seeds and numbers of two calls, what
+/// one holds out the other does not train on. The same options give the same pairs on every machine. Throws InputError
+/// when more are asked for than there are.
 PhraseBook phrase_book(const PhraseBookOptions& options = {});
 
 }  // namespace attend

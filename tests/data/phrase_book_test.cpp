@@ -65,10 +65,21 @@ TEST(PhraseBook, TheSameSeedGivesTheSamePairs) {
   EXPECT_FALSE(other.held_out == one.held_out);
 }
 
-TEST(PhraseBook, WhatIsHeldOutDoesNotDependOnWhatIsLearned) {
-  const PhraseBook few = phrase_book({.pairs = 10, .held_out = 300}),
-                   many = phrase_book({.pairs = 2000, .held_out = 300});
-  EXPECT_EQ(few.held_out, many.held_out);
+TEST(PhraseBook, NobodyTrainsOnWhatAnyoneHoldsOut) {
+  std::set<std::string> held_out;
+  for (const std::uint64_t seed : {1, 2})
+    for (const PhrasePair& pair : phrase_book({.pairs = 0, .held_out = 3000, .seed = seed}).held_out)
+      held_out.insert(split_key(pair.source));
+  for (const std::uint64_t seed : {1, 3})
+    for (const PhrasePair& pair : phrase_book({.pairs = 20'000, .seed = seed}).training)
+      EXPECT_FALSE(held_out.contains(split_key(pair.source))) << pair.source;
+}
+
+TEST(PhraseBook, EachSideDependsOnItsOwnNumber) {
+  const PhraseBook few = phrase_book({.pairs = 100, .held_out = 300}),
+                   more = phrase_book({.pairs = 2000, .held_out = 10});
+  EXPECT_TRUE(std::equal(more.held_out.begin(), more.held_out.end(), few.held_out.begin()));
+  EXPECT_TRUE(std::equal(few.training.begin(), few.training.end(), more.training.begin()));
 }
 
 TEST(PhraseBook, SentencesAreShortAndLong) {
