@@ -40,11 +40,16 @@ void command(const std::string& words) {
 }
 
 void train_in(const std::string& folder) {
-  std::cout << "A translator from Italian to English, out of nothing, in about a minute. Ctrl-C stops it; it goes on\n"
-               "where it was.\n\n"
-            << grouped(kPairs) << " sentences with their translations, out of a grammar in this program:\n";
-  command("corpus phrase-book --pairs " + std::to_string(kPairs) + " --output " + folder + "/train.tsv");
-  std::cout << "\nA small Transformer learns from them:\n";
+  // A run that was stopped goes on with the very file that it had.
+  if (fs::exists(folder + "/checkpoint.safetensors")) {
+    std::cout << "Training goes on where it was stopped; --anew begins again.\n";
+  } else {
+    std::cout << "A translator from Italian to English, out of nothing, in a minute or two. Ctrl-C stops it; called\n"
+                 "again, it goes on where it was.\n\n"
+              << grouped(kPairs) << " sentences with their translations, out of a grammar in this program:\n";
+    command("corpus phrase-book --pairs " + std::to_string(kPairs) + " --output " + folder + "/train.tsv");
+    std::cout << "\nA small Transformer learns from them:\n";
+  }
   command("train translation --train " + folder + "/train.tsv --output " + folder +
           " --resume --arch marian --vocab-size 1500 --width 128 --heads 4 --inner 256 --encoder-layers 2"
           " --decoder-layers 2 --dropout 0.05 --label-smoothing 0.05 --epochs 3 --batch-tokens 1500"
