@@ -47,8 +47,8 @@ struct RowRules {
   void settle() {
     std::ranges::sort(words,
                       [](const Word& a, const Word& b) { return a.id != b.id ? a.id < b.id : a.banned > b.banned; });
-    const auto repeated = std::ranges::unique(words, {}, &Word::id);
-    words.erase(repeated.begin(), repeated.end());
+    words.erase(std::unique(words.begin(), words.end(), [](const Word& a, const Word& b) { return a.id == b.id; }),
+                words.end());
   }
 };
 
