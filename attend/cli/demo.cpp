@@ -74,7 +74,7 @@ void show(const std::string& folder) {
   std::vector<Translation> translations;
   {
     ProgressBar bar("Translating", "sentences");
-    for (auto& best : translator(sources, {.beam = 1, .attention = true, .layer = -1}, bar.progress()))
+    for (auto& best : translator(sources, {.attention = true, .layer = -1}, bar.progress()))
       translations.push_back(std::move(best.front()));
   }
   std::vector<std::string> said;
