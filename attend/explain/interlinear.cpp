@@ -48,7 +48,8 @@ std::string interlinear(const AlignedTexts& texts, const TerminalOptions& option
   for (const auto& [s, t] : links) {
     if (s >= source.size() || t >= target.size())
       fail("interlinear", "a link names word ", s, " of ", source.size(), " and word ", t, " of ", target.size());
-    below[s] += (below[s].empty() ? "" : " ") + bare(target[t]) + small_number(t + 1);
+    if (!below[s].empty()) below[s] += ' ';
+    below[s] += bare(target[t]) + small_number(t + 1);
   }
   std::string out, upper, lower;
   int used = 0;
