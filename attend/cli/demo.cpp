@@ -52,7 +52,7 @@ void train_in(const std::string& folder) {
   }
   command("train translation --train " + folder + "/train.tsv --output " + folder +
           " --resume --arch marian --vocab-size 1500 --width 128 --heads 4 --inner 256 --encoder-layers 2"
-          " --decoder-layers 2 --dropout 0.05 --label-smoothing 0.05 --epochs 3 --batch-tokens 1500"
+          " --decoder-layers 2 --dropout 0.05 --label-smoothing 0.05 --epochs 4 --batch-tokens 1500"
           " --learning-rate 0.003 --warmup 150");
 }
 
@@ -112,8 +112,9 @@ void run(const Flags& flags) {
   show(flags.output);
   const std::string program = fs::exists("build/release/attend") ? "build/release/attend" : "attend";
   std::cout << "\nLook at the page:  " << fs::absolute(folder / "attention.html").lexically_normal().string()
-            << "\nTranslate:         echo \"Il gatto nero dorme sul divano.\" | " << program << " translate --model "
-            << flags.output << "\nTrain your own:    " << program << " train translation --help\n";
+            << "\nTranslate:         echo \"La ragazza italiana legge un libro nuovo.\" | " << program
+            << " translate --model " << flags.output << "\nTrain your own:    " << program
+            << " train translation --help\n";
 }
 
 }  // namespace
