@@ -59,7 +59,7 @@ TEST_F(TranslatorTest, ATextAloneIsWhatItIsAmongOthersInAnyBatch) {
       for (std::size_t n = 0; n < 3; ++n) {
         EXPECT_EQ(together[i][n].ids, alone[n].ids);
         EXPECT_EQ(one_by_one[i][n].ids, alone[n].ids);
-        EXPECT_NEAR(together[i][n].score, alone[n].score, 1e-5);
+        EXPECT_NEAR(together[i][n].score, alone[n].score, 1e-4);  // sharp weights enlarge what rounding does
       }
     }
   }
