@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Whether transformers loads the folders that Attend writes, misses nothing in them, and computes the same logits.
-#   ATTEND_SAVED=/tmp/saved build/release/tests/models_test --gtest_also_run_disabled_tests --gtest_filter='*ForTransformers'
-#   python3 tests/golden/marian_round_trip.py /tmp/saved
+#   ATTEND_SAVED=saved build/release/tests/models_test --gtest_also_run_disabled_tests --gtest_filter='*ForTransformers'
+#   python3 tests/golden/marian_round_trip.py saved
 import pathlib
 import sys
 
