@@ -41,6 +41,13 @@ struct Call {
   std::vector<kernels::AttentionSegment> segments() const {
     std::vector<kernels::AttentionSegment> list;
     const std::vector<std::int64_t>& positions = options.mask.positions();
+    if (const std::vector<std::int64_t>& texts = options.mask.texts(); !texts.empty()) {
+      for (std::int64_t begin = 0; const std::int64_t rows : texts) {
+        list.push_back({begin, rows, begin, rows, 0});
+        begin += rows;
+      }
+      return list;
+    }
     for (std::int64_t b = 0; b < B; ++b)
       list.push_back({b * T, T, b * S, keys_of(b), positions.empty() ? 0 : positions[static_cast<std::size_t>(b)]});
     return list;
@@ -116,9 +123,12 @@ Tensor run(Call call, const Shape& result, const std::vector<Tensor>& inputs) {
 
 Tensor run_weights(const Call& call) {
   call.check();
-  Tensor weights = Tensor::empty({call.B, call.H, call.T, call.S});
   const auto segments = call.segments();
-  kernels::attention_weights(call.problem(segments), call.T, call.S, weights.data());
+  std::int64_t T = call.T, S = call.S;
+  if (const std::vector<std::int64_t>& texts = call.options.mask.texts(); !texts.empty())
+    T = S = std::ranges::max(texts);
+  Tensor weights = Tensor::empty({static_cast<std::int64_t>(segments.size()), call.H, T, S});
+  kernels::attention_weights(call.problem(segments), T, S, weights.data());
   return weights;
 }
 

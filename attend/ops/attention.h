@@ -25,7 +25,8 @@ Tensor self_attention(const Tensor& qkv, std::int64_t heads, const AttentionOpti
 /// The same with keys and values in one tensor, each row k and then v.   q [B, T, H·D], kv [B, S, 2·H·D] -> [B, T, H·D]
 Tensor cross_attention(const Tensor& q, const Tensor& kv, std::int64_t heads, const AttentionOptions& options = {});
 
-/// The softmax by itself, before dropout, for those who want to see it. Costs memory of T · S; has no gradient.
+/// The softmax by itself, before dropout, for those who want to see it. Costs memory of T · S; has no gradient. Of
+/// texts one behind the other (Mask::texts), B is their number, and T and S the length of the longest.
 /// q [B, T, H, D], k [B, S, H, D] -> [B, H, T, S]
 Tensor attention_weights(const Tensor& q, const Tensor& k, const AttentionOptions& options = {});
 /// Of self_attention.   -> [B, H, T, T]

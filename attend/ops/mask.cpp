@@ -1,6 +1,8 @@
 #include "attend/ops/mask.h"
 
 #include <algorithm>
+#include <numeric>
+#include <span>
 
 #include "attend/core/error.h"
 
@@ -12,9 +14,17 @@ Mask Mask::causal() {
   return mask;
 }
 
-Mask Mask::keys(std::vector<std::int64_t> lengths) {
+namespace {
+
+void check_not_negative(std::span<const std::int64_t> lengths) {
   for (const std::int64_t length : lengths)
     if (length < 0) fail("mask", "a length cannot be negative: got ", length);
+}
+
+}  // namespace
+
+Mask Mask::keys(std::vector<std::int64_t> lengths) {
+  check_not_negative(lengths);
   Mask mask;
   mask.by_length_ = true;
   mask.lengths_ = std::move(lengths);
@@ -25,6 +35,14 @@ Mask Mask::keys(const Tensor& lengths) {
   if (lengths.rank() != 1) fail("mask", "lengths have one dimension: got ", lengths.shape(), ", expected [B]");
   const auto values = lengths.span<std::int32_t>();
   return keys(std::vector<std::int64_t>(values.begin(), values.end()));
+}
+
+Mask Mask::texts(std::vector<std::int64_t> lengths) {
+  check_not_negative(lengths);
+  Mask mask;
+  mask.by_text_ = true;
+  mask.texts_ = std::move(lengths);
+  return mask;
 }
 
 Mask Mask::allowed(Tensor matrix) {
@@ -63,6 +81,9 @@ Mask operator&(const Mask& a, const Mask& b) {
       fail("mask", "lengths of different batches: got ", a.lengths_.size(), " and ", b.lengths_.size());
     for (std::size_t i = 0; i < both.lengths_.size(); ++i) both.lengths_[i] = std::min(both.lengths_[i], b.lengths_[i]);
   }
+  if (a.by_text_ && b.by_text_) fail("mask", "both masks have texts one behind the other: only one can");
+  both.by_text_ |= b.by_text_;
+  if (!a.by_text_) both.texts_ = b.texts_;
   if (a.by_position_ && b.by_position_ && a.positions_ != b.positions_)
     fail("mask", "both masks say where the queries stand, and differ");
   both.by_position_ |= b.by_position_;
@@ -75,6 +96,14 @@ Mask operator&(const Mask& a, const Mask& b) {
 }
 
 void Mask::check(const char* op, std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t S) const {
+  if (by_text_) {
+    const std::int64_t rows = std::accumulate(texts_.begin(), texts_.end(), std::int64_t{0});
+    if (B != 1 || T != rows || S != rows)
+      fail(op, "texts one behind the other are one sequence: got ", B, " sequences of ", T, " queries and ", S,
+           " keys, expected 1 of ", rows);
+    if (by_length_ || by_position_ || matrix_.defined())
+      fail(op, "texts one behind the other take no lengths, positions or matrix in their mask");
+  }
   if (by_length_) {
     if (static_cast<std::int64_t>(lengths_.size()) != B)
       fail(op, "the mask has a length for each sequence: got ", lengths_.size(), " lengths, expected ", B);

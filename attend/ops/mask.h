@@ -8,8 +8,8 @@
 
 namespace attend {
 
-/// Parts that all must agree before query i of sequence b sees key j: a causal part, a part by key lengths, and a
-/// matrix. Parts are joined with &. A query that sees nothing gives zeros, and gradients of zero.
+/// Parts that all must agree before query i of sequence b sees key j: a causal part, a part by key lengths (or by
+/// texts), and a matrix. Parts are joined with &. A query that sees nothing gives zeros, and gradients of zero.
 class Mask {
  public:
   /// Everything is seen.
@@ -20,6 +20,9 @@ class Mask {
   /// j < lengths[b]: what follows is padding.
   static Mask keys(std::vector<std::int64_t> lengths);
   static Mask keys(const Tensor& lengths);  ///< int32 [B]
+  /// Texts of these lengths one behind the other, as the one sequence of a batch of 1, so that nothing is spent on
+  /// padding: each sees itself alone. Causality counts within each text. Takes neither lengths nor a matrix beside it.
+  static Mask texts(std::vector<std::int64_t> lengths);
   /// Both.
   static Mask causal_keys(std::vector<std::int64_t> lengths) { return causal() & keys(std::move(lengths)); }
   static Mask causal_keys(const Tensor& lengths) { return causal() & keys(lengths); }
@@ -40,14 +43,16 @@ class Mask {
   const std::vector<std::int64_t>& lengths() const { return lengths_; }
   /// [B], or empty: 0 (or, once checked, no sequences).
   const std::vector<std::int64_t>& positions() const { return positions_; }
+  /// The lengths of texts one behind the other, or empty: sequences are whole.
+  const std::vector<std::int64_t>& texts() const { return texts_; }
   const Tensor& matrix() const { return matrix_; }  ///< int8, float32 or undefined
 
   /// Throws, in the name of `op`, unless the mask fits queries [B, T] and keys [B, S] of H heads.
   void check(const char* op, std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t S) const;
 
  private:
-  bool causal_ = false, by_length_ = false, by_position_ = false;
-  std::vector<std::int64_t> lengths_, positions_;
+  bool causal_ = false, by_length_ = false, by_position_ = false, by_text_ = false;
+  std::vector<std::int64_t> lengths_, positions_, texts_;
   Tensor matrix_;
 };
 

@@ -74,6 +74,7 @@ Tensor masked_softmax(const Tensor& scores, const Mask& mask) {
   const std::int64_t B = scores.dim(0), H = scores.rank() == 4 ? scores.dim(1) : 1, T = scores.dim(-2),
                      S = scores.dim(-1);
   mask.check("masked_softmax", B, H, T, S);
+  if (!mask.texts().empty()) fail("masked_softmax", "scores of texts one behind the other are not supported");
   const Tensor seen = mask.matrix().defined() ? scores + matrix_bias(mask.matrix(), scores.rank()) : scores;
   if (!mask.is_causal() && mask.lengths().empty()) return softmax(seen);
 

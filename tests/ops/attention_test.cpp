@@ -128,6 +128,25 @@ TEST(Attention, PaddedKeysChangeNothing) {
   EXPECT_EQ(padded.to_vector(), attention(q, k, v).to_vector());
 }
 
+TEST(Attention, TextsOneBehindTheOtherSeeThemselvesAlone) {
+  const std::vector<std::int64_t> lengths{5, 0, 1, 9};
+  const Tensor qkv = normal({1, 15, 3 * 8}, 1);
+  for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+    const AttentionOptions together{.mask = mask & Mask::texts(lengths)};
+    const Tensor all = self_attention(qkv, 2, together), weights = self_attention_weights(qkv, 2, together);
+    EXPECT_EQ(weights.shape(), (Shape{4, 2, 9, 9}));
+    for (std::int64_t begin = 0; const std::int64_t rows : lengths) {
+      const Tensor text = qkv.reshape({15, 24}).view_rows(begin, begin + rows).reshape({1, rows, 24});
+      EXPECT_TRUE(close(self_attention(text, 2, {.mask = mask}).reshape({rows, 8}),
+                        all.reshape({15, 8}).view_rows(begin, begin + rows)));
+      begin += rows;
+    }
+    expect_gradients([&](const Tensors& x) { return self_attention(x[0], 2, together); }, {qkv}, {.elements = 16});
+  }
+  EXPECT_ERROR(self_attention(normal({1, 14, 24}, 1), 2, {.mask = Mask::texts(lengths)}), "expected 1 of 15");
+  EXPECT_ERROR(self_attention(qkv, 2, {.mask = Mask::texts(lengths) & Mask::keys({15})}), "take no lengths");
+}
+
 TEST(Attention, DecodingWithACacheEqualsDoingAllAtOnce) {
   const std::int64_t T = 9;
   const Tensor q = normal({1, T, 2, 8}, 1), k = normal({1, T, 2, 8}, 2), v = normal({1, T, 2, 8}, 3);
