@@ -52,18 +52,21 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadOptions& o, Generator& gen
   query = projection(size(o.query_size), o.width, o.bias, generator);
   key = projection(size(o.key_size), o.width, o.bias, generator);
   value = projection(size(o.value_size), o.width, o.bias, generator);
-  if (size(o.key_size) == size(o.value_size) && !init::skipped()) {
-    // Neighbours, so that what is asked of one input is one product.
-    std::vector<Tensor*> weights{&key.weight, &value.weight}, biases{&key.bias, &value.bias};
-    if (size(o.query_size) == size(o.key_size))
-      weights.insert(weights.begin(), &query.weight), biases.insert(biases.begin(), &query.bias);
-    place_together(weights);
-    if (o.bias) place_together(biases);
-  }
+  if (!init::skipped()) place_neighbours(*this);
   output = projection(o.width, o.width, o.bias, generator);
   if (!o.additive) return;
   additive_v = Tensor::empty({o.heads, o.width / o.heads});
   init::uniform_fan_in(additive_v, o.width / o.heads, generator);
+}
+
+void place_neighbours(MultiHeadAttention& attention) {
+  Linear &query = attention.query, &key = attention.key, &value = attention.value;
+  if (key.weight.dim(1) != value.weight.dim(1)) return;
+  std::vector<Tensor*> weights{&key.weight, &value.weight}, biases{&key.bias, &value.bias};
+  if (query.weight.dim(1) == key.weight.dim(1))
+    weights.insert(weights.begin(), &query.weight), biases.insert(biases.begin(), &query.bias);
+  place_together(weights);
+  if (key.bias.defined()) place_together(biases);
 }
 
 Tensor MultiHeadAttention::operator()(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,

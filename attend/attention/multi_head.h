@@ -44,4 +44,8 @@ struct MultiHeadAttention {
   }
 };
 
+/// Moves the projections that read the same input next to each other in memory, so that they are one product. The
+/// constructor does so; a model whose weights come from elsewhere does it after that.
+void place_neighbours(MultiHeadAttention& attention);
+
 }  // namespace attend

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "attend/core/error.h"
+#include "attend/models/activation_names.h"
 #include "attend/nn/module.h"
 #include "attend/ops/arithmetic.h"
 #include "attend/ops/check.h"
@@ -12,12 +13,6 @@
 
 namespace attend {
 namespace {
-
-/// Hugging Face's names; the first of a meaning is the one that is written.
-const std::vector<std::pair<std::string, Activation>> kActivationNames = {
-    {"relu", Activation::relu}, {"gelu", Activation::gelu},          {"swish", Activation::silu},
-    {"silu", Activation::silu}, {"gelu_new", Activation::gelu_tanh}, {"gelu_pytorch_tanh", Activation::gelu_tanh},
-    {"tanh", Activation::tanh}, {"sigmoid", Activation::sigmoid}};
 
 /// As Xavier, with biases at 0.
 FeedForward feed_forward_of(std::int64_t width, std::int64_t inner, const TransformerOptions& o, Generator& generator) {

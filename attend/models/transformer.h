@@ -13,7 +13,7 @@
 #include "attend/formats/config.h"
 #include "attend/nn/embedding.h"
 #include "attend/nn/feed_forward.h"
-#include "attend/nn/layer_norm.h"
+#include "attend/nn/residual.h"
 
 namespace attend {
 
@@ -49,19 +49,6 @@ struct TransformerOptions {
   void write(Config& config) const;
   /// kMarianType or kTransformerType.
   std::string_view type() const { return pre_norm || final_norm || learned_positions ? kTransformerType : kMarianType; }
-};
-
-/// What surrounds each sub-layer f: norm(x + dropout(f(x))), or with pre_norm x + dropout(f(norm(x))).
-struct Residual {
-  LayerNorm norm;
-  bool pre_norm = false;
-  float dropout = 0.f;
-
-  Tensor operator()(const Tensor& x, auto&& f) const {
-    if (pre_norm) return x + attend::dropout(f(norm(x)), dropout);
-    return norm(attend::dropout(f(x), dropout), x).normed;
-  }
-  void visit(auto&& v) { v("", norm); }
 };
 
 struct EncoderLayer {

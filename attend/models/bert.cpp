@@ -1,0 +1,444 @@
+#include "attend/models/bert.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <set>
+#include <string_view>
+
+#include "attend/core/error.h"
+#include "attend/models/activation_names.h"
+#include "attend/nn/module.h"
+#include "attend/ops/activation.h"
+#include "attend/ops/gather.h"
+
+namespace attend {
+namespace {
+
+struct Kin {
+  std::string_view type, class_name;  // "model_type", and what the names of its classes begin with
+  BertFamily family;
+};
+constexpr std::array<Kin, 5> kKin = {{{"bert", "Bert", BertFamily::bert},
+                                      {"distilbert", "DistilBert", BertFamily::distilbert},
+                                      {"roberta", "Roberta", BertFamily::roberta},
+                                      {"xlm-roberta", "XLMRoberta", BertFamily::roberta},
+                                      {"camembert", "Camembert", BertFamily::roberta}}};
+
+const Kin& kin_of(std::string_view type) {
+  const auto found = std::ranges::find(kKin, type, &Kin::type);
+  if (found == kKin.end())
+    fail<InputError>("bert", "\"model_type\" is \"", type, "\", expected bert or one of its kin");
+  return *found;
+}
+
+/// What a class's name ends with.
+const std::vector<std::pair<std::string, BertHead>> kHeadNames = {
+    {"Model", BertHead::none},
+    {"ForPreTraining", BertHead::pre_training},
+    {"ForMaskedLM", BertHead::masked_words},
+    {"ForNextSentencePrediction", BertHead::next_sentence},
+    {"ForSequenceClassification", BertHead::text_labels},
+    {"ForTokenClassification", BertHead::token_labels},
+    {"ForQuestionAnswering", BertHead::answer}};
+
+/// Parts of names, ours (BERT's) and the family's; the first that fits is taken.
+using Names = std::vector<std::pair<std::string_view, std::string_view>>;
+const Names& names_of(BertFamily family) {
+  static const Names bert = {};
+  static const Names distilbert = {{"bert.encoder.layer.", "distilbert.transformer.layer."},
+                                   {"bert.", "distilbert."},
+                                   {".attention.self.query.", ".attention.q_lin."},
+                                   {".attention.self.key.", ".attention.k_lin."},
+                                   {".attention.self.value.", ".attention.v_lin."},
+                                   {".attention.output.dense.", ".attention.out_lin."},
+                                   {".attention.output.LayerNorm.", ".sa_layer_norm."},
+                                   {".intermediate.dense.", ".ffn.lin1."},
+                                   {".output.dense.", ".ffn.lin2."},
+                                   {".output.LayerNorm.", ".output_layer_norm."},
+                                   {"cls.predictions.transform.dense.", "vocab_transform."},
+                                   {"cls.predictions.transform.LayerNorm.", "vocab_layer_norm."},
+                                   {"cls.predictions.decoder.", "vocab_projector."},
+                                   {"cls.predictions.bias", "vocab_projector.bias"},
+                                   {"before_labels.", "pre_classifier."}};
+  static const Names roberta = {{"bert.", "roberta."},
+                                {"cls.predictions.transform.dense.", "lm_head.dense."},
+                                {"cls.predictions.transform.LayerNorm.", "lm_head.layer_norm."},
+                                {"cls.predictions.decoder.", "lm_head.decoder."},
+                                {"cls.predictions.bias", "lm_head.bias"},
+                                {"before_labels.", "classifier.dense."}};
+  return family == BertFamily::bert ? bert : family == BertFamily::distilbert ? distilbert : roberta;
+}
+
+/// Our name of a parameter as a folder of this kind has it.
+std::string name_in_folder(const BertOptions& options, std::string name) {
+  // RoBERTa's labels of texts come from two layers under one name; those of tokens from one.
+  const bool two_layers = options.family() == BertFamily::roberta && options.head == BertHead::text_labels;
+  if (two_layers && name.starts_with("classifier.")) name = "classifier.out_proj." + name.substr(11);
+  for (const auto& [ours, theirs] : names_of(options.family())) {
+    const std::size_t at = name.find(ours);
+    const bool whole = ours.front() == '.' || at == 0;  // parts in the middle begin with a dot
+    if (at != std::string::npos && whole) name.replace(at, ours.size(), theirs);
+  }
+  return name;
+}
+
+std::string_view prefix_of(BertFamily family) {
+  return family == BertFamily::bert ? "bert." : family == BertFamily::distilbert ? "distilbert." : "roberta.";
+}
+
+bool ends_with_any(std::string_view name, std::initializer_list<std::string_view> endings) {
+  return std::ranges::any_of(endings, [&](std::string_view ending) { return name.ends_with(ending); });
+}
+
+/// What a parameter begins as, by its name.
+void begin(const std::string& name, Tensor& tensor, float deviation, Generator& generator) {
+  if (name.ends_with("LayerNorm.weight"))
+    tensor.fill(1.f);
+  else if (name.ends_with("bias"))
+    tensor.fill(0.f);
+  else
+    init::normal(tensor, deviation, generator);
+}
+
+std::vector<std::string> read_labels(const Config& config) {
+  std::vector<std::string> labels;
+  if (const Config names = config.object("id2label"); config.has("id2label"))
+    while (names.has(std::to_string(labels.size()))) labels.push_back(names.text(std::to_string(labels.size())));
+  const std::int64_t count =
+      config.integer("num_labels", labels.empty() ? 2 : static_cast<std::int64_t>(labels.size()));
+  if (count < 1 || count > 1'000'000) fail<InputError>("bert", "config.json: \"num_labels\" is ", count);
+  for (auto i = static_cast<std::int64_t>(labels.size()); i < count; ++i)
+    labels.push_back("LABEL_" + std::to_string(i));
+  return labels;
+}
+
+/// The place of each text's first token.
+Tensor first_rows(const std::vector<std::int64_t>& lengths) {
+  std::vector<std::int32_t> rows;
+  std::int64_t next = 0;
+  for (const std::int64_t length : lengths) {
+    if (length < 1) fail("bert", "a text has no tokens: each needs at least its first");
+    rows.push_back(static_cast<std::int32_t>(next));
+    next += length;
+  }
+  return Tensor::ids(rows, {static_cast<std::int64_t>(rows.size())});
+}
+
+void must_be_there(const Linear& layer, const char* what) {
+  if (!layer.weight.defined()) fail("bert", "this model has no head for ", what);
+}
+
+}  // namespace
+
+bool is_bert(std::string_view type) { return std::ranges::find(kKin, type, &Kin::type) != kKin.end(); }
+
+BertFamily BertOptions::family() const { return kin_of(type).family; }
+
+std::int64_t BertOptions::max_tokens() const {
+  return family() == BertFamily::roberta ? positions - padding - 1 : positions;
+}
+
+BertOptions BertOptions::read(const Config& config) {
+  BertOptions o;
+  o.type = config.text("model_type", "bert");
+  const Kin& kin = kin_of(o.type);
+  const bool distil = kin.family == BertFamily::distilbert;
+  // A key of BERT's, and DistilBERT's word for the same.
+  const auto key = [&](const char* bert, const char* distilbert) { return distil ? distilbert : bert; };
+  const auto size = [&](const char* name, std::int64_t fallback) {
+    const std::int64_t value = config.integer(name, fallback);
+    constexpr std::int64_t kMost = std::int64_t{1} << 24;
+    if (value < 1 || value > kMost)
+      fail<InputError>("bert", "config.json: \"", name, "\" is ", value, ", expected 1 to ", kMost);
+    return value;
+  };
+  const auto share = [&](const char* name, float fallback) {
+    const double value = config.has(name) ? config.number(name) : fallback;
+    if (!(value >= 0 && value < 1))
+      fail<InputError>("bert", "config.json: \"", name, "\" is ", value, ", expected 0 to 1");
+    return static_cast<float>(value);
+  };
+  o.vocabulary = size("vocab_size", distil ? 30522 : o.vocabulary);
+  o.width = size(key("hidden_size", "dim"), 768);
+  o.layers = size(key("num_hidden_layers", "n_layers"), distil ? 6 : 12);
+  o.heads = size(key("num_attention_heads", "n_heads"), 12);
+  o.inner = size(key("intermediate_size", "hidden_dim"), 3072);
+  o.activation = config.choice(key("hidden_act", "activation"), kActivationNames, {Activation::gelu});
+  o.positions = size("max_position_embeddings", 512);
+  o.types = distil ? 0 : size("type_vocab_size", 2);
+  o.dropout = share(key("hidden_dropout_prob", "dropout"), 0.1f);
+  o.attention_dropout = share(key("attention_probs_dropout_prob", "attention_dropout"), 0.1f);
+  o.eps = static_cast<float>(config.number("layer_norm_eps", 1e-12));
+  o.deviation = static_cast<float>(config.number("initializer_range", 0.02));
+  const std::int64_t padding = config.integer("pad_token_id", kin.family == BertFamily::roberta ? 1 : 0);
+  if (padding < 0 || padding >= o.vocabulary)
+    fail<InputError>("bert", "config.json: \"pad_token_id\" is ", padding, ", expected one of ", o.vocabulary,
+                     " words");
+  o.padding = static_cast<std::int32_t>(padding);
+  o.tied_output = config.flag("tie_word_embeddings", true);
+  if (const std::string positions = config.text("position_embedding_type", "absolute"); positions != "absolute")
+    fail<InputError>("bert", "config.json: \"position_embedding_type\" is \"", positions,
+                     "\", which is not supported: expected absolute");
+  for (const char* name : {"is_decoder", "add_cross_attention", "is_encoder_decoder"})
+    if (config.flag(name, false))
+      fail<InputError>("bert", "config.json: \"", name, "\" is true, which is not supported");
+  if (config.has("quantization_config"))
+    fail<InputError>("bert", "config.json: \"quantization_config\" is there, but quantised weights are not supported");
+
+  for (const std::string& architecture : config.texts("architectures"))
+    for (const auto& [ending, head] : kHeadNames)
+      if (architecture == std::string(kin.class_name) + ending) o.head = head;
+  if (o.head == BertHead::text_labels || o.head == BertHead::token_labels) o.labels = read_labels(config);
+  o.several_labels = config.text("problem_type", "") == "multi_label_classification";
+  const float text_dropout = distil ? share("seq_classif_dropout", 0.2f) : share("classifier_dropout", o.dropout);
+  o.head_dropout = !distil                           ? text_dropout
+                   : o.head == BertHead::text_labels ? text_dropout
+                   : o.head == BertHead::answer      ? share("qa_dropout", 0.1f)
+                                                     : o.dropout;
+  return o;
+}
+
+void BertOptions::write(Config& config) const {
+  const Kin& kin = kin_of(type);
+  const bool distil = kin.family == BertFamily::distilbert;
+  const auto key = [&](const char* bert, const char* distilbert) { return distil ? distilbert : bert; };
+  config.set("model_type", type);
+  config.set("architectures", std::vector<std::string>{std::string(kin.class_name) + name_of(head, kHeadNames)});
+  config.set("vocab_size", vocabulary);
+  config.set(key("hidden_size", "dim"), width), config.set(key("num_hidden_layers", "n_layers"), layers);
+  config.set(key("num_attention_heads", "n_heads"), heads), config.set(key("intermediate_size", "hidden_dim"), inner);
+  config.set(key("hidden_act", "activation"), name_of(activation, kActivationNames));
+  config.set("max_position_embeddings", positions);
+  if (!distil) config.set("type_vocab_size", types), config.set("layer_norm_eps", eps);
+  config.set(key("hidden_dropout_prob", "dropout"), dropout);
+  config.set(key("attention_probs_dropout_prob", "attention_dropout"), attention_dropout);
+  if (!distil) config.set("classifier_dropout", head_dropout);
+  if (distil && head == BertHead::text_labels) config.set("seq_classif_dropout", head_dropout);
+  if (distil && head == BertHead::answer) config.set("qa_dropout", head_dropout);
+  config.set("initializer_range", deviation);
+  config.set("pad_token_id", padding), config.set("tie_word_embeddings", tied_output);
+  if (labels.empty()) return;
+  Config names, places;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    names.set(std::to_string(i), labels[i]);
+    places.set(labels[i], static_cast<std::int64_t>(i));
+  }
+  config.set("id2label", names), config.set("label2id", places);
+  if (head == BertHead::text_labels)
+    config.set("problem_type", several_labels ? "multi_label_classification" : "single_label_classification");
+}
+
+BertLayer::BertLayer(const BertOptions& o, Generator& generator)
+    : attention({.width = o.width, .heads = o.heads, .dropout = o.attention_dropout}, generator),
+      feed_forward(o.width, o.inner, o.activation, 0.f, generator),
+      around_attention{LayerNorm(o.width, o.eps), false, o.dropout},
+      around_feed_forward{LayerNorm(o.width, o.eps), false, o.dropout} {}
+
+Tensor BertLayer::operator()(const Tensor& x, const Mask& mask, Probe* probe) const {
+  const Tensor h = around_attention(x, [&](const Tensor& y) { return attention(y, y, y, mask, probe); });
+  return around_feed_forward(h, feed_forward);
+}
+
+Bert::Bert(const BertOptions& o, Generator& generator) : options(o) {
+  if (o.max_tokens() < 1)
+    fail<InputError>("bert", "there are no positions for texts: got ", o.positions, " with padding ", o.padding);
+  if ((o.head == BertHead::text_labels || o.head == BertHead::token_labels) && o.labels.empty())
+    fail<InputError>("bert", "a head for labels needs labels");
+  {
+    const init::Skipped later;
+    words = Embedding(o.vocabulary, o.width), positions = Embedding(o.positions, o.width);
+    if (o.types > 0) types = Embedding(o.types, o.width);
+    embedding_norm = LayerNorm(o.width, o.eps);
+    for (std::int64_t i = 0; i < o.layers; ++i) layers.emplace_back(o, generator);
+    const bool bert = o.family() == BertFamily::bert;
+    const bool pooled = o.head == BertHead::none || o.head == BertHead::pre_training ||
+                        o.head == BertHead::next_sentence || o.head == BertHead::text_labels;
+    if (pooled && (bert || (o.head == BertHead::none && o.family() == BertFamily::roberta)))
+      pooler = Linear(o.width, o.width);
+    if (o.head == BertHead::pre_training || o.head == BertHead::masked_words) {
+      transform = Linear(o.width, o.width), transform_norm = LayerNorm(o.width, o.eps);
+      if (!o.tied_output) output = Tensor::empty({o.vocabulary, o.width});
+      output_bias = Tensor::empty({o.vocabulary});
+    }
+    if (o.head == BertHead::pre_training || o.head == BertHead::next_sentence) next_sentence = Linear(o.width, 2);
+    if (o.head == BertHead::text_labels && !bert) before_labels = Linear(o.width, o.width);
+    if (!o.labels.empty()) labels = Linear(o.width, static_cast<std::int64_t>(o.labels.size()));
+    if (o.head == BertHead::answer) answer = Linear(o.width, 2);
+  }
+  words.padding = o.padding;
+  if (o.family() == BertFamily::roberta) positions.padding = o.padding;
+  if (init::skipped()) return;
+  for (BertLayer& layer : layers) place_neighbours(layer.attention);
+  for_each_parameter(*this,
+                     [&](const std::string& name, Tensor& tensor) { begin(name, tensor, o.deviation, generator); });
+  for (Embedding* table : {&words, &positions})
+    if (table->padding >= 0) std::ranges::fill(table->weight.view_rows(table->padding, table->padding + 1).span(), 0.f);
+}
+
+Tensor Bert::encode(const BertInput& input, Probe* probe) const {
+  const std::int64_t N = std::accumulate(input.lengths.begin(), input.lengths.end(), std::int64_t{0});
+  if (input.ids.shape() != Shape{N})
+    fail("bert", "the texts' lengths do not fit their tokens: got ids ", input.ids.shape(), ", expected [", N, "]");
+  std::vector<std::int32_t> places;
+  const auto first = static_cast<std::int32_t>(options.positions - options.max_tokens());
+  for (const std::int64_t length : input.lengths) {
+    if (length > options.max_tokens())
+      fail<InputError>("bert", "a text is too long: got ", length, " tokens, the model has positions for ",
+                       options.max_tokens());
+    for (std::int64_t i = 0; i < length; ++i) places.push_back(first + static_cast<std::int32_t>(i));
+  }
+  Tensor x = words(input.ids) + positions(Tensor::ids(places, {N}));
+  if (options.types > 0) x = x + types(input.types.defined() ? input.types : Tensor::zeros({N}, DType::i32));
+  x = dropout(embedding_norm(x), options.dropout).reshape({1, N, options.width});
+  const Mask mask = Mask::texts(input.lengths);
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    if (probe) probe->enter("layer." + std::to_string(i));
+    x = layers[i](x, mask, probe);
+  }
+  return x.reshape({N, options.width});
+}
+
+Tensor Bert::pool(const Tensor& states, const std::vector<std::int64_t>& lengths) const {
+  must_be_there(pooler, "pooled texts");
+  return pooler(index_select(states, first_rows(lengths), 0), Activation::tanh);
+}
+
+Tensor Bert::say(const Tensor& states, const Tensor& rows) const {
+  must_be_there(transform, "words");
+  // RoBERTa's is always GELU; DistilBERT's and BERT's is the encoder's.
+  const Activation activation = options.family() == BertFamily::roberta ? Activation::gelu : options.activation;
+  const Tensor x = transform_norm(transform(index_select(states, rows, 0), activation));
+  return linear(x, output.defined() ? output : words.weight, output_bias);
+}
+
+Tensor Bert::follows(const Tensor& states, const std::vector<std::int64_t>& lengths) const {
+  must_be_there(next_sentence, "the next sentence");
+  return next_sentence(pool(states, lengths));
+}
+
+Tensor Bert::label_texts(const Tensor& states, const std::vector<std::int64_t>& lengths) const {
+  if (options.head != BertHead::text_labels) fail("bert", "this model has no head for texts' labels");
+  Tensor x;
+  switch (options.family()) {
+    case BertFamily::bert:
+      x = pool(states, lengths);
+      break;
+    case BertFamily::distilbert:
+      x = before_labels(index_select(states, first_rows(lengths), 0), Activation::relu);
+      break;
+    case BertFamily::roberta:
+      x = before_labels(dropout(index_select(states, first_rows(lengths), 0), options.head_dropout), Activation::tanh);
+      break;
+  }
+  return labels(dropout(x, options.head_dropout));
+}
+
+Tensor Bert::label_tokens(const Tensor& states) const {
+  if (options.head != BertHead::token_labels) fail("bert", "this model has no head for tokens' labels");
+  return labels(dropout(states, options.head_dropout));
+}
+
+Tensor Bert::find_answer(const Tensor& states) const {
+  must_be_there(answer, "answers");
+  return answer(options.family() == BertFamily::distilbert ? dropout(states, options.head_dropout) : states);
+}
+
+Bert load_bert(const std::filesystem::path& folder, const BertLoading& loading) {
+  const Config config(folder / "config.json");
+  BertOptions o = BertOptions::read(config);
+  const BertHead own = o.head;
+  if (loading.head) o.head = *loading.head;
+  const bool labelled = o.head == BertHead::text_labels || o.head == BertHead::token_labels;
+  if (!labelled) o.labels.clear();
+  const bool new_labels = labelled && !loading.labels.empty();
+  if (new_labels) o.labels = loading.labels, o.several_labels = loading.several_labels;
+  if (labelled && o.labels.empty())
+    fail<InputError>("bert", folder.string(), ": holds no labels: it is no ",
+                     o.head == BertHead::text_labels ? "classifier" : "tagger");
+
+  Bert model;
+  {
+    const init::Skipped skipped;
+    model = Bert(o);
+  }
+  const Weights weights(folder);
+  const std::string prefix(prefix_of(o.family())), decoder = name_in_folder(o, "cls.predictions.decoder.");
+  // The name by which the folder has a parameter.
+  const auto stored = [&](const std::string& ours) {
+    const std::string name = name_in_folder(o, ours);
+    std::vector<std::string> names{name};
+    if (ours == "cls.predictions.bias" && !o.tied_output) names.insert(names.begin(), decoder + "bias");
+    if (name.starts_with(prefix)) names.push_back(name.substr(prefix.size()));
+    for (std::size_t i = 0, count = names.size(); i < count; ++i) {  // BERT's oldest folders
+      const std::size_t norm = names[i].rfind("LayerNorm.");
+      if (norm == std::string::npos) continue;
+      names.push_back(names[i].substr(0, norm + 10) + (names[i].ends_with("weight") ? "gamma" : "beta"));
+    }
+    const auto there = std::ranges::find_if(names, [&](const std::string& each) { return weights.contains(each); });
+    return there == names.end() ? name : *there;
+  };
+  // Labels of one's own have shapes of their own: the folder's are left.
+  const auto is_new = [&](std::string_view name) { return new_labels && name.starts_with("classifier."); };
+  std::vector<NamedTensor> all;
+  for_each_parameter(model, [&](const std::string& name, Tensor& tensor) {
+    if (!is_new(name)) all.push_back({stored(name), tensor});
+  });
+  if (model.transform.weight.defined() && o.tied_output)  // which some folders have under two names
+    for (const auto& [name, tensor] :
+         {NamedTensor{decoder + "weight", model.words.weight}, NamedTensor{decoder + "bias", model.output_bias}})
+      if (weights.contains(name) && name != stored("cls.predictions.bias")) all.push_back({name, tensor});
+  const LoadOptions options{.allow_missing = true, .allow_unused = true};
+  const LoadReport report =
+      loading.mapped ? borrow_parameters(all, weights, options) : load_parameters(all, weights, options);
+
+  // What the folder lacks: a pooler that no head needs is left out, another head than the folder's own begins anew, and
+  // everything else must be there.
+  const std::set<std::string, std::less<>> missing(report.missing.begin(), report.missing.end());
+  std::string lacking;
+  auto next = all.begin();
+  for_each_parameter(model, [&](const std::string& name, Tensor& tensor) {
+    if (!is_new(name)) {
+      tensor = next->tensor;
+      if (!missing.contains((next++)->name)) return;
+    }
+    const bool pooler = name.starts_with("bert.pooler.");
+    if (pooler && o.head == BertHead::none) return;
+    const bool may_begin = is_new(name) || (o.head != own && (pooler || !name.starts_with("bert.")));
+    if (!may_begin || loading.mapped) {
+      lacking += (lacking.empty() ? "" : ", ") + stored(name);
+      return;
+    }
+    begin(name, tensor, o.deviation, default_generator());
+    if (loading.begun) loading.begun->push_back(name_in_folder(o, name));
+  });
+  if (!lacking.empty()) fail<InputError>("bert", weights.name(), ": lacks ", lacking);
+  if (missing.contains(stored("bert.pooler.dense.weight")) && o.head == BertHead::none) model.pooler = {};
+  if (!loading.mapped)
+    for (BertLayer& layer : model.layers) place_neighbours(layer.attention);
+  if (loading.unused)
+    for (const std::string& name : report.unused)
+      if (!ends_with_any(name,
+                         {"embeddings.position_ids", "embeddings.token_type_ids", "predictions.bias", "lm_head.bias"}))
+        loading.unused->push_back(name);
+  return model;
+}
+
+void save_bert(Bert& model, const std::filesystem::path& folder) {
+  Config config;
+  model.options.write(config);
+  config.save(folder / "config.json");
+  std::vector<NamedTensor> all = parameters(model);
+  for (NamedTensor& parameter : all) {
+    parameter.name = name_in_folder(model.options, parameter.name);
+    // A model without a head has no prefix.
+    const std::string_view prefix = prefix_of(model.options.family());
+    if (model.options.head == BertHead::none && parameter.name.starts_with(prefix))
+      parameter.name.erase(0, prefix.size());
+  }
+  if (model.output.defined() && model.options.family() != BertFamily::distilbert)  // whose bias has two names
+    all.push_back({name_in_folder(model.options, "cls.predictions.decoder.") + "bias", model.output_bias});
+  save_safetensors(folder / "model.safetensors", all);
+}
+
+}  // namespace attend

@@ -1,0 +1,149 @@
+// BERT and its kin (Devlin et al. 2019): an encoder of texts, and the heads that are put on it, as the folders of
+// Hugging Face's BERT, DistilBERT and RoBERTa have them. Texts lie one behind the other, so that nothing is spent on
+// padding.
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attend/attention/multi_head.h"
+#include "attend/formats/config.h"
+#include "attend/nn/embedding.h"
+#include "attend/nn/feed_forward.h"
+#include "attend/nn/residual.h"
+
+namespace attend {
+
+/// What differs between the kin beyond sizes: names in folders, positions, and the layers of some heads.
+enum class BertFamily : std::uint8_t { bert, distilbert, roberta };
+
+/// What the encoder is used for.
+enum class BertHead : std::uint8_t {
+  none,           ///< its states
+  pre_training,   ///< hidden words and the next sentence
+  masked_words,   ///< hidden words
+  next_sentence,  ///< whether the second text follows the first
+  text_labels,    ///< a text's class, or all that hold
+  token_labels,   ///< each token's class
+  answer,         ///< where in the text the answer begins and ends
+};
+
+struct BertOptions {
+  std::string type = "bert";  ///< "model_type" in config.json
+  BertHead head = BertHead::none;
+  std::int64_t vocabulary = 30522;
+  std::int64_t width = 768;
+  std::int64_t layers = 12;
+  std::int64_t heads = 12;
+  std::int64_t inner = 3072;  ///< of the feed-forward networks
+  Activation activation = Activation::gelu;
+  std::int64_t positions = 512;  ///< rows of their table; RoBERTa leaves the first ones out
+  std::int64_t types = 2;        ///< kinds of tokens: of the first text, of the second
+  float dropout = 0.1f;          ///< of embeddings, and of what each sub-layer adds
+  float attention_dropout = 0.1f;
+  float head_dropout = 0.1f;  ///< before a head's last layer
+  float eps = 1e-12f;         ///< of the norms
+  float deviation = 0.02f;    ///< of new weights
+  std::int32_t padding = 0;
+  bool tied_output = true;               ///< words are said by the table that reads them
+  std::vector<std::string> labels = {};  ///< of text_labels and token_labels
+  bool several_labels = false;           ///< each label holds or not, by itself
+
+  BertFamily family() const;
+  /// Tokens of a text at most.
+  std::int64_t max_tokens() const;
+
+  /// Throws InputError, naming the key, for what is not supported.
+  static BertOptions read(const Config& config);
+  void write(Config& config) const;
+};
+
+/// Whether this "model_type" is one of BERT's kin.
+bool is_bert(std::string_view type);
+
+/// Texts one behind the other.
+struct BertInput {
+  Tensor ids;                         ///< int32 [N]
+  Tensor types;                       ///< int32 [N], or undefined: all 0
+  std::vector<std::int64_t> lengths;  ///< of each text; N together
+};
+
+struct BertLayer {
+  MultiHeadAttention attention;
+  FeedForward feed_forward;
+  Residual around_attention, around_feed_forward;
+
+  explicit BertLayer(const BertOptions& options, Generator& generator);
+  /// [1, N, width] -> [1, N, width]
+  Tensor operator()(const Tensor& x, const Mask& mask, Probe* probe) const;
+  void visit(auto&& v) {
+    v("attention.self.query", attention.query), v("attention.self.key", attention.key);
+    v("attention.self.value", attention.value), v("attention.output.dense", attention.output);
+    v("attention.output.LayerNorm", around_attention);
+    v("intermediate.dense", feed_forward.up), v("output.dense", feed_forward.down);
+    v("output.LayerNorm", around_feed_forward);
+  }
+};
+
+struct Bert {
+  BertOptions options;
+  Embedding words, positions, types;  // types: where there are any
+  LayerNorm embedding_norm;
+  std::vector<BertLayer> layers;
+  Linear pooler;             // of BERT; undefined where no head needs it and the folder has none
+  Linear transform;          // heads for words: dense and norm, then the table of words, or
+  LayerNorm transform_norm;  //
+  Tensor output;             // [vocabulary, width], a table of its own
+  Tensor output_bias;        // [vocabulary]
+  Linear next_sentence;
+  Linear before_labels;  // of texts, where the family has it
+  Linear labels;         // of texts or tokens
+  Linear answer;         // begin and end
+
+  Bert() = default;
+  /// Matrices begin normal, biases at 0. Throws InputError for sizes that do not fit.
+  explicit Bert(const BertOptions& options, Generator& generator = default_generator());
+
+  /// What each token means where it stands.   -> [N, width];  a probe gets "layer.0" … [texts, heads, T, T]
+  Tensor encode(const BertInput& input, Probe* probe = nullptr) const;
+
+  // Each head, from states [N, width] of texts with these lengths. Throws where the model was made without it.
+  /// A text as one vector, by the first token's state through BERT's pooler.   -> [texts, width]
+  Tensor pool(const Tensor& states, const std::vector<std::int64_t>& lengths) const;
+  /// The words at some of the rows.   rows int32 [M] -> logits [M, vocabulary]
+  Tensor say(const Tensor& states, const Tensor& rows) const;
+  /// Logits of "it follows" and of "it does not".   -> [texts, 2]
+  Tensor follows(const Tensor& states, const std::vector<std::int64_t>& lengths) const;
+  Tensor label_texts(const Tensor& states, const std::vector<std::int64_t>& lengths) const;  ///< -> [texts, labels]
+  Tensor label_tokens(const Tensor& states) const;                                           ///< -> [N, labels]
+  /// Logits of where the answer begins and where it ends.   -> [N, 2]
+  Tensor find_answer(const Tensor& states) const;
+
+  /// As Hugging Face's BERT names them; folders of the others have their own (see save_bert).
+  void visit(auto&& v) {
+    v("bert.embeddings.word_embeddings", words), v("bert.embeddings.position_embeddings", positions);
+    v("bert.embeddings.token_type_embeddings", types), v("bert.embeddings.LayerNorm", embedding_norm);
+    v("bert.encoder.layer", layers), v("bert.pooler.dense", pooler);
+    v("cls.predictions.transform.dense", transform), v("cls.predictions.transform.LayerNorm", transform_norm);
+    v("cls.predictions.decoder.weight", output), v("cls.predictions.bias", output_bias);
+    v("cls.seq_relationship", next_sentence);
+    v("before_labels", before_labels), v("classifier", labels), v("qa_outputs", answer);
+  }
+};
+
+struct BertLoading {
+  std::optional<BertHead> head = {};      ///< instead of the folder's own; what it has no weights for begins anew
+  std::vector<std::string> labels = {};   ///< with a head for labels: instead of the folder's own
+  bool several_labels = false;            ///< with `labels`: see BertOptions
+  bool mapped = false;                    ///< for models that are only run: weights stay in the file
+  std::vector<std::string>* begun = {};   ///< gets the names of weights that the folder lacks and that begin anew
+  std::vector<std::string>* unused = {};  ///< gets the names of weights that nothing here wants
+};
+/// The model of a folder, by whichever names (with the encoder's prefix or without, "gamma" and "beta"). A folder's own
+/// head must be complete. Throws InputError for what is not.
+Bert load_bert(const std::filesystem::path& folder, const BertLoading& loading = {});
+/// Writes config.json and model.safetensors as `transformers` reads them.
+void save_bert(Bert& model, const std::filesystem::path& folder);
+
+}  // namespace attend

@@ -1,0 +1,120 @@
+#!/usr/bin/env python3
+# Small random folders of BERT and its kin, one for each head and more for odd sizes, each with what transformers makes
+# of it.
+#   python3 tests/golden/bert.py                   writes tests/models/fixtures/bert_*: a folder each, with golden.safetensors
+# Needs torch and transformers. The tests only read what this wrote.
+import pathlib
+import shutil
+
+import torch
+import transformers
+from golden import save
+from torch.nn import functional as F
+
+FIXTURES = pathlib.Path(__file__).parent.parent / "models" / "fixtures"
+LENGTHS = [7, 1, 5]
+STEPS = 10
+
+BERT = dict(vocab_size=41, hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=19,
+            max_position_embeddings=16)
+DISTILBERT = dict(vocab_size=37, dim=10, n_layers=1, n_heads=5, hidden_dim=13, max_position_embeddings=12)
+ROBERTA = dict(vocab_size=39, hidden_size=14, num_hidden_layers=1, num_attention_heads=7, intermediate_size=17,
+               max_position_embeddings=14, type_vocab_size=1, pad_token_id=1, layer_norm_eps=1e-5)
+HEADS = ["Model", "ForMaskedLM", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"]
+THREE = {"id2label": {0: "bad", 1: "so so", 2: "good"}, "label2id": {"bad": 0, "so so": 1, "good": 2}}
+LABELS = {"ForSequenceClassification": THREE, "ForTokenClassification": THREE}
+
+# name -> class of the model, its configuration, how its weights are written
+VARIANTS = {f"bert_{kin.lower()}_{head.removeprefix('For').lower()}": (kin + head, sizes | LABELS.get(head, {}), "safetensors")
+            for kin, sizes in [("Bert", BERT), ("DistilBert", DISTILBERT), ("Roberta", ROBERTA)] for head in HEADS}
+VARIANTS |= {
+    "bert_pretraining": ("BertForPreTraining", BERT | dict(hidden_act="relu"), "safetensors"),
+    "bert_nextsentence": ("BertForNextSentencePrediction", BERT | dict(hidden_act="silu"), "safetensors"),
+    "bert_old_names": ("BertForPreTraining", BERT | dict(hidden_act="gelu_new"), "old"),
+    "bert_untied": ("BertForMaskedLM", BERT | dict(tie_word_embeddings=False, hidden_act="gelu_new"), "safetensors"),
+    "bert_sharded": ("BertModel", BERT | dict(hidden_size=15, num_attention_heads=5), "sharded"),
+    "bert_xlm_roberta": ("XLMRobertaForSequenceClassification", ROBERTA | THREE, "bin"),
+}
+
+
+def write(model, path, how):
+    if how in ("old", "bin"):
+        model.config.architectures = [type(model).__name__]
+        model.config.save_pretrained(path)
+        state = model.state_dict()
+        if how == "old":  # as the first folders were
+            state = {name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): value
+                     for name, value in state.items()}
+        torch.save(state, path / "pytorch_model.bin")
+    else:
+        model.save_pretrained(path, max_shard_size="6KB" if how == "sharded" else "1GB")
+
+
+def main():
+    for name, (kind, sizes, how) in VARIANTS.items():
+        torch.manual_seed(sum(map(ord, name)))
+        kin = kind.split("For")[0].removesuffix("Model")
+        config = getattr(transformers, kin + "Config")(**sizes)
+        model = getattr(transformers, kind)._from_config(config, attn_implementation="eager").eval()
+        with torch.no_grad():
+            for key, value in model.named_parameters():
+                norm = "norm" in key.lower() and key.endswith("weight")
+                value.copy_(torch.randn_like(value) * (0.1 if value.dim() == 1 else 0.4) + norm)
+        path = FIXTURES / name
+        shutil.rmtree(path, ignore_errors=True)
+        path.mkdir(parents=True)
+        write(model, path, how)
+
+        pad = config.pad_token_id
+        ids = torch.full((len(LENGTHS), max(LENGTHS)), pad)
+        types = torch.zeros_like(ids)
+        for i, length in enumerate(LENGTHS):
+            ids[i, :length] = torch.randint(3, config.vocab_size, (length,))
+            if getattr(config, "type_vocab_size", 1) > 1:
+                types[i, length // 2:length] = 1
+        inputs = {"input_ids": ids, "attention_mask": (torch.arange(max(LENGTHS)) < torch.tensor(LENGTHS)[:, None]).long()}
+        if kin != "DistilBert":
+            inputs["token_type_ids"] = types
+        with torch.no_grad():
+            out = model(**inputs, output_attentions=True, output_hidden_states=True)
+        there = inputs["attention_mask"].bool()
+        packed = lambda x: x[there].contiguous()  # without padding, as we have them
+        golden = {"ids": packed(ids).int(), "types": packed(types).int(), "lengths": torch.tensor(LENGTHS).int(),
+                  "states": packed(out.hidden_states[-1]), "attention": out.attentions[0]}
+        if kind.endswith("Model"):
+            if getattr(out, "pooler_output", None) is not None:
+                golden["pooled"] = out.pooler_output
+        elif kind.endswith("ForPreTraining"):
+            golden |= {"words": packed(out.prediction_logits), "follows": out.seq_relationship_logits}
+        elif kind.endswith("ForQuestionAnswering"):
+            golden["answer"] = packed(torch.stack([out.start_logits, out.end_logits], -1))
+        elif kind.endswith("ForNextSentencePrediction"):
+            golden["follows"] = out.logits
+        elif kind.endswith("ForSequenceClassification"):
+            golden["labels"] = out.logits
+        elif kind.endswith("ForTokenClassification"):
+            golden["labels"] = packed(out.logits)
+        else:
+            golden["words"] = packed(out.logits)
+
+        if name == "bert_pretraining":  # ten steps of both losses
+            words = torch.full_like(ids, -100)
+            words[0, 2], words[0, 5], words[2, 1] = 7, 11, 5
+            follows = torch.tensor([0, 1, 1])
+            optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=0.01)
+            losses = []
+            for _ in range(STEPS):
+                out = model(**inputs)
+                loss = F.cross_entropy(out.prediction_logits.flatten(0, 1), words.flatten()) + F.cross_entropy(
+                    out.seq_relationship_logits, follows)
+                optimizer.zero_grad()
+                loss.backward()
+                optimizer.step()
+                losses.append(loss.item())
+            golden |= {"hidden_rows": torch.nonzero(packed(words) != -100).flatten().int(),
+                       "hidden_words": packed(words)[packed(words) != -100].int(), "following": follows.int(),
+                       "losses": torch.tensor(losses)}
+        save(path / "golden", golden)
+
+
+main()

@@ -1,0 +1,177 @@
+// BERT and its kin against Hugging Face's (tests/golden/bert.py), and what is the same by whichever way it is computed.
+#include "attend/models/bert.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <numeric>
+
+#include "attend/formats/weights.h"
+#include "attend/nn/module.h"
+#include "attend/ops/cross_entropy.h"
+#include "attend/ops/tape.h"
+#include "attend/train/optimizer.h"
+#include "tests/support/errors.h"
+#include "tests/support/golden.h"
+#include "tests/support/temp_folder.h"
+
+namespace attend {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr test::Tolerance kClose{.relative = 1e-5f, .absolute = 2e-5f};
+
+fs::path fixture(const std::string& name) { return fs::path(ATTEND_SOURCE_DIR) / "tests/models/fixtures" / name; }
+
+BertInput input_of(const SafetensorsFile& golden) {
+  const Tensor lengths = golden.get("lengths");
+  const auto values = lengths.span<std::int32_t>();
+  return {golden.get("ids"), golden.get("types"), {values.begin(), values.end()}};
+}
+
+Tensor all_rows(std::int64_t count) {
+  std::vector<std::int32_t> rows(static_cast<std::size_t>(count));
+  std::iota(rows.begin(), rows.end(), 0);
+  return Tensor::ids(rows, {count});
+}
+
+/// All that the golden file has of this model.
+void expect_golden(const Bert& model, const SafetensorsFile& golden) {
+  const BertInput input = input_of(golden);
+  Probe probe;
+  const Tensor states = model.encode(input, &probe);
+  EXPECT_TRUE(test::close(states, golden.get("states"), kClose));
+  const auto compare = [&](const char* name, auto&& compute) {
+    if (!golden.contains(name)) return;
+    EXPECT_TRUE(test::close(compute(), golden.get(name), kClose)) << name;
+  };
+  const bool of_texts = model.options.head == BertHead::text_labels;
+  compare("pooled", [&] { return model.pool(states, input.lengths); });
+  compare("words", [&] { return model.say(states, all_rows(states.dim(0))); });
+  compare("follows", [&] { return model.follows(states, input.lengths); });
+  compare("labels", [&] { return of_texts ? model.label_texts(states, input.lengths) : model.label_tokens(states); });
+  compare("answer", [&] { return model.find_answer(states); });
+
+  const Tensor weights = probe.records().front().weights, expected = golden.get("attention");
+  ASSERT_EQ(weights.shape(), expected.shape());
+  EXPECT_EQ(static_cast<std::int64_t>(probe.records().size()), model.options.layers);
+  const std::int64_t H = weights.dim(1), T = weights.dim(2);
+  for (std::int64_t row = 0; row < weights.rows(); ++row) {
+    const std::int64_t length = input.lengths[static_cast<std::size_t>(row / (H * T))];
+    if (row % T >= length) continue;  // padding, of which we have none
+    for (std::int64_t j = 0; j < T; ++j)
+      ASSERT_NEAR(weights.data()[row * T + j], expected.data()[row * T + j], 1e-5) << row << ", " << j;
+  }
+}
+
+class BertFolder : public testing::TestWithParam<const char*> {
+ protected:
+  const fs::path folder_ = fixture(GetParam());
+  const SafetensorsFile golden_{folder_ / "golden.safetensors"};
+};
+
+TEST_P(BertFolder, GivesWhatHuggingFaceGives) {
+  std::vector<std::string> begun, unused;
+  expect_golden(load_bert(folder_, {.begun = &begun, .unused = &unused}), golden_);
+  EXPECT_EQ(begun, std::vector<std::string>{});
+  EXPECT_EQ(unused, std::vector<std::string>{});
+  expect_golden(load_bert(folder_, {.mapped = true}), golden_);
+}
+
+TEST_P(BertFolder, IsTheSameWhenSavedAndReadAgain) {
+  const test::TempFolder temp;
+  Bert model = load_bert(folder_);
+  save_bert(model, temp.path());
+  expect_golden(load_bert(temp.path()), golden_);
+}
+
+TEST_P(BertFolder, ATextAloneIsWhatItIsAmongOthers) {
+  const Bert model = load_bert(folder_);
+  const BertInput all = input_of(golden_);
+  const Tensor states = model.encode(all);
+  for (std::int64_t begin = 0; const std::int64_t length : all.lengths) {
+    const auto part = [&](const Tensor& x) { return x.view_rows(begin, begin + length); };
+    EXPECT_TRUE(test::close(model.encode({part(all.ids), part(all.types), {length}}), part(states), kClose));
+    begin += length;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, BertFolder,
+                         testing::Values("bert_bert_model", "bert_bert_maskedlm", "bert_bert_sequenceclassification",
+                                         "bert_bert_tokenclassification", "bert_bert_questionanswering",
+                                         "bert_distilbert_model", "bert_distilbert_maskedlm",
+                                         "bert_distilbert_sequenceclassification",
+                                         "bert_distilbert_tokenclassification", "bert_distilbert_questionanswering",
+                                         "bert_roberta_model", "bert_roberta_maskedlm",
+                                         "bert_roberta_sequenceclassification", "bert_roberta_tokenclassification",
+                                         "bert_roberta_questionanswering", "bert_pretraining", "bert_nextsentence",
+                                         "bert_old_names", "bert_untied", "bert_sharded", "bert_xlm_roberta"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST(Bert, TenStepsOfPreTrainingFollowHuggingFace) {
+  const SafetensorsFile golden(fixture("bert_pretraining") / "golden.safetensors");
+  Bert model = load_bert(fixture("bert_pretraining"));
+  train_parameters(model);
+  AdamW optimizer(parameters(model), {.learning_rate = 3e-3, .weight_decay = 0.01f});
+  const BertInput input = input_of(golden);
+  const Tensor losses = golden.get("losses");
+  for (std::int64_t step = 0; step < losses.numel(); ++step) {
+    const Tensor states = model.encode(input);
+    const Tensor loss = cross_entropy(model.say(states, golden.get("hidden_rows")), golden.get("hidden_words")) +
+                        cross_entropy(model.follows(states, input.lengths), golden.get("following"));
+    EXPECT_NEAR(loss.item(), losses.data()[step], 2e-5 * losses.data()[step]) << "before step " << step;
+    backward(loss);
+    optimizer.step();
+    optimizer.zero_grad();
+  }
+}
+
+TEST(Bert, AnotherHeadBeginsAnewAndSaysSo) {
+  std::vector<std::string> begun, unused;
+  const Bert model = load_bert(
+      fixture("bert_pretraining"),
+      {.head = BertHead::text_labels, .labels = {"no", "yes", "perhaps"}, .begun = &begun, .unused = &unused});
+  EXPECT_EQ(begun, (std::vector<std::string>{"classifier.weight", "classifier.bias"}));
+  EXPECT_TRUE(std::ranges::count(unused, "cls.seq_relationship.weight") == 1) << unused.size();
+  EXPECT_EQ(model.labels.weight.shape(), (Shape{3, 12}));
+  EXPECT_EQ(model.labels.bias.data()[0], 0.f);
+  // A classifier with labels of its own gets new ones.
+  begun.clear();
+  const Bert other = load_bert(fixture("bert_roberta_sequenceclassification"),
+                               {.head = BertHead::text_labels, .labels = {"a", "b"}, .begun = &begun});
+  EXPECT_EQ(begun, (std::vector<std::string>{"classifier.out_proj.weight", "classifier.out_proj.bias"}));
+  EXPECT_EQ(other.options.labels, (std::vector<std::string>{"a", "b"}));
+}
+
+TEST(Bert, ReadsTheEncoderOfAnyFolder) {
+  for (const char* name : {"bert_bert_maskedlm", "bert_roberta_maskedlm", "bert_distilbert_questionanswering"}) {
+    const Bert model = load_bert(fixture(name), {.head = BertHead::none, .mapped = true});
+    const SafetensorsFile golden(fixture(name) / "golden.safetensors");
+    EXPECT_TRUE(test::close(model.encode(input_of(golden)), golden.get("states"), kClose)) << name;
+    EXPECT_ERROR(model.pool(golden.get("states"), input_of(golden).lengths), "no head for pooled texts");
+  }
+}
+
+TEST(Bert, NamesWhatIsNotThereOrDoesNotFit) {
+  EXPECT_ERROR(load_bert(fixture("bert_bert_maskedlm"), {.head = BertHead::answer, .mapped = true}),
+               "qa_outputs.weight");
+  EXPECT_ERROR(load_bert(fixture("bert_bert_maskedlm"), {.head = BertHead::text_labels}), "holds no labels");
+  EXPECT_ERROR(load_bert(fixture("marian_tied")), "expected bert or one of its kin");
+  const Bert model = load_bert(fixture("bert_bert_model"));
+  EXPECT_ERROR(model.encode({Tensor::zeros({17}, DType::i32), {}, {17}}),
+               "got 17 tokens, the model has positions for 16");
+  EXPECT_ERROR(model.encode({Tensor::zeros({3}, DType::i32), {}, {2}}), "expected [2]");
+  EXPECT_ERROR(model.say(model.encode({Tensor::zeros({2}, DType::i32), {}, {2}}), all_rows(1)), "no head for words");
+  const auto with = [](const char* key, const char* value) {
+    return Config::parse(std::string("{\"model_type\": \"bert\", \"") + key + "\": " + value + "}", "config.json");
+  };
+  EXPECT_ERROR(BertOptions::read(with("position_embedding_type", "\"relative_key\"")), "relative_key");
+  EXPECT_ERROR(BertOptions::read(with("num_hidden_layers", "1000000000000")), "num_hidden_layers");
+  EXPECT_ERROR(BertOptions::read(with("pad_token_id", "99999")), "pad_token_id");
+  EXPECT_ERROR(Bert({.width = 10, .heads = 3}), "divide the width");
+}
+
+}  // namespace
+}  // namespace attend
