@@ -62,6 +62,7 @@
 #include "attend/formats/zip_file.h"
 #include "attend/models/activation_names.h"
 #include "attend/models/bert.h"
+#include "attend/models/gpt2.h"
 #include "attend/models/recurrent_classifier.h"
 #include "attend/models/recurrent_common.h"
 #include "attend/models/recurrent_translator.h"

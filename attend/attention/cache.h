@@ -3,6 +3,7 @@
 // does at every step, only a table of small numbers is rearranged, one for all layers.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -11,6 +12,13 @@
 #include "attend/kernels/cached_attention.h"
 
 namespace attend {
+
+/// How queries are compared with what a cache has.
+struct CachedHeads {
+  std::int64_t heads = 1;           ///< must divide the width
+  std::optional<float> scale = {};  ///< of the scores; 1 / √(width / heads) unless given
+  Probe* probe = nullptr;
+};
 
 class KeyValueCache {
  public:
@@ -25,11 +33,18 @@ class KeyValueCache {
   /// them in turn, and with the same lengths. The tensor is kept, not copied.
   void append(std::size_t layer, const Tensor& keys_values, const Tensor& lengths = {});
 
+  /// The beginnings of all rows in one pass, one behind the other without padding: of row i the next lengths[i].
+  /// q [sum of lengths, W], each over the keys and values [sum of lengths, 2·W] of its row up to its own -> [sum of
+  /// lengths, W];  a probe gets [N, H, longest, longest]. The cache, which has nothing of this layer, keeps
+  /// keys_values.
+  Tensor begin(std::size_t layer, const Tensor& q, const Tensor& keys_values, std::span<const std::int64_t> lengths,
+               const CachedHeads& how);
+
   /// From now on row i is what row rows[i] was. Rows may repeat, and may be left out.
   void select(std::span<const std::int64_t> rows);
 
   /// One query a row over all that the row has in this layer.   q [N, W] -> [N, W];  a probe gets [N, H, 1, positions]
-  Tensor attend(std::size_t layer, const Tensor& q, std::int64_t heads, Probe* probe = nullptr) const;
+  Tensor attend(std::size_t layer, const Tensor& q, const CachedHeads& how) const;
 
  private:
   struct Layer {
@@ -38,6 +53,7 @@ class KeyValueCache {
     std::int64_t width = 0;
   };
   void grow(std::int64_t rows, std::int64_t positions, const Tensor& lengths);
+  void grow_packed(std::span<const std::int64_t> lengths);
 
   std::vector<Layer> layers_;
   std::int64_t rows_ = 0, positions_ = 0, capacity_ = 0;

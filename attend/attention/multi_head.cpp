@@ -106,7 +106,7 @@ Tensor MultiHeadAttention::keys_values(const Tensor& x) const {
 
 Tensor MultiHeadAttention::over(const KeyValueCache& cache, std::size_t layer, const Tensor& q, Probe* probe) const {
   if (additive_v.defined()) fail("multi_head", "additive heads have no cache");
-  return output(cache.attend(layer, query(q), heads, probe));
+  return output(cache.attend(layer, query(q), {.heads = heads, .probe = probe}));
 }
 
 }  // namespace attend

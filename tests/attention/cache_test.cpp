@@ -30,7 +30,8 @@ TEST(KeyValueCache, AStepSeesWhatFusedAttentionSees) {
       cache.append(0, kv, lengths);
       Probe probe;
       const AttentionOptions options{.mask = Mask::keys(lengths)};
-      expect_near(cache.attend(0, q.reshape({N, W}), heads, &probe), cross_attention(q, kv, heads, options));
+      expect_near(cache.attend(0, q.reshape({N, W}), {.heads = heads, .probe = &probe}),
+                  cross_attention(q, kv, heads, options));
       expect_near(probe.records().at(0).weights, cross_attention_weights(q, kv, heads, options));
     }
 }
@@ -49,7 +50,7 @@ TEST(KeyValueCache, GrowsByStepsAndFollowsWhoeverWasChosen) {
   EXPECT_EQ(cache.positions(), 4);
 
   const Tensor q = random({3, W});
-  const Tensor got = cache.attend(1, q, heads);
+  const Tensor got = cache.attend(1, q, {.heads = heads});
   for (std::int64_t i = 0; i < 3; ++i) {
     const std::int64_t row = chosen[static_cast<std::size_t>(i)];
     std::vector<float> seen;
@@ -62,14 +63,47 @@ TEST(KeyValueCache, GrowsByStepsAndFollowsWhoeverWasChosen) {
   }
 }
 
+TEST(KeyValueCache, BeginsWithTextsOfAnyLengthAndGoesOn) {
+  const std::int64_t W = 6, heads = 3;
+  const std::vector<std::int64_t> lengths{4, 1, 0, 7};
+  const Tensor q = random({12, W}), kv = random({12, 2 * W}), word = random({4, 2 * W}), asked = random({4, W});
+  KeyValueCache cache(2);
+  Probe probe;
+  const CachedHeads how{.heads = heads, .scale = 0.3f, .probe = &probe};
+  std::vector<Tensor> reads;
+  for (std::size_t layer = 0; layer < 2; ++layer) reads.push_back(cache.begin(layer, q, kv, lengths, how));
+  EXPECT_EQ(cache.positions(), 7);
+  for (std::size_t layer = 0; layer < 2; ++layer) {
+    const Tensor& read = reads[layer];
+    cache.append(layer, word);
+    const Tensor said = cache.attend(layer, asked, how);
+    std::int64_t at = 0;
+    for (std::int64_t row = 0; row < 4; ++row) {
+      const std::int64_t T = lengths[static_cast<std::size_t>(row)];
+      const Tensor keys = kv.view_rows(at, at + T);
+      const AttentionOptions causal{.mask = Mask::causal(), .scale = 0.3f};
+      expect_near(read.view_rows(at, at + T), cross_attention(q.view_rows(at, at + T).reshape({1, T, W}),
+                                                              keys.reshape({1, T, 2 * W}), heads, causal));
+      std::vector<float> seen = keys.to_vector();
+      seen.insert(seen.end(), word.data() + row * 2 * W, word.data() + (row + 1) * 2 * W);
+      expect_near(said.view_rows(row, row + 1),
+                  cross_attention(asked.view_rows(row, row + 1).reshape({1, 1, W}),
+                                  Tensor::from(seen, {1, T + 1, 2 * W}), heads, {.scale = 0.3f}));
+      at += T;
+    }
+  }
+  EXPECT_EQ(probe.records().at(0).weights.shape(), (Shape{4, 3, 7, 7}));
+  EXPECT_THROW(cache.begin(0, q, kv, lengths, how), Error);
+}
+
 TEST(KeyValueCache, CopiesNoKeysAndNoValues) {
   KeyValueCache cache(1);
   const Tensor kv = random({2, 8});
   cache.append(0, kv);
   EXPECT_FALSE(kv.sole_owner());
-  const Tensor q = random({2, 4}), before = cache.attend(0, q, 1);
+  const Tensor q = random({2, 4}), before = cache.attend(0, q, {.heads = 1});
   kv.fill(3.f);
-  for (const float value : cache.attend(0, q, 1).to_vector()) EXPECT_NEAR(value, 3.f, 1e-6);
+  for (const float value : cache.attend(0, q, {.heads = 1}).to_vector()) EXPECT_NEAR(value, 3.f, 1e-6);
 }
 
 TEST(KeyValueCache, RefusesWhatDoesNotFit) {
@@ -78,8 +112,8 @@ TEST(KeyValueCache, RefusesWhatDoesNotFit) {
   EXPECT_THROW(cache.append(0, random({3, 8})), Error);
   EXPECT_THROW(cache.append(1, random({2, 8})), Error);
   EXPECT_THROW(cache.append(0, random({2, 10})), Error);
-  EXPECT_THROW(cache.attend(0, random({2, 5}), 1), Error);
-  EXPECT_THROW(cache.attend(0, random({2, 4}), 3), Error);
+  EXPECT_THROW(cache.attend(0, random({2, 5}), {.heads = 1}), Error);
+  EXPECT_THROW(cache.attend(0, random({2, 4}), {.heads = 3}), Error);
   EXPECT_THROW(cache.select(std::vector<std::int64_t>{2}), Error);
 }
 
