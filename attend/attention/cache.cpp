@@ -28,8 +28,6 @@ float scale_of(const CachedHeads& how, std::int64_t head_dim) {
 }  // namespace
 
 void KeyValueCache::grow(std::int64_t rows, std::int64_t positions, const Tensor& lengths) {
-  if (positions_ > 0 && rows != rows_) fail("cache", "the rows do not fit: got ", rows, ", expected ", rows_);
-  if (lengths.defined()) check_lengths("cache", lengths, rows, positions);
   const std::int64_t total = positions_ + positions;
   if (total > capacity_ || rows != rows_) {
     const std::int64_t capacity = std::max(total, 2 * capacity_);
@@ -56,10 +54,12 @@ void KeyValueCache::append(std::size_t layer, const Tensor& keys_values, const T
   Layer& to = layers_[layer];
   const std::int64_t rows = keys_values.dim(0), T = rank == 3 ? keys_values.dim(1) : 1, row = keys_values.dim(-1);
   const auto before = static_cast<std::int64_t>(to.positions.size());
-  if (before == positions_) grow(rows, T, lengths);
-  if (rows != rows_ || before + T != positions_ || (before > 0 && row != 2 * to.width))
-    fail("cache", "layer ", layer, " does not go with the others: got ", keys_values.shape(), " after ", before,
-         " positions, expected ", rows_, " rows and ", positions_, " positions in all");
+  const bool grows = before == positions_;  // the first layer to get these positions
+  if ((positions_ > 0 && rows != rows_) || (!grows && before + T != positions_) || (before > 0 && row != 2 * to.width))
+    fail("cache", "what is to be added does not fit: got ", keys_values.shape(), " for layer ", layer, ", which has ",
+         before, " positions of width ", to.width, ", in a cache of ", rows_, " rows and ", positions_, " positions");
+  if (lengths.defined()) check_lengths("cache", lengths, rows, T);
+  if (grows) grow(rows, T, lengths);
   to.width = row / 2;
   to.pages.push_back(keys_values.detach());
   for (std::int64_t t = 0; t < T; ++t) to.positions.push_back({keys_values.data() + t * row, T * row});
