@@ -65,6 +65,13 @@ std::int64_t Config::integer(std::string_view key, std::optional<std::int64_t> f
   return value_of<std::int64_t>(name_, *json_, key, fallback, "an integer",
                                 [](const auto& v) { return v.is_number_integer(); });
 }
+std::int64_t Config::integer_in(std::string_view key, std::int64_t least, std::int64_t most,
+                                std::optional<std::int64_t> fallback) const {
+  const std::int64_t value = integer(key, fallback);
+  if (value < least || value > most)
+    fail<InputError>("config", name_, ": \"", key, "\" is ", json(key), ", expected ", least, " to ", most);
+  return value;
+}
 double Config::number(std::string_view key, std::optional<double> fallback) const {
   return value_of<double>(name_, *json_, key, fallback, "a number", [](const auto& v) { return v.is_number(); });
 }

@@ -26,6 +26,9 @@ class Config {
   /// The value under a key; without a fallback, one that is missing (or null) throws InputError, and one of another
   /// kind always does.
   std::int64_t integer(std::string_view key, std::optional<std::int64_t> fallback = {}) const;
+  /// An integer that also throws when it is below `least` or above `most`: sizes come from strangers.
+  std::int64_t integer_in(std::string_view key, std::int64_t least, std::int64_t most,
+                          std::optional<std::int64_t> fallback = {}) const;
   double number(std::string_view key, std::optional<double> fallback = {}) const;
   bool flag(std::string_view key, std::optional<bool> fallback = {}) const;
   std::string text(std::string_view key, const std::optional<std::string>& fallback = {}) const;

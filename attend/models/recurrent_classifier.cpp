@@ -1,6 +1,7 @@
 #include "attend/models/recurrent_classifier.h"
 
 #include "attend/core/error.h"
+#include "attend/models/bounds.h"
 #include "attend/models/recurrent_common.h"
 #include "attend/ops/concat.h"
 #include "attend/ops/dropout.h"
@@ -14,11 +15,11 @@ const std::vector<std::pair<std::string, StatePooling>> kStatePoolingNames = {{"
 
 RecurrentClassifierOptions RecurrentClassifierOptions::read(const Config& config) {
   RecurrentClassifierOptions o;
-  o.vocabulary = config.integer("vocab_size");
+  o.vocabulary = config.integer_in("vocab_size", 1, bounds::kVocabulary);
   o.labels = config.texts("labels");
-  o.embedding = config.integer("embedding");
-  o.hidden = config.integer("hidden");
-  o.layers = static_cast<int>(config.integer("layers"));
+  o.embedding = config.integer_in("embedding", 1, bounds::kWidth);
+  o.hidden = config.integer_in("hidden", 1, bounds::kWidth);
+  o.layers = static_cast<int>(config.integer_in("layers", 1, bounds::kLayers));
   o.cell = config.choice("cell", kCellNames);
   o.bidirectional = config.flag("bidirectional");
   o.pooling = config.choice("pooling", kStatePoolingNames);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "attend/core/error.h"
+#include "attend/models/bounds.h"
 #include "attend/models/recurrent_common.h"
 #include "attend/ops/concat.h"
 #include "attend/ops/dropout.h"
@@ -50,17 +51,17 @@ const std::vector<std::pair<std::string, DecoderAttention>> kDecoderAttentionNam
 
 RecurrentTranslatorOptions RecurrentTranslatorOptions::read(const Config& config) {
   RecurrentTranslatorOptions o;
-  o.source_vocabulary = config.integer("source_vocab_size");
-  o.target_vocabulary = config.integer("vocab_size");
-  o.embedding = config.integer("embedding");
-  o.hidden = config.integer("hidden");
-  o.encoder_layers = static_cast<int>(config.integer("encoder_layers"));
-  o.decoder_layers = static_cast<int>(config.integer("decoder_layers"));
+  o.source_vocabulary = config.integer_in("source_vocab_size", 1, bounds::kVocabulary);
+  o.target_vocabulary = config.integer_in("vocab_size", 1, bounds::kVocabulary);
+  o.embedding = config.integer_in("embedding", 1, bounds::kWidth);
+  o.hidden = config.integer_in("hidden", 1, bounds::kWidth);
+  o.encoder_layers = static_cast<int>(config.integer_in("encoder_layers", 1, bounds::kLayers));
+  o.decoder_layers = static_cast<int>(config.integer_in("decoder_layers", 1, bounds::kLayers));
   o.cell = config.choice("cell", kCellNames);
   o.bidirectional = config.flag("bidirectional");
   o.attention = config.choice("attention", kDecoderAttentionNames);
   o.reverse_source = config.flag("reverse_source", false);
-  o.max_positions = config.integer("max_positions", 128);
+  o.max_positions = config.integer_in("max_positions", 1, bounds::kPositions, 128);
   o.dropout = static_cast<float>(config.number("dropout", 0.0));
   o.deep_output = config.flag("deep_output");
   o.tied_output = config.flag("tied_output");

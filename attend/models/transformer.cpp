@@ -1,9 +1,11 @@
 #include "attend/models/transformer.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "attend/core/error.h"
 #include "attend/models/activation_names.h"
+#include "attend/models/bounds.h"
 #include "attend/nn/module.h"
 #include "attend/ops/arithmetic.h"
 #include "attend/ops/check.h"
@@ -41,18 +43,21 @@ void must(const Config& config, const char* key, bool expected) {
 TransformerOptions TransformerOptions::read(const Config& config) {
   TransformerOptions o;
   const bool marian = config.text("model_type", std::string(kMarianType)) == kMarianType;
-  o.source_vocabulary = config.integer("vocab_size");
-  o.target_vocabulary = config.integer("decoder_vocab_size", o.source_vocabulary);
-  o.width = config.integer("d_model");
-  o.encoder_layers = config.integer("encoder_layers"), o.decoder_layers = config.integer("decoder_layers");
-  o.encoder_heads = config.integer("encoder_attention_heads");
-  o.decoder_heads = config.integer("decoder_attention_heads");
-  o.encoder_inner = config.integer("encoder_ffn_dim"), o.decoder_inner = config.integer("decoder_ffn_dim");
+  o.source_vocabulary = config.integer_in("vocab_size", 1, bounds::kVocabulary);
+  o.target_vocabulary = config.integer_in("decoder_vocab_size", 1, bounds::kVocabulary, o.source_vocabulary);
+  o.width = config.integer_in("d_model", 1, bounds::kWidth);
+  o.encoder_layers = config.integer_in("encoder_layers", 0, bounds::kLayers);
+  o.decoder_layers = config.integer_in("decoder_layers", 1, bounds::kLayers);
+  o.encoder_heads = config.integer_in("encoder_attention_heads", 1, o.width);
+  o.decoder_heads = config.integer_in("decoder_attention_heads", 1, o.width);
+  o.encoder_inner = config.integer_in("encoder_ffn_dim", 1, bounds::kInner);
+  o.decoder_inner = config.integer_in("decoder_ffn_dim", 1, bounds::kInner);
   o.activation = config.choice("activation_function", kActivationNames, {Activation::gelu});
   o.shared_embeddings = config.flag("share_encoder_decoder_embeddings", true);
   o.tied_output = config.flag("tie_word_embeddings", true);
   o.scale_embedding = config.flag("scale_embedding", false);
-  o.max_positions = config.integer("max_position_embeddings", 1024);
+  const std::int64_t most_positions = std::min(bounds::kPositions, bounds::kPositionNumbers / o.width);
+  o.max_positions = config.integer_in("max_position_embeddings", 1, most_positions, 1024);
   o.dropout = static_cast<float>(config.number("dropout", 0.1));
   o.attention_dropout = static_cast<float>(config.number("attention_dropout", 0.0));
   o.activation_dropout = static_cast<float>(config.number("activation_dropout", 0.0));
@@ -150,6 +155,9 @@ Transformer::Transformer(const TransformerOptions& o, Generator& generator) : op
   if (o.shared_embeddings && o.source_vocabulary != o.target_vocabulary)
     fail<InputError>("transformer", "one embedding for both sides needs one vocabulary: got ", o.source_vocabulary,
                      " and ", o.target_vocabulary, " words");
+  if (o.pre_norm && !o.final_norm)
+    fail<InputError>("transformer", "norms before the sub-layers (pre_norm, \"normalize_before\") need one at the end ",
+                     "(final_norm, \"add_final_layer_norm\"): nothing else normalises what the last layer adds");
   const float scale = o.scale_embedding ? std::sqrt(static_cast<float>(o.width)) : 1.f;
   const auto words = [&](std::int64_t count) {
     Embedding table(count, o.width, generator, 1.f / std::sqrt(static_cast<float>(o.width)));

@@ -9,7 +9,9 @@
 #include "attend/models/recurrent_common.h"
 #include "attend/nn/module.h"
 #include "attend/ops/cross_entropy.h"
+#include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
+#include "tests/support/errors.h"
 #include "tests/support/golden.h"
 #include "tests/support/temp_folder.h"
 
@@ -37,6 +39,18 @@ std::vector<RecurrentTranslatorOptions> variants() {
   all.push_back(small(DecoderAttention::additive)), all.back().deep_output = false;
   all.push_back(small(DecoderAttention::additive)), all.back().decoder_layers = 3;
   return all;
+}
+
+TEST(RecurrentTranslator, SizesThatNoModelHasAreRefusedByTheirKey) {
+  for (const char* key :
+       {"source_vocab_size", "vocab_size", "embedding", "hidden", "encoder_layers", "decoder_layers", "max_positions"})
+    for (const std::int64_t value : {std::int64_t{1'000'000'000'000}, std::int64_t{0}}) {
+      Config config;
+      small(DecoderAttention::location).write(config);
+      config.set(key, value);
+      EXPECT_ERROR(RecurrentTranslatorOptions::read(config),
+                   "\"" + std::string(key) + "\" is " + std::to_string(value));
+    }
 }
 
 TEST(RecurrentTranslator, StepsSayWhatTeacherForcingSays) {

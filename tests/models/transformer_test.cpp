@@ -270,6 +270,26 @@ TEST(Transformer, ConfigurationsThatAskForMoreAreRefusedByTheirKey) {
   refuses("encoder_ffn_dim", 28, "has another shape: got [27, 15], expected [28, 15]");
 }
 
+TEST(Transformer, SizesThatNoModelHasAreRefusedByTheirKey) {
+  for (const char* key :
+       {"vocab_size", "decoder_vocab_size", "d_model", "encoder_layers", "decoder_layers", "encoder_attention_heads",
+        "decoder_attention_heads", "encoder_ffn_dim", "decoder_ffn_dim", "max_position_embeddings"})
+    for (const std::int64_t value : {std::int64_t{1'000'000'000'000}, std::int64_t{-1}}) {
+      Loose folder("marian_tied");
+      folder.config.set(key, value);
+      EXPECT_ERROR(folder.load(), "\"" + std::string(key) + "\" is " + std::to_string(value) + ", expected ");
+      EXPECT_THROW(folder.load(), InputError);
+    }
+}
+
+TEST(Transformer, NormsBeforeTheSubLayersNeedOneAtTheEnd) {
+  Loose folder("marian_tied");
+  folder.config.set("model_type", std::string(kTransformerType));
+  folder.config.set("normalize_before", true);
+  EXPECT_ERROR(folder.load(), "\"normalize_before\") need one at the end (final_norm, \"add_final_layer_norm\")");
+  EXPECT_THROW(folder.load(), InputError);
+}
+
 // ---- folders for others ----
 
 // Writes folders that tests/golden/marian_round_trip.py gives to transformers.
