@@ -282,6 +282,11 @@ Transformer load_transformer(const std::filesystem::path& folder, bool mapped) {
   auto next = all.begin();
   for_each_parameter(model, [&](const std::string&, Tensor& tensor) { tensor = (next++)->tensor; });
   if (!o.learned_positions) model.positions = all.back().tensor;
+  if (!mapped) {  // as in a model that was made here: it may be trained
+    for (EncoderLayer& layer : model.encoder) place_neighbours(layer.self_attention);
+    for (DecoderLayer& layer : model.decoder)
+      place_neighbours(layer.self_attention), place_neighbours(layer.cross_attention);
+  }
   return model;
 }
 

@@ -290,6 +290,20 @@ TEST(Transformer, NormsBeforeTheSubLayersNeedOneAtTheEnd) {
   EXPECT_THROW(folder.load(), InputError);
 }
 
+TEST(Transformer, ProjectionsOfALoadedModelAreNeighbours) {
+  const auto follows = [](const Tensor& a, const Tensor& b) {
+    return a.shares_memory_with(b) && b.data() == a.data() + a.numel();
+  };
+  const Transformer model = load_transformer(fixture("marian_tied"));
+  for (const DecoderLayer& layer : model.decoder)
+    for (const MultiHeadAttention* attention : {&layer.self_attention, &layer.cross_attention}) {
+      EXPECT_TRUE(follows(attention->query.weight, attention->key.weight));
+      EXPECT_TRUE(follows(attention->key.weight, attention->value.weight));
+      EXPECT_TRUE(follows(attention->key.bias, attention->value.bias));
+    }
+  EXPECT_TRUE(follows(model.encoder.at(0).self_attention.key.weight, model.encoder.at(0).self_attention.value.weight));
+}
+
 // ---- folders for others ----
 
 // Writes folders that tests/golden/marian_round_trip.py gives to transformers.
