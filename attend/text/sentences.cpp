@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <span>
 #include <string>
 
 #include "attend/text/unicode.h"
@@ -187,7 +188,55 @@ class Cutter {
   bool inside_ = false, after_space_ = true;
 };
 
+struct Range {
+  char32_t first, last;
+};
+bool is_in(char32_t c, std::span<const Range> ranges) {
+  return std::ranges::any_of(ranges, [c](const Range& range) { return range.first <= c && c <= range.last; });
+}
+
+/// Chinese and Japanese, their marks included.
+constexpr Range kWide[] = {{0x2E80, 0x2FFF}, {0x3000, 0x312F},   {0x31A0, 0x31FF},   {0x3300, 0x4DBF},
+                           {0x4E00, 0x9FFF}, {0xF900, 0xFAFF},   {0xFE30, 0xFE4F},   {0xFF00, 0xFF9F},
+                           {0xFFE0, 0xFFEF}, {0x16FE0, 0x18DFF}, {0x1AFF0, 0x1B2FF}, {0x20000, 0x3FFFF}};
+/// Scripts that have spaces between sentences, or what goes for one, but none between words: Thai and Lao, Tibetan,
+/// Burmese, Khmer, Javanese with what Burmese has beyond its own block.
+constexpr Range kWithoutSpaces[] = {{0x0E00, 0x0EFF}, {0x0F00, 0x0FFF}, {0x1000, 0x109F}, {0x1780, 0x17FF},
+                                    {0x19E0, 0x19FF}, {0xA980, 0xA9FF}, {0xAA60, 0xAA7F}};
+bool is_wide(char32_t c) { return is_in(c, kWide); }
+bool is_without_spaces(char32_t c) { return is_wide(c) || is_in(c, kWithoutSpaces); }
+
+/// The last character that is no quote or bracket of the kinds that several scripts share; 0 when there is none.
+char32_t last_of(std::string_view text) {
+  char32_t last = 0;
+  for (std::size_t at = text.size(); at > 0;) {
+    do --at;
+    while (at > 0 && (static_cast<unsigned char>(text[at]) & 0xC0) == 0x80);
+    last = decode_utf8(text, at).value;
+    if (!is_one_of(last, U"\"')]}’”»›") && !is_space(last)) return last;
+  }
+  return last;
+}
+char32_t first_of(std::string_view text) {
+  for (std::size_t at = 0; at < text.size();) {
+    const CodePoint c = decode_utf8(text, at);
+    if (!is_one_of(c.value, U"\"'([{‘“«‹") && !is_space(c.value)) return c.value;
+    at += static_cast<std::size_t>(c.size);
+  }
+  return 0;
+}
+
 }  // namespace
+
+bool sentences_touch(std::string_view left, std::string_view right) {
+  const char32_t last = last_of(left);
+  // Wide marks bring their own space, whatever follows.
+  return is_wide(last) && (!is_letter(last) || is_wide(first_of(right)));
+}
+
+bool words_touch(std::string_view left, std::string_view right) {
+  return sentences_touch(left, right) || (is_without_spaces(last_of(left)) && is_without_spaces(first_of(right)));
+}
 
 std::vector<Span> sentences(std::string_view text) { return Cutter(text).cut(); }
 

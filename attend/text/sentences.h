@@ -18,4 +18,11 @@ namespace attend {
 /// Linear in the text's length. Bytes that are not UTF-8 are ordinary letters.
 std::vector<Span> sentences(std::string_view text);
 
+/// Whether two neighbouring sentences are written without a space between them, as Chinese and Japanese ones are. Looks
+/// at where they meet; neither is empty.
+bool sentences_touch(std::string_view left, std::string_view right);
+/// The same of two parts of one sentence: then also in Thai, Lao, Khmer, Burmese, Tibetan and Javanese, which have no
+/// spaces between words.
+bool words_touch(std::string_view left, std::string_view right);
+
 }  // namespace attend

@@ -65,6 +65,31 @@ TEST(Sentences, EndWithTheLine) {
   EXPECT_EQ(cut("A heading\n\nSome text.\r\nmore  \n"), (Parts{"A heading", "Some text.", "more"}));
 }
 
+TEST(Sentences, TouchInChineseAndJapaneseOnly) {
+  EXPECT_TRUE(sentences_touch("今日は。", "元気ですか？"));
+  EXPECT_TRUE(sentences_touch("他说：“你好。”", "我走了。"));
+  EXPECT_TRUE(sentences_touch("你好！", "Apple 来了。"));
+  EXPECT_TRUE(sentences_touch("标题", "“一”"));
+  EXPECT_TRUE(sentences_touch("ﾊｲ｡", "次"));
+  EXPECT_FALSE(sentences_touch("我用 Linux", "Hello."));
+  EXPECT_FALSE(sentences_touch("标题", "Hello."));
+  EXPECT_FALSE(sentences_touch("Hello.", "World."));
+  EXPECT_FALSE(sentences_touch("He said \"stop!\"", "Then he left."));
+  EXPECT_FALSE(sentences_touch("안녕하세요.", "반갑습니다."));
+  EXPECT_FALSE(sentences_touch("สวัสดี", "ลาก่อน"));
+  EXPECT_FALSE(sentences_touch("\xff\xe3", "\x80"));
+}
+
+TEST(Sentences, WordsTouchInScriptsWithoutSpaces) {
+  EXPECT_TRUE(words_touch("我喜", "欢茶"));
+  EXPECT_TRUE(words_touch("カタ", "カナ"));
+  EXPECT_TRUE(words_touch("สวัส", "ดี"));
+  EXPECT_TRUE(words_touch("ព្រះ", "រាជា"));
+  EXPECT_FALSE(words_touch("one", "two"));
+  EXPECT_FALSE(words_touch("한국", "사람"));
+  EXPECT_FALSE(words_touch("เขาใช้", "Linux"));
+}
+
 TEST(Sentences, OfNothingAreNone) {
   EXPECT_TRUE(sentences("").empty());
   EXPECT_TRUE(sentences(" \n\t \u3000").empty());
