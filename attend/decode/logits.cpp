@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <unordered_set>
 #include <utility>
 
 #include "attend/core/error.h"
@@ -59,25 +60,41 @@ void ban_repeated_ngrams(std::span<const std::int32_t> words, std::size_t n, Row
     if (std::ranges::equal(words.subspan(i, n - 1), last)) row.add(words[i + n - 1], true);
 }
 
-void ban_bad_words(std::span<const std::int32_t> words, const std::vector<std::vector<std::int32_t>>& bad_words,
-                   std::span<const std::int32_t> ends, RowRules& row) {
-  for (const std::vector<std::int32_t>& bad : bad_words) {
-    if (bad.empty() || (bad.size() == 1 && std::ranges::find(ends, bad[0]) != ends.end())) continue;
+using BadWords = std::vector<std::span<const std::int32_t>>;
+
+/// Those that some hypothesis could complete with its next word. A long list is walked through once a step by this, and
+/// not once a hypothesis.
+BadWords within_reach(std::span<const LogitsContext> contexts, const LogitsRules& rules,
+                      std::span<const std::int32_t> ends) {
+  std::unordered_set<std::int32_t> last;
+  for (const LogitsContext& context : contexts)
+    if (!context.words.empty()) last.insert(context.words.back());
+  BadWords near;
+  for (const std::vector<std::int32_t>& bad : rules.bad_words)
+    if (bad.size() == 1 ? std::ranges::find(ends, bad[0]) == ends.end()
+                        : bad.size() > 1 && last.contains(bad[bad.size() - 2]))
+      near.emplace_back(bad);
+  return near;
+}
+
+void ban_bad_words(std::span<const std::int32_t> words, const BadWords& bad_words, RowRules& row) {
+  for (const std::span<const std::int32_t> bad : bad_words) {
     const std::size_t before = bad.size() - 1;
     if (before > 0 && bad.size() > words.size()) continue;
-    if (std::ranges::equal(words.last(before), std::span(bad).first(before))) row.add(bad.back(), true);
+    if (std::ranges::equal(words.last(before), bad.first(before))) row.add(bad.back(), true);
   }
 }
 
 /// In the order in which `transformers` applies them.
-RowRules rules_for(const LogitsContext& context, const LogitsRules& rules, std::span<const std::int32_t> ends) {
+RowRules rules_for(const LogitsContext& context, const LogitsRules& rules, const BadWords& bad_words,
+                   std::span<const std::int32_t> ends) {
   RowRules row;
   const auto length = static_cast<std::int64_t>(context.words.size());
   if (rules.repetition_penalty != 1.0)
     for (const std::int32_t word : context.words) row.add(word, false);
   if (rules.no_repeat_ngram > 0)
     ban_repeated_ngrams(context.words, static_cast<std::size_t>(rules.no_repeat_ngram), row);
-  ban_bad_words(context.words, rules.bad_words, ends, row);
+  ban_bad_words(context.words, bad_words, row);
   if (length < std::max(rules.min_length, context.prompt + rules.min_new_tokens)) row.ban(ends);
   if (rules.forced_first && length == 1) row.force(std::span(&*rules.forced_first, 1));
   if (!rules.forced_last.empty() && length == context.max_length - 1) row.force(rules.forced_last);
@@ -130,11 +147,12 @@ std::vector<std::vector<NextWord>> best_words(const Tensor& logits, std::span<co
   const std::int64_t V = logits.dim(1);
   count = std::min(count, V);
   // The words that a rule concerns are taken out of the row, and put back by hand after the search for the best.
+  const BadWords bad_words = within_reach(contexts, rules, ends);
   std::vector<RowRules> rows(contexts.size());
   parallel_for(N, 64, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t n = begin; n < end; ++n) {
       RowRules& of_row = rows[static_cast<std::size_t>(n)];
-      of_row = rules_for(contexts[static_cast<std::size_t>(n)], rules, ends);
+      of_row = rules_for(contexts[static_cast<std::size_t>(n)], rules, bad_words, ends);
       of_row.settle();
       float* row = logits.data() + n * V;
       for (RowRules::Word& word : of_row.words)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <numeric>
+#include <set>
 
 #include "attend/core/error.h"
 #include "attend/data/batches.h"
@@ -104,13 +105,13 @@ std::vector<std::vector<std::size_t>> batches_of(const std::vector<Piece>& piece
   return batches;
 }
 
-/// What cannot be said: the text as its tokens are inside a sentence and at its beginning.
-void add_bad_words(const Tokenizer& tokenizer, const std::string& text, LogitsRules& rules) {
-  for (const std::string& variant : {text, std::string(" ").append(text)}) {
-    const std::vector<std::int32_t> ids = tokenizer.ids(variant);
-    if (!ids.empty() && std::ranges::find(rules.bad_words, ids) == rules.bad_words.end())
-      rules.bad_words.push_back(ids);
-  }
+/// What cannot be said: texts, as their tokens are inside a sentence and at its beginning.
+void add_bad_words(const Tokenizer& tokenizer, const std::vector<std::string>& texts, LogitsRules& rules) {
+  std::set<std::vector<std::int32_t>> known(rules.bad_words.begin(), rules.bad_words.end());
+  for (const std::string& text : texts)
+    for (const std::string& variant : {text, std::string(" ").append(text)})
+      if (std::vector<std::int32_t> ids = tokenizer.ids(variant); !ids.empty() && known.insert(ids).second)
+        rules.bad_words.push_back(std::move(ids));
 }
 
 /// What the folder says, and over it what the caller does.
@@ -137,7 +138,7 @@ SearchOptions search_options(const TranslationModel& model, const TranslateOptio
   take(search.sampling.top_p, options.top_p);
   take(search.sampling.min_p, options.min_p);
   search.seed = options.seed;
-  for (const std::string& text : options.bad_words) add_bad_words(model.target, text, search.rules);
+  add_bad_words(model.target, options.bad_words, search.rules);
   return search;
 }
 

@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "attend/decode/alignment.h"
 #include "attend/decode/translation_model.h"
@@ -14,10 +16,9 @@
 namespace attend {
 namespace {
 
-Tokenizer words() {
-  const std::vector<std::string> lines = {"one two three four five six seven eight Two . ! ?"};
-  std::size_t at = 0;
-  return train_words([&](std::string& line) { return at < lines.size() ? (line = lines[at++], true) : false; });
+Tokenizer words(const std::string& all = "one two three four five six seven eight Two . ! ?") {
+  bool given = false;
+  return train_words([&](std::string& line) { return line = all, !std::exchange(given, true); });
 }
 
 TransformerOptions small(const Tokenizer& tokenizer) {
@@ -33,8 +34,8 @@ class TranslatorTest : public testing::Test {
  protected:
   TranslatorTest() : tokenizer_(words()), translator_(model(), tokenizer_, tokenizer_) {}
 
-  Transformer model() const {
-    Generator generator(3);
+  Transformer model(std::uint64_t seed = 3) const {
+    Generator generator(seed);
     Transformer transformer(small(tokenizer_), generator);
     for_each_parameter(transformer, [](const std::string&, Tensor& t) {  // sharper, so that sentences end
       for (std::int64_t i = 0; i < t.numel(); ++i) t.data()[i] *= 2.5f;
@@ -132,6 +133,23 @@ TEST_F(TranslatorTest, AttentionIsOfTheChosenLayerAndHeadAndItsRowsAreWhole) {
   EXPECT_NE(translator_(text, {.attention = true, .layer = 0}).attention, mean.attention);
   EXPECT_THROW(translator_(text, {.attention = true, .layer = 3}), InputError);
   EXPECT_THROW(translator_(text, {.attention = true, .head = 3}), InputError);
+}
+
+TEST_F(TranslatorTest, ThousandsOfBadWordsAreNeverSaid) {
+  const std::vector<std::string> said = {"one",   "two",   "three", "four", "five", "six",
+                                         "seven", "eight", "Two",   ".",    "!",    "?"};
+  TranslateOptions options{.beam = 2, .min_new_tokens = 6};
+  for (const std::string& a : said)
+    for (const std::string& b : said)
+      for (const std::string& c : said)
+        for (const std::string& d : said) options.bad_words.push_back(a + " " + b + " " + c + " " + d);
+  for (const char* text : {"one two three", "eight seven"}) {
+    std::int64_t in_a_row = 0;
+    for (const std::int32_t id : translator_(text, options).ids) {
+      const bool word = std::ranges::find(said, tokenizer_.token(id)) != said.end();
+      EXPECT_LT(in_a_row = word ? in_a_row + 1 : 0, 4);
+    }
+  }
 }
 
 TEST_F(TranslatorTest, PrefixBadWordsAndLengthsAreObeyed) {
