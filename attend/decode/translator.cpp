@@ -123,9 +123,8 @@ SearchOptions search_options(const TranslationModel& model, const TranslateOptio
   if (options.sample) search.sample = true, search.beam = 1;
   if (options.beam && !options.sample) search.sample = false;
   take(search.beam, options.beam);
-  take(search.nbest, options.nbest);
+  search.nbest = options.nbest.value_or(1);  // whoever asks for one line is not to get three, whatever the folder says
   if (!options.beam && !search.sample) search.beam = std::max(search.beam, search.nbest);
-  if (!options.nbest && !search.sample) search.nbest = std::min(search.beam, search.nbest);
   take(search.length_penalty, options.length_penalty);
   take(search.early_stopping, options.early_stopping);
   take(search.max_new_tokens, options.max_new_tokens);

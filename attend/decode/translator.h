@@ -20,7 +20,8 @@ namespace attend {
 /// What is not given is as the model's folder says (GenerationConfig), and where that says nothing a beam of 4.
 struct TranslateOptions {
   std::optional<std::int64_t> beam = {};   ///< 1 is greedy
-  std::optional<std::int64_t> nbest = {};  ///< translations of each text; a beam that is not given is at least as wide
+  std::optional<std::int64_t> nbest = {};  ///< translations of each text, otherwise 1 whatever the folder says; a beam
+                                           ///< that is not given is at least as wide
   std::optional<double> length_penalty = {};  ///< this and the following: see SearchOptions
   std::optional<EarlyStopping> early_stopping = {};
   std::optional<std::int64_t> max_new_tokens = {};

@@ -171,6 +171,14 @@ TEST_F(Translate, AttentionOfALayerAndHeadIsDrawn) {
   EXPECT_EQ(translate("one two\n", "--attention look.txt").code, 2);
 }
 
+TEST_F(Translate, TheFolderDoesNotChangeHowManyLinesThereAre) {
+  Config generation(folder_ / "generation_config.json");
+  generation.set("num_return_sequences", 3);
+  generation.save(folder_ / "generation_config.json");
+  EXPECT_EQ(lines_of(translate("one two\nthree\n").output).size(), 2u);
+  EXPECT_EQ(lines_of(translate("one two\nthree\n", "--nbest 2").output).size(), 4u);
+}
+
 TEST_F(Translate, WrongUsageIsNamed) {
   EXPECT_EQ(translate("one\n", "--beam 2 --nbest 3").code, 2);
   EXPECT_EQ(translate("one\n", "--beam 2 --greedy").code, 2);

@@ -184,6 +184,13 @@ TEST_F(TranslatorTest, ASavedFolderTranslatesAsTheModelInMemory) {
     EXPECT_EQ(loaded(text).ids, translator_(text).ids);
     EXPECT_EQ(loaded(text, {.beam = 1}).ids, translator_(text, {.beam = 1}).ids);
   }
+  // How many translations there are is the caller's choice.
+  Config generation = generation_defaults(transformer.options).write();
+  generation.set("num_return_sequences", 3);
+  generation.save(folder / "generation_config.json");
+  const std::vector<std::string> texts = {"one two three"};
+  EXPECT_EQ(Translator(folder.path())(texts)[0].size(), 1u);
+  EXPECT_EQ(Translator(folder.path())(texts, {.nbest = 2})[0].size(), 2u);
 }
 
 TEST(Alignment, SubwordsVoteForTheirWords) {
