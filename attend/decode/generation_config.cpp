@@ -141,7 +141,7 @@ Config GenerationConfig::write() const {
   put("length_penalty", s.length_penalty, usual.length_penalty);
   if (s.max_new_tokens > 0)
     config.set("max_new_tokens", s.max_new_tokens);
-  else
+  else if (s.max_length > 0)
     config.set("max_length", s.max_length);
   put("min_length", s.rules.min_length, usual.rules.min_length);
   put("min_new_tokens", s.rules.min_new_tokens, usual.rules.min_new_tokens);

@@ -59,14 +59,14 @@ TranslationModel translation_model(Transformer model, const Tokenizer& source, c
 TranslationModel translation_model(RecurrentTranslator model, const Tokenizer& tokenizer) {
   const SpecialTokens& special = tokenizer.special();
   const std::int32_t end = needed("end-of-sentence", special.eos), padding = needed("padding", special.padding);
-  SearchOptions search{.beam = kBeam, .start = end, .ends = {end}, .rules = {.bad_words = {{padding}}}};
+  SearchOptions search{
+      .beam = kBeam, .max_length = 0, .start = end, .ends = {end}, .rules = {.bad_words = {{padding}}}};
   if (special.unknown) search.rules.bad_words.push_back({*special.unknown});
   return {
       .source = tokenizer,
       .target = tokenizer,
       .generation = {search, padding},
       .padding = padding,
-      .length_of_source = true,
       .read =
           [model](const TokenBatch& sources) {
             return std::make_unique<RecurrentStepper>(model, sources.ids, sources.lengths);

@@ -15,11 +15,11 @@ namespace attend {
 
 struct TranslationModel {
   Tokenizer source, target;
+  /// A max_length of 0 is nobody's word: then a translation has twice the tokens of its source, and 20, at most.
   GenerationConfig generation;
-  std::int32_t padding = 0;       ///< of sources
-  std::int64_t max_source = 0;    ///< tokens; 0: any number
-  std::int64_t max_target = 0;    ///< words that it can read of its own, the start included; 0: any number
-  bool length_of_source = false;  ///< where nobody says how long a translation may be: twice its source, and 20
+  std::int32_t padding = 0;     ///< of sources
+  std::int64_t max_source = 0;  ///< tokens; 0: any number
+  std::int64_t max_target = 0;  ///< words that it can read of its own, the start included; 0: any number
   /// Reads sources: a row each.
   std::function<std::unique_ptr<Stepper>(const TokenBatch& sources)> read;
   /// Where each word looks when it says the next.   words int32 [B, T] -> a layer each, [B, H, T, S]

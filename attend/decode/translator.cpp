@@ -147,7 +147,7 @@ SearchInput search_input(const TranslationModel& model, const Piece& piece, cons
   if (piece.first) input.prefix = prefix;
   const auto prompt = static_cast<std::int64_t>(input.prefix.size()) + 1;
   std::int64_t more = search.max_new_tokens;
-  if (more == 0) more = model.length_of_source ? 2 * piece.encoding.size() + 20 : search.max_length - prompt;
+  if (more == 0) more = search.max_length > 0 ? search.max_length - prompt : 2 * piece.encoding.size() + 20;
   if (model.max_target > 0) more = std::min(more, model.max_target + 1 - prompt);
   if (more < 1)
     throw TextError(piece.text, "the prefix leaves no room for a translation: got " + std::to_string(prompt - 1) +

@@ -43,6 +43,14 @@ class TranslatorTest : public testing::Test {
     return transformer;
   }
 
+  RecurrentTranslator recurrent(DecoderAttention attention) const {
+    RecurrentTranslatorOptions o;
+    o.source_vocabulary = o.target_vocabulary = tokenizer_.size();
+    o.embedding = o.hidden = 8, o.attention = attention;
+    Generator generator(5);
+    return RecurrentTranslator(o, generator);
+  }
+
   Tokenizer tokenizer_;
   Translator translator_;
 };
@@ -150,6 +158,27 @@ TEST_F(TranslatorTest, ThousandsOfBadWordsAreNeverSaid) {
       EXPECT_LT(in_a_row = word ? in_a_row + 1 : 0, 4);
     }
   }
+}
+
+TEST_F(TranslatorTest, ARecurrentFolderIsDecodedAsItSays) {
+  const test::TempFolder folder;
+  RecurrentTranslator recurrent = this->recurrent(DecoderAttention::additive);
+  Config config;
+  config.set("model_type", kRecurrentTranslatorType);
+  recurrent.options.write(config);
+  config.save(folder / "config.json");
+  save_parameters(recurrent, folder / "model.safetensors");
+  save_tokenizer(tokenizer_, folder.path());
+  const TranslateOptions endless{.min_new_tokens = 90};
+  EXPECT_EQ(Translator(folder.path())("one two three", endless).ids.size(), 28u);  // twice the source, and 20
+  Config generation;
+  generation.set("max_length", 6);
+  generation.save(folder / "generation_config.json");
+  EXPECT_EQ(Translator(folder.path())("one two three", endless).ids.size(), 5u);  // and the start
+  generation.set("max_new_tokens", 7);
+  generation.save(folder / "generation_config.json");
+  EXPECT_EQ(Translator(folder.path())("one two three", endless).ids.size(), 7u);
+  EXPECT_EQ(Translator(folder.path())("one two three", {.max_new_tokens = 9, .min_new_tokens = 90}).ids.size(), 9u);
 }
 
 TEST_F(TranslatorTest, PrefixBadWordsAndLengthsAreObeyed) {
