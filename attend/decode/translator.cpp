@@ -27,7 +27,8 @@ struct Piece {
   std::size_t text;
   Encoding encoding;         // spans are in the whole text
   bool first = true;         // of its text
-  std::string between = {};  // what stands between its translation and the one before
+  std::string between = {};  // what stands between it and the one before
+  bool touches = false;      // the one before, as sentences of its script do
   bool cut = false;          // begins inside a sentence
   std::vector<Hypothesis> hypotheses = {};
   std::vector<std::vector<std::vector<float>>> attention = {};  // of each hypothesis
@@ -47,7 +48,7 @@ void cut_windows(const Tokenizer& tokenizer, std::string_view text, Span sentenc
       if (!window.special[i]) window.spans[i].begin += sentence.begin, window.spans[i].end += sentence.begin;
     piece.encoding = std::move(window);
     pieces.push_back(piece);
-    piece.first = false, piece.between.assign(1, ' '), piece.cut = true;
+    piece.first = false, piece.cut = true;
   }
 }
 
@@ -57,10 +58,25 @@ void cut_sentences(const Tokenizer& tokenizer, std::size_t index, std::string_vi
   std::size_t end = 0;  // of the sentence before
   for (const Span& sentence : sentences(text)) {
     const auto begin = static_cast<std::size_t>(sentence.begin);
-    const Piece piece{index, {}, end == 0, std::string(text.substr(end, begin - end))};
+    const Piece piece{index,
+                      {},
+                      end == 0,
+                      std::string(text.substr(end, begin - end)),
+                      end > 0 && sentences_touch(text.substr(0, end), text.substr(begin))};
     cut_windows(tokenizer, text, sentence, limit, piece, pieces);
     end = static_cast<std::size_t>(sentence.end);
   }
+}
+
+/// What stands between two translations: what stood between their sources, unless they are written in another way.
+std::string between(std::string_view left, std::string_view right, const Piece& piece) {
+  if (left.empty() || right.empty()) return "";
+  if (piece.cut) return words_touch(left, right) ? "" : " ";
+  const bool touches = sentences_touch(left, right);
+  if (touches == piece.touches || piece.between.find('\n') != std::string::npos) return piece.between;
+  if (touches) return "";
+  constexpr std::string_view kWideSpace = "　";
+  return piece.between.empty() || piece.between.find(kWideSpace) != std::string::npos ? " " : piece.between;
 }
 
 std::vector<Piece> cut(const TranslationModel& model, std::span<const std::string> texts,
@@ -244,8 +260,8 @@ Translation translation_of(const TranslationModel& model, const Piece& piece, st
 }
 
 /// What follows a translation, when a text came in several pieces.
-void append(Translation& whole, Translation&& part, const std::string& between) {
-  if (!whole.text.empty() && !part.text.empty()) whole.text += between;
+void append(Translation& whole, Translation&& part, const Piece& piece) {
+  whole.text += between(whole.text, part.text, piece);
   const auto offset = static_cast<std::int64_t>(whole.text.size());
   whole.text += part.text;
   whole.score += part.score, whole.finished &= part.finished, whole.truncated += part.truncated;
@@ -313,7 +329,7 @@ std::vector<std::vector<Translation>> Translator::operator()(std::span<const std
       for (std::size_t n = 0; n <= last; ++n) all.push_back(translation_of(*model_, piece, n, options.attention));
     else
       for (std::size_t n = 0; n < all.size(); ++n)
-        append(all[n], translation_of(*model_, piece, std::min(n, last), options.attention), piece.between);
+        append(all[n], translation_of(*model_, piece, std::min(n, last), options.attention), piece);
   }
   for (std::vector<Translation>& all : results)
     if (all.empty()) all.emplace_back().pieces = 0;

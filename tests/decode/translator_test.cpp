@@ -97,6 +97,43 @@ TEST_F(TranslatorTest, ALongTextIsTranslatedSentenceBySentenceAndJoinedAsItWas) 
   for (const std::vector<float>& row : whole.attention) EXPECT_EQ(row.size(), whole.source_tokens.size());
 }
 
+TEST_F(TranslatorTest, SentencesAreJoinedAsTheTargetsScriptJoinsThem) {
+  const std::string spaced[] = {"one two three four five six !", "Two three four five six seven ."};
+  const std::string wide[] = {"一 二 三 四 五 六 ！", "二 三 四 五 六 七 。"};
+  const Tokenizer chinese = words("一 二 三 四 五 六 七 八 九 。 ！ ？");
+  ASSERT_EQ(chinese.size(), tokenizer_.size());
+  const auto joined = [&](bool from_chinese, bool to_chinese, const std::string& between) {
+    const Translator translator(model(), from_chinese ? chinese : tokenizer_, to_chinese ? chinese : tokenizer_);
+    const auto& [first, second] = from_chinese ? wide : spaced;
+    const std::string a = translator(first).text, b = translator(second).text;
+    EXPECT_FALSE(a.empty() || b.empty());
+    const Translation whole = translator(first + between + second, {.attention = true});
+    EXPECT_EQ(whole.pieces, 2);
+    EXPECT_TRUE(whole.text.starts_with(a) && whole.text.ends_with(b)) << whole.text;
+    EXPECT_GE(whole.target_spans.back().end, static_cast<std::int64_t>(whole.text.size()));
+    return whole.text.substr(a.size(), whole.text.size() - a.size() - b.size());
+  };
+  EXPECT_EQ(joined(true, false, ""), " ");
+  EXPECT_EQ(joined(true, false, "　"), " ");
+  EXPECT_EQ(joined(true, false, "\n\n"), "\n\n");
+  EXPECT_EQ(joined(false, true, " "), "");
+  EXPECT_EQ(joined(false, true, "\n"), "\n");
+  EXPECT_EQ(joined(true, true, ""), "");
+  EXPECT_EQ(joined(true, true, " "), " ");
+  EXPECT_EQ(joined(false, false, "  "), "  ");
+}
+
+TEST_F(TranslatorTest, PartsOfASentenceAreJoinedAsTheTargetsScriptJoinsWords) {
+  const Tokenizer thai = words("หนึ่ง สอง สาม สี่ ห้า หก เจ็ด แปด เก้า สิบ ร้อย พัน");
+  ASSERT_EQ(thai.size(), tokenizer_.size());
+  const std::string half = "one two three four five six seven eight one two three";  // as much as fits
+  for (const bool to_thai : {false, true}) {
+    const Translator translator(model(), tokenizer_, to_thai ? thai : tokenizer_);
+    const std::string text = translator(half).text;
+    EXPECT_EQ(translator(half + " " + half).text, text + (to_thai ? "" : " ") + text);
+  }
+}
+
 TEST_F(TranslatorTest, ASentenceThatIsTooLongItselfIsCutAndThatIsCounted) {
   std::string text;
   for (int i = 0; i < 30; ++i) text += "one two ";
