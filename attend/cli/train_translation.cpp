@@ -13,6 +13,7 @@
 #include "attend/core/error.h"
 #include "attend/data/fingerprint.h"
 #include "attend/data/reader.h"
+#include "attend/decode/translation_model.h"
 #include "attend/text/train_sentencepiece.h"
 #include "attend/train/bleu.h"
 #include "attend/train/chrf.h"
@@ -144,8 +145,7 @@ void run(Flags& flags) {
 
   std::cerr << grouped(training.size()) << " pairs, " << grouped(validation.size()) << " for validation, "
             << grouped(made.size) << " parameters" << std::endl;
-  const std::optional<std::int32_t> padding = tokenizers.source.special().padding;
-  if (!padding) fail<InputError>("train", "the tokenizer has no padding token, which a translator needs");
+  const std::int32_t padding = needed_token("padding", tokenizers.source.special().padding);
   std::string& metric = flags.training.trainer.metric;
   const std::size_t judged =
       std::min<std::size_t>(static_cast<std::size_t>(flags.judged), validation_text.sources.size());
@@ -167,7 +167,7 @@ void run(Flags& flags) {
       return {{"bleu", corpus_bleu(said, references).score}, {"chrf", corpus_chrf(said, references)}};
     };
   TranslationTrainee trainee(made.task, std::move(training), std::move(validation),
-                             {.padding = *padding,
+                             {.padding = padding,
                               .start = made.start,
                               .label_smoothing = flags.label_smoothing,
                               .batches = {.max_tokens = flags.training.batch_tokens, .seed = seed}});

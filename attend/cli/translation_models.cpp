@@ -20,11 +20,6 @@ namespace {
 constexpr const char* kTransformerGroup = "The Transformer (--arch marian)";
 constexpr const char* kRecurrentGroup = "The recurrent network (--arch rnn)";
 
-std::int32_t needed(const char* what, const std::optional<std::int32_t>& id) {
-  if (!id) fail<InputError>("train", "the tokenizer has no ", what, " token, which a translator needs");
-  return *id;
-}
-
 /// What every architecture gives in the same way.
 template <typename Model>
 TranslatorInTraining in_training(std::shared_ptr<Model> model, std::string_view type, const Tokenizers& tokenizers) {
@@ -44,7 +39,7 @@ TranslatorInTraining in_training(std::shared_ptr<Model> model, std::string_view 
 TranslatorInTraining recurrent_in_training(const std::shared_ptr<RecurrentTranslator>& model,
                                            const Tokenizers& tokenizers) {
   TranslatorInTraining made = in_training(model, kRecurrentTranslatorType, tokenizers);
-  made.start = needed("end-of-sentence", tokenizers.target.special().eos);
+  made.start = needed_token("end-of-sentence", tokenizers.target.special().eos);
   if (model->options.attention == DecoderAttention::location) made.max_length = model->options.max_positions;
   made.task.logits = [model](const TokenBatch& sources, const TokenBatch& words) {
     return model->decode(model->encode(sources.ids, sources.lengths), words.ids);
@@ -90,8 +85,8 @@ TranslatorInTraining make_transformer(const ArchitectureFlags& flags, const Toke
   o.dropout = flags.dropout.value_or(0.1f);
   o.final_norm = o.pre_norm;
   o.max_positions = std::max(o.max_positions, max_length);
-  o.padding = needed("padding", tokenizers.source.special().padding);
-  o.end = needed("end-of-sentence", tokenizers.target.special().eos);
+  o.padding = needed_token("padding", tokenizers.source.special().padding);
+  o.end = needed_token("end-of-sentence", tokenizers.target.special().eos);
   o.start = o.padding;  // as Marian does
   return transformer_in_training(std::make_shared<Transformer>(o, generator), tokenizers, generation_defaults(o));
 }
@@ -224,8 +219,8 @@ TranslatorInTraining continue_translator(const Origin& origin, const Architectur
   if (new_vocabulary) {
     const bool starts_with_end = o.start == o.end;
     o.source_vocabulary = o.target_vocabulary = tokenizers.source.size();
-    o.padding = needed("padding", tokenizers.source.special().padding);
-    o.end = needed("end-of-sentence", tokenizers.target.special().eos);
+    o.padding = needed_token("padding", tokenizers.source.special().padding);
+    o.end = needed_token("end-of-sentence", tokenizers.target.special().eos);
     o.start = starts_with_end ? o.end : o.padding;
   }
   o.dropout = flags.dropout.value_or(o.dropout);

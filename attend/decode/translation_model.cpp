@@ -10,11 +10,6 @@ namespace {
 
 constexpr std::int64_t kBeam = 4;  // where nobody says
 
-std::int32_t needed(const char* what, const std::optional<std::int32_t>& id) {
-  if (!id) fail<InputError>("translator", "the tokenizer has no ", what, " token, which a translator needs");
-  return *id;
-}
-
 /// What a probe recorded of the layers whose name ends in this.
 std::vector<Tensor> weights_of(const Probe& probe, std::string_view ending) {
   std::vector<Tensor> layers;
@@ -24,6 +19,11 @@ std::vector<Tensor> weights_of(const Probe& probe, std::string_view ending) {
 }
 
 }  // namespace
+
+std::int32_t needed_token(const char* what, const std::optional<std::int32_t>& id) {
+  if (!id) fail<InputError>("translator", "the tokenizer has no ", what, " token, which a translator needs");
+  return *id;
+}
 
 GenerationConfig generation_defaults(const TransformerOptions& options) {
   return {{.beam = kBeam,
@@ -58,7 +58,8 @@ TranslationModel translation_model(Transformer model, const Tokenizer& source, c
 
 TranslationModel translation_model(RecurrentTranslator model, const Tokenizer& tokenizer) {
   const SpecialTokens& special = tokenizer.special();
-  const std::int32_t end = needed("end-of-sentence", special.eos), padding = needed("padding", special.padding);
+  const std::int32_t end = needed_token("end-of-sentence", special.eos);
+  const std::int32_t padding = needed_token("padding", special.padding);
   SearchOptions search{
       .beam = kBeam, .max_length = 0, .start = end, .ends = {end}, .rules = {.bad_words = {{padding}}}};
   if (special.unknown) search.rules.bad_words.push_back({*special.unknown});

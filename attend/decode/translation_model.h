@@ -32,6 +32,9 @@ TranslationModel load_translation_model(const std::filesystem::path& folder);
 TranslationModel translation_model(Transformer model, const Tokenizer& source, const Tokenizer& target);
 TranslationModel translation_model(RecurrentTranslator model, const Tokenizer& tokenizer);
 
+/// The id of a special token that translators cannot do without. Throws InputError when the tokenizer has none.
+std::int32_t needed_token(const char* what, const std::optional<std::int32_t>& id);
+
 /// How a model of ours is to be decoded unless somebody says otherwise: what is saved beside it.
 GenerationConfig generation_defaults(const TransformerOptions& options);
 
