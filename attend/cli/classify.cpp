@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "attend/cli/input.h"
+#include "attend/cli/model_folder.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/decode/classifier.h"
@@ -72,6 +73,7 @@ std::string text_line(const std::string& line, const Classification& result, con
 
 void run(const ClassifyFlags& flags) {
   const Classifier classifier(flags.model);
+  warn_of_weights(flags.model);
   LineReader reader(flags.input);
   TextWriter writer(flags.output);
   ProgressBar bar("Classifying", "B");

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "attend/cli/input.h"
+#include "attend/cli/model_folder.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
@@ -133,6 +134,7 @@ void add_bad_words(const std::string& given, std::vector<std::string>& words) {
 
 void run(TranslateFlags& flags) {
   const Translator translator(flags.model);
+  warn_of_weights(flags.model);
   if (const auto& ignored = translator.generation().ignored; !ignored.empty()) {
     std::string keys;
     for (const std::string& key : ignored) keys += (keys.empty() ? "" : ", ") + key;

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "attend/cli/choice.h"
+#include "attend/cli/model_folder.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/training.h"
 #include "attend/core/error.h"
@@ -205,6 +206,7 @@ Origin::Origin(std::filesystem::path from)
 
 TranslatorInTraining continue_translator(const Origin& origin, const ArchitectureFlags& flags,
                                          const Tokenizers& tokenizers, bool new_vocabulary, std::uint64_t seed) {
+  warn_of_weights(origin.folder);
   std::map<std::string, PieceMap> by_piece;
   if (new_vocabulary) by_piece = pieces_by_parameter(origin.tokenizers, tokenizers);
   if (origin.arch == Architecture::rnn) {

@@ -27,6 +27,7 @@ class Weights {
   /// As the files' own functions of these names (see SafetensorsFile and TorchFile).
   Tensor get(std::string_view name) const;
   Tensor get_float32(std::string_view name) const;
+  /// Where what one gets is not what is stored, a line each.
   std::vector<std::string> warnings() const;
 
  private:

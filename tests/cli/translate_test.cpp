@@ -1,6 +1,7 @@
 // attend translate with a folder that was made here: a small Transformer which knows nothing, but says it in order.
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -169,6 +170,33 @@ TEST_F(Translate, AttentionOfALayerAndHeadIsDrawn) {
   EXPECT_TRUE(contains(contents(page), "three"));
   EXPECT_EQ(translate("one two\n", "--layer 7 --attention " + page).code, 2);
   EXPECT_EQ(translate("one two\n", "--attention look.txt").code, 2);
+}
+
+TEST_F(Translate, WeightsThatLoadingRoundsAreNamed) {
+  EXPECT_FALSE(contains(errors("one\n"), "F64"));
+  // The last tensor of the file, in double precision.
+  const std::string file = contents(folder_ / "model.safetensors");
+  std::uint64_t size = 0;
+  std::memcpy(&size, file.data(), sizeof size);
+  Json header = Json::parse(file.substr(8, size));
+  std::string data = file.substr(8 + size);
+  for (auto& [name, tensor] : header.items()) {
+    if (name == "__metadata__" || tensor.at("data_offsets")[1] != data.size()) continue;
+    const std::size_t begin = tensor.at("data_offsets")[0], count = (data.size() - begin) / sizeof(float);
+    std::vector<float> single(count);
+    std::memcpy(single.data(), data.data() + begin, count * sizeof(float));
+    const std::vector<double> twice(single.begin(), single.end());
+    data.resize(begin);
+    data.append(reinterpret_cast<const char*>(twice.data()), count * sizeof(double));
+    tensor["dtype"] = "F64", tensor["data_offsets"][1] = data.size();
+    break;
+  }
+  const std::string before = translate("one two three\n").output, text = header.dump();
+  size = text.size();
+  std::ofstream(folder_ / "model.safetensors", std::ios::binary)
+      << std::string_view(reinterpret_cast<const char*>(&size), sizeof size) << text << data;
+  EXPECT_TRUE(contains(errors("one\n"), "is F64 and is rounded to float32")) << errors("one\n");
+  EXPECT_EQ(translate("one two three\n").output, before);
 }
 
 TEST_F(Translate, TheFolderDoesNotChangeHowManyLinesThereAre) {
