@@ -217,6 +217,9 @@ TranslatorInTraining continue_translator(const Origin& origin, const Architectur
     load_parameters(old, origin.folder);
     return recurrent_in_training(continued(o, std::move(old), by_piece, seed), tokenizers);
   }
+  for (const char* key : {"encoder_layerdrop", "decoder_layerdrop"})
+    if (origin.config.number(key, 0.0) != 0)
+      warn(origin.folder.string() + ": \"" + key + "\" of its config.json is not followed: no layer is left out");
   auto o = TransformerOptions::read(origin.config);
   if (new_vocabulary) {
     const bool starts_with_end = o.start == o.end;

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "attend/formats/config.h"
 #include "tests/support/run_program.h"
 #include "tests/support/temp_folder.h"
 
@@ -195,6 +196,12 @@ TEST_F(Train, FineTuningTakesANewVocabularyAndCarriesOverWhatBothHave) {
 TEST_F(Train, AMarianFolderIsFineTunedWithItsOwnSubwordsOrWithNewOnes) {
   std::filesystem::copy(ATTEND_SOURCE_DIR "/tests/models/fixtures/marian_tokenizer", folder_ / "marian");
   ASSERT_EQ(run_attend(finetune("marian", "same", "--steps 2 >/dev/null 2>&1")).code, 0);
+  Config config(folder_ / "marian/config.json");
+  config.set("decoder_layerdrop", 0.1);
+  config.save(folder_ / "marian/config.json");
+  const Outcome all_layers = run_for_errors(finetune("marian", "whole", "--steps 1"));
+  EXPECT_EQ(all_layers.code, 0);
+  EXPECT_TRUE(contains(all_layers.output, "\"decoder_layerdrop\" of its config.json is not followed"));
   for (const char* name : {"source.spm", "target.spm", "vocab.json"})
     EXPECT_FALSE(contents(folder_ / "same" / name).empty()) << name;
   const Outcome other = run_for_errors(finetune("marian", "new", "--vocab-size 30 --steps 2"));
