@@ -132,14 +132,23 @@ void add_bad_words(const std::string& given, std::vector<std::string>& words) {
     if (!line.empty()) words.push_back(line);
 }
 
-void run(TranslateFlags& flags) {
-  const Translator translator(flags.model);
-  warn_of_weights(flags.model);
+/// What the folder or the flags want, and do not get.
+void warn_of_limits(const Translator& translator, const TranslateFlags& flags) {
   if (const auto& ignored = translator.generation().ignored; !ignored.empty()) {
     std::string keys;
     for (const std::string& key : ignored) keys += (keys.empty() ? "" : ", ") + key;
     warn(flags.model + ": what its generation_config.json says of these is not followed: " + keys);
   }
+  const std::int64_t wanted = flags.options.max_new_tokens.value_or(0);
+  if (const std::int64_t most = translator.max_new_tokens(flags.options.prefix); most > 0 && wanted > most)
+    warn("--max-new-tokens " + std::to_string(wanted) + ": the model has positions for " + std::to_string(most) +
+         ", so no translation gets longer");
+}
+
+void run(TranslateFlags& flags) {
+  const Translator translator(flags.model);
+  warn_of_weights(flags.model);
+  warn_of_limits(translator, flags);
   for (const std::string& given : flags.bad_words) add_bad_words(given, flags.options.bad_words);
   LineReader reader(flags.input);
   TextWriter writer(flags.output);

@@ -295,6 +295,11 @@ const Tokenizer& Translator::source_tokenizer() const { return model_->source; }
 const Tokenizer& Translator::target_tokenizer() const { return model_->target; }
 const GenerationConfig& Translator::generation() const { return model_->generation; }
 
+std::int64_t Translator::max_new_tokens(const std::string& prefix) const {
+  if (model_->max_target == 0) return 0;
+  return model_->max_target - static_cast<std::int64_t>(model_->target.ids(prefix).size());
+}
+
 std::vector<std::vector<Translation>> Translator::operator()(std::span<const std::string> texts,
                                                              const TranslateOptions& options,
                                                              const Progress& progress) const {

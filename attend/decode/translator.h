@@ -24,7 +24,7 @@ struct TranslateOptions {
                                            ///< that is not given is at least as wide
   std::optional<double> length_penalty = {};  ///< this and the following: see SearchOptions
   std::optional<EarlyStopping> early_stopping = {};
-  std::optional<std::int64_t> max_new_tokens = {};
+  std::optional<std::int64_t> max_new_tokens = {};  ///< see also Translator::max_new_tokens
   std::optional<std::int64_t> min_new_tokens = {};
   std::optional<std::int64_t> no_repeat_ngram = {};
   std::optional<double> repetition_penalty = {};
@@ -85,6 +85,10 @@ class Translator {
                                                    const TranslateOptions& options = {},
                                                    const Progress& progress = {}) const;
   Translation operator()(const std::string& text, const TranslateOptions& options = {}) const;
+
+  /// Tokens that the model can say behind a prefix, as many as it has positions; a larger TranslateOptions::
+  /// max_new_tokens comes to the same. 0: any number.
+  std::int64_t max_new_tokens(const std::string& prefix = {}) const;
 
   const Tokenizer& source_tokenizer() const;
   const Tokenizer& target_tokenizer() const;

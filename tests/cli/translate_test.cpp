@@ -172,6 +172,14 @@ TEST_F(Translate, AttentionOfALayerAndHeadIsDrawn) {
   EXPECT_EQ(translate("one two\n", "--attention look.txt").code, 2);
 }
 
+TEST_F(Translate, MoreTokensThanTheModelHasPositionsForAreWarnedOf) {
+  const std::string wanted = "--max-new-tokens 17 --prefix 'one two' --min-new-tokens 17";
+  EXPECT_TRUE(contains(errors("one\n", wanted), "--max-new-tokens 17: the model has positions for 14"))
+      << errors("one\n", wanted);
+  EXPECT_EQ(Json::parse(translate("one\n", "--json " + wanted).output).at("ids").size(), 16u);
+  EXPECT_FALSE(contains(errors("one\n", "--max-new-tokens 16"), "positions"));
+}
+
 TEST_F(Translate, WeightsThatLoadingRoundsAreNamed) {
   EXPECT_FALSE(contains(errors("one\n"), "F64"));
   // The last tensor of the file, in double precision.

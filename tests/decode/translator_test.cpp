@@ -197,6 +197,13 @@ TEST_F(TranslatorTest, ThousandsOfBadWordsAreNeverSaid) {
   }
 }
 
+TEST_F(TranslatorTest, NoTranslationIsLongerThanTheModelHasPositions) {
+  EXPECT_EQ(translator_.max_new_tokens(), 12);
+  EXPECT_EQ(translator_.max_new_tokens("one two"), 10);
+  EXPECT_EQ(translator_("one", {.max_new_tokens = 50, .min_new_tokens = 50}).ids.size(), 12u);
+  EXPECT_EQ(Translator(recurrent(DecoderAttention::additive), tokenizer_).max_new_tokens(), 0);
+}
+
 TEST_F(TranslatorTest, ARecurrentFolderIsDecodedAsItSays) {
   const test::TempFolder folder;
   RecurrentTranslator recurrent = this->recurrent(DecoderAttention::additive);
