@@ -47,12 +47,16 @@ class AttentionFile {
     if (!path_.ends_with(".html") && !path_.ends_with(".svg"))
       throw CLI::ValidationError("--attention", path_ + ": must end with .html or .svg");
   }
+  /// Lines that it can still show.
+  std::int64_t room() const { return kMost - shown_; }
   void add(const std::string& source, const Translation& translation) {
-    if (translation.attention.empty()) return;
-    if (page_.blocks.size() >= kMost) {
+    if (translation.pieces == 0) return;  // blank
+    if (room() == 0) {
       ++left_out_;
       return;
     }
+    if (translation.attention.empty()) return;  // nothing was said
+    ++shown_;
     page_.heading(source);
     page_.show(Figure{"", {map_of(translation)}});
   }
@@ -68,14 +72,14 @@ class AttentionFile {
     }
     file.commit();
     if (left_out_ > 0)
-      warn(grouped(left_out_) + " lines are not in " + path_ + ": it shows the first " + grouped(kMost / 2));
+      warn(grouped(left_out_) + " lines are not in " + path_ + ": it shows the first " + grouped(kMost));
   }
 
  private:
-  static constexpr std::size_t kMost = 400;  // blocks, two a line: more would be slow to open
+  static constexpr std::int64_t kMost = 200;  // more would be slow to open
   std::string path_;
   Page page_{"Attention: where each word of the translation looks", {}};
-  std::int64_t left_out_ = 0;
+  std::int64_t shown_ = 0, left_out_ = 0;
 };
 
 /// What happened to lines on the way that whoever reads the translations should know.
@@ -155,11 +159,19 @@ void run(TranslateFlags& flags) {
   std::unique_ptr<AttentionFile> attention;
   if (!flags.attention_file.empty()) attention = std::make_unique<AttentionFile>(flags.attention_file);
   flags.options.attention = attention || flags.alignments;
+  flags.options.only_best_attention = !flags.alignments;
+  translator.check(flags.options);
   ProgressBar bar("Translating", "B");
   Troubles troubles;
-  // As many lines as make some batches: sorted by length together, written in their order.
+  // As many lines as make some batches: sorted by length together, written in their order. Those that only a picture
+  // wants the attention of are a part of their own, so that it is computed for no others.
+  const auto lines_at_once = [&]() -> std::size_t {
+    const std::int64_t drawn = attention ? attention->room() : 0;
+    flags.options.attention = flags.alignments || drawn > 0;
+    return static_cast<std::size_t>(drawn > 0 && !flags.alignments ? drawn : 1024);
+  };
   std::int64_t bytes_before = 0;
-  for (std::vector<std::string> lines; reader.next(lines, 1024); bytes_before = reader.bytes_read()) {
+  for (std::vector<std::string> lines; reader.next(lines, lines_at_once()); bytes_before = reader.bytes_read()) {
     const auto progress = [&](std::int64_t done, std::int64_t total) {
       bar.update(bytes_before + (reader.bytes_read() - bytes_before) * done / total, reader.total_bytes());
     };
@@ -311,6 +323,9 @@ void add_translate(CLI::App& program) {
   verb->callback([flags] {
     TranslateOptions& given = flags->options;
     if (flags->greedy) given.beam = 1;
+    if ((given.layer || given.head) && flags->attention_file.empty() && !flags->alignments)
+      throw CLI::ValidationError(given.layer ? "--layer" : "--head",
+                                 "says which attention is shown, and needs --attention or --alignments");
     if (given.beam && given.nbest && *given.nbest > *given.beam)
       throw CLI::ValidationError("--nbest", "cannot be more than --beam");
     if (!flags->early_stopping.empty())

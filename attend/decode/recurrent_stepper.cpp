@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "attend/ops/dropout.h"
 #include "attend/ops/gather.h"
 #include "attend/ops/tape.h"
 
@@ -10,12 +11,27 @@ namespace attend {
 RecurrentStepper::RecurrentStepper(const RecurrentTranslator& model, const Tensor& ids, const Tensor& lengths)
     : model_(model), sentence_(static_cast<std::size_t>(ids.dim(0))) {
   const NoGrad no_grad;
-  source_ = model.encode(ids, lengths);
+  const Training no_training(false);
+  source_ = read_ = model.encode(ids, lengths);
   state_ = source_.start;
   std::iota(sentence_.begin(), sentence_.end(), 0);
 }
 
-Tensor RecurrentStepper::step(const Tensor& words) { return model_.step(source_, words, state_); }
+Tensor RecurrentStepper::step(const Tensor& words) {
+  const NoGrad no_grad;
+  const Training no_training(false);
+  return model_.step(source_, words, state_);
+}
+
+std::vector<Tensor> RecurrentStepper::cross_attention(const Tensor& words) const {
+  const NoGrad no_grad;
+  const Training no_training(false);
+  Probe probe;
+  model_.decode(read_, words, &probe);
+  std::vector<Tensor> layers;
+  for (const Probe::Record& record : probe.records()) layers.push_back(record.weights);
+  return layers;
+}
 
 void RecurrentStepper::select(std::span<const std::int64_t> rows) {
   std::vector<std::int32_t> picked(rows.begin(), rows.end());

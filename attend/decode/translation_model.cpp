@@ -3,20 +3,13 @@
 #include "attend/core/error.h"
 #include "attend/decode/recurrent_stepper.h"
 #include "attend/decode/transformer_stepper.h"
+#include "attend/nn/init.h"
 #include "attend/nn/module.h"
 
 namespace attend {
 namespace {
 
 constexpr std::int64_t kBeam = 4;  // where nobody says
-
-/// What a probe recorded of the layers whose name ends in this.
-std::vector<Tensor> weights_of(const Probe& probe, std::string_view ending) {
-  std::vector<Tensor> layers;
-  for (const Probe::Record& record : probe.records())
-    if (std::string_view(record.layer).ends_with(ending)) layers.push_back(record.weights);
-  return layers;
-}
 
 }  // namespace
 
@@ -43,15 +36,11 @@ TranslationModel translation_model(Transformer model, const Tokenizer& source, c
       .padding = options.padding,
       .max_source = options.max_positions,
       .max_target = options.max_positions,
+      .attention_layers = options.decoder_layers,
+      .attention_heads = options.decoder_heads,
       .read =
           [model](const TokenBatch& sources) {
             return std::make_unique<TransformerStepper>(model, sources.ids, sources.lengths);
-          },
-      .cross_attention =
-          [model](const TokenBatch& sources, const Tensor& words) {
-            Probe probe;
-            model.decode_states(model.encode(sources.ids, sources.lengths), sources.lengths, words, &probe);
-            return weights_of(probe, "cross");
           },
   };
 }
@@ -63,20 +52,19 @@ TranslationModel translation_model(RecurrentTranslator model, const Tokenizer& t
   SearchOptions search{
       .beam = kBeam, .max_length = 0, .start = end, .ends = {end}, .rules = {.bad_words = {{padding}}}};
   if (special.unknown) search.rules.bad_words.push_back({*special.unknown});
+  const DecoderAttention attention = model.options.attention;
+  const bool looks = attention != DecoderAttention::none;
   return {
       .source = tokenizer,
       .target = tokenizer,
       .generation = {search, padding},
       .padding = padding,
+      .max_source = attention == DecoderAttention::location ? model.options.max_positions : 0,
+      .attention_layers = looks ? 1 : 0,
+      .attention_heads = looks ? 1 : 0,
       .read =
           [model](const TokenBatch& sources) {
             return std::make_unique<RecurrentStepper>(model, sources.ids, sources.lengths);
-          },
-      .cross_attention =
-          [model](const TokenBatch& sources, const Tensor& words) {
-            Probe probe;
-            model.decode(model.encode(sources.ids, sources.lengths), words, &probe);
-            return weights_of(probe, "cross");
           },
   };
 }
@@ -89,6 +77,7 @@ TranslationModel load_translation_model(const std::filesystem::path& folder) {
     return model;
   };
   if (type == kRecurrentTranslatorType) {
+    const init::Skipped skipped;
     RecurrentTranslator translator(RecurrentTranslatorOptions::read(config));
     load_parameters(translator, folder);
     TranslationModel model = translation_model(std::move(translator), load_tokenizer(folder));

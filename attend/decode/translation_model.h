@@ -7,6 +7,7 @@
 
 #include "attend/data/batches.h"
 #include "attend/decode/generation_config.h"
+#include "attend/decode/source_stepper.h"
 #include "attend/models/recurrent_translator.h"
 #include "attend/models/transformer.h"
 #include "attend/text/tokenizer.h"
@@ -20,10 +21,10 @@ struct TranslationModel {
   std::int32_t padding = 0;     ///< of sources
   std::int64_t max_source = 0;  ///< tokens; 0: any number
   std::int64_t max_target = 0;  ///< words that it can read of its own, the start included; 0: any number
+  /// Of the decoder, those that look at the source. No layers: the model has no attention.
+  std::int64_t attention_layers = 0, attention_heads = 0;
   /// Reads sources: a row each.
-  std::function<std::unique_ptr<Stepper>(const TokenBatch& sources)> read;
-  /// Where each word looks when it says the next.   words int32 [B, T] -> a layer each, [B, H, T, S]
-  std::function<std::vector<Tensor>(const TokenBatch& sources, const Tensor& words)> cross_attention;
+  std::function<std::unique_ptr<SourceStepper>(const TokenBatch& sources)> read;
 };
 
 /// From a folder. Throws InputError when it holds no translation model.

@@ -174,21 +174,25 @@ SearchInput search_input(const TranslationModel& model, const Piece& piece, cons
   return input;
 }
 
-/// The layer and head that the options choose, or the mean of the heads.   [B, H, T, S] each -> [T][S] of row b
-std::vector<std::vector<float>> chosen(const std::vector<Tensor>& layers, const TranslateOptions& options,
-                                       std::int64_t b, std::int64_t targets, std::int64_t sources) {
-  const auto count = static_cast<std::int64_t>(layers.size());
+/// The layer that the options choose. Throws when the model lacks it, or the head.
+std::size_t chosen_layer(const TranslationModel& model, const TranslateOptions& options) {
+  const std::int64_t count = model.attention_layers, heads = model.attention_heads;
+  if (count == 0) fail<InputError>("translator", "the model has no attention, so there is none to look at");
   // Deep decoders think of the next word in their last layer already.
   const std::int64_t wanted = options.layer.value_or(count > 4 ? -2 : -1);
-  const std::int64_t layer = wanted < 0 ? count + wanted : wanted;
-  if (layer < 0 || layer >= count)
-    fail<InputError>("translator", "the decoder has no such layer: got ", wanted, ", expected 0 to ", count - 1);
-  const Tensor& weights = layers[static_cast<std::size_t>(layer)];
+  if (wanted < -count || wanted >= count)
+    fail<InputError>("translator", "the decoder has no such layer: got ", wanted, ", expected 0 to ", count - 1,
+                     ", or -1 to ", -count, " from the last");
+  if (options.head && (*options.head < 0 || *options.head >= heads))
+    fail<InputError>("translator", "a layer has no such head: got ", *options.head, ", expected 0 to ", heads - 1);
+  return static_cast<std::size_t>(wanted < 0 ? count + wanted : wanted);
+}
+
+/// One head, or the mean of all.   [B, H, T, S] -> [targets][sources] of row b
+std::vector<std::vector<float>> chosen_head(const Tensor& weights, const std::optional<std::int64_t>& head,
+                                            std::int64_t b, std::int64_t targets, std::int64_t sources) {
   const std::int64_t H = weights.dim(1), T = weights.dim(2), S = weights.dim(3);
-  if (options.head && (*options.head < 0 || *options.head >= H))
-    fail<InputError>("translator", "layer ", layer, " has no such head: got ", *options.head, ", expected 0 to ",
-                     H - 1);
-  const std::int64_t first = options.head.value_or(0), heads = options.head ? 1 : H;
+  const std::int64_t first = head.value_or(0), heads = head ? 1 : H;
   std::vector<std::vector<float>> map(static_cast<std::size_t>(targets));
   for (std::int64_t t = 0; t < targets; ++t) {
     std::vector<float>& row = map[static_cast<std::size_t>(t)];
@@ -202,25 +206,25 @@ std::vector<std::vector<float>> chosen(const std::vector<Tensor>& layers, const 
   return map;
 }
 
-/// Where the n-th hypotheses of some pieces look: all of them read once more, with a probe.
-void look(const TranslationModel& model, const TokenBatch& sources, std::vector<Piece>& pieces,
+/// Where the n-th hypotheses of some pieces look: all of them said once more, with a probe.
+void look(const TranslationModel& model, const SourceStepper& stepper, std::vector<Piece>& pieces,
           const std::vector<std::size_t>& batch, std::size_t n, const TranslateOptions& options) {
-  std::vector<std::vector<std::int32_t>> read;
+  std::vector<std::vector<std::int32_t>> said;
   for (const std::size_t i : batch) {
-    std::vector<std::int32_t>& words = read.emplace_back(1, model.generation.search.start);
+    std::vector<std::int32_t>& words = said.emplace_back(1, model.generation.search.start);
     if (n >= pieces[i].hypotheses.size()) continue;
     const std::vector<std::int32_t>& ids = pieces[i].hypotheses[n].ids;
     if (!ids.empty()) words.insert(words.end(), ids.begin(), ids.end() - 1);
   }
-  const std::vector<std::span<const std::int32_t>> rows(read.begin(), read.end());
-  const std::vector<Tensor> layers = model.cross_attention(sources, pad(rows, model.padding).ids);
-  if (layers.empty()) return;  // a model without attention
+  const std::vector<std::span<const std::int32_t>> rows(said.begin(), said.end());
+  const std::vector<Tensor> layers = stepper.cross_attention(pad(rows, model.padding).ids);
+  const Tensor& weights = layers.at(chosen_layer(model, options));
   for (std::size_t b = 0; b < batch.size(); ++b) {
     Piece& piece = pieces[batch[b]];
     if (n < piece.hypotheses.size())
-      piece.attention.push_back(chosen(layers, options, static_cast<std::int64_t>(b),
-                                       static_cast<std::int64_t>(piece.hypotheses[n].ids.size()),
-                                       piece.encoding.size()));
+      piece.attention.push_back(chosen_head(weights, options.head, static_cast<std::int64_t>(b),
+                                            static_cast<std::int64_t>(piece.hypotheses[n].ids.size()),
+                                            piece.encoding.size()));
   }
 }
 
@@ -295,6 +299,10 @@ const Tokenizer& Translator::source_tokenizer() const { return model_->source; }
 const Tokenizer& Translator::target_tokenizer() const { return model_->target; }
 const GenerationConfig& Translator::generation() const { return model_->generation; }
 
+void Translator::check(const TranslateOptions& options) const {
+  if (options.attention) chosen_layer(*model_, options);
+}
+
 std::int64_t Translator::max_new_tokens(const std::string& prefix) const {
   if (model_->max_target == 0) return 0;
   return model_->max_target - static_cast<std::int64_t>(model_->target.ids(prefix).size());
@@ -303,6 +311,7 @@ std::int64_t Translator::max_new_tokens(const std::string& prefix) const {
 std::vector<std::vector<Translation>> Translator::operator()(std::span<const std::string> texts,
                                                              const TranslateOptions& options,
                                                              const Progress& progress) const {
+  check(options);
   const NoGrad no_grad;
   const Training no_training(false);
   const SearchOptions how = search_options(*model_, options);
@@ -317,24 +326,26 @@ std::vector<std::vector<Translation>> Translator::operator()(std::span<const std
     std::vector<SearchInput> of_batch;
     for (const std::size_t i : batch) ids.emplace_back(pieces[i].encoding.ids), of_batch.push_back(inputs[i]);
     const TokenBatch sources = pad(ids, model_->padding);
-    std::vector<std::vector<Hypothesis>> found = search(*model_->read(sources), of_batch, how);
+    const std::unique_ptr<SourceStepper> stepper = model_->read(sources);
+    std::vector<std::vector<Hypothesis>> found = search(*stepper, of_batch, how);
     for (std::size_t i = 0; i < batch.size(); ++i) pieces[batch[i]].hypotheses = std::move(found[i]);
-    if (options.attention)
-      for (std::int64_t n = 0; n < how.nbest; ++n)
-        look(*model_, sources, pieces, batch, static_cast<std::size_t>(n), options);
+    const std::int64_t looked_at = !options.attention ? 0 : options.only_best_attention ? 1 : how.nbest;
+    for (std::int64_t n = 0; n < looked_at; ++n)
+      look(*model_, *stepper, pieces, batch, static_cast<std::size_t>(n), options);
     done += static_cast<std::int64_t>(batch.size());
     if (progress) progress(done, static_cast<std::int64_t>(pieces.size()));
   }
 
+  const auto shown = [&](std::size_t n) { return options.attention && (n == 0 || !options.only_best_attention); };
   std::vector<std::vector<Translation>> results(texts.size());
   for (const Piece& piece : pieces) {
     std::vector<Translation>& all = results[piece.text];
     const std::size_t last = piece.hypotheses.size() - 1;
     if (piece.first)
-      for (std::size_t n = 0; n <= last; ++n) all.push_back(translation_of(*model_, piece, n, options.attention));
+      for (std::size_t n = 0; n <= last; ++n) all.push_back(translation_of(*model_, piece, n, shown(n)));
     else
       for (std::size_t n = 0; n < all.size(); ++n)
-        append(all[n], translation_of(*model_, piece, std::min(n, last), options.attention), piece);
+        append(all[n], translation_of(*model_, piece, std::min(n, last), shown(n)), piece);
   }
   for (std::vector<Translation>& all : results)
     if (all.empty()) all.emplace_back().pieces = 0;

@@ -42,6 +42,7 @@ struct TranslateOptions {
   std::int64_t batch_tokens = 2048;      ///< source tokens that are translated at once
 
   bool attention = false;                  ///< fill Translation::attention
+  bool only_best_attention = false;        ///< of the first of nbest alone
   std::optional<std::int64_t> layer = {};  ///< of the decoder, negative: from the end; otherwise -1, of more than 4 -2
   std::optional<std::int64_t> head = {};   ///< otherwise the mean of all
 };
@@ -86,6 +87,9 @@ class Translator {
                                                    const Progress& progress = {}) const;
   Translation operator()(const std::string& text, const TranslateOptions& options = {}) const;
 
+  /// Throws InputError, as translating would, when the options ask for what the model does not have: attention, or a
+  /// layer or head of it.
+  void check(const TranslateOptions& options) const;
   /// Tokens that the model can say behind a prefix, as many as it has positions; a larger TranslateOptions::
   /// max_new_tokens comes to the same. 0: any number.
   std::int64_t max_new_tokens(const std::string& prefix = {}) const;

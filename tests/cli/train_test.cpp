@@ -139,6 +139,9 @@ TEST_F(Train, EveryKindOfTranslatorCanBeTrainedAndUsed) {
         "--attention location --encoder-layers 2 --decoder-layers 2", "--attention additive --untied-output"}) {
     ASSERT_EQ(run_attend(translation("kind", "--overwrite --steps 2 " + kind + " >/dev/null 2>&1")).code, 0) << kind;
     EXPECT_EQ(run_attend("translate --model " + file("kind"), "echo one two |").code, 0) << kind;
+    const Outcome looked = run_for_errors("translate --alignments --input /dev/null --model " + file("kind"));
+    EXPECT_EQ(looked.code, contains(kind, "none") ? 2 : 0) << kind;
+    EXPECT_EQ(contains(looked.output, "the model has no attention"), contains(kind, "none")) << looked.output;
   }
 }
 

@@ -169,7 +169,25 @@ TEST_F(Translate, AttentionOfALayerAndHeadIsDrawn) {
   ASSERT_EQ(translate("one two\nthree\n", "--layer 0 --head 1 --attention " + page).code, 0);
   EXPECT_TRUE(contains(contents(page), "three"));
   EXPECT_EQ(translate("one two\n", "--layer 7 --attention " + page).code, 2);
+  EXPECT_TRUE(contains(errors("", "--layer 99 --alignments"), "no such layer: got 99, expected 0 to 1"));
+  EXPECT_TRUE(contains(errors("", "--head 99 --alignments"), "no such head: got 99, expected 0 to 1"));
+  EXPECT_TRUE(contains(errors("one\n", "--layer 0"), "--layer"));  // of which nothing would be seen
+  EXPECT_EQ(translate("one\n", "--head 0").code, 2);
   EXPECT_EQ(translate("one two\n", "--attention look.txt").code, 2);
+}
+
+TEST_F(Translate, APageShowsTheFirstLinesAndSaysHowManyItLeavesOut) {
+  std::string lines = "\n";
+  for (int i = 0; i < 150; ++i) lines += "one two\n\nthree\n";
+  const std::string page = (folder_ / "look.html").string();
+  const Outcome outcome = translate(lines, "--greedy --nbest 1 --attention " + page);
+  ASSERT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.output, translate(lines, "--greedy --nbest 1").output);
+  const std::string html = contents(page);
+  std::size_t pictures = 0;
+  for (std::size_t at = html.find("<svg"); at != std::string::npos; at = html.find("<svg", at + 1)) ++pictures;
+  EXPECT_EQ(pictures, 200u);
+  EXPECT_TRUE(contains(errors(lines, "--greedy --attention " + page), "100 lines are not in"));
 }
 
 TEST_F(Translate, MoreTokensThanTheModelHasPositionsForAreWarnedOf) {

@@ -4,6 +4,8 @@
 
 #include <random>
 
+#include "attend/nn/module.h"
+#include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
 
 namespace attend {
@@ -111,6 +113,25 @@ TEST(TransformerStepper, ASentenceAloneHasTheBitsThatItHasInABatch) {
     const Tensor one = alone.step(Tensor::ids({36}, {1}));
     for (std::int64_t v = 0; v < 37; ++v) EXPECT_EQ(one.data()[v], all.data()[b * 37 + v]);
   }
+}
+
+TEST(TransformerStepper, NeitherDropsNorRecordsWhileAModelIsInTraining) {
+  Transformer model(small());
+  std::mt19937 random(9);
+  const Tensor ids = random_ids(2, 4, random), lengths = Tensor::ids({4, 3}, {2}), words = random_ids(2, 3, random);
+  const auto said = [&] {
+    TransformerStepper stepper(model, ids, lengths);
+    std::vector<float> all = stepper.step(Tensor::ids({36, 36}, {2})).to_vector();
+    for (const Tensor& layer : stepper.cross_attention(words)) {
+      EXPECT_FALSE(requires_grad(layer));
+      for (const float weight : layer.to_vector()) all.push_back(weight);
+    }
+    return all;
+  };
+  const std::vector<float> expected = said();
+  train_parameters(model);
+  const Training training(true);
+  EXPECT_EQ(said(), expected);
 }
 
 }  // namespace

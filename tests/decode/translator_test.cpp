@@ -11,6 +11,7 @@
 #include "attend/decode/translation_model.h"
 #include "attend/nn/module.h"
 #include "attend/text/train_words.h"
+#include "tests/support/errors.h"
 #include "tests/support/temp_folder.h"
 
 namespace attend {
@@ -178,6 +179,31 @@ TEST_F(TranslatorTest, AttentionIsOfTheChosenLayerAndHeadAndItsRowsAreWhole) {
   EXPECT_NE(translator_(text, {.attention = true, .layer = 0}).attention, mean.attention);
   EXPECT_THROW(translator_(text, {.attention = true, .layer = 3}), InputError);
   EXPECT_THROW(translator_(text, {.attention = true, .head = 3}), InputError);
+}
+
+TEST_F(TranslatorTest, AttentionThatIsNotThereIsAnErrorThatSaysWhatIs) {
+  const TranslateOptions layer{.attention = true, .layer = 99}, head{.attention = true, .head = 99};
+  // Blank texts too: whoever asks learns of it before anything is translated.
+  EXPECT_ERROR(translator_(" ", layer), "[translator] the decoder has no such layer: got 99, expected 0 to 2, or -1");
+  EXPECT_ERROR(translator_.check(head), "[translator] a layer has no such head: got 99, expected 0 to 2");
+  EXPECT_ERROR(translator_.check({.attention = true, .layer = -4}), "got -4");
+  const Translator blind(recurrent(DecoderAttention::none), tokenizer_);
+  EXPECT_FALSE(blind("one two").ids.empty());
+  EXPECT_ERROR(blind("one two", {.attention = true}), "[translator] the model has no attention");
+  const Translator looking(recurrent(DecoderAttention::additive), tokenizer_);
+  EXPECT_FALSE(looking("one two", {.attention = true, .layer = 0, .head = 0}).attention.empty());
+  EXPECT_ERROR(looking.check({.attention = true, .layer = 1}), "got 1, expected 0 to 0");
+}
+
+TEST_F(TranslatorTest, AttentionOfTheBestAloneIsTheSame) {
+  const std::vector<std::string> texts = {"one two three four", "five six", "seven"};
+  const auto all = translator_(texts, {.nbest = 3, .attention = true});
+  const auto best = translator_(texts, {.nbest = 3, .attention = true, .only_best_attention = true});
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    EXPECT_EQ(best[i][0].attention, all[i][0].attention);
+    EXPECT_FALSE(all[i][1].attention.empty());
+    EXPECT_TRUE(best[i][1].attention.empty());
+  }
 }
 
 TEST_F(TranslatorTest, ThousandsOfBadWordsAreNeverSaid) {

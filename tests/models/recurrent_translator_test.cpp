@@ -41,6 +41,24 @@ std::vector<RecurrentTranslatorOptions> variants() {
   return all;
 }
 
+TEST(RecurrentTranslator, AStepperDropsNothingWhileAModelIsInTraining) {
+  for (const RecurrentTranslatorOptions& options : variants()) {
+    Generator generator(1);
+    const RecurrentTranslator model(options, generator);
+    const auto said = [&] {
+      RecurrentStepper stepper(model, kSource, kLengths);
+      std::vector<float> all = stepper.step(Tensor::ids({1, 2}, {2})).to_vector();
+      stepper.select(std::vector<std::int64_t>{1, 1, 0});
+      for (const Tensor& layer : stepper.cross_attention(kTarget))
+        for (const float weight : layer.to_vector()) all.push_back(weight);
+      return all;
+    };
+    const std::vector<float> expected = said();
+    const Training training(true);
+    EXPECT_EQ(said(), expected);
+  }
+}
+
 TEST(RecurrentTranslator, SizesThatNoModelHasAreRefusedByTheirKey) {
   for (const char* key :
        {"source_vocab_size", "vocab_size", "embedding", "hidden", "encoder_layers", "decoder_layers", "max_positions"})
