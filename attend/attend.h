@@ -151,6 +151,7 @@
 #include "attend/train/ngrams.h"
 #include "attend/train/optimizer.h"
 #include "attend/train/perplexity.h"
+#include "attend/train/pre_training.h"
 #include "attend/train/sampled_trainee.h"
 #include "attend/train/schedule.h"
 #include "attend/train/scores.h"

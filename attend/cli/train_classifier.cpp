@@ -71,7 +71,7 @@ LabelledTexts encode(const Tokenizer& tokenizer, const Labelled& data, const std
     const auto found = std::ranges::lower_bound(labels, label);
     if (found == labels.end() || *found != label)
       fail<InputError>("train", path, ": has the label \"", label, "\", which no text to learn from has");
-    encoded.labels.push_back(static_cast<std::int32_t>(found - labels.begin()));
+    encoded.labels.push_back({static_cast<std::int32_t>(found - labels.begin())});
   }
   return encoded;
 }
@@ -96,20 +96,21 @@ void run(Flags& flags) {
   std::cerr << grouped(training.size()) << " texts, " << grouped(validation.size()) << " for validation, "
             << labels.size() << " labels, " << grouped(tokenizer.size()) << " words, "
             << grouped(count_parameters(model)) << " parameters" << std::endl;
-  ClassifierTrainee trainee({.parameters = parameters(model),
-                             .logits = [&](const TokenBatch& texts) { return model(texts.ids, texts.lengths); },
-                             .save =
-                                 [&](const std::filesystem::path& folder) {
-                                   save_model(model, kRecurrentClassifierType, tokenizer, folder);
-                                 }},
-                            labels, std::move(training), std::move(validation),
-                            {.padding = tokenizer.special().padding.value_or(0),
-                             .unknown = tokenizer.special().unknown.value_or(-1),
-                             .word_dropout = flags.word_dropout,
-                             .label_smoothing = flags.label_smoothing,
-                             .batches = {.max_tokens = flags.training.batch_tokens,
-                                         .max_sequences = flags.batch,
-                                         .seed = flags.training.trainer.seed}});
+  ClassifierTrainee trainee(
+      {.parameters = parameters(model),
+       .logits = [&](const TokenBatch& texts, const Tensor&) { return model(texts.ids, texts.lengths); },
+       .save =
+           [&](const std::filesystem::path& folder) {
+             save_model(model, kRecurrentClassifierType, tokenizer, folder);
+           }},
+      labels, std::move(training), std::move(validation),
+      {.padding = tokenizer.special().padding.value_or(0),
+       .unknown = tokenizer.special().unknown.value_or(-1),
+       .word_dropout = flags.word_dropout,
+       .label_smoothing = flags.label_smoothing,
+       .batches = {.max_tokens = flags.training.batch_tokens,
+                   .max_sequences = flags.batch,
+                   .seed = flags.training.trainer.seed}});
   Config config;
   flags.model.write(config);
   Fingerprint data;

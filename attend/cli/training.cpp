@@ -1,6 +1,7 @@
 #include "attend/cli/training.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -16,9 +17,11 @@ namespace {
 std::string text_of(const Scores& scores) {
   std::string text;
   for (const auto& [name, value] : scores) {
-    const bool share = name == "accuracy" || name == "f1";
-    text += (text.empty() ? "" : "  ") + name + " " +
-            (share ? fixed(100 * value, 1) + " %" : fixed(value, name == "loss" ? 3 : 1));
+    const bool share = name.ends_with("accuracy") || name == "f1";
+    std::string words = name;
+    std::ranges::replace(words, '_', ' ');
+    text += (text.empty() ? "" : "  ") + words + " " +
+            (share ? fixed(100 * value, 1) + " %" : fixed(value, name.ends_with("loss") ? 3 : 1));
   }
   return text;
 }

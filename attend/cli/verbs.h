@@ -32,9 +32,12 @@ void add_train(CLI::App& program);
 void add_translate(CLI::App& program);
 
 void add_corpus_phrase_book(CLI::App& corpus);
+void add_finetune_classifier(CLI::App& finetune);
+void add_finetune_masked_lm(CLI::App& finetune);
 void add_finetune_translation(CLI::App& finetune);
 
 void add_train_classifier(CLI::App& train);
+void add_train_masked_lm(CLI::App& train);
 void add_train_tokenizer(CLI::App& train);
 void add_train_translation(CLI::App& train);
 

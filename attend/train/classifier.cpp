@@ -1,6 +1,8 @@
 #include "attend/train/classifier.h"
 
 #include "attend/core/random.h"
+#include "attend/ops/arithmetic.h"
+#include "attend/ops/concat.h"
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/reduce.h"
 #include "attend/train/classification.h"
@@ -8,10 +10,26 @@
 namespace attend {
 namespace {
 
-Tensor labels_of(const LabelledTexts& texts, std::span<const std::int64_t> chosen) {
+/// The one label of each text.   -> int32 [B]
+Tensor label_of(const LabelledTexts& texts, std::span<const std::int64_t> chosen) {
   std::vector<std::int32_t> labels;
-  for (const std::int64_t i : chosen) labels.push_back(texts.labels[static_cast<std::size_t>(i)]);
+  for (const std::int64_t i : chosen) labels.push_back(texts.labels[static_cast<std::size_t>(i)].front());
   return Tensor::ids(labels, {static_cast<std::int64_t>(labels.size())});
+}
+
+/// 1 for each label that holds.   -> int32 [B · labels]
+Tensor flags_of(const LabelledTexts& texts, std::span<const std::int64_t> chosen, std::size_t labels) {
+  std::vector<std::int32_t> flags(chosen.size() * labels);
+  for (std::size_t b = 0; b < chosen.size(); ++b)
+    for (const std::int32_t label : texts.labels[static_cast<std::size_t>(chosen[b])])
+      flags[b * labels + static_cast<std::size_t>(label)] = 1;
+  return Tensor::ids(flags, {static_cast<std::int64_t>(flags.size())});
+}
+
+/// The sum of each label's own cross-entropy, from logits [B, labels] of "it holds" against 0.
+Tensor several_labels_loss(const Tensor& logits, const Tensor& flags) {
+  const Tensor holds = logits.reshape({logits.numel(), 1});
+  return cross_entropy(concat({Tensor::zeros(holds.shape()), holds}, 1), flags, {.reduction = Reduction::sum});
 }
 
 /// Hides words at random: each id that is no padding becomes `unknown` with probability p.
@@ -24,7 +42,41 @@ void hide_words(const TokenBatch& batch, std::int32_t unknown, float p) {
         batch.ids.data<std::int32_t>()[b * T + t] = unknown;
 }
 
+/// How often the labels that are said are right.
+struct Count {
+  std::int64_t texts = 0, right = 0;
+  std::vector<LabelScore> labels;
+
+  void add(const std::vector<bool>& predicted, const std::vector<bool>& expected) {
+    ++texts, right += predicted == expected;
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      labels[i].expected += expected[i], labels[i].predicted += predicted[i];
+      labels[i].correct += expected[i] && predicted[i];
+    }
+  }
+  double accuracy() const { return static_cast<double>(right) / static_cast<double>(texts); }
+  /// Over the labels that there are.
+  double macro_f1() const {
+    double sum = 0;
+    std::int64_t there = 0;
+    for (const LabelScore& label : labels) sum += label.f1(), there += label.expected + label.predicted > 0;
+    return there == 0 ? 0 : sum / static_cast<double>(there);
+  }
+};
+
 }  // namespace
+
+std::vector<float> balanced_weights(const LabelledTexts& texts, std::size_t labels) {
+  std::vector<std::int64_t> counts(labels);
+  std::int64_t all = 0;
+  for (const auto& held : texts.labels)
+    for (const std::int32_t label : held) ++counts[static_cast<std::size_t>(label)], ++all;
+  std::vector<float> weights;
+  for (const std::int64_t count : counts)
+    weights.push_back(count == 0 ? 0.f
+                                 : static_cast<float>(all) / static_cast<float>(count) / static_cast<float>(labels));
+  return weights;
+}
 
 ClassifierTrainee::ClassifierTrainee(ClassifierModel model, std::vector<std::string> labels, LabelledTexts training,
                                      LabelledTexts validation, const ClassifierTrainingOptions& options)
@@ -35,13 +87,30 @@ ClassifierTrainee::ClassifierTrainee(ClassifierModel model, std::vector<std::str
       validation_(std::move(validation)),
       options_(options) {}
 
+Tensor ClassifierTrainee::logits(const LabelledTexts& texts, const TokenBatch& batch,
+                                 std::span<const std::int64_t> chosen) const {
+  return model_.logits(batch, texts.types.empty() ? Tensor() : pad(texts.types, chosen, 0).ids);
+}
+
 Trainee::Loss ClassifierTrainee::next() {
   const std::vector<std::int64_t> chosen = choose();
   const TokenBatch batch = pad(training_.texts, chosen, options_.padding);
   if (options_.unknown >= 0 && options_.word_dropout > 0) hide_words(batch, options_.unknown, options_.word_dropout);
-  return {cross_entropy(model_.logits(batch), labels_of(training_, chosen),
-                        {.label_smoothing = options_.label_smoothing, .reduction = Reduction::sum}),
-          static_cast<std::int64_t>(chosen.size()), batch.tokens};
+  const Tensor scores = logits(training_, batch, chosen);
+  const auto count = static_cast<std::int64_t>(chosen.size());
+  if (options_.several_labels)
+    return {several_labels_loss(scores, flags_of(training_, chosen, labels_.size())),
+            count * static_cast<std::int64_t>(labels_.size()), batch.tokens};
+  const Tensor labels = label_of(training_, chosen);
+  const CrossEntropyOptions options{.label_smoothing = options_.label_smoothing, .reduction = Reduction::none};
+  Tensor losses = cross_entropy(scores, labels, options);
+  if (!options_.label_weights.empty()) {
+    Tensor weights = Tensor::empty({count});
+    for (std::int64_t b = 0; b < count; ++b)
+      weights.data()[b] = options_.label_weights[static_cast<std::size_t>(labels.data<std::int32_t>()[b])];
+    losses = losses * weights;
+  }
+  return {sum(losses), count, batch.tokens};
 }
 
 Scores ClassifierTrainee::judge() {
@@ -49,22 +118,31 @@ Scores ClassifierTrainee::judge() {
   BatchOptions all = options_.batches;
   all.shuffle = false;
   BatchSampler sampler(lengths_of(validation_.texts), all);
-  std::vector<std::string> predicted, expected;
-  double sum = 0;
+  Count count;
+  count.labels.resize(labels_.size());
+  double loss = 0;
   for (std::int64_t i = sampler.batches(); i > 0; --i) {
     const std::vector<std::int64_t> chosen = sampler.next();
-    const Tensor logits = model_.logits(pad(validation_.texts, chosen, options_.padding));
-    const Tensor labels = labels_of(validation_, chosen), best = argmax(logits, -1);
-    sum += cross_entropy(logits, labels, {.reduction = Reduction::sum}).item();
-    for (std::int64_t b = 0; b < labels.numel(); ++b) {
-      predicted.push_back(labels_[static_cast<std::size_t>(best.data<std::int32_t>()[b])]);
-      expected.push_back(labels_[static_cast<std::size_t>(labels.data<std::int32_t>()[b])]);
+    const Tensor scores = logits(validation_, pad(validation_.texts, chosen, options_.padding), chosen);
+    const Tensor flags = flags_of(validation_, chosen, labels_.size()), best = argmax(scores, -1);
+    if (options_.several_labels)
+      loss += several_labels_loss(scores, flags).item() / static_cast<double>(labels_.size());
+    else
+      loss += cross_entropy(scores, label_of(validation_, chosen), {.reduction = Reduction::sum}).item();
+    for (std::size_t b = 0; b < chosen.size(); ++b) {
+      std::vector<bool> predicted, expected;
+      for (std::size_t label = 0; label < labels_.size(); ++label) {
+        const std::size_t at = b * labels_.size() + label;
+        expected.push_back(flags.data<std::int32_t>()[at] != 0);
+        predicted.push_back(options_.several_labels ? scores.data()[at] > 0
+                                                    : best.data<std::int32_t>()[b] == static_cast<std::int32_t>(label));
+      }
+      count.add(predicted, expected);
     }
   }
-  const ClassificationScores scores = classification_scores(predicted, expected);
-  return {{"accuracy", scores.accuracy()},
-          {"f1", scores.macro_f1()},
-          {"loss", sum / static_cast<double>(validation_.size())}};
+  return {{"accuracy", count.accuracy()},
+          {"f1", count.macro_f1()},
+          {"loss", loss / static_cast<double>(validation_.size())}};
 }
 
 }  // namespace attend

@@ -1,6 +1,7 @@
 // Training of classifiers of texts, whatever their architecture.
 #pragma once
 #include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -8,17 +9,19 @@
 
 namespace attend {
 
-/// Texts as ids, each with the place of its label in the list of labels. No text may be empty.
+/// Texts as ids, each with the places of its labels in the list of labels. No text may be empty.
 struct LabelledTexts {
   std::vector<std::vector<std::int32_t>> texts;
-  std::vector<std::int32_t> labels;
+  std::vector<std::vector<std::int32_t>> labels;      ///< one each, unless several may hold
+  std::vector<std::vector<std::int32_t>> types = {};  ///< of each token (see Encoding); empty: all 0
   std::int64_t size() const { return static_cast<std::int64_t>(texts.size()); }
 };
 
 /// What a classifier is to its training.
 struct ClassifierModel {
-  std::vector<NamedTensor> parameters;                    ///< leaves of the tape
-  std::function<Tensor(const TokenBatch& texts)> logits;  ///< -> [B, classes]
+  std::vector<NamedTensor> parameters;  ///< leaves of the tape
+  /// -> [B, classes].  types int32 [B, T], or undefined: all 0
+  std::function<Tensor(const TokenBatch& texts, const Tensor& types)> logits;
   SaveModel save;
 };
 
@@ -27,8 +30,14 @@ struct ClassifierTrainingOptions {
   std::int32_t unknown = -1;  ///< what a dropped word becomes; -1: words are not dropped
   float word_dropout = 0.f;   ///< the share of words that are hidden in training, so that no single one decides
   float label_smoothing = 0.f;
+  bool several_labels = false;  ///< each label holds or not, by itself
+  /// What each label's texts count for in the loss, so that rare ones are not drowned; empty: all alike. Not with
+  /// several labels.
+  std::vector<float> label_weights = {};
   BatchOptions batches = {};
 };
+/// Weights that give every label the same share of the loss, 1 on average over the texts.
+std::vector<float> balanced_weights(const LabelledTexts& texts, std::size_t labels);
 
 class ClassifierTrainee : public SampledTrainee {
  public:
@@ -37,10 +46,13 @@ class ClassifierTrainee : public SampledTrainee {
                     LabelledTexts validation, const ClassifierTrainingOptions& options);
 
   Loss next() override;
-  /// "accuracy", "f1" (macro), "loss", on the validation texts; nothing when there are none.
+  /// "accuracy" (of several labels: all of them), "f1" (macro), "loss", on the validation texts; nothing when there are
+  /// none.
   Scores judge() override;
 
  private:
+  Tensor logits(const LabelledTexts& texts, const TokenBatch& batch, std::span<const std::int64_t> chosen) const;
+
   ClassifierModel model_;
   std::vector<std::string> labels_;
   LabelledTexts training_, validation_;

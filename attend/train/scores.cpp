@@ -6,7 +6,7 @@
 
 namespace attend {
 
-bool higher_is_better(const std::string& score) { return score != "loss" && score != "perplexity"; }
+bool higher_is_better(const std::string& score) { return !score.ends_with("loss") && score != "perplexity"; }
 
 double score_named(const Scores& scores, const std::string& name) {
   for (const auto& [key, value] : scores)

@@ -9,7 +9,7 @@ namespace attend {
 /// {"loss", 1.9}, {"bleu", 31.2}. The first is what training looks at unless told.
 using Scores = std::vector<std::pair<std::string, double>>;
 
-/// Whether more is better: false for "loss" and "perplexity".
+/// Whether more is better: false for "loss", "word_loss" and the like, and for "perplexity".
 bool higher_is_better(const std::string& score);
 
 /// The score of a name. Throws InputError, naming all that there are, when there is none.

@@ -247,6 +247,51 @@ TEST_F(Train, AClassifierLearnsAndShowsTheWordsThatDecided) {
   }
 }
 
+TEST_F(Train, AnEncoderLearnsFromPlainTextAndIsFineTunedToAClassifier) {
+  {
+    std::ofstream text(folder_ / "text.txt");
+    for (int document = 0; document < 60; ++document) {
+      for (int line = 0; line < 4; ++line)
+        text << (line % 2 ? "The music was great. The plot was lovely.\n" : "The actor was bad. The film was awful.\n");
+      text << "\n";
+    }
+  }
+  const std::string pre_training = "train masked-lm --threads 1 --train " + file("text.txt") + " --validation " +
+                                   file("text.txt") +
+                                   " --vocab-size 60 --max-tokens 32 --width 16 --layers 2 --heads 2 --inner 32 "
+                                   "--learning-rate 5e-3 --warmup 5 --batch-tokens 256 --output ";
+  const Outcome encoder = run_attend(pre_training + file("encoder") + " --epochs 4 --json");
+  ASSERT_EQ(encoder.code, 0) << encoder.output;
+  const auto summary = nlohmann::json::parse(encoder.output);
+  for (const char* score : {"word_loss", "word_accuracy", "next_loss", "next_accuracy"})
+    EXPECT_TRUE(summary.contains(score)) << score;
+  EXPECT_GT(summary.at("word_accuracy").get<double>(), 0.3);
+
+  ASSERT_EQ(run_attend(pre_training + file("half") + " --epochs 4 --whole-words --no-next-sentence").code, 0);
+  EXPECT_TRUE(contains(contents(file("half/config.json")), "BertForMaskedLM"));
+  EXPECT_TRUE(contains(contents(file("encoder/config.json")), "BertForPreTraining"));
+
+  const std::string finetune = "finetune classifier --threads 1 --from " + file("encoder") + " --train " +
+                               file("films.tsv") + " --validation " + file("films.tsv") +
+                               " --learning-rate 5e-3 --warmup 5 --epochs 8 --output ";
+  const Outcome films = run_attend(finetune + file("films") + " --balanced --json");
+  ASSERT_EQ(films.code, 0) << films.output;
+  EXPECT_GT(nlohmann::json::parse(films.output).at("accuracy").get<double>(), 0.95);
+  const Outcome frozen = run_attend(finetune + file("frozen") + " --freeze 2 --several-labels '|' --json");
+  ASSERT_EQ(frozen.code, 0) << frozen.output;
+  EXPECT_TRUE(contains(contents(file("frozen/config.json")), "multi_label_classification"));
+
+  EXPECT_TRUE(contains(run_for_errors(finetune + file("x") + " --freeze 3").output, "the model has 2 layers"));
+  EXPECT_TRUE(contains(run_for_errors(finetune + file("encoder") + " --overwrite").output, "both --from and --output"));
+  EXPECT_TRUE(contains(
+      run_for_errors("train masked-lm --documents line --train " + file("films.tsv") + " --output " + file("x")).output,
+      "--no-next-sentence"));
+  EXPECT_TRUE(contains(run_for_errors("finetune masked-lm --from " + file("films") + " --max-tokens 64 --train " +
+                                      file("text.txt") + " --output " + file("x"))
+                           .output,
+                       "positions for 32"));
+}
+
 TEST_F(Train, FlagsOfAnotherArchitectureAreNamed) {
   const Outcome recurrent = run_for_errors(translation("one", "--heads 2"));
   EXPECT_EQ(recurrent.code, 2);

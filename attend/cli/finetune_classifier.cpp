@@ -1,0 +1,246 @@
+// attend finetune classifier: labels for texts, or for pairs of them, from an encoder that knows the language.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <set>
+
+#include "attend/cli/progress.h"
+#include "attend/cli/training.h"
+#include "attend/cli/verbs.h"
+#include "attend/core/error.h"
+#include "attend/data/fingerprint.h"
+#include "attend/data/reader.h"
+#include "attend/models/bert.h"
+#include "attend/ops/tape.h"
+#include "attend/train/classifier.h"
+
+namespace attend::cli {
+namespace {
+
+struct Flags {
+  TrainingFlags training;
+  std::string from, train, validation, text_column = "1", label_column, pair_column, separator;
+  std::int64_t batch = 32, max_tokens = 0, frozen = 0;
+  float label_smoothing = 0.f, dropout = -1.f;
+  bool balanced = false;
+};
+
+struct Labelled {
+  std::vector<std::string> texts, seconds;  // seconds: empty unless pairs
+  std::vector<std::vector<std::string>> labels;
+};
+
+std::vector<std::string> labels_in(const std::string& field, const std::string& separator) {
+  if (separator.empty()) return {field};
+  std::vector<std::string> labels;
+  for (std::size_t begin = 0; begin <= field.size();) {
+    const std::size_t end = std::min(field.find(separator, begin), field.size());
+    std::string label = field.substr(begin, end - begin);
+    label.erase(0, label.find_first_not_of(' '));
+    label.erase(label.find_last_not_of(' ') + 1);
+    if (!label.empty()) labels.push_back(std::move(label));
+    begin = end + separator.size();
+  }
+  return labels;
+}
+
+Labelled read_labelled(const Flags& flags, const std::string& path) {
+  Labelled data;
+  const auto reader = read_tsv(TextStream::open(path), {flags.text_column, flags.label_column});
+  for (Record record; reader->next(record);) {
+    if (record.target.empty() && flags.separator.empty())
+      fail<InputError>("finetune", path, ", line ", record.line, ": has no label in column ", flags.label_column);
+    data.texts.push_back(record.source), data.labels.push_back(labels_in(record.target, flags.separator));
+  }
+  if (data.texts.empty()) fail<InputError>("finetune", path, ": holds no labelled text");
+  if (flags.pair_column.empty()) return data;
+  const auto seconds = read_tsv(TextStream::open(path), {flags.pair_column, flags.label_column});
+  for (Record record; seconds->next(record);) data.seconds.push_back(record.source);
+  return data;
+}
+
+LabelledTexts encode(const Tokenizer& tokenizer, const Labelled& data, const std::vector<std::string>& labels,
+                     std::int64_t max_tokens, bool types, const std::string& path, std::int64_t& cut) {
+  LabelledTexts encoded;
+  const EncodeOptions options{.max_tokens = max_tokens, .long_text = LongText::truncate};
+  std::vector<Encoding> encodings;
+  if (data.seconds.empty())
+    encodings = tokenizer.encode_all(data.texts, options);
+  else
+    for (std::size_t i = 0; i < data.texts.size(); ++i)
+      encodings.push_back(tokenizer.encode_pair(data.texts[i], data.seconds[i], options));
+  for (Encoding& encoding : encodings) {
+    cut += encoding.dropped > 0;
+    encoded.texts.push_back(std::move(encoding.ids));
+    if (types) encoded.types.push_back(std::move(encoding.types));
+  }
+  for (const std::vector<std::string>& held : data.labels) {
+    std::vector<std::int32_t>& places = encoded.labels.emplace_back();
+    for (const std::string& label : held) {
+      const auto found = std::ranges::lower_bound(labels, label);
+      if (found == labels.end() || *found != label)
+        fail<InputError>("finetune", path, ": has the label \"", label, "\", which no text to learn from has");
+      places.push_back(static_cast<std::int32_t>(found - labels.begin()));
+    }
+  }
+  return encoded;
+}
+
+/// The texts of a batch one behind the other.
+BertInput without_padding(const TokenBatch& batch, const Tensor& types) {
+  std::vector<std::int32_t> ids, kinds;
+  BertInput input;
+  const std::int64_t T = batch.ids.dim(1);
+  for (std::int64_t b = 0; b < batch.ids.dim(0); ++b) {
+    const std::int64_t length = batch.lengths.data<std::int32_t>()[b];
+    const auto take = [&](const Tensor& from, std::vector<std::int32_t>& to) {
+      const std::int32_t* row = from.data<std::int32_t>() + b * T;
+      to.insert(to.end(), row, row + length);
+    };
+    take(batch.ids, ids);
+    if (types.defined()) take(types, kinds);
+    input.lengths.push_back(length);
+  }
+  const auto N = static_cast<std::int64_t>(ids.size());
+  input.ids = Tensor::ids(ids, {N});
+  if (types.defined()) input.types = Tensor::ids(kinds, {N});
+  return input;
+}
+
+/// Keeps the embeddings and the first layers as they are.
+void freeze(Bert& model, std::int64_t layers) {
+  if (layers > model.options.layers)
+    fail<InputError>("finetune", "--freeze is ", layers, ", but the model has ", model.options.layers, " layers");
+  std::vector<Tensor> seen;
+  for_each_parameter(model, [&](const std::string& name, Tensor& tensor) {
+    bool frozen = name.starts_with("bert.embeddings.");
+    for (std::int64_t i = 0; i < layers; ++i)
+      frozen |= name.starts_with("bert.encoder.layer." + std::to_string(i) + ".");
+    if (frozen) set_trainable(tensor, false, seen);
+  });
+}
+
+void run(Flags& flags) {
+  check_output(flags.training);
+  if (std::filesystem::exists(flags.training.output) && std::filesystem::equivalent(flags.from, flags.training.output))
+    fail<InputError>("finetune", flags.from, ": is both --from and --output; name another folder for the new model");
+  if (flags.label_column.empty()) flags.label_column = flags.pair_column.empty() ? "2" : "3";
+  const Labelled train_data = read_labelled(flags, flags.train);
+  Labelled validation_data;
+  if (!flags.validation.empty()) validation_data = read_labelled(flags, flags.validation);
+  std::set<std::string> sorted;
+  for (const auto& held : train_data.labels) sorted.insert(held.begin(), held.end());
+  const std::vector<std::string> labels(sorted.begin(), sorted.end());
+  const bool several = !flags.separator.empty();
+
+  const Tokenizer tokenizer = load_tokenizer(flags.from);
+  std::vector<std::string> begun;
+  default_generator().restore(flags.training.trainer.seed, 0);
+  Bert model = load_bert(flags.from,
+                         {.head = BertHead::text_labels, .labels = labels, .several_labels = several, .begun = &begun});
+  if (flags.dropout >= 0) {
+    BertOptions& o = model.options;
+    o.dropout = o.attention_dropout = o.head_dropout = flags.dropout;
+    for (BertLayer& layer : model.layers) {
+      layer.attention.dropout = flags.dropout;
+      layer.around_attention.dropout = layer.around_feed_forward.dropout = flags.dropout;
+    }
+  }
+  const std::int64_t most =
+      flags.max_tokens > 0 ? std::min(flags.max_tokens, model.options.max_tokens()) : model.options.max_tokens();
+  std::int64_t cut = 0;
+  const bool types = model.options.types > 1 && !train_data.seconds.empty();
+  LabelledTexts training = encode(tokenizer, train_data, labels, most, types, flags.train, cut);
+  LabelledTexts validation = encode(tokenizer, validation_data, labels, most, types, flags.validation, cut);
+  if (cut > 0) warn(grouped(cut) + " texts are longer than " + grouped(most) + " tokens and are cut");
+
+  train_parameters(model);
+  if (flags.frozen > 0) freeze(model, flags.frozen);
+  std::vector<NamedTensor> moved;
+  std::int64_t count = 0;
+  for (const NamedTensor& parameter : parameters(model))
+    if (requires_grad(parameter.tensor)) moved.push_back(parameter), count += parameter.tensor.numel();
+  std::cerr << grouped(training.size()) << " texts, " << grouped(validation.size()) << " for validation, "
+            << labels.size() << " labels, " << grouped(count) << " of " << grouped(count_parameters(model))
+            << " parameters to train" << std::endl;
+  ClassifierTrainingOptions options{.padding = model.options.padding,
+                                    .label_smoothing = flags.label_smoothing,
+                                    .several_labels = several,
+                                    .batches = {.max_tokens = flags.training.batch_tokens,
+                                                .max_sequences = flags.batch,
+                                                .seed = flags.training.trainer.seed}};
+  if (flags.balanced) options.label_weights = balanced_weights(training, labels.size());
+  Config config;
+  model.options.write(config);
+  Fingerprint data;
+  data.add(config.dump()).add_file(flags.train).add(std::to_string(flags.frozen));
+  ClassifierTrainee trainee({.parameters = std::move(moved),
+                             .logits =
+                                 [&](const TokenBatch& texts, const Tensor& kinds) {
+                                   const BertInput input = without_padding(texts, kinds);
+                                   return model.label_texts(model.encode(input), input.lengths);
+                                 },
+                             .save =
+                                 [&](const std::filesystem::path& folder) {
+                                   save_bert(model, folder);
+                                   save_tokenizer(tokenizer, folder);
+                                 }},
+                            labels, std::move(training), std::move(validation), options);
+  run_training(trainee, flags.training, "Fine-tuning of " + flags.from, std::to_string(data.value()));
+}
+
+}  // namespace
+
+void add_finetune_classifier(CLI::App& parent) {
+  CLI::App* verb = parent.add_subcommand("classifier", "Labels for texts or pairs, from an encoder (BERT and its kin)");
+  auto flags = std::make_shared<Flags>();
+  TrainerOptions& trainer = flags->training.trainer;
+  trainer.epochs = 4, trainer.learning_rate = 5e-5, trainer.schedule = Schedule::Kind::linear, trainer.warmup = 50;
+  trainer.patience = 3;
+  const auto positive = CLI::PositiveNumber.description("");
+  const auto share = CLI::Range(0.0, 0.99).description("");
+  const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
+    return verb->add_option(name, value, help)->type_name(type)->capture_default_str();
+  };
+  verb->add_option("--from", flags->from, "The encoder's folder: BERT, DistilBERT or RoBERTa, or one of Attend's own")
+      ->type_name("DIR")
+      ->required();
+  verb->add_option("--train", flags->train, "Texts to learn from: text, tab, label on each line")
+      ->type_name("FILE")
+      ->required();
+  verb->add_option("--validation", flags->validation, "Texts to judge by; the best model on them is kept")
+      ->type_name("FILE");
+  option("--text-column", flags->text_column, "The column of the text: a number, or a name of the first row", "C");
+  verb->add_option("--pair-column", flags->pair_column, "The column of a second text, for labels of pairs")
+      ->type_name("C");
+  verb->add_option("--label-column", flags->label_column, "The column of the label; 2, or 3 with pairs")
+      ->type_name("C");
+  verb->add_option("--several-labels", flags->separator,
+                   "A text may have several labels, or none, with this between them")
+      ->type_name("TEXT");
+  verb->add_flag("--balanced", flags->balanced, "Rare labels count as much as frequent ones");
+  option("--batch", flags->batch, "Texts of a batch at most", "N")->check(positive);
+  verb->add_option("--max-tokens", flags->max_tokens, "Longer texts are cut; otherwise by the model's own limit")
+      ->type_name("N")
+      ->check(positive);
+  option("--freeze", flags->frozen, "Keep the embeddings and so many of the first layers as they are", "N")
+      ->check(CLI::NonNegativeNumber.description(""));
+  verb->add_option("--dropout", flags->dropout, "Instead of the model's own")->type_name("SHARE")->check(share);
+  option("--label-smoothing", flags->label_smoothing, "This share of the target goes to all labels", "SHARE")
+      ->check(share);
+  add_training_flags(*verb, flags->training, {"accuracy", "f1", "loss"});
+  verb->footer(
+      "Example:\n"
+      "  attend finetune classifier --from bert-base-uncased --train reviews.tsv --validation held-out.tsv --output "
+      "reviews\n"
+      "  echo 'A wonderful film.' | attend classify --model reviews");
+  verb->callback([flags] {
+    check_validation(flags->training, !flags->validation.empty());
+    if (flags->balanced && !flags->separator.empty())
+      throw CLI::ValidationError("--balanced", "is for texts with one label each");
+    run(*flags);
+  });
+}
+
+}  // namespace attend::cli

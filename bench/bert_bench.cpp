@@ -1,0 +1,131 @@
+// Encoding texts with BERT, and one step of its pre-training. The peers' side, Hugging Face's models and ONNX Runtime
+// with the same weights' shapes, is bert_torch.py. Weights are mapped from a file, as a downloaded model's are.
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <memory>
+
+#include "attend/core/random.h"
+#include "attend/models/bert.h"
+#include "attend/nn/module.h"
+#include "attend/ops/cross_entropy.h"
+#include "attend/ops/dropout.h"
+#include "attend/ops/tape.h"
+#include "attend/train/optimizer.h"
+#include "bench/job.h"
+
+namespace {
+
+using namespace attend;
+
+BertOptions base() { return {}; }
+BertOptions mini_lm() {
+  BertOptions o;
+  o.width = 384, o.layers = 6, o.inner = 1536;
+  return o;
+}
+
+/// A model whose weights lie in a file that is deleted already. One at a time.
+std::shared_ptr<const Bert> mapped(const BertOptions& options) {
+  static std::shared_ptr<Bert> model;
+  if (model && model->options.width == options.width) return model;
+  model.reset();
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() / ("bert_bench." + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  {
+    Bert random(options);
+    save_bert(random, folder);
+  }
+  release_cached_memory();
+  model = std::make_shared<Bert>(load_bert(folder, {.mapped = true}));
+  std::filesystem::remove_all(folder);
+  return model;
+}
+
+BertInput random_texts(const std::vector<std::int64_t>& lengths, std::int64_t vocabulary) {
+  std::vector<std::int32_t> ids;
+  for (const std::int64_t length : lengths)
+    for (std::int64_t i = 0; i < length; ++i)
+      ids.push_back(static_cast<std::int32_t>(philox({1, 2}, ids.size())[0] % static_cast<std::uint32_t>(vocabulary)));
+  return {Tensor::ids(ids, {static_cast<std::int64_t>(ids.size())}), {}, lengths};
+}
+
+/// As the program does it: some 1,024 tokens at a time, so that what is between the layers stays in the cache.
+bench::Run encode(const BertOptions& options, const std::vector<std::int64_t>& lengths) {
+  constexpr std::int64_t kTokens = 1024;
+  const std::shared_ptr<const Bert> model = mapped(options);
+  std::vector<BertInput> batches;
+  std::vector<std::int64_t> batch;
+  std::int64_t tokens = 0;
+  const auto finish = [&] {
+    if (!batch.empty()) batches.push_back(random_texts(batch, options.vocabulary));
+    batch.clear(), tokens = 0;
+  };
+  for (const std::int64_t length : lengths) {
+    if (tokens + length > kTokens) finish();
+    batch.push_back(length), tokens += length;
+  }
+  finish();
+  return [=] {
+    const NoGrad no_grad;
+    for (const BertInput& input : batches) model->encode(input);
+  };
+}
+
+bench::Run encode_equal(const BertOptions& options, std::int64_t texts, std::int64_t length) {
+  return encode(options, std::vector<std::int64_t>(static_cast<std::size_t>(texts), length));
+}
+
+/// 1,000 sentences of 5 to 128 tokens.
+bench::Run encode_mixed() {
+  std::vector<std::int64_t> lengths;
+  for (std::int64_t i = 0; i < 1000; ++i) lengths.push_back(5 + i * 37 % 124);
+  return encode(mini_lm(), lengths);
+}
+
+bench::Run pre_training_step() {
+  BertOptions options = base();
+  options.head = BertHead::masked_words;
+  auto model = std::make_shared<Bert>(options);
+  train_parameters(*model);
+  auto adam = std::make_shared<AdamW>(parameters(*model), AdamWOptions{.learning_rate = 1e-4});
+  const BertInput input = random_texts(std::vector<std::int64_t>(8, 128), options.vocabulary);
+  std::vector<std::int32_t> rows, words;
+  for (std::int32_t row = 0; row < 8 * 128; ++row)
+    if (row * 7 % 20 < 3) rows.push_back(row), words.push_back(row % 1000);  // 15 %
+  const auto count = static_cast<std::int64_t>(rows.size());
+  const Tensor hidden = Tensor::ids(rows, {count}), said = Tensor::ids(words, {count});
+  return [=] {
+    const Training training;
+    backward(cross_entropy(model->say(model->encode(input), hidden), said));
+    adam->step();
+    adam->zero_grad();
+  };
+}
+
+double resident() {
+  std::int64_t size = 0, pages = 0;
+  std::ifstream("/proc/self/statm") >> size >> pages;
+  return static_cast<double>(pages * sysconf(_SC_PAGESIZE));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::figure("bert_base.memory.32x128", "x weights", 1.2, [] {
+    encode_equal(base(), 32, 128)();
+    Bert model = *mapped(base());
+    return resident() / (4.0 * static_cast<double>(count_parameters(model)));
+  });
+  for (const char* peer : {".hf", ".ort"}) {
+    const std::string name = peer;
+    bench::job("bert_base.32x128" + name, 1.25, [] { return encode_equal(base(), 32, 128); });
+    bench::job("bert_base.1x128" + name, 1.25, [] { return encode_equal(base(), 1, 128); });
+    bench::job("mini_lm.32x64" + name, 1.3, [] { return encode_equal(mini_lm(), 32, 64); });
+  }
+  bench::job("mini_lm.mixed.hf", 2.0, encode_mixed);
+  bench::job("bert_base.step.8x128", 1.35, pre_training_step);
+  return bench::serve(argc, argv);
+}
