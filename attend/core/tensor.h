@@ -80,6 +80,8 @@ class Tensor {
   void fill(float value) const;
 
   bool shares_memory_with(const Tensor& other) const { return block_ == other.block_; }
+  /// Whether the memory is somebody else's, and to be read only.
+  bool borrowed() const { return borrowed_; }
   /// Whether no other handle sees these elements, so that writing them surprises nobody. Borrowed memory has its
   /// lender.
   bool sole_owner() const { return !borrowed_ && block_.use_count() == 1; }

@@ -14,6 +14,9 @@ Optimizer::Optimizer(std::vector<NamedTensor> parameters, float weight_decay, co
   std::unordered_set<const Node*> seen;
   for (NamedTensor& parameter : parameters) {
     if (!requires_grad(parameter.tensor) || !seen.insert(parameter.tensor.node().get()).second) continue;
+    if (parameter.tensor.borrowed())
+      fail("optimizer", "parameter \"", parameter.name,
+           "\" is borrowed from a mapped file, which is to be read only; load the model without mapping, or copy() it");
     const bool decay = !decays || decays(parameter.name, parameter.tensor);
     entries_.push_back({std::move(parameter.name), std::move(parameter.tensor), decay ? weight_decay : 0.f, {}});
   }

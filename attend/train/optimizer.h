@@ -45,7 +45,7 @@ class Optimizer {
     float weight_decay = 0.f;
     std::vector<NamedTensor> state;  ///< by key; shapes as the optimiser made them
   };
-  /// Keeps those that require gradients, each once.
+  /// Keeps those that require gradients, each once. Throws when one is borrowed: its memory is not ours to change.
   Optimizer(std::vector<NamedTensor> parameters, float weight_decay, const Decays& decays);
 
   std::vector<Entry> entries_;

@@ -133,6 +133,23 @@ TEST(Optimizer, TiedParametersMoveOnce) {
   EXPECT_FALSE(grad(tied).defined());
 }
 
+TEST(Optimizer, RefusesParametersThatAreBorrowed) {
+  const std::vector<float> file = {1.f, 2.f, 3.f};
+  const auto borrow = [&] {
+    return Tensor::borrow(reinterpret_cast<const std::byte*>(file.data()), {3}, DType::f32, nullptr);
+  };
+  Tensor fixed = borrow();
+  Sgd({{"fixed", fixed}}, {});  // is not trained
+  Tensor parameter = borrow();
+  require_grad(parameter);
+  for (const char* kind : kKinds)
+    EXPECT_ERROR(make(kind, {{"layer.weight", parameter}}), "[optimizer] parameter \"layer.weight\" is borrowed");
+  Tensor own = borrow().copy();
+  require_grad(own);
+  EXPECT_ERROR(make("adam", {{"own", own}, {"tied", own}, {"layer.weight", parameter}}), "\"layer.weight\"");
+  EXPECT_EQ(make("adam", {{"own", own}})->parameters().size(), 1u);
+}
+
 TEST(Optimizer, RefusesAStateThatDoesNotFit) {
   Tensor parameter = Tensor::zeros({3});
   require_grad(parameter);
