@@ -121,13 +121,13 @@ TEST(KeyValueCache, IsAsItWasAfterAnError) {
   KeyValueCache cache(2);
   const Tensor first = random({2, 3, 8}), lengths = Tensor::ids({3, 2}, {2}), q = random({2, 4});
   for (const std::size_t layer : {0u, 1u}) cache.append(layer, first, lengths);
-  const std::vector<float> before = cache.attend(0, q, 2).to_vector();
+  const std::vector<float> before = cache.attend(0, q, {.heads = 2}).to_vector();
   EXPECT_THROW(cache.append(0, random({2, 10})), Error);                                 // another width
   EXPECT_THROW(cache.append(0, random({3, 8})), Error);                                  // another row
   EXPECT_THROW(cache.append(0, random({2, 2, 8}), Tensor::ids({2, 3}, {2})), Error);     // longer than it is
   EXPECT_THROW(cache.append(0, random({2, 2, 8}), Tensor::ids({2, 2, 2}, {3})), Error);  // lengths of others
   EXPECT_EQ(cache.positions(), 3);
-  EXPECT_EQ(cache.attend(0, q, 2).to_vector(), before);
+  EXPECT_EQ(cache.attend(0, q, {.heads = 2}).to_vector(), before);
   const Tensor next = random({2, 8});
   for (const std::size_t layer : {0u, 1u}) cache.append(layer, next);
 }
