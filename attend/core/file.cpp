@@ -65,6 +65,16 @@ void AtomicFile::write(std::span<const std::byte> bytes) {
   }
 }
 
+void AtomicFile::write_at(std::int64_t offset, std::string_view text) {
+  while (!text.empty()) {
+    const ssize_t written = ::pwrite(file_, text.data(), text.size(), offset);
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) give_up("write");
+    offset += written;
+    text.remove_prefix(static_cast<std::size_t>(written));
+  }
+}
+
 void AtomicFile::commit() {
   // The data must be on disk before the name points at it, and the name before we say that it is saved.
   if (::fsync(file_) != 0) give_up("sync");

@@ -1,6 +1,7 @@
 // Files as the formats need them: read through a mapping, written so that a crash leaves the old file or the new one.
 #pragma once
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <span>
@@ -28,6 +29,8 @@ class AtomicFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text.data(), text.size()))); }
+  /// Over what was written already: a number that is known only at the end, say.
+  void write_at(std::int64_t offset, std::string_view text);
   void commit();
 
  private:

@@ -4,77 +4,172 @@
 
 #include "attend/core/error.h"
 #include "attend/data/batches.h"
+#include "attend/decode/bert_reader.h"
 #include "attend/nn/module.h"
+#include "attend/ops/activation.h"
 #include "attend/ops/softmax.h"
 #include "attend/ops/tape.h"
 
 namespace attend {
 
+/// What the kinds of classifiers have in common.
 struct Classifier::Model {
-  RecurrentClassifier classifier;
-  Tokenizer tokenizer;
+  virtual ~Model() = default;
+  virtual const std::vector<std::string>& labels() const = 0;
+  virtual bool several_labels() const { return false; }
+  virtual std::vector<Classification> classify(std::span<const std::string> texts, const ClassifyOptions& options,
+                                               const Progress& progress) const = 0;
 };
 
-Classifier::Classifier(RecurrentClassifier model, const Tokenizer& tokenizer)
-    : model_(std::make_shared<Model>(Model{std::move(model), tokenizer})) {}
+namespace {
 
-Classifier::Classifier(const std::filesystem::path& folder) {
-  const Config config(folder / "config.json");
-  const std::string type = config.text("model_type", "");
-  if (type != kRecurrentClassifierType)
-    fail<InputError>("classifier", folder.string(), ": holds a model of type \"", type, "\", expected a classifier (",
-                     kRecurrentClassifierType, ")");
-  RecurrentClassifier classifier(RecurrentClassifierOptions::read(config));
-  load_parameters(classifier, folder);
-  model_ = std::make_shared<Model>(Model{std::move(classifier), load_tokenizer(folder)});
+/// Fills what follows from the probabilities.
+void decide(const float* probabilities, std::size_t labels, bool several, Classification& result) {
+  result.probabilities.assign(probabilities, probabilities + labels);
+  result.label =
+      static_cast<std::size_t>(std::ranges::max_element(result.probabilities) - result.probabilities.begin());
+  if (!several) result.holding = {result.label};
+  for (std::size_t i = 0; several && i < labels; ++i)
+    if (probabilities[i] > 0.5f) result.holding.push_back(i);
 }
 
-const std::vector<std::string>& Classifier::labels() const { return model_->classifier.options.labels; }
+struct RecurrentModel : Classifier::Model {
+  RecurrentClassifier classifier;
+  Tokenizer tokenizer;
+
+  RecurrentModel(RecurrentClassifier model, const Tokenizer& tokens)
+      : classifier(std::move(model)), tokenizer(tokens) {}
+
+  const std::vector<std::string>& labels() const override { return classifier.options.labels; }
+
+  std::vector<Classification> classify(std::span<const std::string> texts, const ClassifyOptions& options,
+                                       const Progress& progress) const override {
+    if (options.pairs) fail<InputError>("classifier", "a recurrent classifier takes single texts, not pairs");
+    std::vector<Encoding> encodings =
+        tokenizer.encode_all(texts, {.max_tokens = options.max_tokens, .long_text = options.long_text});
+    std::vector<std::vector<std::int32_t>> ids;
+    std::vector<std::int32_t> lengths;
+    for (const Encoding& encoding : encodings) {
+      ids.push_back(ids_to_classify(tokenizer, encoding.ids));
+      lengths.push_back(static_cast<std::int32_t>(ids.back().size()));
+    }
+    const std::int32_t padding = tokenizer.special().padding.value_or(0);
+    BatchSampler sampler(lengths, {.max_tokens = options.batch_tokens ? options.batch_tokens : 8192, .shuffle = false});
+    std::vector<Classification> results(texts.size());
+    for (std::int64_t i = sampler.batches(); i > 0; --i) {
+      const std::vector<std::int64_t> chosen = sampler.next();
+      const TokenBatch batch = pad(ids, chosen, padding);
+      Probe probe;
+      const Tensor probabilities = softmax(classifier(batch.ids, batch.lengths, options.attention ? &probe : nullptr));
+      const std::int64_t classes = probabilities.dim(1), T = batch.ids.dim(1);
+      for (std::size_t b = 0; b < chosen.size(); ++b) {
+        const auto at = static_cast<std::size_t>(chosen[b]);
+        Classification& result = results[at];
+        decide(probabilities.data() + static_cast<std::int64_t>(b) * classes, labels().size(), false, result);
+        result.truncated = encodings[at].dropped;
+        if (!options.attention) continue;
+        for (const std::int32_t id : ids[at]) result.tokens.push_back(tokenizer.token(id));
+        result.spans = encodings[at].spans;
+        result.spans.resize(ids[at].size());
+        if (probe.records().empty()) continue;
+        const float* weights = probe.records().front().weights.data() + static_cast<std::int64_t>(b) * T;
+        result.attention.assign(weights, weights + lengths[at]);
+      }
+      if (progress) progress(sampler.batches() - i + 1, sampler.batches());
+    }
+    return results;
+  }
+};
+
+struct BertModel : Classifier::Model {
+  BertReader reader;
+
+  explicit BertModel(BertReader given) : reader(std::move(given)) {}
+
+  const std::vector<std::string>& labels() const override { return reader.model.options.labels; }
+  bool several_labels() const override { return reader.model.options.several_labels; }
+
+  /// One label alone holds or not.
+  Tensor probabilities(const Tensor& states, const std::vector<std::int64_t>& lengths) const {
+    const Tensor logits = reader.model.label_texts(states, lengths);
+    return several_labels() || labels().size() == 1 ? sigmoid(logits) : softmax(logits);
+  }
+
+  /// With where the first token looks.
+  void look(const Encoding& encoding, Classification& result) const {
+    Probe probe;
+    const Tensor states = reader.read(encoding, &probe);
+    decide(probabilities(states, {encoding.size()}).data(), labels().size(), several_labels(), result);
+    for (const std::int32_t id : encoding.ids) result.tokens.push_back(reader.tokenizer.token(id));
+    result.spans = encoding.spans;
+    const Tensor& weights = probe.records().back().weights;  // [1, H, T, T]
+    const std::int64_t H = weights.dim(1), T = weights.dim(3);
+    result.attention.assign(static_cast<std::size_t>(T), 0.f);
+    for (std::int64_t h = 0; h < H; ++h)
+      for (std::int64_t t = 0; t < T; ++t)
+        result.attention[static_cast<std::size_t>(t)] += weights.data()[h * T * T + t] / static_cast<float>(H);
+  }
+
+  std::vector<Classification> classify(std::span<const std::string> texts, const ClassifyOptions& options,
+                                       const Progress& progress) const override {
+    const std::vector<BertWindow> windows = reader.windows(
+        texts, {.max_tokens = options.max_tokens, .long_text = options.long_text, .pairs = options.pairs});
+    std::vector<Classification> results(texts.size());
+    for (const BertWindow& window : windows) {
+      results[window.text].truncated = window.encoding.dropped;
+      if (!options.attention) continue;
+      look(window.encoding, results[window.text]);
+      if (progress) progress(static_cast<std::int64_t>(window.text) + 1, std::ssize(texts));
+    }
+    if (options.attention) return results;
+    reader.read(
+        windows, options.batch_tokens ? options.batch_tokens : kBertBatchTokens,
+        [&](const BertBatch& batch) {
+          const Tensor all = probabilities(batch.states, batch.lengths);
+          for (std::size_t b = 0; b < batch.windows.size(); ++b)
+            decide(all.data() + static_cast<std::int64_t>(b) * all.dim(1), labels().size(), several_labels(),
+                   results[windows[batch.windows[b]].text]);
+        },
+        progress);
+    return results;
+  }
+};
+
+std::shared_ptr<const Classifier::Model> load(const std::filesystem::path& folder) {
+  const Config config(folder / "config.json");
+  const std::string type = config.text("model_type", "");
+  if (is_bert(type)) return std::make_shared<BertModel>(BertReader(folder, BertHead::text_labels));
+  if (type != kRecurrentClassifierType)
+    fail<InputError>("classifier", folder.string(), ": holds a model of type \"", type, "\", expected a classifier (",
+                     kRecurrentClassifierType, ", or BERT and its kin)");
+  RecurrentClassifier classifier(RecurrentClassifierOptions::read(config));
+  load_parameters(classifier, folder);
+  return std::make_shared<RecurrentModel>(std::move(classifier), load_tokenizer(folder));
+}
+
+}  // namespace
+
+Classifier::Classifier(const std::filesystem::path& folder) : model_(load(folder)) {}
+Classifier::Classifier(RecurrentClassifier model, const Tokenizer& tokenizer)
+    : model_(std::make_shared<RecurrentModel>(std::move(model), tokenizer)) {}
+Classifier::Classifier(Bert model, const Tokenizer& tokenizer)
+    : model_(std::make_shared<BertModel>(BertReader(std::move(model), tokenizer))) {}
+
+const std::vector<std::string>& Classifier::labels() const { return model_->labels(); }
+bool Classifier::several_labels() const { return model_->several_labels(); }
 
 std::vector<std::int32_t> ids_to_classify(const Tokenizer& tokenizer, std::vector<std::int32_t> ids) {
   if (ids.empty()) ids.push_back(tokenizer.special().unknown.value_or(0));
   return ids;
 }
 
-std::vector<Classification> Classifier::operator()(std::span<const std::string> texts,
-                                                   const ClassifyOptions& options) const {
+std::vector<Classification> Classifier::operator()(std::span<const std::string> texts, const ClassifyOptions& options,
+                                                   const Progress& progress) const {
   const NoGrad no_grad;
+  if (options.long_text == LongText::split)
+    fail<InputError>("classifier", "a text has one label: it is cut or refused, not split");
   if (texts.empty()) return {};
-  std::vector<Encoding> encodings =
-      model_->tokenizer.encode_all(texts, {.max_tokens = options.max_tokens, .long_text = options.long_text});
-  std::vector<std::vector<std::int32_t>> ids;
-  std::vector<std::int32_t> lengths;
-  for (const Encoding& encoding : encodings) {
-    ids.push_back(ids_to_classify(model_->tokenizer, encoding.ids));
-    lengths.push_back(static_cast<std::int32_t>(ids.back().size()));
-  }
-  const std::int32_t padding = model_->tokenizer.special().padding.value_or(0);
-  BatchSampler sampler(lengths, {.max_tokens = options.batch_tokens, .shuffle = false});
-  std::vector<Classification> results(texts.size());
-  for (std::int64_t i = sampler.batches(); i > 0; --i) {
-    const std::vector<std::int64_t> chosen = sampler.next();
-    const TokenBatch batch = pad(ids, chosen, padding);
-    Probe probe;
-    const Tensor probabilities =
-        softmax(model_->classifier(batch.ids, batch.lengths, options.attention ? &probe : nullptr));
-    const std::int64_t classes = probabilities.dim(1), T = batch.ids.dim(1);
-    for (std::size_t b = 0; b < chosen.size(); ++b) {
-      const auto at = static_cast<std::size_t>(chosen[b]);
-      Classification& result = results[at];
-      const float* row = probabilities.data() + static_cast<std::int64_t>(b) * classes;
-      result.probabilities.assign(row, row + classes);
-      result.label = static_cast<std::size_t>(std::max_element(row, row + classes) - row);
-      result.truncated = encodings[at].dropped;
-      if (!options.attention) continue;
-      for (const std::int32_t id : ids[at]) result.tokens.push_back(model_->tokenizer.token(id));
-      result.spans = encodings[at].spans;
-      result.spans.resize(ids[at].size());
-      if (probe.records().empty()) continue;
-      const float* weights = probe.records().front().weights.data() + static_cast<std::int64_t>(b) * T;
-      result.attention.assign(weights, weights + lengths[at]);
-    }
-  }
-  return results;
+  return model_->classify(texts, options, progress);
 }
 
 }  // namespace attend

@@ -1,4 +1,4 @@
-// A classifier's folder as one object: text in, label out.
+// A classifier's folder as one object: text in, label out. Recurrent classifiers, and BERT and its kin.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -6,6 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "attend/core/progress.h"
+#include "attend/decode/text_error.h"
+#include "attend/models/bert.h"
 #include "attend/models/recurrent_classifier.h"
 #include "attend/text/tokenizer.h"
 
@@ -14,17 +17,21 @@ namespace attend {
 struct ClassifyOptions {
   std::int64_t max_tokens = 0;  ///< of a text; 0: no limit but the model's
   LongText long_text = LongText::truncate;
-  std::int64_t batch_tokens = 8192;  ///< that are classified at once
-  bool attention = false;            ///< fill Classification::tokens and attention
+  std::int64_t batch_tokens = 0;  ///< that are classified at once; 0: as many as suit the model
+  bool pairs = false;             ///< each text is two, with a tab between; not for recurrent models
+  bool attention = false;         ///< fill Classification::tokens and attention
 };
 
 struct Classification {
   std::size_t label = 0;             ///< the most probable, by its place in labels()
-  std::vector<float> probabilities;  ///< of all labels
+  std::vector<float> probabilities;  ///< of all labels; they sum to 1 unless several may hold
+  std::vector<std::size_t> holding;  ///< labels that hold: the most probable, or of several all above 0.5
   std::int64_t truncated = 0;        ///< tokens that were dropped
   std::vector<std::string> tokens = {};
-  std::vector<Span> spans = {};       ///< where in the text each token stands
-  std::vector<float> attention = {};  ///< of each token; empty when the model does not pool by attention
+  std::vector<Span> spans = {};  ///< where in the text each token stands; empty for those that were added
+  /// Of each token; empty when the model does not pool by attention. Of BERT, what the first token looks at in the last
+  /// layer, the mean of its heads.
+  std::vector<float> attention = {};
 };
 
 /// Immutable and cheap to copy.
@@ -32,15 +39,22 @@ class Classifier {
  public:
   /// Throws InputError when the folder holds no classifier.
   explicit Classifier(const std::filesystem::path& folder);
+  /// Models in memory; the parameters are shared.
   Classifier(RecurrentClassifier model, const Tokenizer& tokenizer);
+  Classifier(Bert model, const Tokenizer& tokenizer);
 
-  /// In the order of the texts. A text without tokens is taken as one unknown word.
-  std::vector<Classification> operator()(std::span<const std::string> texts, const ClassifyOptions& options = {}) const;
+  /// In the order of the texts. A text without tokens is taken as one unknown word. Throws TextError for a text that
+  /// the options do not allow.
+  std::vector<Classification> operator()(std::span<const std::string> texts, const ClassifyOptions& options = {},
+                                         const Progress& progress = {}) const;
 
   const std::vector<std::string>& labels() const;
+  /// Whether each label holds or not by itself.
+  bool several_labels() const;
+
+  struct Model;
 
  private:
-  struct Model;
   std::shared_ptr<const Model> model_;
 };
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "attend/core/error.h"
 #include "attend/core/progress.h"
 #include "attend/decode/generation_config.h"
+#include "attend/decode/text_error.h"
 #include "attend/models/recurrent_translator.h"
 #include "attend/models/transformer.h"
 #include "attend/text/tokenizer.h"
@@ -61,13 +61,6 @@ struct Translation {
   std::vector<Span> source_spans;                         ///< where in its text each source token stands
   std::vector<Span> target_spans;                         ///< where in the translation each target token stands
   std::vector<std::vector<float>> attention;              ///< a row for each target token, over the source tokens
-};
-
-/// A text that cannot be translated as the options say.
-class TextError : public InputError {
- public:
-  TextError(std::size_t text, const std::string& message) : InputError(message), text(text) {}
-  std::size_t text;  ///< which of them
 };
 
 /// Immutable and cheap to copy.

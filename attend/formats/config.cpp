@@ -112,6 +112,22 @@ Config Config::object(std::string_view key) const {
   return inner;
 }
 
+std::vector<Config> Config::objects(std::string_view key) const {
+  std::vector<Config> all;
+  const nlohmann::ordered_json* value = json_->find(key);
+  if (value && !value->is_array())
+    fail<InputError>("config", name_, ": \"", key, "\" is ", value->type_name(), ", expected an array of objects");
+  for (std::size_t i = 0; value && i < value->size(); ++i) {
+    const nlohmann::ordered_json& element = (*value)[i];
+    Config& inner = all.emplace_back();
+    inner.name_ = name_ + ", " + std::string(key) + "[" + std::to_string(i) + "]";
+    if (!element.is_object())
+      fail<InputError>("config", inner.name_, ": is ", element.type_name(), ", expected an object");
+    inner.json_->value = element;
+  }
+  return all;
+}
+
 void Config::no_choice(std::string_view key, const std::string& value, const std::string& all) const {
   fail<InputError>("config", name_, ": \"", key, "\" is \"", value, "\", expected one of ", all);
 }

@@ -34,6 +34,7 @@ class Config {
   std::string text(std::string_view key, const std::optional<std::string>& fallback = {}) const;
   std::vector<std::string> texts(std::string_view key) const;      ///< an array of them; empty when missing
   Config object(std::string_view key) const;                       ///< without keys when missing
+  std::vector<Config> objects(std::string_view key) const;         ///< an array of them; empty when missing
   std::vector<std::int64_t> integers(std::string_view key) const;  ///< an array, or one alone; empty when missing
   std::vector<std::vector<std::int64_t>> integer_lists(std::string_view key) const;  ///< empty when missing
   std::string json(std::string_view key) const;  ///< a value of whatever kind, as JSON; "null" when missing

@@ -36,6 +36,17 @@ TEST(AtomicFile, LeavesNothingBehindWithoutCommit) {
   EXPECT_EQ(files_in(folder.path()), 0u);
 }
 
+TEST(AtomicFile, CanChangeWhatWasWritten) {
+  const test::TempFolder folder;
+  AtomicFile file(folder / "x");
+  file.write("0 rows\n");
+  file.write("1\n2\n");
+  file.write_at(0, "2");
+  file.write("3\n");
+  file.commit();
+  EXPECT_EQ(contents(folder / "x"), "2 rows\n1\n2\n3\n");
+}
+
 TEST(AtomicFile, ADiskThatRefusesKeepsTheOldFile) {
   const test::TempFolder folder;
   std::ofstream(folder / "x") << "old";

@@ -1,0 +1,96 @@
+#include "attend/decode/mask_filler.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "attend/core/error.h"
+#include "attend/kernels/best.h"
+#include "attend/ops/tape.h"
+
+namespace attend {
+namespace {
+
+constexpr std::array<std::string_view, 2> kMasks = {"[MASK]", "<mask>"};
+
+std::shared_ptr<const BertReader> with_mask(BertReader reader) {
+  if (!reader.tokenizer.special().mask) fail<InputError>("fill-mask", "the tokenizer has no mask token");
+  return std::make_shared<BertReader>(std::move(reader));
+}
+
+/// The text with the tokenizer's mask in place of others.
+std::string with_own_masks(std::string text, const std::string& own) {
+  for (const std::string_view mask : kMasks)
+    for (std::size_t at = 0; mask != own && (at = text.find(mask, at)) != text.npos; at += own.size())
+      text.replace(at, mask.size(), own);
+  return text;
+}
+
+}  // namespace
+
+std::string FilledText::with(const FilledMask& mask, const MaskCandidate& candidate) const {
+  std::string before = text.substr(0, static_cast<std::size_t>(mask.span.begin));
+  std::string word = candidate.token;
+  if (word.starts_with("##")) {  // the rest of the word before
+    word.erase(0, 2);
+    before.erase(before.find_last_not_of(' ') + 1);
+  } else if (word.starts_with(' ') && (before.empty() || before.ends_with(' '))) {
+    word.erase(0, 1);
+  }
+  return before + word + text.substr(static_cast<std::size_t>(mask.span.end));
+}
+
+MaskFiller::MaskFiller(const std::filesystem::path& folder)
+    : reader_(with_mask(BertReader(folder, BertHead::masked_words))) {}
+MaskFiller::MaskFiller(Bert model, const Tokenizer& tokenizer)
+    : reader_(with_mask(BertReader(std::move(model), tokenizer))) {}
+
+std::vector<FilledText> MaskFiller::operator()(std::span<const std::string> texts, const FillOptions& options,
+                                               const Progress& progress) const {
+  const NoGrad no_grad;
+  if (options.long_text == LongText::split) fail<InputError>("fill-mask", "texts are cut or refused, not split");
+  const Tokenizer& tokenizer = reader_->tokenizer;
+  const std::int32_t mask = *tokenizer.special().mask;
+  std::vector<std::string> own;
+  for (const std::string& text : texts) own.push_back(with_own_masks(text, tokenizer.token(mask)));
+  const std::vector<BertWindow> windows =
+      reader_->windows(own, {.max_tokens = options.max_tokens, .long_text = options.long_text});
+  std::vector<FilledText> results(texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) results[i].text = own[i];
+
+  reader_->read(
+      windows, options.batch_tokens,
+      [&](const BertBatch& batch) {
+        std::vector<std::int32_t> rows;
+        std::vector<FilledMask*> masks;
+        for (std::size_t b = 0; b < batch.windows.size(); ++b) {
+          const BertWindow& window = windows[batch.windows[b]];
+          FilledText& result = results[window.text];
+          result.truncated = window.encoding.dropped;
+          for (std::int64_t t = 0; t < batch.lengths[b]; ++t)
+            if (const auto i = static_cast<std::size_t>(t); window.encoding.ids[i] == mask) {
+              result.masks.push_back({t, window.encoding.spans[i], {}});
+              rows.push_back(static_cast<std::int32_t>(batch.begins[b] + t));
+            }
+          // Taken when all are there: a vector that grows moves.
+          for (FilledMask& each : result.masks) masks.push_back(&each);
+        }
+        if (rows.empty()) return;
+        const auto count = static_cast<std::int64_t>(rows.size());
+        const Tensor logits = reader_->model.say(batch.states, Tensor::ids(rows, {count}));
+        const std::int64_t words = std::min(tokenizer.size(), logits.dim(1)), k = std::min(options.top, words);
+        std::vector<float> log_sums(rows.size()), values(rows.size() * static_cast<std::size_t>(k));
+        std::vector<std::int32_t> places(values.size());
+        kernels::best_of_rows(count, logits.dim(1), logits.data(), k, log_sums.data(), values.data(), places.data());
+        for (std::size_t m = 0; m < rows.size(); ++m)
+          for (std::size_t i = m * static_cast<std::size_t>(k); i < (m + 1) * static_cast<std::size_t>(k); ++i)
+            if (const std::int32_t id = places[i]; id >= 0)
+              masks[m]->candidates.push_back(
+                  {id, id < tokenizer.size() ? tokenizer.decode(std::span(&id, 1), /*skip_special=*/false) : "",
+                   std::exp(values[i] - log_sums[m])});
+      },
+      progress);
+  return results;
+}
+
+}  // namespace attend
