@@ -22,7 +22,7 @@ struct Flags {
   TrainingFlags training;
   std::string from, train, validation, text_column = "1", label_column, pair_column, separator;
   std::int64_t batch = 32, max_tokens = 0, frozen = 0;
-  float label_smoothing = 0.f, dropout = -1.f;
+  float label_smoothing = 0.f, dropout = -1.f, word_dropout = 0.f;
   bool balanced = false;
 };
 
@@ -170,6 +170,10 @@ void run(Flags& flags) {
                                     .batches = {.max_tokens = flags.training.batch_tokens,
                                                 .max_sequences = flags.batch,
                                                 .seed = flags.training.trainer.seed}};
+  const SpecialTokens& special = tokenizer.special();
+  options.unknown = special.mask.value_or(special.unknown.value_or(-1)), options.word_dropout = flags.word_dropout;
+  for (const auto& id : {special.classify, special.separator, special.bos, special.eos})
+    if (id) options.never_dropped.push_back(*id);
   if (flags.balanced) options.label_weights = balanced_weights(training, labels.size());
   Config config;
   model.options.write(config);
@@ -227,6 +231,8 @@ void add_finetune_classifier(CLI::App& parent) {
   option("--freeze", flags->frozen, "Keep the embeddings and so many of the first layers as they are", "N")
       ->check(CLI::NonNegativeNumber.description(""));
   verb->add_option("--dropout", flags->dropout, "Instead of the model's own")->type_name("SHARE")->check(share);
+  option("--word-dropout", flags->word_dropout, "The share of words that are hidden in training", "SHARE")
+      ->check(share);
   option("--label-smoothing", flags->label_smoothing, "This share of the target goes to all labels", "SHARE")
       ->check(share);
   add_training_flags(*verb, flags->training, {"accuracy", "f1", "loss"});

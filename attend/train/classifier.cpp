@@ -1,5 +1,7 @@
 #include "attend/train/classifier.h"
 
+#include <algorithm>
+
 #include "attend/core/random.h"
 #include "attend/ops/arithmetic.h"
 #include "attend/ops/concat.h"
@@ -32,14 +34,15 @@ Tensor several_labels_loss(const Tensor& logits, const Tensor& flags) {
   return cross_entropy(concat({Tensor::zeros(holds.shape()), holds}, 1), flags, {.reduction = Reduction::sum});
 }
 
-/// Hides words at random: each id that is no padding becomes `unknown` with probability p.
-void hide_words(const TokenBatch& batch, std::int32_t unknown, float p) {
+/// Hides words at random: each id that is no padding and not to be kept becomes `unknown` with probability p.
+void hide_words(const TokenBatch& batch, std::int32_t unknown, const std::vector<std::int32_t>& kept, float p) {
   const PhiloxKey key = default_generator().next();
   const std::int64_t T = batch.ids.dim(1);
   for (std::int64_t b = 0; b < batch.ids.dim(0); ++b)
     for (std::int64_t t = 0; t < batch.lengths.data<std::int32_t>()[b]; ++t)
-      if (uniform_from(philox(key, static_cast<std::uint64_t>(b * T + t))[0]) < p)
-        batch.ids.data<std::int32_t>()[b * T + t] = unknown;
+      if (std::int32_t& id = batch.ids.data<std::int32_t>()[b * T + t];
+          uniform_from(philox(key, static_cast<std::uint64_t>(b * T + t))[0]) < p && std::ranges::count(kept, id) == 0)
+        id = unknown;
 }
 
 /// How often the labels that are said are right.
@@ -95,7 +98,8 @@ Tensor ClassifierTrainee::logits(const LabelledTexts& texts, const TokenBatch& b
 Trainee::Loss ClassifierTrainee::next() {
   const std::vector<std::int64_t> chosen = choose();
   const TokenBatch batch = pad(training_.texts, chosen, options_.padding);
-  if (options_.unknown >= 0 && options_.word_dropout > 0) hide_words(batch, options_.unknown, options_.word_dropout);
+  if (options_.unknown >= 0 && options_.word_dropout > 0)
+    hide_words(batch, options_.unknown, options_.never_dropped, options_.word_dropout);
   const Tensor scores = logits(training_, batch, chosen);
   const auto count = static_cast<std::int64_t>(chosen.size());
   if (options_.several_labels)

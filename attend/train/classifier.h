@@ -28,7 +28,8 @@ struct ClassifierModel {
 struct ClassifierTrainingOptions {
   std::int32_t padding = 0;
   std::int32_t unknown = -1;  ///< what a dropped word becomes; -1: words are not dropped
-  float word_dropout = 0.f;   ///< the share of words that are hidden in training, so that no single one decides
+  std::vector<std::int32_t> never_dropped = {};
+  float word_dropout = 0.f;  ///< the share of words that are hidden in training, so that no single one decides
   float label_smoothing = 0.f;
   bool several_labels = false;  ///< each label holds or not, by itself
   /// What each label's texts count for in the loss, so that rare ones are not drowned; empty: all alike. Not with
