@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
 #include <unordered_set>
 #include <utility>
 
@@ -25,13 +26,13 @@ double log_add(double a, double b) {
 struct RowRules {
   struct Word {
     std::int32_t id;
-    bool banned;
+    bool banned, said;  // said: behind the prompt
     float logit = 0;
   };
   bool forced = false;
   std::vector<Word> words = {};  // the possible ones, or those that are banned or penalised
 
-  void add(std::int32_t id, bool banned) { words.push_back({id, banned}); }
+  void add(std::int32_t id, bool banned, bool said = false) { words.push_back({id, banned, said}); }
   void ban(std::span<const std::int32_t> ids) {
     for (const std::int32_t id : ids) add(id, true);
   }
@@ -46,8 +47,9 @@ struct RowRules {
   }
   /// Each word once; a ban outweighs what else is said of it.
   void settle() {
-    std::ranges::sort(words,
-                      [](const Word& a, const Word& b) { return a.id != b.id ? a.id < b.id : a.banned > b.banned; });
+    std::ranges::sort(words, [](const Word& a, const Word& b) {
+      return std::tuple(a.id, !a.banned, !a.said) < std::tuple(b.id, !b.banned, !b.said);
+    });
     words.erase(std::unique(words.begin(), words.end(), [](const Word& a, const Word& b) { return a.id == b.id; }),
                 words.end());
   }
@@ -92,6 +94,9 @@ RowRules rules_for(const LogitsContext& context, const LogitsRules& rules, const
   const auto length = static_cast<std::int64_t>(context.words.size());
   if (rules.repetition_penalty != 1.0)
     for (const std::int32_t word : context.words) row.add(word, false);
+  if (rules.presence_penalty != 0.0)
+    for (const std::int32_t word : context.words.subspan(static_cast<std::size_t>(context.prompt)))
+      row.add(word, false, true);
   if (rules.no_repeat_ngram > 0)
     ban_repeated_ngrams(context.words, static_cast<std::size_t>(rules.no_repeat_ngram), row);
   ban_bad_words(context.words, bad_words, row);
@@ -108,7 +113,7 @@ double penalised(double score, double penalty) { return score < 0 ? score * pena
 
 /// The best words of a row, from the best of those that no rule concerns and their log-sum-exp.
 std::vector<NextWord> merged(const RowRules& row, std::span<const float> values, std::span<const std::int32_t> ids,
-                             double log_sum, double penalty, bool renormalise, ScoreKind kind) {
+                             double log_sum, const LogitsRules& rules, ScoreKind kind) {
   // What was taken out of the row counts for the model's own probabilities.
   double total = log_sum;
   for (const RowRules::Word& word : row.words) total = log_add(total, word.logit);
@@ -120,14 +125,16 @@ std::vector<NextWord> merged(const RowRules& row, std::span<const float> values,
   double left = row.forced ? kNever : log_sum - shift;  // log of the sum of what the rules leave
   for (const RowRules::Word& word : row.words) {
     if (word.banned) continue;
-    const double score = row.forced ? 0 : penalised(word.logit - shift, penalty);
+    double score = 0;
+    if (!row.forced)
+      score = penalised(word.logit - shift, rules.repetition_penalty) - (word.said ? rules.presence_penalty : 0);
     best.push_back({word.id, score, word.logit - total});
     left = log_add(left, score);
   }
   if (!row.forced)
     for (std::size_t i = 0; i < ids.size() && ids[i] >= 0; ++i)
       best.push_back({ids[i], values[i] - shift, values[i] - total});
-  if (renormalise && kind == ScoreKind::log_probabilities)
+  if (rules.renormalise && kind == ScoreKind::log_probabilities)
     for (NextWord& word : best) word.score -= left;
   std::erase_if(best, [](const NextWord& word) { return !(word.score > kNever); });
   std::ranges::sort(
@@ -167,7 +174,7 @@ std::vector<std::vector<NextWord>> best_words(const Tensor& logits, std::span<co
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const std::size_t offset = r * static_cast<std::size_t>(count), n = static_cast<std::size_t>(count);
     best.push_back(merged(rows[r], std::span(values).subspan(offset, n), std::span(ids).subspan(offset, n), log_sums[r],
-                          rules.repetition_penalty, rules.renormalise, kind));
+                          rules, kind));
   }
   return best;
 }

@@ -13,6 +13,7 @@ namespace attend {
 
 struct LogitsRules {
   double repetition_penalty = 1.0;   ///< of words that were said: a negative score times this, a positive one by this
+  double presence_penalty = 0.0;     ///< taken from the scores of words that were said behind the prompt
   std::int64_t no_repeat_ngram = 0;  ///< so many words in a row are never said twice; 0: they may be
   std::vector<std::vector<std::int32_t>> bad_words = {};  ///< never said; a sequence is stopped before its last word
   std::int64_t min_new_tokens = 0;                        ///< no end before so many words, prompt not counted

@@ -13,7 +13,7 @@ namespace {
 
 /// A hypothesis in the making.
 struct Live {
-  std::vector<std::int32_t> words;  // with the start
+  std::vector<std::int32_t> words;  // with the start, or what was read
   double sum = 0;                   // of the log-probabilities behind the prompt
   std::size_t row = 0;              // before the step, counted from the sentence's first
   std::size_t sample = 0;           // which of the samples it becomes
@@ -28,7 +28,8 @@ struct Live {
 /// One sentence: its live hypotheses, which are neighbouring rows of the stepper, and those that are done.
 struct Sentence {
   std::size_t index;
-  std::int64_t prompt;      // words of start and prefix
+  std::int64_t read;        // words of the start, or of what was read in its place
+  std::int64_t prompt;      // the same, and those of the prefix
   std::int64_t max_length;  // the prompt included
   std::vector<Live> live = {};
   std::vector<Hypothesis> done = {};  // of a beam: the best first, at most as many as it is wide
@@ -38,16 +39,18 @@ struct Sentence {
 
 class Search {
  public:
-  Search(Stepper& stepper, std::span<const SearchInput> inputs, const SearchOptions& options)
-      : stepper_(stepper), inputs_(inputs), options_(options), results_(inputs.size()) {
+  Search(Stepper& stepper, std::span<const SearchInput> inputs, const SearchOptions& options, const SearchWatch& watch)
+      : stepper_(stepper), inputs_(inputs), options_(options), watch_(watch), results_(inputs.size()) {
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const auto prompt = static_cast<std::int64_t>(inputs[i].prefix.size()) + 1;
+      std::vector<std::int32_t> words = inputs[i].prompt;
+      if (words.empty()) words.push_back(options.start);
+      const std::int64_t read = std::ssize(words), prompt = read + std::ssize(inputs[i].prefix);
       const std::int64_t more = inputs[i].max_new_tokens > 0 ? inputs[i].max_new_tokens : options.max_new_tokens;
       const std::int64_t max_length = more > 0 ? prompt + more : options.max_length;
       if (max_length <= prompt)
         fail<InputError>("search", "start and prefix leave no room for a word: got ", prompt,
                          " of them, expected less than the length allowed, ", max_length);
-      open_.push_back({i, prompt, max_length, {Live{{options.start}}}});
+      open_.push_back({i, read, prompt, max_length, {Live{std::move(words)}}});
     }
   }
 
@@ -103,7 +106,7 @@ class Search {
   }
 
   std::int32_t prefix_word(const Sentence& sentence) const {
-    return inputs_[sentence.index].prefix[static_cast<std::size_t>(sentence.length()) - 1];
+    return inputs_[sentence.index].prefix[static_cast<std::size_t>(sentence.length() - sentence.read)];
   }
 
   /// The words that may follow each live hypothesis of all sentences, best first.
@@ -133,18 +136,23 @@ class Search {
 
   bool ends(std::int32_t word) const { return std::ranges::find(options_.ends, word) != options_.ends.end(); }
 
+  bool stops(const Sentence& sentence, const Live& live) const {
+    return watch_.stops && watch_.stops(std::span(live.words).subspan(static_cast<std::size_t>(sentence.prompt)));
+  }
+
   double normalised(double sum, std::int64_t length) const {
     return sum / std::pow(static_cast<double>(length), options_.length_penalty);
   }
 
-  Hypothesis hypothesis(const Sentence& sentence, const Live& live) const {
+  Hypothesis hypothesis(const Sentence& sentence, const Live& live, bool stopped = false) const {
     const auto words = static_cast<std::int64_t>(live.words.size());
     const std::int64_t length = words - sentence.prompt;
     const bool forced = !options_.rules.forced_last.empty() && words == sentence.max_length;
-    return {{live.words.begin() + 1, live.words.end()},
+    return {{live.words.begin() + sentence.read, live.words.end()},
             live.sum,
             normalised(live.sum, std::max<std::int64_t>(length, 1)),
-            length > 0 && ends(live.words.back()) && !forced};
+            length > 0 && ends(live.words.back()) && !forced,
+            stopped};
   }
 
   /// Greedy search and sampling: every hypothesis goes its own way.
@@ -167,8 +175,10 @@ class Search {
       }
       const NextWord& word = next[row][options_.sample ? draw(odds[row], random(sentence, before[i])) : 0];
       Live longer = before[i].followed_by(word.id, word.log_probability, row);
-      if (ends(word.id) || static_cast<std::int64_t>(longer.words.size()) >= sentence.max_length)
-        done = hypothesis(sentence, longer);
+      if (watch_.said) watch_.said(sentence.index, longer.sample, word.id);
+      const bool stopped = stops(sentence, longer);
+      if (stopped || ends(word.id) || static_cast<std::int64_t>(longer.words.size()) >= sentence.max_length)
+        done = hypothesis(sentence, longer, stopped);
       else
         sentence.live.push_back(std::move(longer));
     }
@@ -197,12 +207,13 @@ class Search {
     const bool last = static_cast<std::int64_t>(before.front().words.size()) + 1 >= sentence.max_length;
     for (std::size_t c = 0; c < std::min(candidates.size(), static_cast<std::size_t>(beam_candidates())); ++c) {
       const auto& [sum, from, word] = candidates[c];
-      if (last || ends(word->id)) {
+      Live longer = before[from].followed_by(word->id, word->score, from);
+      const bool stopped = stops(sentence, longer);
+      if (last || stopped || ends(word->id)) {
         // One that ends counts only if it would have been kept had it gone on.
-        if (c < beam)
-          sentence.done.push_back(hypothesis(sentence, before[from].followed_by(word->id, word->score, from)));
+        if (c < beam) sentence.done.push_back(hypothesis(sentence, longer, stopped));
       } else if (sentence.live.size() < beam) {
-        sentence.live.push_back(before[from].followed_by(word->id, word->score, from));
+        sentence.live.push_back(std::move(longer));
       }
     }
     std::ranges::stable_sort(sentence.done, std::greater<>(), &Hypothesis::score);
@@ -230,6 +241,7 @@ class Search {
   Stepper& stepper_;
   std::span<const SearchInput> inputs_;
   const SearchOptions& options_;
+  const SearchWatch& watch_;
   std::vector<Sentence> open_;
   std::vector<std::vector<Hypothesis>> results_;
   bool checked_ = false;  // that the options name words of the model's vocabulary
@@ -260,9 +272,9 @@ void check(const SearchOptions& options) {
 }  // namespace
 
 std::vector<std::vector<Hypothesis>> search(Stepper& stepper, std::span<const SearchInput> sentences,
-                                            const SearchOptions& options) {
+                                            const SearchOptions& options, const SearchWatch& watch) {
   check(options);
-  return Search(stepper, sentences, options).run();
+  return Search(stepper, sentences, options, watch).run();
 }
 
 std::vector<std::vector<Hypothesis>> search(Stepper& stepper, std::int64_t sentences, const SearchOptions& options) {

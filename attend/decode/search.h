@@ -3,6 +3,7 @@
 // are done leave the batch.
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -46,16 +47,28 @@ struct SearchOptions {
 
 /// What is each sentence's own.
 struct SearchInput {
+  std::vector<std::int32_t> prompt = {};  ///< what the stepper has read already, in place of the start; its first step
+                                          ///< says what follows
   std::vector<std::int32_t> prefix = {};  ///< what it must begin with
   std::int64_t max_new_tokens = 0;        ///< 0: as the options say
   std::uint64_t stream = 0;               ///< of random numbers; sentences of one stream draw the same
 };
 
 struct Hypothesis {
-  std::vector<std::int32_t> ids;  ///< without start, with the prefix, and with the end when it was reached
+  std::vector<std::int32_t> ids;  ///< without start or prompt, with the prefix, and with the end when it was reached
   double log_probability = 0;     ///< sum over the words behind the prefix; along a beam, as the rules left it
   double score = 0;               ///< log_probability / length ^ length_penalty
   bool finished = false;          ///< false: cut at its length, also where the rules then forced an end
+  bool stopped = false;           ///< because SearchWatch::stops said so
+};
+
+/// Somebody who looks on while words are found.
+struct SearchWatch {
+  /// Told of every word that greedy search or sampling says, as soon as it does: of which sentence, and which of its
+  /// samples. May throw to stop it all.
+  std::function<void(std::size_t sentence, std::size_t sample, std::int32_t word)> said = {};
+  /// Whether a hypothesis ends with these words, though the last is no end of a sentence.
+  std::function<bool(std::span<const std::int32_t> words)> stops = {};  ///< behind the prompt
 };
 
 /// The nbest hypotheses of each sentence, best first (samples: as they were drawn). The stepper has a row for each
@@ -63,7 +76,7 @@ struct Hypothesis {
 /// scores go to the smaller id, and random numbers belong to their sentence, so that a result never depends on threads
 /// or on the batch.
 std::vector<std::vector<Hypothesis>> search(Stepper& stepper, std::span<const SearchInput> sentences,
-                                            const SearchOptions& options);
+                                            const SearchOptions& options, const SearchWatch& watch = {});
 /// Sentences that have nothing of their own.
 std::vector<std::vector<Hypothesis>> search(Stepper& stepper, std::int64_t sentences, const SearchOptions& options);
 
