@@ -9,6 +9,7 @@ void add_finetune(CLI::App& program) {
   CLI::App* finetune = add_parent(program, "finetune", "Train a model further, on texts of one's own");
   finetune->group(kMakeAModel);
   add_finetune_translation(*finetune);
+  add_finetune_language_model(*finetune);
   add_finetune_classifier(*finetune);
   add_finetune_masked_lm(*finetune);
 }

@@ -92,6 +92,9 @@ int run(int argc, char** argv) {
       ->type_name("N")
       ->check(CLI::Range(1, 1024).description(""));
   add_translate(program);
+  add_generate(program);
+  add_chat(program);
+  add_score(program);
   add_classify(program);
   add_tokenize(program);
   add_evaluate(program);

@@ -6,9 +6,11 @@
 namespace attend::cli {
 
 void add_train(CLI::App& program) {
-  CLI::App* train = add_parent(program, "train", "Train something new: a translator, a classifier, an encoder, a tokenizer");
+  CLI::App* train = add_parent(
+      program, "train", "Train something new: a translator, a language model, a classifier, an encoder, a tokenizer");
   train->group(kMakeAModel);
   add_train_translation(*train);
+  add_train_language_model(*train);
   add_train_classifier(*train);
   add_train_masked_lm(*train);
   add_train_tokenizer(*train);

@@ -130,7 +130,8 @@ void check_validation(const TrainingFlags& flags, bool given) {
   if (flags.trainer.average_best > 0) throw CLI::ValidationError("--average-best", "needs --validation, to judge by");
 }
 
-TrainingResult run_training(Trainee& trainee, TrainingFlags& flags, const std::string& title, const std::string& data) {
+TrainingResult run_training(Trainee& trainee, TrainingFlags& flags, const std::string& title, const std::string& data,
+                            const std::function<void()>& show) {
   TrainerOptions& options = flags.trainer;
   options.output = flags.output;
   options.resume = flags.resume;
@@ -156,6 +157,7 @@ TrainingResult run_training(Trainee& trainee, TrainingFlags& flags, const std::s
             std::cerr << "epoch " << state.epoch << "  update " << grouped(state.step) << "  training loss "
                       << fixed(point.loss, 3) << "  validation " << text_of(point.scores)
                       << (state.best_step == state.step ? "  (best)" : "") << std::endl;
+            if (show) show();
             show_curve(state);
           }};
   TrainingResult result = train(trainee, options, observer);

@@ -1,5 +1,6 @@
 // What all verbs that train share: their flags, the progress of a run, its learning curve, its summary.
 #pragma once
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -45,7 +46,8 @@ void save_model(Model& model, std::string_view type, const Tokenizer& tokenizer,
 
 /// Trains with a progress bar; prints each judgement; keeps curve.csv, curve.html and recipe.toml, which repeats the
 /// run, in the output folder; sums up on standard output. `data` is what the run depends on beside the flags (a
-/// fingerprint): a resumed run must have the same.
-TrainingResult run_training(Trainee& trainee, TrainingFlags& flags, const std::string& title, const std::string& data);
+/// fingerprint): a resumed run must have the same. After each judgement `show` may print something of the model.
+TrainingResult run_training(Trainee& trainee, TrainingFlags& flags, const std::string& title, const std::string& data,
+                            const std::function<void()>& show = {});
 
 }  // namespace attend::cli

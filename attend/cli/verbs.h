@@ -20,23 +20,28 @@ constexpr const char* kTheMachine = "The machine";
 /// A verb that only has children, as `attend train` has `tokenizer`. Add them to what it returns.
 CLI::App* add_parent(CLI::App& program, const std::string& name, const std::string& description);
 
+void add_chat(CLI::App& program);
 void add_classify(CLI::App& program);
 void add_corpus(CLI::App& program);
 void add_demo(CLI::App& program);
 void add_doctor(CLI::App& program);
 void add_evaluate(CLI::App& program);
 void add_finetune(CLI::App& program);
+void add_generate(CLI::App& program);
 void add_lesson(CLI::App& program);
+void add_score(CLI::App& program);
 void add_tokenize(CLI::App& program);
 void add_train(CLI::App& program);
 void add_translate(CLI::App& program);
 
 void add_corpus_phrase_book(CLI::App& corpus);
 void add_finetune_classifier(CLI::App& finetune);
+void add_finetune_language_model(CLI::App& finetune);
 void add_finetune_masked_lm(CLI::App& finetune);
 void add_finetune_translation(CLI::App& finetune);
 
 void add_train_classifier(CLI::App& train);
+void add_train_language_model(CLI::App& train);
 void add_train_masked_lm(CLI::App& train);
 void add_train_tokenizer(CLI::App& train);
 void add_train_translation(CLI::App& train);

@@ -177,14 +177,12 @@ TokenBatch pad(std::span<const std::vector<std::int32_t>> sequences, std::span<c
   return pad(rows, padding);
 }
 
-namespace {
-
 /// Each window gives one id less than it has to the inputs, and to the targets.
-WindowBatch read_windows(const TokenStore& store, std::span<const TokenRange> windows, std::int32_t padding,
+WindowBatch window_batch(const TokenStore& store, std::span<const TokenRange> ranges, std::int32_t padding,
                          std::int32_t ignored) {
   std::vector<std::vector<std::int32_t>> ids;
   std::vector<std::span<const std::int32_t>> inputs, targets;
-  for (const TokenRange& window : windows) ids.push_back(store.read(window));
+  for (const TokenRange& range : ranges) ids.push_back(store.read(range));
   for (const std::vector<std::int32_t>& window : ids) {
     inputs.push_back(std::span(window).first(window.size() - 1));
     targets.push_back(std::span(window).subspan(1));
@@ -193,26 +191,28 @@ WindowBatch read_windows(const TokenStore& store, std::span<const TokenRange> wi
   return {seen.ids, pad(targets, ignored).ids, seen.lengths, seen.tokens};
 }
 
-}  // namespace
-
 WindowBatch window_batch(const TokenWindows& windows, std::span<const std::int64_t> chosen, std::int32_t padding,
                          std::int32_t ignored) {
   std::vector<TokenRange> ranges;
   for (const std::int64_t i : chosen) ranges.push_back(windows[i]);
-  return read_windows(windows.store(), ranges, padding, ignored);
+  return window_batch(windows.store(), ranges, padding, ignored);
 }
 
 WindowBatch random_windows(const TokenStore& store, std::int64_t B, std::int64_t T, PhiloxKey key) {
+  return random_windows(store, {0, store.size()}, B, T, key);
+}
+
+WindowBatch random_windows(const TokenStore& store, TokenRange part, std::int64_t B, std::int64_t T, PhiloxKey key) {
   if (B < 1 || T < 1) fail("batches", "windows need a size: got ", B, " of ", T, " tokens");
-  if (store.size() <= T)
-    fail<InputError>("batches", "the text is too short for a window: got ", store.size(), " tokens, expected at least ",
+  if (part.size() <= T)
+    fail<InputError>("batches", "the text is too short for a window: got ", part.size(), " tokens, expected at least ",
                      T + 1);
   std::vector<TokenRange> ranges;
   for (std::int64_t b = 0; b < B; ++b) {
-    const std::int64_t begin = bounded(key, static_cast<std::uint64_t>(b), store.size() - T);
+    const std::int64_t begin = part.begin + bounded(key, static_cast<std::uint64_t>(b), part.size() - T);
     ranges.push_back({begin, begin + T + 1});
   }
-  return read_windows(store, ranges, 0, 0);
+  return window_batch(store, ranges, 0, 0);
 }
 
 }  // namespace attend

@@ -99,8 +99,13 @@ struct WindowBatch {
 /// Those windows that a sampler over windows.lengths() chose. `ignored` is what cross_entropy() passes over.
 WindowBatch window_batch(const TokenWindows& windows, std::span<const std::int64_t> chosen, std::int32_t padding = 0,
                          std::int32_t ignored = -100);
+/// The same of any ranges of a store, of two ids at least.
+WindowBatch window_batch(const TokenStore& store, std::span<const TokenRange> ranges, std::int32_t padding = 0,
+                         std::int32_t ignored = -100);
 /// B windows of T inputs from anywhere in the store, across documents; the key alone decides which: {seed, step} makes
 /// every step of a run reproducible. Throws InputError when the store has not more than T tokens.
 WindowBatch random_windows(const TokenStore& store, std::int64_t B, std::int64_t T, PhiloxKey key);
+/// The same from a part of it.
+WindowBatch random_windows(const TokenStore& store, TokenRange part, std::int64_t B, std::int64_t T, PhiloxKey key);
 
 }  // namespace attend

@@ -1,0 +1,127 @@
+// attend chat: a conversation with a model whose turns are kept apart by the end of text, as DialoGPT was trained.
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "attend/cli/generation.h"
+#include "attend/cli/input.h"
+#include "attend/cli/interrupt.h"
+#include "attend/cli/progress.h"
+#include "attend/cli/verbs.h"
+
+namespace attend::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using Ids = std::vector<std::int32_t>;
+
+struct ChatFlags {
+  std::string model;
+  std::vector<std::string> input;
+  GenerateOptions options;
+  bool json = false;
+};
+
+/// What was said so far, a turn each, the end included.
+class Conversation {
+ public:
+  explicit Conversation(std::int32_t end) : end_(end) {}
+
+  void add(Ids turn) {
+    if (turn.empty() || turn.back() != end_) turn.push_back(end_);
+    turns_.push_back(std::move(turn));
+  }
+  /// Forgets the oldest turns until the others have at most so many tokens, but never the last. How many were
+  /// forgotten.
+  std::size_t shorten(std::size_t most) {
+    std::size_t gone = 0;
+    while (gone + 1 < turns_.size() && size(gone) > most) ++gone;
+    turns_.erase(turns_.begin(), turns_.begin() + static_cast<std::ptrdiff_t>(gone));
+    return gone;
+  }
+  Ids ids() const {
+    Ids all;
+    for (const Ids& turn : turns_) all.insert(all.end(), turn.begin(), turn.end());
+    return all;
+  }
+
+ private:
+  std::size_t size(std::size_t first) const {
+    std::size_t tokens = 0;
+    for (std::size_t i = first; i < turns_.size(); ++i) tokens += turns_[i].size();
+    return tokens;
+  }
+
+  std::int32_t end_;
+  std::vector<Ids> turns_;
+};
+
+void run(ChatFlags& flags) {
+  const LanguageModel model = open_language_model(flags.model);
+  GenerateOptions& options = flags.options;
+  if (!options.max_new_tokens)
+    options.max_new_tokens = std::min<std::int64_t>(128, std::max<std::int64_t>(model.positions() / 4, 1));
+  const std::int64_t most = model.positions() + 1 - *options.max_new_tokens;
+  if (most < 1)
+    throw CLI::ValidationError("--max-new-tokens", "must leave room for what is said: the model sees " +
+                                                       std::to_string(model.positions()) + " tokens");
+  const bool terminal = flags.input.empty() && isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
+  LineReader reader(flags.input);
+  TextWriter writer;
+  Conversation conversation(model.end());
+  bool warned = false;
+  const auto ask = [&] {
+    if (terminal) std::cerr << "> " << std::flush;
+  };
+  ask();
+  for (std::string line; reader.next(line); ask()) {
+    if (line.empty()) continue;
+    conversation.add(model.tokenizer().ids(line));
+    if (conversation.shorten(static_cast<std::size_t>(most)) > 0 && !std::exchange(warned, true))
+      warn("the conversation has become longer than the model sees: its oldest turns are forgotten from now on");
+    const GenerationStream stream = [&](std::size_t, std::size_t, const std::string& text) {
+      stop_if_interrupted();
+      if (!flags.json) writer.write(text), writer.flush();
+    };
+    std::vector<std::vector<Generation>> results;
+    try {
+      results = model.generate({conversation.ids()}, options, stream);
+    } catch (const TextError& error) {
+      throw InputError(reader.where() + ": " + error.what());
+    }
+    const Generation& reply = results.front().front();
+    const bool streamed = options.beam.value_or(model.generation().search.beam) == 1;
+    if (flags.json) {
+      const Json json{{"prompt", line}, {"text", reply.text}, {"ids", reply.ids}, {"finish", name_of(reply.finish)}};
+      writer.write(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+    } else {
+      writer.write((streamed ? "" : reply.text) + "\n");
+    }
+    writer.flush();
+    conversation.add(reply.finish == Finish::stop ? model.tokenizer().ids(reply.text) : reply.ids);
+  }
+  writer.finish();
+}
+
+}  // namespace
+
+void add_chat(CLI::App& program) {
+  CLI::App* verb = program.add_subcommand("chat", "A conversation, line by line");
+  verb->group(kUseAModel);
+  auto flags = std::make_shared<ChatFlags>();
+  verb->add_option("-m,--model", flags->model, "The model's folder, DialoGPT's say")->type_name("DIR")->required();
+  add_input_flag(*verb, flags->input);
+  verb->add_flag("--json", flags->json, "One JSON object a line for each reply: prompt, text, ids, finish");
+  add_generation_flags(*verb, flags->options);
+  verb->footer(
+      "Each line is a turn, and is answered by one. Turns are kept apart by the end of text, as DialoGPT learned "
+      "them;\n"
+      "when they become more than the model sees, the oldest are forgotten.\n"
+      "Example: attend chat --model DialoGPT-small --top-p 0.9 --temperature 0.7 --no-repeat-ngram 3");
+  verb->callback([flags] { run(*flags); });
+}
+
+}  // namespace attend::cli

@@ -1,0 +1,141 @@
+// attend generate: prompts to texts.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "attend/cli/generation.h"
+#include "attend/cli/input.h"
+#include "attend/cli/interrupt.h"
+#include "attend/cli/progress.h"
+#include "attend/cli/verbs.h"
+
+namespace attend::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct GenerateFlags {
+  std::string model, output;
+  std::vector<std::string> prompts, input;
+  GenerateOptions options;
+  bool json = false, echo = false;
+};
+
+std::string json_line(const std::string& prompt, const Generation& one, std::size_t sample, bool several) {
+  Json json{{"prompt", prompt},
+            {"text", one.text},
+            {"ids", one.ids},
+            {"finish", name_of(one.finish)},
+            {"logprob", one.log_probability}};
+  if (several) json["sample"] = sample;
+  if (one.truncated > 0) json["truncated"] = one.truncated;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+/// Texts one after the other. Between those of several prompts or samples stands a line of its own, since a text may
+/// have any lines.
+class Writer {
+ public:
+  explicit Writer(const GenerateFlags& flags) : flags_(flags), writer_(flags.output) {}
+
+  /// All texts of some prompts.
+  void write(const LanguageModel& model, const std::vector<std::string>& prompts, const Progress& progress) {
+    const bool several = flags_.options.samples > 1;
+    // One text at a time can be read as it is written; of many that grow together, none would make sense.
+    const bool streams = !flags_.json && prompts.size() == 1 && !several && flags_.options.beam.value_or(1) == 1;
+    if (streams) begin(prompts.front());
+    const GenerationStream stream = [&](std::size_t, std::size_t, const std::string& text) {
+      stop_if_interrupted();
+      writer_.write(text), writer_.flush();
+    };
+    const auto results = model.generate(prompts, flags_.options, streams ? stream : GenerationStream(), progress);
+    for (std::size_t i = 0; i < prompts.size(); ++i)
+      for (std::size_t s = 0; s < results[i].size(); ++s) {
+        const Generation& one = results[i][s];
+        truncated_ += one.truncated > 0, invalid_ += one.invalid > 0;
+        if (flags_.json) {
+          writer_.write(json_line(prompts[i], one, s, several));
+          continue;
+        }
+        if (!streams) begin(prompts[i]), writer_.write(one.text);
+        writer_.write("\n");
+      }
+    writer_.flush();
+  }
+  void finish() {
+    writer_.finish();
+    if (truncated_ > 0) warn("prompts of which the model saw the end only (--long slide): " + grouped(truncated_));
+    if (invalid_ > 0) warn("prompts with invalid UTF-8, which was replaced: " + grouped(invalid_));
+  }
+
+ private:
+  void begin(const std::string& prompt) {
+    if (texts_++ > 0) writer_.write("---\n");
+    if (flags_.echo) writer_.write(prompt), writer_.flush();
+  }
+
+  const GenerateFlags& flags_;
+  TextWriter writer_;
+  std::int64_t texts_ = 0, truncated_ = 0, invalid_ = 0;
+};
+
+void run(const GenerateFlags& flags) {
+  const LanguageModel model = open_language_model(flags.model);
+  Writer writer(flags);
+  if (!flags.prompts.empty()) {
+    ProgressBar bar("Writing", "prompts");
+    writer.write(model, flags.prompts, flags.prompts.size() > 1 ? bar.progress() : Progress());
+    bar.erase();
+    writer.finish();
+    return;
+  }
+  LineReader reader(flags.input);
+  ProgressBar bar("Writing", "B");
+  for (std::vector<std::string> lines; reader.next(lines, 256); bar.update(reader.bytes_read(), reader.total_bytes()))
+    try {
+      writer.write(model, lines, {});
+    } catch (const TextError& error) {
+      const std::int64_t first = reader.lines_read() - std::ssize(lines) + 1;
+      throw InputError(reader.where(first + static_cast<std::int64_t>(error.text)) + ": " + error.what());
+    }
+  bar.erase();
+  writer.finish();
+}
+
+}  // namespace
+
+void add_generate(CLI::App& program) {
+  CLI::App* verb = program.add_subcommand("generate", "Text that goes on from a prompt");
+  verb->group(kUseAModel);
+  auto flags = std::make_shared<GenerateFlags>();
+  verb->add_option("prompt", flags->prompts, "Prompts; otherwise the lines of --input, or of standard input")
+      ->type_name("TEXT");
+  verb->add_option("-m,--model", flags->model, "The model's folder: GPT-2, DialoGPT, or one of Attend's own")
+      ->type_name("DIR")
+      ->required();
+  add_input_flag(*verb, flags->input)->excludes("prompt");
+  add_output_flag(*verb, flags->output);
+  verb->add_option("-n,--samples", flags->options.samples,
+                   "Texts for each prompt; more than one are drawn by chance, or the best of a --beam")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber.description(""))
+      ->capture_default_str();
+  verb->add_flag("--echo", flags->echo, "Print the prompt before what follows it");
+  verb->add_flag("--json", flags->json, "One JSON object a line for each text: prompt, text, ids, finish, logprob");
+  add_generation_flags(*verb, flags->options);
+  verb->footer(
+      "One text is shown as it is written; several come one after the other, a line of --- between them.\n"
+      "Examples:\n"
+      "  attend generate --model gpt2 'Once upon a time' --temperature 0.8 --top-p 0.95 --seed 1\n"
+      "  attend generate --model gpt2 --input prompts.txt --greedy --max-new-tokens 40 --json\n"
+      "  attend generate --model gpt2 $'Q: Why is the sky blue?\\nA:' --stop 'Q:' --samples 3\n"
+      "  attend generate --model gpt2 'The end' --max-new-tokens 3000 --long slide --sample");
+  verb->callback([flags] {
+    const GenerateOptions& o = flags->options;
+    if (o.beam && o.samples > *o.beam) throw CLI::ValidationError("--samples", "cannot be more than --beam");
+    if (o.greedy && o.samples > 1) throw CLI::ValidationError("--samples", "--greedy gives one text only");
+    run(*flags);
+  });
+}
+
+}  // namespace attend::cli

@@ -1,0 +1,22 @@
+// What the verbs that write text share: their flags.
+#pragma once
+#include <string>
+
+#include "attend/decode/language_model.h"
+
+namespace CLI {  // NOLINT(readability-identifier-naming): its own name
+class App;
+}
+
+namespace attend::cli {
+
+/// --max-new-tokens, --temperature, --top-k, --stop, --seed and so on, into `options`.
+void add_generation_flags(CLI::App& verb, GenerateOptions& options);
+
+/// Opens the folder; says which keys of its generation_config.json are not followed.
+LanguageModel open_language_model(const std::string& folder);
+
+/// "eos", "length" or "stop".
+const char* name_of(Finish finish);
+
+}  // namespace attend::cli

@@ -1,0 +1,130 @@
+// attend score: how likely texts are to a language model.
+#include <CLI/CLI.hpp>
+#include <cmath>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "attend/cli/generation.h"
+#include "attend/cli/input.h"
+#include "attend/cli/progress.h"
+#include "attend/cli/verbs.h"
+#include "attend/explain/page.h"
+#include "attend/train/perplexity.h"
+
+namespace attend::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct ScoreFlags {
+  std::string model, output;
+  std::vector<std::string> texts, input;
+  LikelihoodOptions options;
+  bool json = false, whole = false;
+};
+
+Likelihood likelihood_of(const std::string& text, const TextLikelihood& scored) {
+  Likelihood likelihood{.logprob = scored.logprob, .tokens = 0, .bytes = std::ssize(text)};
+  for (const double logprob : scored.logprobs) likelihood.tokens += !std::isnan(logprob);
+  return likelihood;
+}
+
+std::string json_line(const LanguageModel& model, const std::string& text, const TextLikelihood& scored) {
+  Json tokens = Json::array(), logprobs = Json::array();
+  for (const std::int32_t id : scored.ids) tokens.push_back(model.tokenizer().token(id));
+  for (const double logprob : scored.logprobs) logprobs.push_back(std::isnan(logprob) ? Json() : Json(logprob));
+  Json json{{"text", text},
+            {"tokens", std::move(tokens)},
+            {"ids", scored.ids},
+            {"logprobs", std::move(logprobs)},
+            {"logprob", scored.logprob},
+            {"perplexity", likelihood_of(text, scored).perplexity()}};
+  if (scored.windows > 1) json["windows"] = scored.windows;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+class Scorer {
+ public:
+  explicit Scorer(const ScoreFlags& flags)
+      : flags_(flags), model_(open_language_model(flags.model)), writer_(flags.output) {}
+
+  void score(const std::vector<std::string>& texts) {
+    const std::vector<TextLikelihood> scored = model_.score(texts, flags_.options);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const Likelihood own = likelihood_of(texts[i], scored[i]);
+      all_ += own, ++texts_, long_ += scored[i].windows > 1, invalid_ += scored[i].invalid > 0;
+      writer_.write(flags_.json ? json_line(model_, texts[i], scored[i])
+                                : fixed(own.logprob, 4) + "\t" + fixed(own.perplexity(), 2) + "\n");
+    }
+    writer_.flush();
+  }
+  void finish() {
+    writer_.finish();
+    if (long_ > 0)
+      warn("texts with more tokens than the model sees, read in windows that overlap by half: " + grouped(long_));
+    if (invalid_ > 0) warn("texts with invalid UTF-8, which was replaced: " + grouped(invalid_));
+    std::cerr << "perplexity " << fixed(all_.perplexity(), 3) << "  loss " << fixed(std::log(all_.perplexity()), 4)
+              << "  bits per byte " << fixed(all_.bits_per_byte(), 4) << "  " << grouped(all_.tokens) << " tokens of "
+              << grouped(texts_) << (texts_ == 1 ? " text" : " texts") << '\n';
+  }
+
+ private:
+  const ScoreFlags& flags_;
+  LanguageModel model_;
+  TextWriter writer_;
+  Likelihood all_;
+  std::int64_t texts_ = 0, long_ = 0, invalid_ = 0;
+};
+
+void run(const ScoreFlags& flags) {
+  Scorer scorer(flags);
+  if (!flags.texts.empty()) {
+    scorer.score(flags.texts);
+    return scorer.finish();
+  }
+  LineReader reader(flags.input);
+  if (flags.whole) {
+    std::string text;
+    for (std::string line; reader.next(line);) text += line + "\n";
+    scorer.score({text});
+    return scorer.finish();
+  }
+  ProgressBar bar("Scoring", "B");
+  for (std::vector<std::string> lines; reader.next(lines, 256); bar.update(reader.bytes_read(), reader.total_bytes()))
+    scorer.score(lines);
+  bar.erase();
+  scorer.finish();
+}
+
+}  // namespace
+
+void add_score(CLI::App& program) {
+  CLI::App* verb = program.add_subcommand("score", "How likely a text is: log-probabilities and perplexity");
+  verb->group(kUseAModel);
+  auto flags = std::make_shared<ScoreFlags>();
+  verb->add_option("text", flags->texts, "Texts; otherwise the lines of --input, or of standard input")
+      ->type_name("TEXT");
+  verb->add_option("-m,--model", flags->model, "The model's folder")->type_name("DIR")->required();
+  add_input_flag(*verb, flags->input)->excludes("text");
+  add_output_flag(*verb, flags->output);
+  verb->add_flag("--whole", flags->whole, "All lines are one text")->excludes("text");
+  verb->add_flag("--start", flags->options.start,
+                 "The model's start stands before each text, so that its first token has a probability too");
+  verb->add_option("--batch-tokens", flags->options.batch_tokens, "Tokens that are read at once")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber.description(""))
+      ->capture_default_str();
+  verb->add_flag("--json", flags->json,
+                 "One JSON object a line: text, tokens, ids, logprobs, logprob, perplexity; the first token's "
+                 "log-probability is null, as nothing precedes it");
+  verb->footer(
+      "Prints log-probability (natural logarithm), tab, perplexity for each text, and the perplexity of all at the end "
+      "on standard error.\n"
+      "Examples:\n"
+      "  attend score --model gpt2 'The cat sat on the mat.' 'The mat sat on the cat.'\n"
+      "  attend score --model gpt2 --input chapter.txt --whole");
+  verb->callback([flags] { run(*flags); });
+}
+
+}  // namespace attend::cli

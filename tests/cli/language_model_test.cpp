@@ -1,0 +1,191 @@
+// attend train language-model, finetune, generate, score and chat, run as a user runs them.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/support/run_program.h"
+#include "tests/support/temp_folder.h"
+
+namespace attend {
+namespace {
+
+using Json = nlohmann::json;
+using test::contains;
+using test::contents;
+using test::Outcome;
+using test::run_attend;
+using test::run_for_errors;
+
+const std::string kModel = "--model " ATTEND_SOURCE_DIR "/tests/models/fixtures/gpt2_tokenizer ";
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+std::vector<Json> json_of(const std::string& text) {
+  std::vector<Json> all;
+  for (const std::string& line : lines_of(text)) all.push_back(Json::parse(line));
+  return all;
+}
+
+TEST(Generate, GoesOnFromArgumentsFilesAndStandardInput) {
+  const test::TempFolder folder;
+  std::ofstream(folder / "prompts.txt") << "The\nonce upon\n";
+  const std::string flags = kModel + "--max-new-tokens 8 --json ";
+  const Outcome arguments = run_attend("generate " + flags + "The 'once upon'");
+  ASSERT_EQ(arguments.code, 0);
+  const std::vector<Json> results = json_of(arguments.output);
+  ASSERT_EQ(results.size(), 2u);
+  EXPECT_EQ(results[0]["prompt"], "The");
+  for (const char* key : {"text", "ids", "finish", "logprob"}) EXPECT_TRUE(results[0].contains(key)) << key;
+  EXPECT_EQ(run_attend("generate " + flags + "--input " + (folder / "prompts.txt").string()).output, arguments.output);
+  EXPECT_EQ(run_attend("generate " + flags + "< " + (folder / "prompts.txt").string()).output, arguments.output);
+
+  const std::string text = results[0]["text"];
+  EXPECT_EQ(run_attend("generate " + kModel + "--max-new-tokens 8 The").output, text + "\n");
+  EXPECT_EQ(run_attend("generate " + kModel + "--max-new-tokens 8 --echo The").output, "The" + text + "\n");
+  EXPECT_EQ(run_attend("generate " + kModel + "--max-new-tokens 8 The 'once upon'").output,
+            text + "\n---\n" + results[1]["text"].get<std::string>() + "\n");
+}
+
+TEST(Generate, TheSameSeedGivesTheSameTexts) {
+  const std::string flags =
+      "generate " + kModel + "--samples 4 --temperature 1.5 --top-p 0.95 --max-new-tokens 6 --json The ";
+  const std::vector<Json> once = json_of(run_attend(flags + "--seed 3").output);
+  ASSERT_EQ(once.size(), 4u);
+  EXPECT_EQ(once[3]["sample"], 3);
+  EXPECT_EQ(json_of(run_attend(flags + "--seed 3").output), once);
+  EXPECT_EQ(json_of(run_attend(flags + "--seed 3 --threads 1").output), once);
+  EXPECT_NE(json_of(run_attend(flags + "--seed 4").output), once);
+}
+
+TEST(Generate, SaysWhatIsWrong) {
+  const std::string verb = "generate " + kModel;
+  const auto fails = [](const std::string& arguments, const std::string& why) {
+    const Outcome outcome = run_for_errors(arguments);
+    EXPECT_EQ(outcome.code, 2) << arguments;
+    EXPECT_TRUE(contains(outcome.output, why)) << arguments << ": " << outcome.output;
+  };
+  fails(verb + "x --max-new-tokens 100", "the model sees 24");
+  fails(verb + "x --greedy --samples 2", "--samples");
+  fails(verb + "x --beam 2 --samples 3", "--samples");
+  fails(verb + "x --beam 2 --top-k 3", "--top-k");
+  fails(verb + "x --temperature 0", "--temperature");
+  fails(verb + "x --stop ''", "stop");
+  fails("generate --model " ATTEND_SOURCE_DIR "/tests/models/fixtures/marian_tied x", "expected a language model");
+  fails("generate --model /nowhere x", "/nowhere");
+  EXPECT_EQ(
+      json_of(run_attend(verb + "x --max-new-tokens 100 --long slide --ignore-eos --json").output)[0]["ids"].size(),
+      100u);
+}
+
+TEST(Score, GivesLogProbabilitiesAndPerplexity) {
+  const Outcome outcome = run_attend("score " + kModel + "--json 'To be or not' 'to be'");
+  ASSERT_EQ(outcome.code, 0);
+  const std::vector<Json> scored = json_of(outcome.output);
+  ASSERT_EQ(scored.size(), 2u);
+  EXPECT_EQ(scored[0]["tokens"].size(), scored[0]["logprobs"].size());
+  EXPECT_TRUE(scored[0]["logprobs"][0].is_null());
+  double sum = 0;
+  for (std::size_t i = 1; i < scored[0]["logprobs"].size(); ++i) sum += scored[0]["logprobs"][i].get<double>();
+  EXPECT_NEAR(scored[0]["logprob"].get<double>(), sum, 1e-9);
+  const Outcome plain = run_attend("score " + kModel + "'To be or not' 'to be'");
+  ASSERT_EQ(lines_of(plain.output).size(), 2u);
+  EXPECT_NEAR(std::stod(plain.output), sum, 1e-3);
+  const std::string end = run_for_errors("score " + kModel + "'To be or not' 'to be'").output;
+  EXPECT_TRUE(contains(end, "perplexity") && contains(end, "of 2 texts")) << end;
+  EXPECT_EQ(lines_of(run_attend("score " + kModel + "--whole", "printf 'To be\\nor not' |").output).size(), 1u);
+  EXPECT_FALSE(json_of(run_attend("score " + kModel + "--start --json x").output)[0]["logprobs"][0].is_null());
+}
+
+TEST(Chat, KeepsTurnsApartAndForgetsTheOldest) {
+  const Outcome outcome =
+      run_attend("chat " + kModel + "--max-new-tokens 4 --json", "printf 'Hello\\n\\nand you\\n' |");
+  ASSERT_EQ(outcome.code, 0);
+  const std::vector<Json> replies = json_of(outcome.output);
+  ASSERT_EQ(replies.size(), 2u);
+  EXPECT_EQ(replies[1]["prompt"], "and you");
+  const Outcome many =
+      run_attend("chat " + kModel + "--max-new-tokens 4 2>&1", "printf 'a b c d\\ne f g h\\ni j k l\\nm n o p\\n' |");
+  EXPECT_EQ(many.code, 0);
+  EXPECT_TRUE(contains(many.output, "oldest turns are forgotten")) << many.output;
+}
+
+/// Sentences of few words, for models that learn in seconds.
+class TrainLanguageModel : public testing::Test {
+ protected:
+  TrainLanguageModel() {
+    std::ofstream text(folder_ / "text.txt");
+    const std::vector<std::string> who = {"the cat", "a dog", "one bird"}, does = {"sees", "likes", "finds"};
+    unsigned random = 1;
+    const auto draw = [&] { return (random = random * 1664525 + 1013904223) / 65536 % 3; };
+    for (int line = 0; line < 600; ++line) text << who[draw()] << ' ' << does[draw()] << ' ' << who[draw()] << ".\n";
+  }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  const test::TempFolder folder_;
+  const std::string small_ =
+      " --layers 2 --heads 2 --width 32 --context 32 --batch-tokens 256 --learning-rate 5e-3 "
+      "--warmup 10 --validate-every 50 --sample-tokens 20 ";
+};
+
+TEST_F(TrainLanguageModel, LearnsCharactersWritesAndIsFineTuned) {
+  const Outcome trained = run_attend("train language-model --tokens characters --train " + path("text.txt") + small_ +
+                                     "--steps 150 --dropout 0 --json --output " + path("model") + " 2> " + path("log"));
+  ASSERT_EQ(trained.code, 0) << contents(path("log"));
+  const Json summary = Json::parse(trained.output);
+  EXPECT_LT(summary["loss"].get<double>(), 0.6);
+  EXPECT_NEAR(summary["perplexity"].get<double>(), std::exp(summary["loss"].get<double>()), 1e-6);
+  EXPECT_TRUE(contains(contents(path("log")), "  | ")) << contents(path("log"));
+  const Outcome written = run_attend("generate --greedy --max-new-tokens 20 'the cat ' --model " + path("model"));
+  EXPECT_EQ(written.code, 0);
+  const std::string text = written.output;
+  EXPECT_TRUE(contains(text, "sees") || contains(text, "likes") || contains(text, "finds")) << text;
+
+  const Outcome tuned = run_attend("finetune language-model --from " + path("model") + " --train " + path("text.txt") +
+                                   " --context 32 --batch-tokens 256 --steps 10 --sample-tokens 0 --json --output " +
+                                   path("tuned") + " 2> " + path("log"));
+  ASSERT_EQ(tuned.code, 0) << contents(path("log"));
+  EXPECT_LT(Json::parse(tuned.output)["loss"].get<double>(), summary["loss"].get<double>() + 0.05);
+}
+
+TEST_F(TrainLanguageModel, ARunThatWasStoppedGoesOnToTheSameModel) {
+  const auto train = [&](const std::string& flags, const std::string& output) {
+    return run_attend("train language-model --vocab-size 300 --no-bias --dropout 0.1 --train " + path("text.txt") +
+                      small_ + "--schedule constant --checkpoint-every 0 " + flags + " --json --output " +
+                      path(output) + " 2> " + path("log"))
+        .code;
+  };
+  ASSERT_EQ(train("--steps 40 --validate-every 20", "whole"), 0) << contents(path("log"));
+  ASSERT_EQ(train("--steps 25 --validate-every 20", "parts"), 0) << contents(path("log"));
+  ASSERT_EQ(train("--steps 40 --validate-every 20 --resume", "parts"), 0) << contents(path("log"));
+  EXPECT_TRUE(contents(path("whole/model.safetensors")) == contents(path("parts/model.safetensors")));
+}
+
+TEST_F(TrainLanguageModel, SaysWhatIsWrong) {
+  const auto fails = [&](const std::string& arguments, const std::string& why) {
+    const Outcome outcome = run_for_errors(arguments + " --output " + path("wrong"));
+    EXPECT_EQ(outcome.code, 2) << arguments;
+    EXPECT_TRUE(contains(outcome.output, why)) << arguments << ": " << outcome.output;
+  };
+  fails("train language-model", "--train");
+  fails("train language-model --train /nowhere.txt", "/nowhere.txt: there is no such file");
+  fails("train language-model --tokens characters --heads 3 --width 32 --train " + path("text.txt"), "heads");
+  fails("train language-model --tokens characters --context 100000 --train " + path("text.txt"),
+        "the text is too short");
+  fails("finetune language-model --from " ATTEND_SOURCE_DIR
+        "/tests/models/fixtures/gpt2_tokenizer --context 64 --train " +
+            path("text.txt"),
+        "the model sees 24");
+}
+
+}  // namespace
+}  // namespace attend
