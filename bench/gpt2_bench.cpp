@@ -1,0 +1,85 @@
+// GPT-2: training steps, a prompt read at once, and text written token by token. The peers' side, PyTorch and Hugging
+// Face's GPT-2, is gpt2_torch.py.
+#include <algorithm>
+#include <numeric>
+
+#include "attend/core/random.h"
+#include "attend/decode/gpt2_stepper.h"
+#include "attend/nn/module.h"
+#include "attend/ops/cross_entropy.h"
+#include "attend/ops/dropout.h"
+#include "attend/ops/tape.h"
+#include "attend/train/optimizer.h"
+#include "bench/job.h"
+
+namespace {
+
+using namespace attend;
+
+std::vector<std::int32_t> random_ids(std::int64_t count, std::int64_t vocabulary) {
+  std::vector<std::int32_t> ids(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < ids.size(); ++i)
+    ids[i] = static_cast<std::int32_t>(philox({1, 2}, i)[0] % static_cast<std::uint32_t>(vocabulary));
+  return ids;
+}
+
+/// 124 million parameters.
+Gpt2Options base(float dropout) {
+  Gpt2Options o;
+  o.dropout = o.embedding_dropout = o.attention_dropout = dropout;
+  return o;
+}
+
+/// nanoGPT's for Shakespeare's characters.
+Gpt2Options mini(float dropout) {
+  Gpt2Options o = base(dropout);
+  o.vocabulary = 65, o.positions = 256, o.width = 384, o.layers = o.heads = 6, o.bias = false, o.start = o.end = 0;
+  return o;
+}
+
+bench::Run step(const Gpt2Options& options, std::int64_t B, std::int64_t T) {
+  auto model = std::make_shared<Gpt2>(options);
+  train_parameters(*model);
+  auto adam = std::make_shared<AdamW>(parameters(*model), AdamWOptions{.learning_rate = 3e-4});
+  const Tensor ids = Tensor::ids(random_ids(B * T, options.vocabulary), {B, T});
+  return [=] {
+    const Training training;
+    backward(cross_entropy((*model)(ids), ids));
+    adam->step();
+    adam->zero_grad();
+  };
+}
+
+/// Greedy search: 128 tokens after 32, for so many rows.
+bench::Run write(std::int64_t rows) {
+  auto model = std::make_shared<Gpt2>(base(0.f));
+  std::vector<std::vector<std::int32_t>> prompts(static_cast<std::size_t>(rows), random_ids(32, 50257));
+  std::vector<SearchInput> inputs;
+  for (const auto& prompt : prompts) inputs.push_back({.prompt = prompt});
+  return [=] {
+    Gpt2Stepper stepper(*model, prompts);
+    search(stepper, inputs, {.max_new_tokens = 128, .ends = {}});
+  };
+}
+
+bench::Run prompt() {
+  auto model = std::make_shared<Gpt2>(base(0.f));
+  return [model, ids = random_ids(512, 50257)] {
+    Gpt2State state;
+    const std::span<const std::int32_t> text(ids);
+    model->start(std::span(&text, 1), state);
+  };
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  bench::job("gpt2.step.mini.dropout", 1.9, [] { return step(mini(0.2f), 12, 256); });
+  bench::job("gpt2.step.mini", 1.25, [] { return step(mini(0.f), 12, 256); });
+  bench::job("gpt2.step.124m.dropout", 1.4, [] { return step(base(0.1f), 4, 256); });
+  bench::job("gpt2.step.124m", 1.25, [] { return step(base(0.f), 4, 256); });
+  bench::job("gpt2.write.124m.1x128", 1.3, [] { return write(1); });
+  bench::job("gpt2.write.124m.16x128", 1.3, [] { return write(16); });
+  bench::job("gpt2.prompt.124m.512", 1.6, prompt);
+  return bench::serve(argc, argv);
+}
