@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include "attend/cli/choice.h"
+#include "attend/cli/model_folder.h"
 #include "attend/cli/progress.h"
 
 namespace attend::cli {
@@ -52,6 +53,7 @@ void add_generation_flags(CLI::App& verb, GenerateOptions& options) {
 
 LanguageModel open_language_model(const std::string& folder) {
   LanguageModel model{std::filesystem::path(folder)};
+  warn_of_weights(folder);
   std::string keys;
   for (const std::string& key : model.generation().ignored) keys += (keys.empty() ? "" : ", ") + key;
   if (!keys.empty()) warn(folder + ": what its generation_config.json says of these is not followed: " + keys);

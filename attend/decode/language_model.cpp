@@ -46,6 +46,9 @@ SearchOptions search_options(const LanguageModel::Model& model, const GenerateOp
   take(search.sampling.top_p, options.top_p);
   take(search.sampling.min_p, options.min_p);
   search.seed = options.seed;
+  // A model may have more rows than there are tokens, so that its table has a round size.
+  for (std::int64_t id = model.tokenizer.size(); id < model.network.options.vocabulary; ++id)
+    search.rules.suppressed.push_back(static_cast<std::int32_t>(id));
   if (options.ignore_eos) {
     search.rules.suppressed.insert(search.rules.suppressed.end(), search.ends.begin(), search.ends.end());
     search.ends.clear();

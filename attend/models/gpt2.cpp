@@ -7,6 +7,7 @@
 #include "attend/core/error.h"
 #include "attend/kernels/movement.h"
 #include "attend/models/activation_names.h"
+#include "attend/models/bounds.h"
 #include "attend/nn/module.h"
 #include "attend/ops/arithmetic.h"
 #include "attend/ops/attention.h"
@@ -43,11 +44,13 @@ void check(const Gpt2Options& o) {
 
 Gpt2Options Gpt2Options::read(const Config& config) {
   Gpt2Options o;
-  o.vocabulary = config.integer("vocab_size", o.vocabulary);
-  o.positions = config.integer("n_positions", config.integer("n_ctx", o.positions));
-  o.width = config.integer("n_embd", o.width);
-  o.layers = config.integer("n_layer", o.layers), o.heads = config.integer("n_head", o.heads);
-  o.inner = config.integer("n_inner", 0);
+  o.vocabulary = config.integer_in("vocab_size", 1, bounds::kVocabulary, o.vocabulary);
+  o.positions =
+      config.integer_in(config.has("n_positions") ? "n_positions" : "n_ctx", 1, bounds::kPositions, o.positions);
+  o.width = config.integer_in("n_embd", 1, bounds::kWidth, o.width);
+  o.layers = config.integer_in("n_layer", 1, bounds::kLayers, o.layers);
+  o.heads = config.integer_in("n_head", 1, o.width, o.heads);
+  o.inner = config.integer_in("n_inner", 0, bounds::kInner, 0);
   o.activation = config.choice("activation_function", kActivationNames, {o.activation});
   const auto number = [&](const char* key, float otherwise) {
     return static_cast<float>(config.number(key, static_cast<double>(otherwise)));
