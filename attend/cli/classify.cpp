@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "attend/cli/bert_flags.h"
 #include "attend/cli/input.h"
 #include "attend/cli/model_folder.h"
-#include "attend/cli/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/decode/classifier.h"
 #include "attend/explain/page.h"
@@ -22,13 +22,15 @@ struct ClassifyFlags {
   std::vector<std::string> input;
   ClassifyOptions options;
   bool json = false;
-  std::int64_t top = 1;
+  std::int64_t top = 0;  // as many as hold
 };
 
 /// The words that decided, most first: "terrible 0.61, plot 0.12".
 std::string deciding_words(const std::string& line, const Classification& result) {
   std::vector<std::pair<std::string, float>> words;  // tokens of one word together
+  const bool only_added = std::ranges::all_of(result.spans, [](const Span& span) { return span.begin == span.end; });
   for (std::size_t i = 0; i < result.attention.size(); ++i) {
+    if (result.spans[i].begin == result.spans[i].end && !only_added) continue;  // [CLS] and the like
     const auto begin = static_cast<std::size_t>(result.spans[i].begin);
     const bool inside = i > 0 && result.spans[i - 1].end == result.spans[i].begin && begin < line.size() &&
                         line[begin] != ' ' && begin > 0 && line[begin - 1] != ' ';
@@ -47,25 +49,32 @@ std::string deciding_words(const std::string& line, const Classification& result
   return out;
 }
 
-std::string json_line(const std::string& line, const Classification& result, const std::vector<std::string>& labels) {
+std::string json_line(const std::string& line, const Classification& result, const std::vector<std::string>& labels,
+                      bool several) {
   Json probabilities = Json::object();
   for (std::size_t i = 0; i < labels.size(); ++i) probabilities[labels[i]] = result.probabilities[i];
   Json json{{"text", line},
             {"label", labels[result.label]},
             {"prob", result.probabilities[result.label]},
             {"probs", std::move(probabilities)}};
+  if (several) {
+    Json& holding = json["labels"] = Json::array();
+    for (const std::size_t i : result.holding) holding.push_back(labels[i]);
+  }
   if (!result.tokens.empty()) json["tokens"] = result.tokens, json["attention"] = result.attention;
   if (result.truncated > 0) json["truncated"] = result.truncated;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 std::string text_line(const std::string& line, const Classification& result, const std::vector<std::string>& labels,
-                      const ClassifyFlags& flags) {
+                      bool several, const ClassifyFlags& flags) {
   std::vector<std::size_t> order(labels.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return result.probabilities[i]; });
   std::string out;
-  for (std::size_t i = 0; i < std::min(order.size(), static_cast<std::size_t>(flags.top)); ++i)
+  // Of several labels those that hold; otherwise, or where another number is asked for, the most probable.
+  const std::size_t count = flags.top > 0 ? static_cast<std::size_t>(flags.top) : several ? result.holding.size() : 1;
+  for (std::size_t i = 0; i < std::min(order.size(), count); ++i)
     out += (i ? "\t" : "") + labels[order[i]] + "\t" + fixed(result.probabilities[order[i]], 4);
   if (flags.options.attention) out += "\t" + deciding_words(line, result);
   return out + "\n";
@@ -74,23 +83,21 @@ std::string text_line(const std::string& line, const Classification& result, con
 void run(const ClassifyFlags& flags) {
   const Classifier classifier(flags.model);
   warn_of_weights(flags.model);
+  const bool several = classifier.several_labels();
   LineReader reader(flags.input);
   TextWriter writer(flags.output);
-  ProgressBar bar("Classifying", "B");
   std::int64_t truncated = 0;
-  for (std::vector<std::string> lines; reader.next(lines, 4096);) {
-    const std::vector<Classification> results = classifier(lines, flags.options);
+  for_line_blocks(reader, "Classifying", [&](const std::vector<std::string>& lines, const Progress& progress) {
+    const std::vector<Classification> results = classifier(lines, flags.options, progress);
     for (std::size_t i = 0; i < lines.size(); ++i) {
       truncated += results[i].truncated > 0;
-      writer.write(flags.json ? json_line(lines[i], results[i], classifier.labels())
-                              : text_line(lines[i], results[i], classifier.labels(), flags));
+      writer.write(flags.json ? json_line(lines[i], results[i], classifier.labels(), several)
+                              : text_line(lines[i], results[i], classifier.labels(), several, flags));
     }
     writer.flush();
-    bar.update(reader.bytes_read(), reader.total_bytes());
-  }
-  bar.erase();
+  });
   writer.finish();
-  if (truncated > 0) warn(grouped(truncated) + " lines were longer than --max-tokens and were cut");
+  warn_of(truncated, "lines were longer than --max-tokens, or than the model takes, and were cut");
 }
 
 }  // namespace
@@ -99,21 +106,27 @@ void add_classify(CLI::App& program) {
   CLI::App* verb = program.add_subcommand("classify", "Text to label");
   verb->group(kUseAModel);
   auto flags = std::make_shared<ClassifyFlags>();
-  verb->add_option("-m,--model", flags->model, "The model's folder")->type_name("DIR")->required();
+  add_model_flag(*verb, flags->model);
   add_input_flag(*verb, flags->input);
   add_output_flag(*verb, flags->output);
-  verb->add_option("--top", flags->top, "Labels to print, the most probable first")
+  verb->add_option("--top", flags->top,
+                   "Labels to print, the most probable first; otherwise the best, of a model with several labels all "
+                   "above 0.5")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""))
-      ->capture_default_str();
+      ->check(CLI::PositiveNumber.description(""));
   verb->add_option("--max-tokens", flags->options.max_tokens, "Longer lines are cut, and a warning says how many")
       ->type_name("N")
       ->check(CLI::PositiveNumber.description(""));
+  verb->add_flag("--pairs", flags->options.pairs, "Each line is two texts with a tab between them");
   verb->add_flag("--attention", flags->options.attention, "Print the words that decided, with their weights");
-  verb->add_flag("--json", flags->json, "One JSON object a line: text, label, prob, probs");
+  verb->add_flag("--json", flags->json,
+                 "One JSON object a line: text, label, prob, probs; labels where several may hold");
   verb->footer(
-      "Prints label, tab, probability for each line.\n"
-      "Example: echo 'What is the capital of France?' | attend classify --model topics --attention");
+      "Prints label, tab, probability for each line. The model is one that attend trained, or a folder of BERT and its "
+      "kin.\n"
+      "Examples:\n"
+      "  echo 'What is the capital of France?' | attend classify --model topics --attention\n"
+      "  attend classify --model bert-mnli --pairs --input premise-hypothesis.tsv --top 3");
   verb->callback([flags] { run(*flags); });
 }
 

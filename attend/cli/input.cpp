@@ -197,6 +197,11 @@ void TextWriter::flush() {
   buffer_.clear();
 }
 
+void TextWriter::write_at(std::int64_t offset, std::string_view text) {
+  flush();
+  atomic_.value().write_at(offset, text);
+}
+
 void TextWriter::finish() {
   flush();
   if (atomic_) atomic_->commit();

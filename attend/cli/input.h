@@ -69,6 +69,10 @@ class TextWriter {
   void write(std::string_view text);
   /// Hands on what was kept back to write in large pieces. Throws ClosedPipe when nobody reads any more.
   void flush();
+  /// Whether it is a file, in which what was written can be changed; a pipe is none.
+  bool is_file() const { return atomic_.has_value(); }
+  /// Over what was written already.
+  void write_at(std::int64_t offset, std::string_view text);
   void finish();
 
  private:

@@ -96,6 +96,11 @@ int run(int argc, char** argv) {
   add_chat(program);
   add_score(program);
   add_classify(program);
+  add_embed(program);
+  add_similar(program);
+  add_fill_mask(program);
+  add_answer(program);
+  add_tag(program);
   add_tokenize(program);
   add_evaluate(program);
   add_train(program);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "attend/cli/character_positions.h"
 #include "attend/cli/input.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/verbs.h"
@@ -48,26 +49,6 @@ void append_numbers(const Numbers& numbers, std::string& text) {
 }
 
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n'; }
-
-/// Positions in a text as people count them: characters instead of bytes.
-class CharacterPositions {
- public:
-  explicit CharacterPositions(std::string_view text) {
-    at_.reserve(text.size() + 1);
-    std::int64_t count = -1;
-    for (const char byte : text) at_.push_back(count += (byte & 0xC0) != 0x80);
-    at_.push_back(count + 1);
-  }
-  Json operator()(Span span) const {
-    // A span that ends inside a character, as the tokens of its bytes do, counts the character.
-    const std::int64_t begin = at(span.begin), last = at(std::max(span.begin, span.end - 1));
-    return {begin, span.end > span.begin ? last + 1 : begin};
-  }
-
- private:
-  std::int64_t at(std::int64_t byte) const { return at_[static_cast<std::size_t>(byte)]; }
-  std::vector<std::int64_t> at_;
-};
 
 class Encoder {
  public:
@@ -127,10 +108,11 @@ class Encoder {
     if (flags_.pair) json["types"] = encoding.types;
     if (flags_.offsets) {
       const CharacterPositions in_first(first), in_second(second);
+      const auto pair = [](Span span) { return Json{span.begin, span.end}; };
       Json offsets = Json::array(), words = Json::array();
       for (std::size_t i = 0; i < encoding.ids.size(); ++i) {
         const bool added = encoding.special[i] != 0;
-        offsets.push_back(added ? Json() : (encoding.types[i] == 1 ? in_second : in_first)(encoding.spans[i]));
+        offsets.push_back(added ? Json() : pair((encoding.types[i] == 1 ? in_second : in_first)(encoding.spans[i])));
         words.push_back(encoding.words[i] < 0 ? Json() : Json(encoding.words[i]));
       }
       json["offsets"] = std::move(offsets);

@@ -20,16 +20,21 @@ constexpr const char* kTheMachine = "The machine";
 /// A verb that only has children, as `attend train` has `tokenizer`. Add them to what it returns.
 CLI::App* add_parent(CLI::App& program, const std::string& name, const std::string& description);
 
+void add_answer(CLI::App& program);
 void add_chat(CLI::App& program);
 void add_classify(CLI::App& program);
 void add_corpus(CLI::App& program);
 void add_demo(CLI::App& program);
 void add_doctor(CLI::App& program);
+void add_embed(CLI::App& program);
 void add_evaluate(CLI::App& program);
+void add_fill_mask(CLI::App& program);
 void add_finetune(CLI::App& program);
 void add_generate(CLI::App& program);
 void add_lesson(CLI::App& program);
 void add_score(CLI::App& program);
+void add_similar(CLI::App& program);
+void add_tag(CLI::App& program);
 void add_tokenize(CLI::App& program);
 void add_train(CLI::App& program);
 void add_translate(CLI::App& program);

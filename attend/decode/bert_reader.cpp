@@ -77,11 +77,7 @@ BertReader::BertReader(const std::filesystem::path& folder, BertHead head)
 BertReader::BertReader(Bert bert, const Tokenizer& tokens)
     : model(std::move(bert)),
       tokenizer(tokens),
-      max_tokens(tighter(model.options.max_tokens(), tokenizer.max_tokens())) {
-  if (tokenizer.size() > model.options.vocabulary)
-    fail<InputError>("bert", "the tokenizer has ", tokenizer.size(), " tokens, the model only ",
-                     model.options.vocabulary);
-}
+      max_tokens(tighter(model.options.max_tokens(), tokenizer.max_tokens())) {}
 
 std::size_t second_text(const Encoding& pair) {
   std::size_t i = 1;

@@ -10,7 +10,8 @@
 namespace attend {
 namespace {
 
-constexpr std::int64_t kBlock = 4096;  // rows that are compared at once
+constexpr std::int64_t kRows = 4096;        // that are compared at once,
+constexpr std::int64_t kCosines = 1 << 22;  // or fewer: so many numbers at most, of however many queries
 
 Tensor unit_rows(const Tensor& x) {
   Tensor y = Tensor::like(x);
@@ -35,8 +36,9 @@ void Nearest::add(const Tensor& rows) {
   const std::int64_t Q = queries_.dim(0), D = queries_.dim(1);
   if (rows.rank() != 2 || rows.dim(1) != D)
     fail<InputError>("nearest", "vectors of other sizes: got rows ", rows.shape(), " and queries ", queries_.shape());
-  for (std::int64_t begin = 0; begin < rows.dim(0); begin += kBlock) {
-    const std::int64_t N = std::min(kBlock, rows.dim(0) - begin);
+  const std::int64_t most = std::clamp<std::int64_t>(kCosines / std::max<std::int64_t>(Q, 1), 16, kRows);
+  for (std::int64_t begin = 0; begin < rows.dim(0); begin += most) {
+    const std::int64_t N = std::min(most, rows.dim(0) - begin);
     const Tensor block = unit_rows(rows.view_rows(begin, begin + N));
     const Tensor cosines = Tensor::empty({Q, N});
     kernels::matmul({.m = Q, .n = N, .k = D, .transpose_b = true}, queries_.data(), block.data(), cosines.data());

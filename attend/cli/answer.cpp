@@ -1,0 +1,142 @@
+// attend answer: a question and a text to the place of the answer.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "attend/cli/bert_flags.h"
+#include "attend/cli/character_positions.h"
+#include "attend/cli/input.h"
+#include "attend/cli/model_folder.h"
+#include "attend/cli/verbs.h"
+#include "attend/decode/answerer.h"
+#include "attend/decode/text_error.h"
+#include "attend/explain/page.h"
+
+namespace attend::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct AnswerFlags {
+  std::string model, output;
+  std::optional<std::string> question, text;
+  std::vector<std::string> input;
+  AnswerOptions options;
+  bool json = false;
+};
+
+std::string answer_text(const std::string& text, const Answer& answer) {
+  return text.substr(static_cast<std::size_t>(answer.span.begin),
+                     static_cast<std::size_t>(answer.span.end - answer.span.begin));
+}
+
+std::string json_line(const std::string& question, const std::string& text, const std::vector<Answer>& answers) {
+  const CharacterPositions characters(text);
+  Json all = Json::array();
+  for (const Answer& answer : answers) {
+    const Span place = characters(answer.span);
+    all.push_back(
+        {{"answer", answer_text(text, answer)}, {"score", answer.score}, {"start", place.begin}, {"end", place.end}});
+  }
+  Json json{{"question", question}};
+  json.update(all.empty() ? Json{{"answer", nullptr}} : all.front());
+  if (all.size() > 1) json["answers"] = std::move(all);
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+/// Score, place and answer; a line each.
+std::string text_lines(const std::string& text, const std::vector<Answer>& answers) {
+  const CharacterPositions characters(text);
+  std::string out;
+  for (const Answer& answer : answers) {
+    const Span place = characters(answer.span);
+    std::string words = answer_text(text, answer);
+    std::ranges::replace_if(
+        words, [](char c) { return c == '\n' || c == '\t' || c == '\r'; }, ' ');
+    out += fixed(answer.score, 4) + "\t" + std::to_string(place.begin) + "-" + std::to_string(place.end) + "\t" +
+           words + "\n";
+  }
+  return out.empty() ? "\n" : out;
+}
+
+/// All that the files hold, as one text.
+std::string whole(const std::vector<std::string>& paths) {
+  LineReader reader(paths);
+  std::string text;
+  for (std::string line; reader.next(line);) text += (text.empty() ? "" : "\n") + line;
+  return text;
+}
+
+void run(const AnswerFlags& flags) {
+  const Answerer answerer(flags.model);
+  warn_of_weights(flags.model);
+  TextWriter writer(flags.output);
+  const auto answer = [&](const std::string& question, const std::string& text) {
+    const std::vector<Answer> answers = answerer(question, text, flags.options);
+    writer.write(flags.json ? json_line(question, text, answers) : text_lines(text, answers));
+    writer.flush();
+  };
+  if (flags.question) {
+    answer(*flags.question, flags.text ? *flags.text : whole(flags.input));
+  } else {
+    LineReader reader(flags.input);
+    for_line_blocks(reader, "Answering", [&](const std::vector<std::string>& lines, const Progress& progress) {
+      for (std::size_t i = 0; i < lines.size(); ++i) {
+        const std::size_t tab = lines[i].find('\t');
+        if (tab == std::string::npos) throw TextError(i, "has no tab between question and text");
+        answer(lines[i].substr(0, tab), lines[i].substr(tab + 1));
+        progress(static_cast<std::int64_t>(i) + 1, std::ssize(lines));
+      }
+    });
+  }
+  writer.finish();
+}
+
+}  // namespace
+
+void add_answer(CLI::App& program) {
+  CLI::App* verb = program.add_subcommand("answer", "A question and a text to the answer in it");
+  verb->group(kUseAModel);
+  auto flags = std::make_shared<AnswerFlags>();
+  AnswerOptions& options = flags->options;
+  const auto positive = CLI::PositiveNumber.description("");
+  add_model_flag(*verb, flags->model);
+  CLI::Option* question = verb->add_option("-q,--question", flags->question, "What is asked");
+  question->type_name("TEXT");
+  CLI::Option* text = verb->add_option("-t,--text", flags->text, "Where the answer stands; otherwise --input is read");
+  text->type_name("TEXT")->needs(question);
+  add_input_flag(*verb, flags->input)->excludes(text);
+  add_output_flag(*verb, flags->output);
+  verb->add_option("--top", options.top, "Answers, the best first")
+      ->type_name("N")
+      ->check(positive)
+      ->capture_default_str();
+  verb->add_option("--max-answer-tokens", options.longest, "Tokens of an answer at most")
+      ->type_name("N")
+      ->check(positive)
+      ->capture_default_str();
+  verb->add_flag("--may-lack", options.may_lack,
+                 "The text may have no answer: an empty one is compared with the others");
+  verb->add_option("--max-tokens", options.max_tokens,
+                   "Of question and text together; longer texts are read in windows")
+      ->type_name("N")
+      ->check(positive)
+      ->capture_default_str();
+  verb->add_option("--overlap", options.overlap, "Tokens that neighbouring windows share")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber.description(""))
+      ->capture_default_str();
+  verb->add_flag("--json", flags->json,
+                 "One JSON object a question: question, answer, score, start, end; answers with --top");
+  verb->footer(
+      "Prints score, place (in characters) and answer. With --question, the input is one text; without it, each line\n"
+      "is a question, a tab and its text.\n"
+      "Examples:\n"
+      "  attend answer --model distilbert-squad --question 'Who lives here?' --text 'Joe lives in Rome.'\n"
+      "  attend answer --model distilbert-squad --question 'When was it built?' --input castle.txt --top 3\n"
+      "  attend answer --model distilbert-squad --input questions.tsv --json");
+  verb->callback([flags] { run(*flags); });
+}
+
+}  // namespace attend::cli

@@ -1,0 +1,30 @@
+// Positions in a text as people count them, and Python: characters instead of bytes.
+#pragma once
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "attend/text/tokenizer.h"
+
+namespace attend::cli {
+
+class CharacterPositions {
+ public:
+  explicit CharacterPositions(std::string_view text) {
+    at_.reserve(text.size() + 1);
+    std::int64_t count = -1;
+    for (const char byte : text) at_.push_back(count += (byte & 0xC0) != 0x80);
+    at_.push_back(count + 1);
+  }
+  /// A span that ends inside a character, as the tokens of its bytes do, counts the character.
+  Span operator()(Span span) const {
+    const std::int64_t begin = at(span.begin), last = at(std::max(span.begin, span.end - 1));
+    return {begin, span.end > span.begin ? last + 1 : begin};
+  }
+
+ private:
+  std::int64_t at(std::int64_t byte) const { return at_[static_cast<std::size_t>(byte)]; }
+  std::vector<std::int64_t> at_;
+};
+
+}  // namespace attend::cli

@@ -1,0 +1,138 @@
+// attend embed: lines to vectors.
+#include <CLI/CLI.hpp>
+#include <charconv>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "attend/cli/choice.h"
+#include "attend/cli/embedding_flags.h"
+#include "attend/cli/input.h"
+#include "attend/cli/model_folder.h"
+#include "attend/cli/progress.h"
+#include "attend/cli/verbs.h"
+#include "attend/decode/text_encoder.h"
+#include "attend/formats/npy.h"
+
+namespace attend::cli {
+namespace {
+
+enum class Format { automatic, npy, f32, jsonl, tsv };
+const std::vector<std::pair<std::string, Format>> kFormats = {
+    {"npy", Format::npy}, {"f32", Format::f32}, {"jsonl", Format::jsonl}, {"tsv", Format::tsv}};
+
+struct EmbedFlags {
+  EmbeddingFlags embedding;
+  std::string output;
+  std::vector<std::string> input;
+  Format format = Format::automatic;
+};
+
+/// As the file's name ends; JSON where it says nothing.
+Format format_of(const std::string& path) {
+  for (const auto& [ending, format] : kFormats)
+    if (path.ends_with("." + ending)) return format;
+  return Format::jsonl;
+}
+
+/// The shortest text that reads back as this number.
+void append(float value, std::string& text) {
+  char digits[32];
+  text.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+}
+
+/// Vectors to a file or a pipe, in one of the formats.
+class VectorWriter {
+ public:
+  VectorWriter(const std::string& path, Format format, std::int64_t size)
+      : format_(format), size_(size), writer_(path) {
+    if (format_ != Format::npy) return;
+    if (!writer_.is_file())
+      throw CLI::ValidationError("--format",
+                                 "npy needs a file, --output FILE: the number of rows stands at its beginning");
+    writer_.write(npy_header(0, size_));
+  }
+
+  void write(const std::string& text, std::span<const float> vector, std::int64_t truncated) {
+    ++rows_;
+    line_.clear();
+    if (format_ == Format::npy || format_ == Format::f32) {
+      writer_.write({reinterpret_cast<const char*>(vector.data()), vector.size_bytes()});
+      return;
+    }
+    if (format_ == Format::jsonl)
+      line_ = R"({"text":)" + nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
+              R"(,"embedding":[)";
+    for (std::size_t i = 0; i < vector.size(); ++i) {
+      if (i > 0) line_ += format_ == Format::tsv ? '\t' : ',';
+      append(vector[i], line_);
+    }
+    if (format_ == Format::jsonl) {
+      line_ += ']';
+      if (truncated > 0) line_ += R"(,"truncated":)" + std::to_string(truncated);
+      line_ += '}';
+    }
+    writer_.write(line_ += '\n');
+  }
+  void flush() { writer_.flush(); }
+  void finish() {
+    if (format_ == Format::npy) writer_.write_at(0, npy_header(rows_, size_));
+    writer_.finish();
+  }
+
+ private:
+  Format format_;
+  std::int64_t size_, rows_ = 0;
+  TextWriter writer_;
+  std::string line_;
+};
+
+void run(const EmbedFlags& flags) {
+  const TextEncoder encoder(flags.embedding.model);
+  warn_of_weights(SentenceFolder::read(flags.embedding.model).model);
+  const EmbedOptions options = options_of(flags.embedding, encoder);
+  const Format format = flags.format == Format::automatic ? format_of(flags.output) : flags.format;
+  LineReader reader(flags.input);
+  VectorWriter writer(flags.output, format, encoder.size(options));
+  embed_lines(encoder, options, reader, "Embedding",
+              [&](const std::vector<std::string>& lines, const Embeddings& embeddings) {
+                const std::int64_t size = embeddings.vectors.dim(1);
+                for (std::size_t i = 0; i < lines.size(); ++i)
+                  writer.write(
+                      lines[i],
+                      {embeddings.vectors.data() + static_cast<std::int64_t>(i) * size, static_cast<std::size_t>(size)},
+                      embeddings.truncated[i]);
+                writer.flush();
+              });
+  writer.finish();
+}
+
+}  // namespace
+
+void add_embed(CLI::App& program) {
+  CLI::App* verb = program.add_subcommand("embed", "Text to vector");
+  verb->group(kUseAModel);
+  auto flags = std::make_shared<EmbedFlags>();
+  add_embedding_flags(*verb, flags->embedding);
+  verb->add_option("--prompt", flags->embedding.prompt, "Put this before each line; otherwise the folder's default")
+      ->type_name("TEXT");
+  verb->add_option("--prompt-name", flags->embedding.prompt_name, "The prompt that the folder has under this name")
+      ->type_name("NAME")
+      ->excludes("--prompt");
+  add_input_flag(*verb, flags->input);
+  add_output_flag(*verb, flags->output);
+  CLI::Option* format = add_choice(*verb, "--format", flags->format, kFormats,
+                                   "How vectors are written; otherwise as the output's name ends, else jsonl");
+  verb->add_flag_callback(
+          "--json", [flags] { flags->format = Format::jsonl; }, "The same as --format jsonl")
+      ->excludes(format);
+  verb->footer(
+      "jsonl: an object a line with text and embedding; tsv: numbers with tabs between; npy: a matrix for NumPy;\n"
+      "f32: the same numbers without a header.\n"
+      "Examples:\n"
+      "  echo 'How do I reset my password?' | attend embed --model all-MiniLM-L6-v2\n"
+      "  attend embed --model e5-small-v2 --prompt 'passage: ' --input texts.txt --output texts.npy\n"
+      "  attend embed --model bert-base-uncased --pool cls --normalize --input texts.txt --format tsv");
+  verb->callback([flags] { run(*flags); });
+}
+
+}  // namespace attend::cli

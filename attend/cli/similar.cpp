@@ -1,0 +1,159 @@
+// attend similar: the lines of a file that mean what a query means.
+#include <CLI/CLI.hpp>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "attend/cli/bert_flags.h"
+#include "attend/cli/embedding_flags.h"
+#include "attend/cli/input.h"
+#include "attend/cli/model_folder.h"
+#include "attend/cli/progress.h"
+#include "attend/cli/verbs.h"
+#include "attend/core/error.h"
+#include "attend/decode/nearest.h"
+#include "attend/decode/text_encoder.h"
+#include "attend/explain/page.h"
+#include "attend/formats/npy.h"
+
+namespace attend::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct SimilarFlags {
+  EmbeddingFlags embedding;
+  std::optional<std::string> query_prompt;
+  std::vector<std::string> queries;
+  std::string query_file, texts, vectors, output;
+  std::int64_t top = 10;
+  bool json = false;
+};
+
+/// The folder's prompt under the first of these names that it knows, unless one was given.
+std::optional<std::string> prompt_of(const TextEncoder& encoder, const std::optional<std::string>& given,
+                                     std::initializer_list<const char*> names) {
+  if (given) return given;
+  for (const char* name : names)
+    if (std::optional<std::string> prompt = encoder.prompt(name)) return prompt;
+  return {};
+}
+
+std::vector<std::string> queries_of(const SimilarFlags& flags) {
+  std::vector<std::string> queries = flags.queries;
+  if (flags.query_file.empty()) return queries;
+  LineReader reader({flags.query_file});
+  for (std::string line; reader.next(line);) queries.push_back(line);
+  return queries;
+}
+
+/// Compares all vectors of a file.
+void add_vectors(const std::string& path, Nearest& nearest) {
+  const Tensor vectors = read_npy(path);
+  ProgressBar bar("Comparing", "vectors");
+  constexpr std::int64_t kPiece = 1 << 16;
+  for (std::int64_t begin = 0; begin < vectors.dim(0); begin += kPiece) {
+    nearest.add(vectors.view_rows(begin, std::min(begin + kPiece, vectors.dim(0))));
+    bar.update(nearest.rows(), vectors.dim(0));
+  }
+}
+
+/// The lines with these numbers, from a second reading: a million of them need not be held.
+std::map<std::int64_t, std::string> lines_of(const std::string& path,
+                                             const std::vector<std::vector<Nearest::Match>>& best,
+                                             std::int64_t expected) {
+  std::map<std::int64_t, std::string> lines;
+  for (const auto& matches : best)
+    for (const Nearest::Match& match : matches) lines[match.row];
+  LineReader reader({path});
+  std::int64_t number = 0;
+  for (std::string line; reader.next(line); ++number)
+    if (const auto wanted = lines.find(number); wanted != lines.end()) wanted->second = line;
+  if (number != expected)
+    fail<InputError>("similar", path, ": has ", number, " lines, but there are ", expected,
+                     " vectors; are they of this file?");
+  return lines;
+}
+
+void run(const SimilarFlags& flags) {
+  const TextEncoder encoder(flags.embedding.model);
+  warn_of_weights(SentenceFolder::read(flags.embedding.model).model);
+  EmbedOptions options = flags.embedding.options;
+  const std::vector<std::string> queries = queries_of(flags);
+  TextWriter writer(flags.output);
+  options.prompt = prompt_of(encoder, flags.query_prompt, {"query"});
+  Nearest nearest(encoder.embed(queries, options).vectors, flags.top);
+  if (!flags.vectors.empty()) {
+    add_vectors(flags.vectors, nearest);
+  } else {
+    options.prompt = prompt_of(encoder, flags.embedding.prompt, {"document", "passage", "corpus"});
+    LineReader reader({flags.texts});
+    embed_lines(
+        encoder, options, reader, "Reading",
+        [&](const std::vector<std::string>&, const Embeddings& embeddings) { nearest.add(embeddings.vectors); });
+  }
+  const std::vector<std::vector<Nearest::Match>> best = nearest.best();
+  const std::map<std::int64_t, std::string> lines = lines_of(flags.texts, best, nearest.rows());
+  for (std::size_t q = 0; q < queries.size(); ++q) {
+    Json matches = Json::array();
+    if (!flags.json && queries.size() > 1) writer.write((q ? "\n# " : "# ") + queries[q] + "\n");
+    for (const Nearest::Match& match : best[q]) {
+      const std::string& text = lines.at(match.row);
+      if (flags.json)
+        matches.push_back({{"line", match.row + 1}, {"score", match.cosine}, {"text", text}});
+      else
+        writer.write(fixed(match.cosine, 4) + "\t" + std::to_string(match.row + 1) + "\t" + text + "\n");
+    }
+    if (flags.json)
+      writer.write(
+          Json{{"query", queries[q]}, {"matches", matches}}.dump(-1, ' ', false, Json::error_handler_t::replace) +
+          "\n");
+  }
+  writer.finish();
+}
+
+}  // namespace
+
+void add_similar(CLI::App& program) {
+  CLI::App* verb = program.add_subcommand("similar", "The texts nearest to a query");
+  verb->group(kUseAModel);
+  auto flags = std::make_shared<SimilarFlags>();
+  CLI::Option* query = verb->add_option("-q,--query", flags->queries, "What to look for; may be given several times");
+  query->type_name("TEXT")->allow_extra_args(false);
+  CLI::Option* file = verb->add_option("--queries", flags->query_file, "A file with a query a line");
+  file->type_name("FILE");
+  verb->add_option("--texts", flags->texts, "Where to look: a file with a text a line")
+      ->type_name("FILE")
+      ->required()
+      ->check(CLI::ExistingFile.description(""));
+  verb->add_option("--vectors", flags->vectors,
+                   "What attend embed wrote of these texts (.npy), with the same model and prompt; otherwise they are "
+                   "embedded now")
+      ->type_name("FILE");
+  verb->add_option("--top", flags->top, "Texts of each query, the nearest first")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber.description(""))
+      ->capture_default_str();
+  add_embedding_flags(*verb, flags->embedding);
+  verb->add_option("--query-prompt", flags->query_prompt,
+                   "Put this before each query; otherwise the folder's \"query\"")
+      ->type_name("TEXT");
+  verb->add_option("--prompt", flags->embedding.prompt,
+                   "Put this before each text; otherwise the folder's \"document\" or \"passage\"")
+      ->type_name("TEXT");
+  add_output_flag(*verb, flags->output);
+  verb->add_flag("--json", flags->json, "One JSON object a query: query, matches (line, score, text)");
+  verb->footer(
+      "Prints cosine, line number and text. All texts are compared: none is missed.\n"
+      "Examples:\n"
+      "  attend similar --model all-MiniLM-L6-v2 --query 'lost password' --texts faq.txt --top 3\n"
+      "  attend embed --model all-MiniLM-L6-v2 --input faq.txt --output faq.npy\n"
+      "  attend similar --model all-MiniLM-L6-v2 --queries new.txt --texts faq.txt --vectors faq.npy --json");
+  verb->callback([flags] {
+    if (flags->queries.empty() && flags->query_file.empty())
+      throw CLI::ValidationError("--query", "say what to look for with --query TEXT or --queries FILE");
+    run(*flags);
+  });
+}
+
+}  // namespace attend::cli

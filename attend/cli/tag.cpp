@@ -1,0 +1,105 @@
+// attend tag: names, places and other things that a model finds in lines.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "attend/cli/bert_flags.h"
+#include "attend/cli/character_positions.h"
+#include "attend/cli/choice.h"
+#include "attend/cli/input.h"
+#include "attend/cli/model_folder.h"
+#include "attend/cli/verbs.h"
+#include "attend/decode/tagger.h"
+#include "attend/explain/page.h"
+
+namespace attend::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct TagFlags {
+  std::string model, output;
+  std::vector<std::string> input;
+  TagOptions options;
+  bool json = false, all = false, words = false;
+};
+
+std::string words_of(const std::string& line, const Tag& tag) {
+  return line.substr(static_cast<std::size_t>(tag.span.begin), static_cast<std::size_t>(tag.span.end - tag.span.begin));
+}
+
+std::string json_line(const std::string& line, const TaggedText& tagged) {
+  const CharacterPositions characters(line);
+  Json tags = Json::array();
+  for (const Tag& tag : tagged.tags) {
+    const Span place = characters(tag.span);
+    tags.push_back({{"label", tag.label},
+                    {"text", words_of(line, tag)},
+                    {"start", place.begin},
+                    {"end", place.end},
+                    {"prob", tag.probability}});
+  }
+  Json json{{"text", line}, {"tags", std::move(tags)}};
+  if (tagged.truncated > 0) json["truncated"] = tagged.truncated;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+/// "PER: Joe Smith (0.998)", with tabs between.
+std::string text_line(const std::string& line, const TaggedText& tagged) {
+  std::string out;
+  for (const Tag& tag : tagged.tags)
+    out += (out.empty() ? "" : "\t") + tag.label + ": " + words_of(line, tag) + " (" + fixed(tag.probability, 3) + ")";
+  return out + "\n";
+}
+
+void run(TagFlags& flags) {
+  const Tagger tagger(flags.model);
+  warn_of_weights(flags.model);
+  if (flags.all) flags.options.ignored.clear();
+  if (flags.words) flags.options.group = false;
+  LineReader reader(flags.input);
+  TextWriter writer(flags.output);
+  std::int64_t truncated = 0;
+  for_line_blocks(reader, "Tagging", [&](const std::vector<std::string>& lines, const Progress& progress) {
+    const std::vector<TaggedText> tagged = tagger(lines, flags.options, progress);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      truncated += tagged[i].truncated > 0;
+      writer.write(flags.json ? json_line(lines[i], tagged[i]) : text_line(lines[i], tagged[i]));
+    }
+    writer.flush();
+  });
+  writer.finish();
+  warn_of(truncated, "lines were longer than the model takes and were cut");
+}
+
+}  // namespace
+
+void add_tag(CLI::App& program) {
+  CLI::App* verb = program.add_subcommand("tag", "Names and other things found in text");
+  verb->group(kUseAModel);
+  auto flags = std::make_shared<TagFlags>();
+  add_model_flag(*verb, flags->model);
+  add_input_flag(*verb, flags->input);
+  add_output_flag(*verb, flags->output);
+  add_choice(
+      *verb, "--strategy", flags->options.strategy, kTagStrategyNames,
+      "Whose label a word of several tokens has: its first token's, the average's, the surest one's; with simple "
+      "tokens stand for themselves, with none they are not even joined");
+  verb->add_flag("--words", flags->words, "A label for each word: neighbours are not joined");
+  verb->add_flag("--all", flags->all, "Words with the label O, too");
+  add_long_text_flags(*verb, flags->options.max_tokens, flags->options.long_text,
+                      "Longer lines: split reads them in windows, truncate drops their end, error stops");
+  verb->add_option("--overlap", flags->options.overlap, "Tokens that neighbouring windows share")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber.description(""))
+      ->capture_default_str();
+  verb->add_flag("--json", flags->json, "One JSON object a line: text, tags (label, text, start, end, prob)");
+  verb->footer(
+      "Prints a line for each line: label, words and probability of what was found, with tabs between.\n"
+      "Examples:\n"
+      "  echo 'Joe Smith lives in Rome.' | attend tag --model bert-base-NER\n"
+      "  attend tag --model bert-base-NER --input articles.txt --strategy average --json");
+  verb->callback([flags] { run(*flags); });
+}
+
+}  // namespace attend::cli

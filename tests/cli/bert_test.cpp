@@ -1,0 +1,195 @@
+// What people do with a BERT folder, through the program. The numbers are tested in tests/decode/.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "attend/formats/npy.h"
+#include "tests/support/run_program.h"
+#include "tests/support/temp_folder.h"
+
+namespace attend {
+namespace {
+
+using nlohmann::json;
+using test::contains;
+using test::contents;
+using test::Outcome;
+using test::run_attend;
+using test::run_for_errors;
+
+class BertVerbs : public testing::Test {
+ protected:
+  static std::string fixture(const std::string& name) { return ATTEND_SOURCE_DIR "/tests/decode/fixtures/" + name; }
+  std::string file(const std::string& name) const { return (folder_ / name).string(); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+    return file(name);
+  }
+  static std::vector<std::string> lines(const std::string& text) {
+    std::vector<std::string> all;
+    std::istringstream in(text);
+    for (std::string line; std::getline(in, line);) all.push_back(line);
+    return all;
+  }
+  test::TempFolder folder_;
+};
+
+TEST_F(BertVerbs, EmbedWritesTheSameNumbersInEveryFormat) {
+  const std::string use = "embed --model " + fixture("sentence_mean") + " --input " +
+                          write("texts", "The child reads.\n\nNobody here\n") + " ";
+  const Outcome outcome = run_attend(use);
+  ASSERT_EQ(outcome.code, 0);
+  std::vector<float> numbers;
+  for (const std::string& line : lines(outcome.output)) {
+    const json object = json::parse(line);
+    for (const json& number : object["embedding"]) numbers.push_back(number.get<float>());
+  }
+  ASSERT_EQ(numbers.size(), 24u);
+  EXPECT_EQ(json::parse(lines(outcome.output)[2])["text"], "Nobody here");
+
+  ASSERT_EQ(run_attend(use + "--output " + file("x.npy")).code, 0);
+  const Tensor matrix = read_npy(file("x.npy"));
+  EXPECT_EQ(matrix.shape(), (Shape{3, 8}));
+  EXPECT_EQ(matrix.to_vector(), numbers);
+  const std::string raw = run_attend(use + "--format f32").output;
+  EXPECT_EQ(raw, contents(file("x.npy")).substr(static_cast<std::size_t>(kNpyHeader)));
+  std::vector<float> from_tsv;
+  std::istringstream tsv(run_attend(use + "--format tsv").output);
+  for (float number; tsv >> number;) from_tsv.push_back(number);
+  EXPECT_EQ(from_tsv, numbers);
+
+  const Outcome piped = run_for_errors(use + "--format npy");
+  EXPECT_EQ(piped.code, 2);
+  EXPECT_TRUE(contains(piped.output, "npy needs a file")) << piped.output;
+}
+
+TEST_F(BertVerbs, EmbedSaysWhatItCut) {
+  const std::string use = "embed --model " + fixture("sentence_mean") + " --max-tokens 4 --input " +
+                          write("texts", "a\nthe child the child\n");
+  EXPECT_TRUE(contains(run_for_errors(use).output, "1 lines were longer"));
+  EXPECT_EQ(json::parse(lines(run_attend(use + " 2>/dev/null").output)[1])["truncated"], 2);
+  const Outcome refused = run_for_errors(use + " --long error");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_TRUE(contains(refused.output, "texts, line 2: the text is too long")) << refused.output;
+  const Outcome prompt = run_for_errors(use + " --prompt-name nobody");
+  EXPECT_EQ(prompt.code, 2);
+  EXPECT_TRUE(contains(prompt.output, "no prompt named \"nobody\"")) << prompt.output;
+}
+
+TEST_F(BertVerbs, SimilarFindsATextItselfFirstAlsoInStoredVectors) {
+  const std::string texts = write("texts", "The child reads.\nNobody here\nUn marinaio\nThe old sailor\n");
+  const std::string model = "--model " + fixture("sentence_mean") + " ";
+  const std::string use = "similar " + model + "--texts " + texts + " --top 2 --query 'Un marinaio' ";
+  const Outcome found = run_attend(use);
+  ASSERT_EQ(found.code, 0);
+  ASSERT_EQ(lines(found.output).size(), 2u);
+  EXPECT_TRUE(found.output.starts_with("1.0000\t3\tUn marinaio\n")) << found.output;
+
+  ASSERT_EQ(run_attend("embed " + model + "--input " + texts + " --output " + file("v.npy")).code, 0);
+  EXPECT_EQ(run_attend(use + "--vectors " + file("v.npy")).output, found.output);
+  const json match = json::parse(run_attend(use + "--json").output);
+  EXPECT_EQ(match["query"], "Un marinaio");
+  EXPECT_EQ(match["matches"][0]["line"], 3);
+
+  const std::string queries = write("queries", "Nobody here\nThe old sailor\n");
+  const Outcome many =
+      run_attend("similar " + model + "--texts " + texts + " --top 1 --queries " + queries + " --json");
+  ASSERT_EQ(lines(many.output).size(), 2u);
+  EXPECT_EQ(json::parse(lines(many.output)[1])["matches"][0]["line"], 4);
+
+  write("texts", "only one\n");
+  const Outcome other = run_for_errors(use + "--vectors " + file("v.npy"));
+  EXPECT_EQ(other.code, 2);
+  EXPECT_TRUE(contains(other.output, "has 1 lines, but there are 4 vectors")) << other.output;
+  EXPECT_EQ(run_for_errors("similar " + model + "--texts " + texts).code, 2);
+}
+
+TEST_F(BertVerbs, FillMaskTakesArgumentsFilesAndPipes) {
+  const std::string use = "fill-mask --model " + fixture("bert_words") + " ";
+  const Outcome one = run_attend(use + "'The child [MASK] the newspapers.' --top 3");
+  ASSERT_EQ(one.code, 0);
+  EXPECT_EQ(lines(one.output).size(), 4u);  // and an empty one
+  EXPECT_EQ(run_attend(use + "--top 3", "echo 'The child <mask> the newspapers.' |").output, one.output);
+  const std::string texts = write("texts", "a [MASK] b [MASK]\nno mask\n");
+  const Outcome two = run_attend(use + "--json --input " + texts + " 2>/dev/null");
+  const json first = json::parse(lines(two.output)[0]);
+  ASSERT_EQ(first["masks"].size(), 2u);
+  EXPECT_EQ(first["masks"][0]["position"], 2);
+  EXPECT_EQ(first["masks"][1]["candidates"].size(), 5u);
+  EXPECT_TRUE(first["masks"][1]["candidates"][0]["prob"].is_number());
+  EXPECT_TRUE(json::parse(lines(two.output)[1])["masks"].empty());
+  EXPECT_TRUE(contains(run_for_errors(use + "--input " + texts).output, "1 lines have no mask"));
+  const Outcome none = run_for_errors(use + "'no mask'");
+  EXPECT_EQ(none.code, 2);
+  EXPECT_TRUE(contains(none.output, "write [MASK]")) << none.output;
+}
+
+TEST_F(BertVerbs, AnswerSaysWhereTheAnswerStands) {
+  const std::string use = "answer --model " + fixture("bert_answers") + " ";
+  const std::string text = "größere Straßen, perché è così?";
+  const json answer = json::parse(run_attend(use + "--json --question 'Nobody here?' --text '" + text + "'").output);
+  EXPECT_EQ(answer["question"], "Nobody here?");
+  EXPECT_TRUE(contains(text, answer["answer"].get<std::string>()));
+  EXPECT_LE(answer["start"], answer["end"]);
+  EXPECT_LE(answer["end"], 31);  // characters
+  const std::string pairs = write("pairs.tsv", "Nobody here?\t" + text + "\nwho?\tThe child\n");
+  const Outcome all = run_attend(use + "--json --top 2 --input " + pairs);
+  ASSERT_EQ(lines(all.output).size(), 2u);
+  EXPECT_EQ(json::parse(lines(all.output)[0])["answer"], answer["answer"]);
+  EXPECT_EQ(json::parse(lines(all.output)[1])["answers"].size(), 2u);
+  const Outcome outcome = run_for_errors(use + "--input " + write("no tab", "one text\n").insert(0, "'") + "'");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_TRUE(contains(outcome.output, "line 1: has no tab")) << outcome.output;
+  EXPECT_EQ(run_attend(use + "--question who? --input " + write("t", "The child\nreads.\n")).code, 0);
+}
+
+TEST_F(BertVerbs, TagPrintsALineForEachLine) {
+  const std::string use =
+      "tag --model " + fixture("bert_tags") + " --input " + write("texts", "Nobody here\n\nThe child\n") + " ";
+  const Outcome outcome = run_attend(use);
+  ASSERT_EQ(outcome.code, 0);
+  ASSERT_EQ(lines(outcome.output).size(), 3u);
+  EXPECT_EQ(lines(outcome.output)[1], "");
+  const json tagged = json::parse(lines(run_attend(use + "--json --all --words").output)[2]);
+  ASSERT_EQ(tagged["tags"].size(), 2u);
+  EXPECT_EQ(tagged["tags"][1]["text"], "child");
+  EXPECT_EQ(tagged["tags"][1]["start"], 4);
+  EXPECT_EQ(run_attend(use + "--strategy average").code, 0);
+  EXPECT_EQ(run_for_errors(use + "--strategy best").code, 2);
+}
+
+TEST_F(BertVerbs, ClassifyTakesPairsAndSeveralLabels) {
+  const std::string use = "classify --model " + fixture("bert_several_labels") + " ";
+  const std::string texts = write("texts", "Nobody here\tUn marinaio\n");
+  const Outcome pair = run_attend(use + "--pairs --json --attention --input " + texts);
+  ASSERT_EQ(pair.code, 0);
+  const json result = json::parse(pair.output);
+  EXPECT_EQ(result["probs"].size(), 3u);
+  for (const json& label : result["labels"]) EXPECT_GT(result["probs"][label.get<std::string>()], 0.5);
+  EXPECT_EQ(result["tokens"].size(), result["attention"].size());
+  EXPECT_EQ(lines(run_attend(use + "--top 3 --input " + texts).output).size(), 1u);
+  const Outcome words =
+      run_attend("classify --model " + fixture("bert_labels") + " --attention", "echo 'Nobody here' |");
+  EXPECT_TRUE(contains(words.output, "Nobody 0.") && !contains(words.output, "[CLS]")) << words.output;
+  const Outcome lacking = run_for_errors(use + "--pairs --input " + write("one", "no tab\n"));
+  EXPECT_EQ(lacking.code, 2);
+  EXPECT_TRUE(contains(lacking.output, "one, line 1: has no tab")) << lacking.output;
+}
+
+TEST_F(BertVerbs, RefuseFoldersForOtherPurposes) {
+  for (const auto& [verb, folder, says] : std::vector<std::tuple<std::string, std::string, std::string>>{
+           {"fill-mask x", "bert_tags", "expected one for hidden words"},
+           {"answer -q x -t y", "bert_words", "expected one for answers"},
+           {"tag", "bert_words", "expected one for labels of tokens"},
+           {"classify", "bert_words", "expected one for labels of texts"},
+           {"embed", "nowhere", "config.json"}}) {
+    const Outcome outcome = run_for_errors(verb + " --model " + fixture(folder) + " </dev/null");
+    EXPECT_EQ(outcome.code, 2) << verb;
+    EXPECT_TRUE(contains(outcome.output, says)) << outcome.output;
+  }
+}
+
+}  // namespace
+}  // namespace attend
