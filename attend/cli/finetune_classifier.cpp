@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 
+#include "attend/cli/model_folder.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/training.h"
 #include "attend/cli/verbs.h"
@@ -134,6 +135,7 @@ void run(Flags& flags) {
   const std::vector<std::string> labels(sorted.begin(), sorted.end());
   const bool several = !flags.separator.empty();
 
+  warn_of_weights(flags.from);
   const Tokenizer tokenizer = load_tokenizer(flags.from);
   std::vector<std::string> begun;
   default_generator().restore(flags.training.trainer.seed, 0);

@@ -5,6 +5,7 @@
 
 #include "attend/cli/choice.h"
 #include "attend/cli/input.h"
+#include "attend/cli/model_folder.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/training.h"
 #include "attend/cli/verbs.h"
@@ -90,6 +91,7 @@ std::int32_t special_id(const std::optional<std::int32_t>& id, const char* what)
 Bert make_model(Flags& flags, const Tokenizer& tokenizer) {
   const BertHead head = flags.next_sentence ? BertHead::pre_training : BertHead::masked_words;
   if (!flags.from.empty()) {
+    warn_of_weights(flags.from);
     std::vector<std::string> begun;
     Bert model = load_bert(flags.from, {.head = head, .begun = &begun});
     if (model.options.vocabulary < tokenizer.size())

@@ -8,6 +8,7 @@
 
 #include "attend/core/error.h"
 #include "attend/models/activation_names.h"
+#include "attend/models/bounds.h"
 #include "attend/nn/module.h"
 #include "attend/ops/activation.h"
 #include "attend/ops/gather.h"
@@ -146,12 +147,8 @@ BertOptions BertOptions::read(const Config& config) {
   const bool distil = kin.family == BertFamily::distilbert;
   // A key of BERT's, and DistilBERT's word for the same.
   const auto key = [&](const char* bert, const char* distilbert) { return distil ? distilbert : bert; };
-  const auto size = [&](const char* name, std::int64_t fallback) {
-    const std::int64_t value = config.integer(name, fallback);
-    constexpr std::int64_t kMost = std::int64_t{1} << 24;
-    if (value < 1 || value > kMost)
-      fail<InputError>("bert", "config.json: \"", name, "\" is ", value, ", expected 1 to ", kMost);
-    return value;
+  const auto size = [&](const char* name, std::int64_t most, std::int64_t fallback) {
+    return config.integer_in(name, 1, most, fallback);
   };
   const auto share = [&](const char* name, float fallback) {
     const double value = config.has(name) ? config.number(name) : fallback;
@@ -159,14 +156,14 @@ BertOptions BertOptions::read(const Config& config) {
       fail<InputError>("bert", "config.json: \"", name, "\" is ", value, ", expected 0 to 1");
     return static_cast<float>(value);
   };
-  o.vocabulary = size("vocab_size", distil ? 30522 : o.vocabulary);
-  o.width = size(key("hidden_size", "dim"), 768);
-  o.layers = size(key("num_hidden_layers", "n_layers"), distil ? 6 : 12);
-  o.heads = size(key("num_attention_heads", "n_heads"), 12);
-  o.inner = size(key("intermediate_size", "hidden_dim"), 3072);
+  o.vocabulary = size("vocab_size", bounds::kVocabulary, o.vocabulary);
+  o.width = size(key("hidden_size", "dim"), bounds::kWidth, 768);
+  o.layers = size(key("num_hidden_layers", "n_layers"), bounds::kLayers, distil ? 6 : 12);
+  o.heads = size(key("num_attention_heads", "n_heads"), bounds::kWidth, 12);
+  o.inner = size(key("intermediate_size", "hidden_dim"), bounds::kInner, 3072);
   o.activation = config.choice(key("hidden_act", "activation"), kActivationNames, {Activation::gelu});
-  o.positions = size("max_position_embeddings", 512);
-  o.types = distil ? 0 : size("type_vocab_size", 2);
+  o.positions = size("max_position_embeddings", bounds::kPositions, 512);
+  o.types = distil ? 0 : size("type_vocab_size", bounds::kVocabulary, 2);
   o.dropout = share(key("hidden_dropout_prob", "dropout"), 0.1f);
   o.attention_dropout = share(key("attention_probs_dropout_prob", "attention_dropout"), 0.1f);
   o.eps = static_cast<float>(config.number("layer_norm_eps", 1e-12));
