@@ -124,8 +124,11 @@ TEST_F(Recipe, AFlagThatAnotherOneExcludesGivesWayToTheCommandLine) {
 
 TEST_F(Recipe, EveryOneOfOursIsTakenByItsVerb) {
   for (const auto& entry : std::filesystem::directory_iterator(ATTEND_SOURCE_DIR "/recipes")) {
-    const std::string name = entry.path().stem();
-    const Outcome outcome = run_for_errors("train translation --config " + name + " --train " + file("none.tsv") +
+    const std::string name = entry.path().stem(), text = contents(entry.path().string());
+    const std::size_t verb = text.find("#   attend ");  // each begins with how it is used
+    ASSERT_NE(verb, std::string::npos) << name;
+    const std::string used = text.substr(verb + 11, text.find(" --config " + name) - verb - 11);
+    const Outcome outcome = run_for_errors(used + " --config " + name + " --train " + file("none.tsv") +
                                            " --validation " + file("none.tsv") + " --output " + file("x"));
     EXPECT_EQ(outcome.code, 2) << name;
     EXPECT_TRUE(contains(outcome.output, "none.tsv: ")) << name << ": " << outcome.output;
