@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <fstream>
+#include <cstdlib>
 #include <numeric>
 
 #include "attend/formats/weights.h"
@@ -109,6 +109,34 @@ INSTANTIATE_TEST_SUITE_P(, BertFolder,
                                          "bert_roberta_questionanswering", "bert_pretraining", "bert_nextsentence",
                                          "bert_old_names", "bert_untied", "bert_sharded", "bert_xlm_roberta"),
                          [](const auto& info) { return std::string(info.param); });
+
+/// For tests/golden/bert_round_trip.py.
+TEST(Bert, DISABLED_WritesFoldersForTransformers) {
+  const char* target = std::getenv("ATTEND_SAVED");
+  ASSERT_TRUE(target) << "ATTEND_SAVED says where";
+  for (const auto& entry : fs::directory_iterator(fixture(""))) {
+    const std::string name = entry.path().filename();
+    if (!name.starts_with("bert_")) continue;
+    Bert model = load_bert(entry.path());
+    const fs::path folder = fs::path(target) / name;
+    fs::create_directories(folder);
+    save_bert(model, folder);
+    const SafetensorsFile golden(entry.path() / "golden.safetensors");
+    const BertInput input = input_of(golden);
+    const NoGrad no_grad;
+    const Tensor states = model.encode(input);
+    std::vector<NamedTensor> said{
+        {"ids", input.ids}, {"types", input.types}, {"lengths", golden.get("lengths")}, {"states", states}};
+    const BertHead head = model.options.head;
+    if (head == BertHead::text_labels) said.push_back({"head", model.label_texts(states, input.lengths)});
+    if (head == BertHead::token_labels) said.push_back({"head", model.label_tokens(states)});
+    if (head == BertHead::next_sentence) said.push_back({"head", model.follows(states, input.lengths)});
+    if (head == BertHead::answer) said.push_back({"head", model.find_answer(states)});
+    if (head == BertHead::masked_words || head == BertHead::pre_training)
+      said.push_back({"head", model.say(states, all_rows(states.dim(0)))});
+    save_safetensors(folder / "said.safetensors", said);
+  }
+}
 
 TEST(Bert, TenStepsOfPreTrainingFollowHuggingFace) {
   const SafetensorsFile golden(fixture("bert_pretraining") / "golden.safetensors");
