@@ -1,9 +1,13 @@
 #include "bench/job.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <fstream>
 #include <iostream>
 #include <map>
 #include <vector>
@@ -42,6 +46,12 @@ const Job* find(const std::string& name) {
 }
 
 }  // namespace
+
+double resident_bytes() {
+  std::int64_t size = 0, pages = 0;
+  std::ifstream("/proc/self/statm") >> size >> pages;
+  return static_cast<double>(pages * sysconf(_SC_PAGESIZE));
+}
 
 void job(std::string name, double bar, std::function<Run()> setup) {
   jobs().push_back({std::move(name), "s", bar, std::move(setup), nullptr});

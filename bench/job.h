@@ -14,6 +14,8 @@ void job(std::string name, double bar, std::function<Run()> setup);
 /// Registers a number that has no peer (a peak of memory, a share of the matmul's rate), with its unit. A positive bar
 /// is the most it may be, a negative one the least.
 void figure(std::string name, std::string unit, double bar, std::function<double()> measure);
+/// Of this process, in memory now.
+double resident_bytes();
 
 /// Seconds of the fastest of several runs, after one to warm up, for about `budget` seconds.
 double best_seconds(const Run& run, double budget = 0.5);

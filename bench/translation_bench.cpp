@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <memory>
 #include <string>
@@ -76,13 +75,6 @@ bench::Run translate(const TransformerOptions& options, std::int64_t sentences, 
   };
 }
 
-/// Bytes of this process in memory now.
-double resident() {
-  std::int64_t size = 0, pages = 0;
-  std::ifstream("/proc/self/statm") >> size >> pages;
-  return static_cast<double>(pages * sysconf(_SC_PAGESIZE));
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -90,7 +82,7 @@ int main(int argc, char** argv) {
   bench::figure("marian_base.memory.greedy.batch1", "x weights", 1.3, [] {
     translate(base(), 1, 1, 1)();
     Transformer model = *mapped(base());
-    return resident() / (4.0 * static_cast<double>(count_parameters(model)));
+    return bench::resident_bytes() / (4.0 * static_cast<double>(count_parameters(model)));
   });
   // A batch or two of 32, a few sentences one by one: a second or so a run.
   bench::job("marian_base.greedy.batch32", 2.0, [] { return translate(base(), 32, 32, 1); });
