@@ -9,10 +9,10 @@ FUZZ_SECONDS ?= 60
 OURS := git ls-files 'attend/*.h' 'attend/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.h' 'bench/*.cpp' 'examples/*.cpp'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build run test bench lint tidy format asan tsan fuzz install clean
+.PHONY: help setup configure build run test web-test bench lint tidy format asan tsan fuzz install clean
 
 help: ## list the jobs
-	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-9s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-9s %s\n", $$1, $$2 }'
 
 setup:
 	@scripts/setup
@@ -29,6 +29,10 @@ run: build ## build, train a small translator in a minute or two, and show what 
 test: configure ## build, and run all tests
 	@cmake --build --preset release
 	@ctest --preset release
+
+web-test: ## test the explorer in a browser; with ATTEND_URL=http://…, against that server too
+	@scripts/setup web
+	@cd web && npm ci --prefer-offline --no-audit --no-fund --loglevel=error && npm test
 
 bench: configure ## measure the speed; with PEER_PYTHON="command that runs Python with torch", against PyTorch
 	@cmake --build --preset release

@@ -115,6 +115,7 @@
 #include "attend/ops/tape.h"
 #include "attend/ops/transpose.h"
 #include "attend/ops/where.h"
+#include "attend/serve/assets.h"
 #include "attend/text/added_tokens.h"
 #include "attend/text/aligned_text.h"
 #include "attend/text/base64.h"

@@ -1,0 +1,24 @@
+# The explorer (web/), built by npm and put into the library as a table of files (attend/serve/assets.h). The table is
+# empty where npm is missing or cannot fetch the bundler: then the program is built without the explorer, and says so.
+option(ATTEND_EXPLORER "Build the explorer into the program, where npm is there" ON)
+find_program(NPM npm)
+mark_as_advanced(NPM)
+
+if(NOT ATTEND_EXPLORER)
+  set(explorer_npm "")
+elseif(NOT NPM)
+  set(explorer_npm "")
+  message(STATUS "The program is built without the explorer: npm is not here (scripts/setup web installs it)")
+else()
+  set(explorer_npm ${NPM})
+endif()
+
+set(explorer_table ${PROJECT_BINARY_DIR}/explorer/assets.cpp)
+file(GLOB_RECURSE explorer_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/web/src/*)
+list(APPEND explorer_sources ${PROJECT_SOURCE_DIR}/web/build.mjs ${PROJECT_SOURCE_DIR}/web/package.json
+  ${PROJECT_SOURCE_DIR}/web/package-lock.json ${CMAKE_CURRENT_LIST_DIR}/build_explorer.cmake)
+add_custom_command(OUTPUT ${explorer_table}
+  COMMAND ${CMAKE_COMMAND} -D npm=${explorer_npm} -D source=${PROJECT_SOURCE_DIR}/web
+    -D work=${PROJECT_BINARY_DIR}/explorer -P ${CMAKE_CURRENT_LIST_DIR}/build_explorer.cmake
+  DEPENDS ${explorer_sources} COMMENT "Building the explorer" VERBATIM)
+target_sources(attend_library PRIVATE ${explorer_table})

@@ -1,0 +1,59 @@
+// What several views are made of: panels, the choice of a model, and what stands there when none will do.
+import type { Capability, Model } from "./api";
+import { field, h, remembered, select } from "./dom";
+
+export interface Page {
+  models: Model[];
+}
+
+/** A view fills its root, and gives what to do when it is left. */
+export type View = (root: HTMLElement, page: Page) => { leave?: () => void; recolour?: () => void };
+
+export function panel(title: string, note: string | Node | null, ...content: (Node | null | false)[]): HTMLElement {
+  return h(
+    "section",
+    { class: "panel" },
+    h("header", {}, h("h2", {}, title), typeof note === "string" ? h("p", { class: "note" }, note) : note),
+    content.filter((part): part is Node => Boolean(part)),
+  );
+}
+
+export const able = (page: Page, capability: Capability): Model[] =>
+  page.models.filter((model) => model.capabilities.includes(capability));
+
+export const languages = (model: Model): string =>
+  model.source_language && model.target_language ? ` (${model.source_language} → ${model.target_language})` : "";
+
+/** The models for a job; the one that was chosen last is chosen again. */
+export function modelField(models: Model[], job: string, change: (model: Model) => void): [HTMLElement, Model] {
+  const wanted = remembered.get(`model.${job}`, "");
+  const first = models.find((model) => model.id === wanted) ?? models[0];
+  const options = models.map((model) => ({ value: model.id, label: model.id + languages(model) }));
+  const control = select(options, first.id, (id) => {
+    remembered.set(`model.${job}`, id);
+    change(models.find((model) => model.id === id)!);
+  });
+  return [field("Model", control), first];
+}
+
+/** A line of a bar chart: a share of 1 fills it. */
+export function barOf(name: string, share: number, figure: string, mine = false): HTMLElement {
+  const fill = h("span", { class: "fill" });
+  fill.style.width = `${Math.min(100, Math.max(1, 100 * share))}%`;
+  return h("li", { class: mine ? "mine" : "" },
+    h("span", { class: "name" }, name), h("span", { class: "track" }, fill), h("span", { class: "figure" }, figure));
+}
+
+/** Instead of a view for which no model is served. */
+export function nothingFor(root: HTMLElement, what: string, needs: string, example: string): object {
+  root.append(
+    h(
+      "section",
+      { class: "panel empty" },
+      h("h2", {}, `No model here can ${what}`),
+      h("p", {}, `This view needs ${needs}. Start the server with one:`),
+      h("pre", {}, h("code", {}, example)),
+    ),
+  );
+  return {};
+}

@@ -1,0 +1,393 @@
+// Type text, see who looks at whom: lines, heat map and every head at once, all pointing at the same token.
+import * as api from "../api";
+import type { AttentionData, ViewData } from "../api";
+import { debounce, field, h, percent, remembered, segmented, slider, textArea, toggle, visible } from "../dom";
+import { headColour } from "../draw/colours";
+import { HeatMap } from "../draw/heatmap";
+import { Lines } from "../draw/lines";
+import { Thumbnails } from "../draw/thumbnails";
+import { groups, habit, Matrix, mean, regroup } from "../matrix";
+import { able, modelField, nothingFor, panel, type View } from "../parts";
+import { kNowhere, type Focus, type Scene } from "../scene";
+import { Status } from "../status";
+import { Tokens } from "../tokens";
+
+const kExample = "The animal did not cross the street because it was too tired.";
+// So many weights come in one answer, for all layers; more are asked for layer by layer, as they are looked at.
+const kAtOnce = 400_000;
+const kKept = 24; // weights of each row of the layer that is looked at, in long texts
+const kSketched = 3; // and of each row of the small pictures
+
+const kViewNames = { self: "Self", encoder: "Encoder", decoder: "Decoder", cross: "Cross" };
+
+export const attentionView: View = (root, page) => {
+  const models = able(page, "attention");
+  if (!models.length)
+    return nothingFor(root, "show its attention", "a model with attention: BERT, GPT-2 or a translator",
+      "attend serve --model bert=bert-base-uncased");
+
+  let [chooser, model] = modelField(models, "attention", (chosen) => {
+    model = chosen;
+    layer = 0;
+    view = "";
+    heads = null;
+    offer();
+    reload();
+  });
+  let text = remembered.get("attention.text", kExample);
+  let pair = remembered.get("attention.pair", "");
+  let write = 0;
+  let layer = 0;
+  let heads: Set<number> | null = null; // null: all
+  let view = "";
+  let whole = remembered.get("attention.words", "") === "yes";
+  let specials = true;
+  let answer: AttentionData | null = null;
+  let stored = new Map<string, Matrix[]>(); // "view/layer" → its heads
+  let kept: number | null = null;
+  let scene: Scene | null = null;
+  let focus: Focus = kNowhere;
+  let pinned: number | null = null;
+  let abort = new AbortController();
+
+  const writes = () => model.capabilities.includes("generate");
+  const translates = () => model.capabilities.includes("translate");
+  const type = debounce(250, () => void reload());
+
+  const status = new Status();
+  const readout = h("p", { class: "readout", "aria-live": "polite" });
+  const lines = new Lines(point);
+  const heat = new HeatMap(point);
+  const grid = new Thumbnails((chosenLayer, head, add) => {
+    if (add && chosenLayer === layer && heads) heads.has(head) && heads.size > 1 ? heads.delete(head) : heads.add(head);
+    else heads = new Set([head]);
+    layer = chosenLayer;
+    controls();
+    void lookAt();
+  });
+  const queryTokens = new Tokens("Tokens that look", {
+    point: (query) => point({ query, key: null }),
+    pick: (query) => pin(query),
+  });
+  const keyTokens = new Tokens("Tokens that are looked at", { point: (key) => point({ query: null, key }) });
+  const habits = h("ul", { class: "habits" });
+  const habitsTitle = h("h3", {});
+  const bar = h("div", { class: "controls", role: "group", "aria-label": "What is shown" });
+  const writing = slider("Write on", { min: 0, max: 40, step: 1, value: write, format: (n) => `${n} tokens` }, (n) => {
+    write = n;
+    type();
+  });
+  const second = field("Second text", textArea(pair, "For models of pairs; may stay empty", (value) => {
+    remembered.set("attention.pair", (pair = value));
+    type();
+  }));
+  const legend = h("p", { class: "note" });
+  const numbers = h("details", { class: "numbers", ontoggle: () => tabulate() }, h("summary", {}, "As a table"));
+  const gridNote = h("p", { class: "note" });
+  const zoom = slider("Zoom", { min: 0, max: 4, step: 0.5, value: 0, format: (z) => `${(2 ** z).toFixed(1)} ×` }, (z) => {
+    heat.zoom = 2 ** z;
+    heat.recolour();
+  });
+
+  root.append(
+    h("h1", {}, "Attention"),
+    h("p", { class: "lead" }, "Each token gathers what it needs from others. Point at one to see where it looks."),
+    h("section", { class: "panel" },
+      h("div", { class: "fields" }, chooser, writing),
+      h("div", { class: "columns" },
+        field("Text", textArea(text, "Type or paste something", (value) => {
+          remembered.set("attention.text", (text = value));
+          type();
+        })),
+        second),
+      status.element),
+    bar,
+    panel("In the text", null, queryTokens.element, keyTokens.element, readout),
+    h("div", { class: "columns" },
+      panel("Lines", "from each token (left) to those it looks at (right); a colour a head", lines.viewport.element),
+      panel("Heat map", legend, heat.viewport.element, zoom)),
+    panel("All layers and heads", gridNote,
+      h("div", { class: "columns fitted" }, grid.element, h("div", {}, habitsTitle, habits))),
+    h("section", { class: "panel" }, numbers),
+  );
+
+  /** The fields that depend on the kind of model. */
+  function offer(): void {
+    writing.hidden = !writes();
+    second.hidden = writes() || translates();
+  }
+
+  function request(): api.AttentionRequest {
+    return {
+      model: model.id,
+      input: text,
+      ...(pair && !second.hidden && { pair }),
+      ...(writes() && { max_tokens: write }),
+    };
+  }
+
+  /** A new text or model: the layer that is looked at first, then small pictures of all. */
+  async function reload(): Promise<void> {
+    abort.abort();
+    abort = new AbortController();
+    const { signal } = abort;
+    pinned = null;
+    if (!text.trim()) {
+      status.note("Type something above.");
+      return;
+    }
+    status.busy("Reading…");
+    try {
+      const tokens = Math.min((text.length + pair.length) / 3 + 2 + write, model.context ?? Infinity);
+      const small = tokens * tokens * model.layers * model.heads <= kAtOnce;
+      const first = await api.attention(
+        small ? request() : { ...request(), layers: [layer], ...(tokens > 96 && { top_k: kKept }) }, signal);
+      stored = new Map();
+      answer = first;
+      kept = small || tokens <= 96 ? null : kKept;
+      store(first);
+      if (!first.views.some(({ name }) => name === view))
+        view = (first.views.find(({ name }) => name === "cross") ?? first.views[0])?.name ?? "";
+      controls();
+      draw();
+      status.clear();
+      if (first.truncated) status.note(`The text is longer than the model can see: ${first.truncated} tokens were cut.`);
+      const shown = current();
+      grid.reset(model.layers, model.heads);
+      for (const { layer: l } of shown?.layers ?? []) fill(l);
+      mark();
+      gridNote.textContent = "Click one to see it large; with Shift, add it.";
+      if (!small) {
+        const sketch = await api.attention({ ...request(), top_k: kSketched }, signal);
+        for (const data of sketch.views.filter(({ name }) => name === view))
+          for (const { layer: l, heads: list } of data.layers)
+            grid.show(l, byHead(list.map((head) => ({ head: head.head, matrix: Matrix.of(head, data.key_tokens.length) }))));
+        gridNote.textContent += ` The pictures show the ${kSketched} greatest weights of each row.`;
+      }
+    } catch (error) {
+      status.error(error, () => void reload());
+    }
+  }
+
+  const current = (): ViewData | undefined => answer?.views.find(({ name }) => name === view);
+
+  function byHead(list: { head: number; matrix: Matrix }[]): (Matrix | null)[] {
+    const all = Array<Matrix | null>(model.heads).fill(null);
+    for (const { head, matrix } of list) all[head] = matrix;
+    return all;
+  }
+
+  function store(data: AttentionData): void {
+    for (const each of data.views)
+      for (const { layer: l, heads: list } of each.layers) {
+        const matrices: Matrix[] = [];
+        for (const head of list) matrices[head.head] = Matrix.of(head, each.key_tokens.length);
+        stored.set(`${each.name}/${l}`, matrices);
+      }
+  }
+
+  function fill(l: number): void {
+    const matrices = stored.get(`${view}/${l}`);
+    if (matrices) grid.show(l, byHead(matrices.map((matrix, head) => ({ head, matrix }))));
+  }
+
+  function mark(): void {
+    grid.mark(layer, heads ?? new Set(Array.from({ length: model.heads }, (_, head) => head)));
+  }
+
+  /** Shows the chosen layer, which may have to be fetched. */
+  async function lookAt(): Promise<void> {
+    mark();
+    if (!answer) return;
+    if (!stored.has(`${view}/${layer}`)) {
+      status.busy(`Loading layer ${layer}…`);
+      const wanted = layer;
+      try {
+        store(await api.attention({ ...request(), layers: [layer], ...(kept && { top_k: kept }) }, abort.signal));
+        status.clear();
+      } catch (error) {
+        status.error(error, () => void lookAt());
+      }
+      if (wanted !== layer) return;
+    }
+    draw();
+  }
+
+  function draw(): void {
+    const data = current();
+    const matrices = stored.get(`${view}/${layer}`);
+    if (!data || !matrices?.length) return;
+    const queries = groups(data.query_tokens, data.query_words, whole, specials);
+    const keys = groups(data.key_tokens, data.key_words, whole, specials);
+    const chosen = matrices
+      .map((matrix, head) => ({ head, matrix }))
+      .filter(({ head }) => !heads || heads.has(head))
+      .map(({ head, matrix }) => ({ head, matrix: regroup(matrix, queries, keys) }));
+    scene = {
+      queries: queries.map(({ label }) => label),
+      keys: keys.map(({ label }) => label),
+      heads: chosen,
+      mean: mean(chosen.map(({ matrix }) => matrix)),
+      same: view !== "cross",
+    };
+    queryTokens.show(scene.queries);
+    keyTokens.show(scene.same ? [] : scene.keys);
+    keyTokens.element.hidden = scene.same;
+    lines.show(scene);
+    heat.show(scene);
+    zoom.hidden = scene.keys.length < 40;
+    const which = chosen.length === 1 ? `head ${chosen[0].head}` : `mean of ${chosen.length} heads`;
+    legend.textContent =
+      `layer ${layer}, ${which}; strongest is ${percent(scene.mean.greatest())}` +
+      (kept ? `; the ${kept} greatest weights of each row and head are loaded` : "");
+    habitsTitle.textContent = `What the heads of layer ${layer} do`;
+    habits.replaceChildren(...matrices.map((matrix, head) => {
+      const item = h("li", { class: !heads || heads.has(head) ? "" : "off" }, h("b", {}, String(head)), habit(matrix));
+      item.style.setProperty("--head", headColour(head));
+      return item;
+    }));
+    point(focus);
+    tabulate();
+  }
+
+  function pin(query: number): void {
+    pinned = pinned === query ? null : query;
+    queryTokens.press(pinned);
+    point({ query, key: null });
+  }
+
+  function point(next: Focus): void {
+    if (next.query === null && next.key === null && pinned !== null) next = { query: pinned, key: null };
+    focus = next;
+    lines.point(next);
+    heat.point(next);
+    if (!scene) return;
+    const { queries, keys, mean: weights, same } = scene;
+    const query = next.query !== null && next.query < queries.length ? next.query : null;
+    const key = next.key !== null && next.key < keys.length ? next.key : null;
+    const row = new Float32Array(Math.max(queries.length, keys.length));
+    const entries = query !== null ? weights.row(query) : key !== null ? weights.column(key) : [];
+    for (const entry of entries) row[entry.key] = entry.weight;
+    const none = query === null && key === null;
+    const shaded = same || query === null ? queryTokens : keyTokens;
+    const other = shaded === queryTokens ? keyTokens : queryTokens;
+    shaded.tint(none ? null : row);
+    other.tint(null);
+    queryTokens.mark(query ?? (same ? key : null));
+    keyTokens.mark(key);
+    if (none) {
+      readout.textContent = "Point at a token, or walk through them with the arrow keys; click to keep one.";
+    } else if (query !== null && key !== null) {
+      readout.replaceChildren(h("b", {}, visible(queries[query])), " gives ", h("b", {}, percent(weights.at(query, key))),
+        " of its attention to ", h("b", {}, visible(keys[key])));
+    } else {
+      const best = entries.sort((a, b) => b.weight - a.weight).slice(0, 5);
+      const label = (i: number) => visible((query !== null ? keys : queries)[i]);
+      readout.replaceChildren(
+        h("b", {}, visible(query !== null ? queries[query] : keys[key!])),
+        query !== null ? " looks at " : " is looked at by ",
+        best.map((entry) => `${label(entry.key)} ${percent(entry.weight)}`).join(" · ") || "nothing",
+      );
+    }
+  }
+
+  /** The same numbers for those who read them: of each token, the five it looks at most. */
+  function tabulate(): void {
+    if (!numbers.open || !scene) return;
+    const { queries, keys, mean: weights } = scene;
+    numbers.lastElementChild!.tagName === "DIV" && numbers.lastElementChild!.remove();
+    numbers.append(
+      h("div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Table of attention" },
+        h("table", {},
+          h("caption", {}, `Layer ${layer}: the five tokens that each token looks at most`),
+          h("thead", {}, h("tr", {}, ["Token", "1st", "2nd", "3rd", "4th", "5th"].map((name) => h("th", { scope: "col" }, name)))),
+          h("tbody", {}, queries.map((query, q) =>
+            h("tr", {}, h("th", { scope: "row" }, visible(query)),
+              weights.row(q).sort((a, b) => b.weight - a.weight).slice(0, 5)
+                .map(({ key, weight }) => h("td", {}, `${visible(keys[key])} `, h("span", { class: "figure" }, percent(weight))))))))));
+  }
+
+  function controls(): void {
+    const names = answer?.views.map(({ name }) => name) ?? [];
+    const count = current()?.layers.length === 0 ? 0 : model.layers;
+    bar.replaceChildren(
+      ...(names.length > 1
+        ? [segmented("View", names.map((name) => ({ value: name, label: kViewNames[name] })), view, (value) => {
+            view = value;
+            grid.reset(model.layers, model.heads);
+            for (let l = 0; l < model.layers; ++l) fill(l);
+            void lookAt();
+          })]
+        : []),
+      slider("Layer", { min: 0, max: Math.max(count - 1, 0), step: 1, value: layer }, (value) => {
+        layer = value;
+        void lookAt();
+      }),
+      headBar(),
+      segmented("Tokens", [{ value: "no", label: "Subwords" }, { value: "yes", label: "Words" }], whole ? "yes" : "no", (value) => {
+        whole = value === "yes";
+        remembered.set("attention.words", value);
+        pinned = null;
+        focus = kNowhere;
+        draw();
+      }),
+      toggle("Special tokens", specials, (value) => {
+        specials = value;
+        pinned = null;
+        focus = kNowhere;
+        draw();
+      }),
+    );
+  }
+
+  function headBar(): HTMLElement {
+    const buttons = Array.from({ length: model.heads }, (_, head) => {
+      const button = h("button", {
+        type: "button", class: "head", "aria-pressed": String(!heads || heads.has(head)), "aria-label": `Head ${head}`,
+        title: `Head ${head}: click for it alone, Shift-click to add or take it away`,
+        onclick: (event: MouseEvent) => {
+          if (event.shiftKey || event.ctrlKey || event.metaKey) {
+            heads ??= new Set(Array.from({ length: model.heads }, (_, i) => i));
+            heads.has(head) && heads.size > 1 ? heads.delete(head) : heads.add(head);
+          } else {
+            heads = heads?.size === 1 && heads.has(head) ? null : new Set([head]);
+          }
+          if (heads?.size === model.heads) heads = null;
+          press();
+          void lookAt();
+        },
+      }, String(head));
+      button.style.setProperty("--head", headColour(head));
+      return button;
+    });
+    const all = h("button", { type: "button", class: "head all", onclick: () => {
+      heads = null;
+      press();
+      void lookAt();
+    } }, "all");
+    const press = () => {
+      buttons.forEach((button, head) => button.setAttribute("aria-pressed", String(!heads || heads.has(head))));
+      all.setAttribute("aria-pressed", String(!heads));
+    };
+    press();
+    return h("div", { class: "field", role: "group", "aria-label": "Heads" },
+      h("span", { class: "label" }, "Heads"), h("div", { class: "heads" }, all, buttons));
+  }
+
+  offer();
+  controls();
+  void reload();
+  return {
+    leave: () => {
+      abort.abort();
+      type.cancel();
+      lines.viewport.destroy();
+      heat.viewport.destroy();
+    },
+    recolour: () => {
+      controls();
+      draw();
+      grid.recolour();
+    },
+  };
+};

@@ -1,0 +1,137 @@
+// Translate, and see which word became which: lines for the alignment, shades for the attention behind it.
+import * as api from "../api";
+import type { Model } from "../api";
+import { Alignment } from "../draw/alignment";
+import { debounce, field, h, percent, remembered, slider, textArea } from "../dom";
+import { able, languages, modelField, nothingFor, panel, type View } from "../parts";
+import { wordWeights } from "../words";
+import { Status } from "../status";
+
+const kExamples: Record<string, string> = {
+  it: "Non ho mai letto il libro nuovo di Marco.",
+  de: "Ich habe das neue Buch von Marco nie gelesen.",
+  en: "I have never read the new book of my brother.",
+  fr: "Je n’ai jamais lu le nouveau livre de Marco.",
+};
+
+export const translateView: View = (root, page) => {
+  const models = able(page, "translate");
+  if (!models.length)
+    return nothingFor(root, "translate", "a translator: one trained here, or a MarianMT folder",
+      "attend serve --model en-de=opus-mt-en-de");
+
+  let [chooser, model] = modelField(models, "translate", (chosen) => {
+    model = chosen;
+    layer = null;
+    void run();
+  });
+  let text = remembered.get("translate.text", kExamples[model.source_language ?? "en"] ?? kExamples["en"]);
+  let beam = 4;
+  let layer: number | null = null; // null: the last, or the last but one of deep decoders, as the alignments have it
+  let abort = new AbortController();
+  let translation = "";
+
+  const status = new Status();
+  const picture = new Alignment((side, word, weights) => describe(side, word, weights));
+  const output = h("p", { class: "translation", "aria-live": "polite" });
+  const readout = h("p", { class: "readout", "aria-live": "polite" });
+  const alternatives = h("ol", { class: "alternatives" });
+  const others = h("details", { hidden: true }, h("summary", {}, "Other translations"), alternatives);
+  const copy = h("button", { type: "button", class: "quiet", onclick: () => void navigator.clipboard?.writeText(translation) }, "Copy");
+  const layerSlot = h("div", { class: "fields" });
+  const type = debounce(400, () => void run());
+
+  root.append(
+    h("h1", {}, "Translate"),
+    h("p", { class: "lead" }, "Each word of the translation looks back at the source. Point at a word to see where."),
+    h("section", { class: "panel" },
+      h("div", { class: "fields" }, chooser,
+        slider("Beam", { min: 1, max: 8, step: 1, value: beam }, (value) => {
+          beam = value;
+          type();
+        })),
+      field("Text", textArea(text, "A sentence to translate", (value) => {
+        remembered.set("translate.text", (text = value));
+        type();
+      })),
+      status.element),
+    panel("Translation", null, h("div", { class: "answer" }, output, copy), others),
+    panel("Alignment", "source above, translation below", picture.element, readout, layerSlot),
+  );
+
+  async function run(): Promise<void> {
+    abort.abort();
+    abort = new AbortController();
+    const { signal } = abort;
+    if (!text.trim()) {
+      status.note("Type something above.");
+      output.textContent = "";
+      picture.clear();
+      return;
+    }
+    status.busy("Translating…");
+    try {
+      const answer = await api.translate({
+        q: text, model: model.id, beam, alternatives: 2, alignments: true,
+        source: model.source_language ?? "auto", target: model.target_language ?? "",
+      }, signal);
+      translation = answer.translatedText;
+      output.textContent = translation;
+      output.lang = model.target_language ?? "";
+      const more = (answer.alternatives ?? []).filter((other) => other !== translation);
+      others.hidden = !more.length;
+      alternatives.replaceChildren(...more.map((other) => h("li", {}, other)));
+      picture.show(split(text), split(translation), answer.alignments ?? []);
+      describe(null, 0, null);
+      status.clear();
+      await look(signal);
+    } catch (error) {
+      status.error(error, () => void run());
+    }
+  }
+
+  /** The attention of one layer behind the alignment, for the translation that is there. */
+  async function look(signal: AbortSignal): Promise<void> {
+    layerSlot.replaceChildren();
+    if (!model.capabilities.includes("attention") || !translation.trim()) return;
+    const wanted = layer ?? usual(model);
+    const data = await api.attention({ model: model.id, input: text, target: translation, layers: [wanted], top_k: 16 }, signal);
+    if (data.truncated) status.note(`Attention is shown without the ${data.truncated} tokens that the model cannot see at once.`);
+    const cross = data.views.find(({ name }) => name === "cross");
+    picture.weigh(cross ? wordWeights(cross, wanted) : null);
+    if (model.layers > 1)
+      layerSlot.append(slider("Attention of layer", { min: 0, max: model.layers - 1, step: 1, value: wanted }, (value) => {
+        layer = value;
+        again();
+      }));
+  }
+
+  const again = debounce(150, () => void look(abort.signal).catch((error: unknown) => status.error(error)));
+
+  function describe(side: "source" | "target" | null, word: number, weights: { label: string; weight: number }[] | null): void {
+    if (!side) {
+      readout.textContent = picture.empty ? "" : "Point at a word, or walk through them with the arrow keys.";
+      return;
+    }
+    const best = (weights ?? []).filter(({ weight }) => weight > 0.005).sort((a, b) => b.weight - a.weight).slice(0, 4);
+    readout.replaceChildren(h("b", {}, picture.word(side, word)), side === "target" ? " looks at " : " is looked at by ",
+      best.map(({ label, weight }) => `${label} ${percent(weight)}`).join(" · ") || "nothing in particular");
+  }
+
+  if (languages(model) === "") output.removeAttribute("lang");
+  void run();
+  return {
+    leave: () => {
+      abort.abort();
+      type.cancel();
+      again.cancel();
+      picture.destroy();
+    },
+    recolour: () => picture.recolour(),
+  };
+};
+
+const split = (text: string): string[] => text.split(/\s+/).filter(Boolean);
+
+/** The layer that aligns best: the last, in decoders of more than four the last but one. */
+const usual = (model: Model): number => Math.max(0, model.layers - (model.layers > 4 ? 2 : 1));

@@ -1,0 +1,22 @@
+// Attention between words, from attention between tokens.
+import type { ViewData } from "./api";
+import { Matrix, mean } from "./matrix";
+
+/** [query word][key word], the mean of the heads of a layer: a word looks as its tokens do on average. */
+export function wordWeights(view: ViewData, layer: number): number[][] {
+  const found = view.layers.find((each) => each.layer === layer) ?? view.layers[0];
+  if (!found) return [];
+  const weights = mean(found.heads.map((head) => Matrix.of(head, view.key_tokens.length)));
+  const count = (words: number[]) => Math.max(-1, ...words) + 1;
+  const tokens = new Array<number>(count(view.query_words)).fill(0);
+  const rows = tokens.map(() => new Array<number>(count(view.key_words)).fill(0));
+  view.query_words.forEach((word, q) => {
+    if (word < 0) return;
+    ++tokens[word];
+    for (const { key, weight } of weights.row(q)) {
+      const seen = view.key_words[key];
+      if (seen >= 0) rows[word][seen] += weight;
+    }
+  });
+  return rows.map((row, word) => row.map((weight) => weight / Math.max(tokens[word], 1)));
+}
