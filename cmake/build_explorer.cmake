@@ -1,5 +1,5 @@
-# Run at build time: builds web/ in a copy (`work`), so that the sources stay as they are, and writes work/assets.cpp.
-# Never fails: without npm or without a network the table is empty.
+# Run at build time: builds web/ in a copy (`work`), so that the sources stay as they are, and writes work/assets.cpp with
+# what came of it and the file `also`. Never fails: without npm or without a network there is no explorer in the table.
 cmake_minimum_required(VERSION 3.25)
 
 set(dist ${work}/dist)
@@ -30,24 +30,22 @@ set(type_html "text/html; charset=utf-8")
 set(type_js "text/javascript; charset=utf-8")
 set(type_css "text/css; charset=utf-8")
 set(type_svg "image/svg+xml")
+set(type_json "application/json")
 
-file(GLOB files RELATIVE ${dist} ${dist}/*)
+file(GLOB files ${dist}/*)
 set(arrays "")
 set(rows "")
 set(count 0)
-foreach(name IN LISTS files)
-  file(READ ${dist}/${name} hex HEX)
+foreach(file IN LISTS files also)
+  file(READ ${file} hex HEX)
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
   # A line a few hundred bytes, for editors and compilers that dislike endless ones.
   string(REGEX REPLACE "(0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,)" "\\1\n" bytes "${bytes}")
-  get_filename_component(ending ${name} LAST_EXT)
+  get_filename_component(name ${file} NAME)
+  get_filename_component(ending ${file} LAST_EXT)
   string(SUBSTRING ${ending} 1 -1 ending)
-  set(path /${name})
-  if(name STREQUAL "index.html")
-    set(path /)
-  endif()
   string(APPEND arrays "const unsigned char kFile${count}[] = {\n${bytes}};\n")
-  string(APPEND rows "    {\"${path}\", \"${type_${ending}}\", text(kFile${count})},\n")
+  string(APPEND rows "    {\"/${name}\", \"${type_${ending}}\", text(kFile${count})},\n")
   math(EXPR count "${count} + 1")
 endforeach()
 
@@ -75,7 +73,7 @@ file(WRITE ${work}/assets.cpp "// Written by cmake/build_explorer.cmake.
 
 #include <cstddef>
 
-namespace attend {
+namespace attend::serve {
 ${body}
-}  // namespace attend
+}  // namespace attend::serve
 ")

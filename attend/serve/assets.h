@@ -1,17 +1,17 @@
-// The explorer's files, inside the program: cmake/explorer.cmake makes them from web/ at build time.
+// Files that are part of the program: the explorer (web/) and the description of the API.
 #pragma once
 #include <span>
 #include <string_view>
 
-namespace attend {
+namespace attend::serve {
 
 struct Asset {
-  std::string_view path;     // as a browser asks for it: "/" is the page, "/app.js" its program
-  std::string_view type;     // "text/html; charset=utf-8"
-  std::string_view content;  // lives as long as the program
+  std::string_view path;  ///< "/index.html"
+  std::string_view type;  ///< "text/html; charset=utf-8"
+  std::string_view data;
 };
 
-/// Every file of the explorer. Empty where npm was missing when the program was built.
+/// Those that the build found: without npm there is no explorer. cmake/explorer.cmake writes the source.
 std::span<const Asset> assets();
 
-}  // namespace attend
+}  // namespace attend::serve
