@@ -52,6 +52,8 @@ export interface AttentionRequest {
   layers?: number[];
   heads?: number[];
   top_k?: number;
+  /** What happens to a text that the model cannot see as a whole. */
+  long?: "error" | "truncate";
 }
 
 export interface Positions {

@@ -45,8 +45,9 @@ async function show(): Promise<void> {
   } catch (error) {
     if (name !== route()) return;
     const status = new Status();
-    status.error(error, () => void show());
     main.replaceChildren(h("h1", {}, kViews[name].name), status.element);
+    // Where a key is missing, the form for it says so.
+    if (!(error instanceof api.ApiError && error.status === 401)) status.error(error, () => void show());
     return;
   }
   if (name !== route()) return;

@@ -157,7 +157,7 @@ export function habit(matrix: Matrix): string {
     }
   if (total === 0) return "nothing to see";
   const [name, most] = Object.entries(share).sort((a, b) => b[1] - a[1])[0];
-  const spread = `${(entropy / queries).toFixed(1)} bits spread`;
+  const spread = `entropy ${(entropy / queries).toFixed(1)} bits`;
   return most / total >= 0.35 ? `${Math.round((100 * most) / total)} % to ${name}, ${spread}` : spread;
 }
 

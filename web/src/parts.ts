@@ -45,8 +45,9 @@ export function barOf(name: string, share: number, figure: string, mine = false)
 }
 
 /** Instead of a view for which no model is served. */
-export function nothingFor(root: HTMLElement, what: string, needs: string, example: string): object {
+export function nothingFor(root: HTMLElement, title: string, what: string, needs: string, example: string): object {
   root.append(
+    h("h1", {}, title),
     h(
       "section",
       { class: "panel empty" },

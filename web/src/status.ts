@@ -20,7 +20,8 @@ export class Status {
   /** Shows the message with what can be done about it. What was cancelled on purpose is no error. */
   error(error: unknown, retry?: () => void): void {
     if (isAbort(error)) return;
-    const message = error instanceof Error ? error.message : String(error);
+    const said = error instanceof Error ? error.message : String(error);
+    const message = /[.!?…]$/.test(said) ? said : `${said}.`;
     const known = error instanceof ApiError || error instanceof CutShort;
     if (!known) console.error(error);
     const code = error instanceof ApiError && error.code ? h("code", {}, error.code) : null;

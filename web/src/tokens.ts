@@ -64,14 +64,14 @@ export class Tokens {
   /** Shades each token by its weight; null takes the shades away. */
   tint(weights: ArrayLike<number> | null, most?: number): void {
     const top = most ?? (weights ? Math.max(...Array.from(weights), 1e-6) : 1);
-    const { heat, surface } = palette();
+    const { heat, surface, ink } = palette();
     this.buttons.forEach((button, i) => {
       const share = weights ? Math.min(strength(weights[i] ?? 0, top), 1) : 0;
       const shade = share > 0.02 ? css(mix(heat, share * 0.85)) : null;
       if (shade === (this.shades[i] ?? null)) return;
       this.shades[i] = shade;
       button.style.backgroundColor = shade ?? "";
-      button.style.color = shade && share > 0.6 ? surface : "";
+      button.style.color = !shade ? "" : share > 0.6 ? surface : ink;
     });
   }
 

@@ -13,7 +13,8 @@ const kModels = [
 const kTypes = { html: "text/html; charset=utf-8", js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8", svg: "image/svg+xml" };
 const kDist = fileURLToPath(new URL("../dist/", import.meta.url));
 
-/** Starts it; `mode` may be set at any time: "", "busy", "locked", "slow", "cut", "broken", "empty". */
+/** Starts it; `mode` may be set at any time: "", "busy", "locked", "slow", "drip", "cut" and
+ * "ends" (streams that break or just end), "broken", "empty". */
 export async function startMock({ port = 0 } = {}) {
   const state = { mode: "", requests: [] };
   const server = createServer((request, response) => {
@@ -147,7 +148,7 @@ async function complete({ prompt, max_tokens, temperature, logprobs, stream }, r
     response.write(`data: ${data.slice(0, 40)}`);
     if (i % 3 === 0) await sleep(1);
     response.write(`${data.slice(40)}\n\n`);
-    await sleep(12);
+    await sleep(state.mode === "drip" ? 300 : 12);
   }
   response.write(`data: ${JSON.stringify({ choices: [{ index: 0, text: "", logprobs: null, finish_reason: "length" }] })}\n\n`);
   response.end("data: [DONE]\n\n");
@@ -264,35 +265,45 @@ function view(model, name, queries, keys, causal, layers, heads, top, pairs) {
   };
 }
 
+const kNoise = Float32Array.from({ length: 4096 }, ((random) => () => random() * 1.6)(dice("noise")));
+
 function row(q, queries, keys, causal, layer, head, pairs) {
   const n = causal ? q + 1 : keys.tokens.length;
   const habit = (layer * 5 + head * 3) % 7;
   const spread = 1 + ((layer * 7 + head * 11) % 9);
-  const scores = new Float32Array(keys.tokens.length).fill(-Infinity);
-  const noise = dice(`${layer}/${head}/${queries.tokens[q]}`);
+  const token = queries.tokens[q];
+  const weights = new Float32Array(keys.tokens.length);
+  let noise = (layer * 131 + head * 17 + token.charCodeAt(0) * 7 + token.length * 29) % 4096;
+  let sum = 0;
   for (let k = 0; k < n; ++k) {
-    let score = noise() * 1.6;
+    noise = (noise + 613) & 4095;
+    let score = kNoise[noise];
     if (pairs) score += pairs.some(([s, t]) => s === keys.words[k] && t === queries.words[q]) ? 2.2 + layer : 0;
-    else if (habit === 0) score -= (q - 1 - k) ** 2 / spread;
-    else if (habit === 1) score -= (q + 1 - k) ** 2 / spread;
+    else if (habit === 0) score -= ((q - 1 - k) * (q - 1 - k)) / spread;
+    else if (habit === 1) score -= ((q + 1 - k) * (q + 1 - k)) / spread;
     else if (habit === 2) score += k === 0 ? 4 : -Math.abs(q - k) / 6;
     else if (habit === 3) score -= Math.abs(q - k) / spread;
-    else if (habit === 4) score += keys.tokens[k] === queries.tokens[q] ? 4 : 0;
+    else if (habit === 4) score += keys.tokens[k] === token ? 4 : 0;
     else if (habit === 5) score += keys.words[k] < 0 ? 4 : 0;
-    scores[k] = score;
+    if (score < -20) continue;
+    weights[k] = Math.exp(score);
+    sum += weights[k];
   }
-  return softmax(scores);
+  for (let k = 0; k < n; ++k) weights[k] /= sum;
+  return weights;
 }
 
 function greatest(weights, count) {
   const best = [];
-  weights.forEach((weight, k) => {
-    if (weight === 0 || (best.length === count && weight <= best[count - 1][1])) return;
+  for (let k = 0; k < weights.length; ++k) {
+    const weight = weights[k];
+    if (weight === 0 || (best.length === count && weight <= best[count - 1][1])) continue;
     if (best.length === count) best.pop();
     let at = best.length;
     while (at > 0 && best[at - 1][1] < weight) --at;
-    best.splice(at, 0, [k, +weight.toFixed(5)]);
-  });
+    best.splice(at, 0, [k, weight]);
+  }
+  for (const entry of best) entry[1] = Math.round(entry[1] * 1e5) / 1e5;
   return best;
 }
 

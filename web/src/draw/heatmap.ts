@@ -39,6 +39,7 @@ export class HeatMap {
 
   point(focus: Focus): void {
     this.focus = focus;
+    if (focus.query !== null && !this.shows(focus.query)) this.reveal(focus.query, focus.key);
     this.viewport.request();
   }
 
@@ -96,12 +97,17 @@ export class HeatMap {
     this.reveal(query, key);
   }
 
-  private reveal(query: number, key: number): void {
+  private shows(query: number): boolean {
+    const at = query * this.cell - this.viewport.element.scrollTop;
+    return at + this.cell > 0 && at < this.viewport.element.clientHeight - this.top;
+  }
+
+  private reveal(query: number, key: number | null): void {
     const element = this.viewport.element;
     const follow = (at: number, from: number, room: number) =>
       at < from ? at : at + this.cell > from + room ? at + this.cell - room : from;
     element.scrollTop = follow(query * this.cell, element.scrollTop, element.clientHeight - this.top);
-    element.scrollLeft = follow(key * this.cell, element.scrollLeft, element.clientWidth - this.left);
+    if (key !== null) element.scrollLeft = follow(key * this.cell, element.scrollLeft, element.clientWidth - this.left);
   }
 
   private draw(context: CanvasRenderingContext2D, x: number, y: number, w: number, h: number): void {
@@ -129,7 +135,7 @@ export class HeatMap {
     context.strokeRect(left - x + 0.5, top - y + 0.5, columns * cell - 1, rows * cell - 1);
     const { query, key } = this.focus;
     context.strokeStyle = colours.mark;
-    context.lineWidth = 1.5;
+    context.lineWidth = cell < 4 ? 0.5 : 1.5;
     if (query !== null) context.strokeRect(left - x, top + query * cell - y, columns * cell, cell);
     if (key !== null) context.strokeRect(left + key * cell - x, top - y, cell, rows * cell);
     context.restore();

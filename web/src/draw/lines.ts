@@ -9,7 +9,7 @@ const kRow = 25;
 const kPad = 6;
 const kSteps = 10; // shades of a line: lines of one shade are drawn at once
 const kFaintest = 0.02; // of the greatest weight: what is fainter would not show
-const kMost = 1500; // lines at once: the strongest of those that would be seen
+const kMost = 700; // lines at once: the strongest of those that would be seen
 
 export class Lines {
   readonly viewport = new Viewport("Lines from each token to those it looks at. Arrow keys move from token to token.", "application");
@@ -38,6 +38,8 @@ export class Lines {
 
   point(focus: Focus): void {
     this.focus = focus;
+    const row = focus.query ?? focus.key;
+    if (row !== null) this.reveal(row);
     this.viewport.request();
   }
 
@@ -65,15 +67,19 @@ export class Lines {
       event.preventDefault();
       const row = Math.min(Math.max(to, 0), (right ? keys : queries).length - 1);
       this.onFocus(right ? { query: null, key: row } : { query: row, key: null });
-      const { scrollTop, clientHeight } = this.viewport.element;
-      const y = kPad + row * kRow;
-      if (y < scrollTop) this.viewport.element.scrollTop = y - kPad;
-      else if (y + kRow > scrollTop + clientHeight) this.viewport.element.scrollTop = y + kRow - clientHeight;
     };
     if (event.key === "ArrowDown") move(at + 1, onKeys);
     else if (event.key === "ArrowUp") move(at - 1, onKeys);
     else if (event.key === "ArrowRight") move(Math.max(at, 0), true);
     else if (event.key === "ArrowLeft") move(Math.max(at, 0), false);
+  }
+
+  /** What is pointed at elsewhere comes into sight here. */
+  private reveal(row: number): void {
+    const { scrollTop, clientHeight } = this.viewport.element;
+    const y = kPad + row * kRow;
+    if (y + kRow <= scrollTop || y >= scrollTop + clientHeight)
+      this.viewport.element.scrollTop = Math.max(0, y - clientHeight / 2);
   }
 
   private columns(width: number): { left: number; right: number } {

@@ -23,7 +23,7 @@ const kViewNames = { self: "Self", encoder: "Encoder", decoder: "Decoder", cross
 export const attentionView: View = (root, page) => {
   const models = able(page, "attention");
   if (!models.length)
-    return nothingFor(root, "show its attention", "a model with attention: BERT, GPT-2 or a translator",
+    return nothingFor(root, "Attention", "show its attention", "a model with attention: BERT, GPT-2 or a translator",
       "attend serve --model bert=bert-base-uncased");
 
   let [chooser, model] = modelField(models, "attention", (chosen) => {
@@ -72,6 +72,7 @@ export const attentionView: View = (root, page) => {
   const keyTokens = new Tokens("Tokens that are looked at", { point: (key) => point({ query: null, key }) });
   const habits = h("ul", { class: "habits" });
   const habitsTitle = h("h3", {});
+  const results = h("div", { class: "results", hidden: true });
   const bar = h("div", { class: "controls", role: "group", "aria-label": "What is shown" });
   const writing = slider("Write on", { min: 0, max: 40, step: 1, value: write, format: (n) => `${n} tokens` }, (n) => {
     write = n;
@@ -101,6 +102,9 @@ export const attentionView: View = (root, page) => {
         })),
         second),
       status.element),
+    results,
+  );
+  results.append(
     bar,
     panel("In the text", null, queryTokens.element, keyTokens.element, readout),
     h("div", { class: "columns" },
@@ -121,6 +125,7 @@ export const attentionView: View = (root, page) => {
     return {
       model: model.id,
       input: text,
+      long: "truncate",
       ...(pair && !second.hidden && { pair }),
       ...(writes() && { max_tokens: write }),
     };
@@ -230,6 +235,7 @@ export const attentionView: View = (root, page) => {
       mean: mean(chosen.map(({ matrix }) => matrix)),
       same: view !== "cross",
     };
+    results.hidden = false;
     queryTokens.show(scene.queries);
     keyTokens.show(scene.same ? [] : scene.keys);
     keyTokens.element.hidden = scene.same;

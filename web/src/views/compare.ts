@@ -26,7 +26,7 @@ interface Side {
 export const compareView: View = (root, page) => {
   const models = able(page, "embed");
   if (!models.length)
-    return nothingFor(root, "give vectors", "an encoder: BERT or a sentence-transformers folder",
+    return nothingFor(root, "Compare", "give vectors", "an encoder: BERT or a sentence-transformers folder",
       "attend serve --model minilm=all-MiniLM-L6-v2");
 
   let [chooser, model] = modelField(models, "compare", (chosen) => {
@@ -46,7 +46,7 @@ export const compareView: View = (root, page) => {
   const alike = h("ul", { class: "bars wide" });
   const pointedAt = h("p", { class: "readout", "aria-live": "polite" });
   const between = panel("Word by word", "cosine of every word of the first with every word of the second", 
-    h("div", { class: "columns" }, h("div", {}, heat.viewport.element, pointedAt), h("div", {}, h("h3", {}, "Most alike"), alike)));
+    h("div", { class: "columns" }, h("div", {}, heat.viewport.element, pointedAt), h("div", {}, h("h3", {}, "Different words that are most alike"), alike)));
   let scene: Scene | null = null;
 
   const sides = [0, 1].map((index): Side => ({
@@ -134,7 +134,7 @@ export const compareView: View = (root, page) => {
         side.words = side.text.split(/\s+/).filter(Boolean).map((label, i) => ({ label, tokens: [i] }));
       }
     } else {
-      const answers = await Promise.all(sides.map(({ text }) => api.attention({ model: model.id, input: text, layers: [layer] }, signal)));
+      const answers = await Promise.all(sides.map(({ text }) => api.attention({ model: model.id, input: text, layers: [layer], long: "truncate" }, signal)));
       sides.forEach((side, i) => {
         const view = answers[i].views[0];
         side.view = view;
@@ -200,9 +200,12 @@ export const compareView: View = (root, page) => {
       same: false,
     };
     heat.show(scene);
-    const pairs = rows.flatMap((row, i) => row.map((value, j) => ({ value, name: `${a.words[i].label} · ${b.words[j].label}` })));
-    const best = pairs.filter(({ name }) => /\p{L}.* · .*\p{L}/u.test(name)).sort((x, y) => y.value - x.value).slice(0, 10);
-    alike.replaceChildren(...best.map(({ name, value }) => barOf(name, value, value.toFixed(3))));
+    const pairs = rows.flatMap((row, i) => row.map((value, j) => ({ value, one: a.words[i].label, other: b.words[j].label })));
+    const best = pairs
+      .filter(({ one, other }) => plain(one) && plain(other) && plain(one) !== plain(other))
+      .sort((x, y) => y.value - x.value)
+      .slice(0, 10);
+    alike.replaceChildren(...best.map(({ one, other, value }) => barOf(`${one} · ${other}`, value, value.toFixed(3))));
     point(kNowhere);
   }
 

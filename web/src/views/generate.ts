@@ -13,7 +13,7 @@ const kExample = "Once upon a time there was a";
 export const generateView: View = (root, page) => {
   const models = able(page, "generate");
   if (!models.length)
-    return nothingFor(root, "write", "a language model: GPT-2’s folders, or one trained here", "attend serve --model gpt2=gpt2");
+    return nothingFor(root, "Generate", "write", "a language model: GPT-2’s folders, or one trained here", "attend serve --model gpt2=gpt2");
 
   let [chooser, model] = modelField(models, "generate", (chosen) => {
     stop();
@@ -76,7 +76,7 @@ export const generateView: View = (root, page) => {
       status.element),
     h("div", { class: "columns wide-left" },
       panel("Text", summary, h("div", { class: "prose" }, before.element, text.element), spoken),
-      panel("Token", "point at a token of the text", detail, looked, layerSlot)),
+      panel("Token", null, detail, looked, layerSlot)),
   );
   describe();
 
@@ -159,7 +159,7 @@ export const generateView: View = (root, page) => {
     looking = new AbortController();
     try {
       const input = asked + written.map((token) => token.text).join("");
-      seen = await api.attention({ model: model.id, input, max_tokens: 0, top_k: 24, ...(layer >= 0 && { layers: [layer] }) }, looking.signal);
+      seen = await api.attention({ model: model.id, input, max_tokens: 0, top_k: 24, long: "truncate", ...(layer >= 0 && { layers: [layer] }) }, looking.signal);
       layerSlot.replaceChildren(slider("Attention of layer", {
         min: -1, max: model.layers - 1, step: 1, value: layer, format: (l) => (l < 0 ? "mean of all" : String(l)),
       }, (value) => {

@@ -93,7 +93,7 @@ function positionsLesson(root: HTMLElement): { leave: () => void; recolour: () =
   let data: api.Positions | null = null;
   let abort = new AbortController();
   const status = new Status();
-  const heat = h("canvas", { class: "flat", role: "img", "aria-label": "Encodings: a row a position, a column a dimension" });
+  const heat = h("canvas", { class: "flat tall", role: "img", "aria-label": "Encodings: a row a position, a column a dimension" });
   const waves = new Plot("Four dimensions of the encoding along the positions", 220);
   const near = new Plot("Dot product of the encoding in the middle with all others", 180);
   const change = debounce(80, () => void load());

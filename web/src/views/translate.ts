@@ -17,7 +17,7 @@ const kExamples: Record<string, string> = {
 export const translateView: View = (root, page) => {
   const models = able(page, "translate");
   if (!models.length)
-    return nothingFor(root, "translate", "a translator: one trained here, or a MarianMT folder",
+    return nothingFor(root, "Translate", "translate", "a translator: one trained here, or a MarianMT folder",
       "attend serve --model en-de=opus-mt-en-de");
 
   let [chooser, model] = modelField(models, "translate", (chosen) => {
@@ -72,8 +72,8 @@ export const translateView: View = (root, page) => {
     status.busy("Translating…");
     try {
       const answer = await api.translate({
-        q: text, model: model.id, beam, alternatives: 2, alignments: true,
-        source: model.source_language ?? "auto", target: model.target_language ?? "",
+        q: text, model: model.id, beam, alternatives: Math.min(2, beam - 1), alignments: true,
+        source: model.source_language ?? "auto", target: model.target_language ?? "auto",
       }, signal);
       translation = answer.translatedText;
       output.textContent = translation;
@@ -95,7 +95,7 @@ export const translateView: View = (root, page) => {
     layerSlot.replaceChildren();
     if (!model.capabilities.includes("attention") || !translation.trim()) return;
     const wanted = layer ?? usual(model);
-    const data = await api.attention({ model: model.id, input: text, target: translation, layers: [wanted], top_k: 16 }, signal);
+    const data = await api.attention({ model: model.id, input: text, target: translation, layers: [wanted], top_k: 16, long: "truncate" }, signal);
     if (data.truncated) status.note(`Attention is shown without the ${data.truncated} tokens that the model cannot see at once.`);
     const cross = data.views.find(({ name }) => name === "cross");
     picture.weigh(cross ? wordWeights(cross, wanted) : null);
