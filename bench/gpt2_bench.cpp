@@ -6,6 +6,7 @@
 #include "attend/core/random.h"
 #include "attend/decode/gpt2_stepper.h"
 #include "attend/nn/module.h"
+#include "attend/nn/quantise.h"
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
@@ -51,8 +52,9 @@ bench::Run step(const Gpt2Options& options, std::int64_t B, std::int64_t T) {
 }
 
 /// Greedy search: 128 tokens after 32, for so many rows.
-bench::Run write(std::int64_t rows) {
+bench::Run write(std::int64_t rows, bool int8 = false) {
   auto model = std::make_shared<Gpt2>(base(0.f));
+  if (int8) quantise_parameters(*model);
   std::vector<std::vector<std::int32_t>> prompts(static_cast<std::size_t>(rows), random_ids(32, 50257));
   std::vector<SearchInput> inputs;
   for (const auto& prompt : prompts) inputs.push_back({.prompt = prompt});
@@ -80,6 +82,7 @@ int main(int argc, char** argv) {
   bench::job("gpt2.step.124m", 1.25, [] { return step(base(0.f), 4, 256); });
   bench::job("gpt2.write.124m.1x128", 1.3, [] { return write(1); });
   bench::job("gpt2.write.124m.16x128", 1.3, [] { return write(16); });
+  bench::job("gpt2.write.124m.int8.1x128", 0, [] { return write(1, true); });
   bench::job("gpt2.prompt.124m.512", 1.6, prompt);
   return bench::serve(argc, argv);
 }

@@ -170,7 +170,7 @@ void add_gettext(CLI::App& parent) {
       "  attend corpus gettext --from de --to it my-project/po");
 }
 
-void add_convert(CLI::App& parent) {
+void add_corpus_convert(CLI::App& parent) {
   const auto job = std::make_shared<CorpusJob>();
   add_face(parent, "convert", "Any format to TSV, JSON lines or parallel lines", job)
       ->footer(
@@ -208,7 +208,7 @@ void add_corpus(CLI::App& program) {
       add_parent(program, "corpus", "Gettext, TMX, TSV … to clean training files, with counts of what was dropped");
   parent->group(kMakeAModel);
   add_gettext(*parent);
-  add_convert(*parent);
+  add_corpus_convert(*parent);
   add_clean(*parent);
   add_split(*parent);
   add_corpus_phrase_book(*parent);

@@ -1,6 +1,7 @@
 #include "attend/cli/generation.h"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 
 #include "attend/cli/choice.h"
 #include "attend/cli/model_folder.h"
@@ -58,6 +59,12 @@ LanguageModel open_language_model(const std::string& folder) {
   for (const std::string& key : model.generation().ignored) keys += (keys.empty() ? "" : ", ") + key;
   if (!keys.empty()) warn(folder + ": what its generation_config.json says of these is not followed: " + keys);
   return model;
+}
+
+Likelihood likelihood_of(const std::string& text, const TextLikelihood& scored) {
+  Likelihood likelihood{.logprob = scored.logprob, .tokens = 0, .bytes = std::ssize(text)};
+  for (const double logprob : scored.logprobs) likelihood.tokens += !std::isnan(logprob);
+  return likelihood;
 }
 
 const char* name_of(Finish finish) {

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "attend/decode/language_model.h"
+#include "attend/train/perplexity.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): its own name
 class App;
@@ -15,6 +16,9 @@ void add_generation_flags(CLI::App& verb, GenerateOptions& options);
 
 /// Opens the folder; says which keys of its generation_config.json are not followed.
 LanguageModel open_language_model(const std::string& folder);
+
+/// Its tokens that have a probability, and its bytes.
+Likelihood likelihood_of(const std::string& text, const TextLikelihood& scored);
 
 /// "eos", "length" or "stop".
 const char* name_of(Finish finish);

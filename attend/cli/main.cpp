@@ -105,6 +105,7 @@ int run(int argc, char** argv) {
   add_evaluate(program);
   add_train(program);
   add_finetune(program);
+  add_convert(program);
   add_corpus(program);
   add_demo(program);
   add_lesson(program);

@@ -10,7 +10,6 @@
 #include "attend/cli/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/explain/page.h"
-#include "attend/train/perplexity.h"
 
 namespace attend::cli {
 namespace {
@@ -23,12 +22,6 @@ struct ScoreFlags {
   LikelihoodOptions options;
   bool json = false, whole = false;
 };
-
-Likelihood likelihood_of(const std::string& text, const TextLikelihood& scored) {
-  Likelihood likelihood{.logprob = scored.logprob, .tokens = 0, .bytes = std::ssize(text)};
-  for (const double logprob : scored.logprobs) likelihood.tokens += !std::isnan(logprob);
-  return likelihood;
-}
 
 std::string json_line(const LanguageModel& model, const std::string& text, const TextLikelihood& scored) {
   Json tokens = Json::array(), logprobs = Json::array();

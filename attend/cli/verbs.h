@@ -23,6 +23,7 @@ CLI::App* add_parent(CLI::App& program, const std::string& name, const std::stri
 void add_answer(CLI::App& program);
 void add_chat(CLI::App& program);
 void add_classify(CLI::App& program);
+void add_convert(CLI::App& program);
 void add_corpus(CLI::App& program);
 void add_demo(CLI::App& program);
 void add_doctor(CLI::App& program);

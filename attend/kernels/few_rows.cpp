@@ -6,10 +6,12 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 
 #include "attend/core/threads.h"
 #include "attend/kernels/few_rows.h"
 #include "attend/kernels/gemm-inl.h"
+#include "attend/kernels/scratch.h"
 #include "attend/kernels/totals-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -22,88 +24,126 @@ constexpr int kMostRows = kMostSums / 4;
 // The part of the rows' length that is worked on at a time, so that the rows of a tile fit the first cache.
 constexpr std::int64_t kDepth = 1024;
 // Rows of W that stay in the first cache while all rows of x pass by, and how far ahead memory is asked for.
-constexpr std::int64_t kBlockFloats = 4 << 10;
-constexpr std::int64_t kAheadFloats = 8 << 10;
+constexpr std::int64_t kBlockBytes = 16 << 10;
+constexpr std::int64_t kAheadBytes = 32 << 10;
 
 // Rows of W that will be wanted later: every step-th of those that lie as far ahead, from the first on.
 struct Ahead {
-  std::int64_t distance = 0;  // in floats
+  std::int64_t distance = 0;  // in elements
   int first = 0, step = 1;
 };
 
+// What is multiplied, and how it is summed: floats,
+struct FloatProducts {
+  using X = float;
+  using W = float;
+  using Vectors = Floats;
+  static constexpr int kTurns = 4;
+  static constexpr bool kScaled = false;
+  FloatVector sum;
+  HWY_INLINE FloatProducts() : sum(hn::Zero(Floats())) {}
+  HWY_INLINE void Add(FloatVector x, FloatVector w) { sum = hn::MulAdd(x, w, sum); }
+  HWY_INLINE FloatVector Get() const { return sum; }
+};
+
+// or bytes and whole numbers of 15 bits, whose sums over kDepth do not overflow.
+struct ByteProducts {
+  using X = std::int16_t;
+  using W = std::int8_t;
+  using Vectors = Shorts;
+  static constexpr int kTurns = 2;  // compilers add up whole numbers of more turns first, and run out of registers
+  static constexpr bool kScaled = true;
+  static constexpr int kMostX = 16383, kMostW = 127;
+  static_assert(kDepth * kMostX * kMostW <= std::numeric_limits<std::int32_t>::max());
+  using Ints = hn::ScalableTag<std::int32_t>;
+  hn::Vec<Ints> sum, rest;  // some processors need both
+  HWY_INLINE ByteProducts() : sum(hn::Zero(Ints())), rest(hn::Zero(Ints())) {}
+  HWY_INLINE void Add(ShortVector x, ShortVector w) { sum = hn::ReorderWidenMulAccumulate(Ints(), x, w, sum, rest); }
+  HWY_INLINE FloatVector Get() const { return hn::ConvertTo(Floats(), hn::Add(sum, rest)); }
+};
+
+// y = x_scale · w_scale · sum + bias. The scales are of ByteProducts only.
+struct Finish {
+  const float *x_scale, *w_scale, *bias;
+  Finish From(std::int64_t i, std::int64_t j, bool with_bias) const {
+    const auto at = [](const float* p, std::int64_t k) { return p ? p + k : nullptr; };
+    return {at(x_scale, i), at(w_scale, j), with_bias ? at(bias, j) : nullptr};
+  }
+};
+
 // y[i, j] for M rows of x and n rows of W.
-template <int M, bool kFetch>
-HWY_NOINLINE void Rows(const FewRows& s, const float* HWY_RESTRICT x, const float* HWY_RESTRICT w, float* y,
-                       const float* bias, const Ahead& ahead) {
-  const Floats d;
+template <class P, int M, bool kFetch>
+HWY_NOINLINE void Rows(const FewRows& s, const typename P::X* HWY_RESTRICT x, const typename P::W* HWY_RESTRICT w,
+                       float* y, const Finish& finish, const Ahead& ahead) {
   constexpr int kFours = M * 8 <= kMostSums ? 2 : 1;  // one row needs more sums, or it would wait for each
   constexpr int N = 4 * kFours;
   for (std::int64_t j = 0; j < s.n; j += N, w += N * s.w_stride) {
     // A little memory is asked for at a time, or the processor would wait until all of it is on its way.
     const auto fetch = [&](std::int64_t k) ATTEND_BODY {
+      constexpr int kLine = 64 / sizeof(*w), kAll = P::kTurns * hn::MaxLanes(typename P::Vectors());
+      if (kAll < kLine && k % kLine >= kAll) return;
       for (int r = ahead.first; r < N; r += ahead.step)
-        ATTEND_UNROLL for (std::int64_t l = 0; l < 4 * gemm::kLanes; l += 16)
+        ATTEND_UNROLL for (int l = 0; l < kAll; l += kLine)
             __builtin_prefetch(w + ahead.distance + r * s.w_stride + k + l, 0, 2);
     };
-    FloatVector sum[M][kFours][4];
-    ATTEND_UNROLL for (int i = 0; i < M; ++i) {
-      ATTEND_UNROLL for (int r = 0; r < N; ++r) sum[i][r / 4][r % 4] = hn::Zero(d);
-    }
+    P sum[M][kFours][4];
     const int columns = static_cast<int>(std::min<std::int64_t>(N, s.n - j));
-    const float* rows[N];  // the last one stands for those beyond, which are dropped
+    const typename P::W* rows[N];  // the last one stands for those beyond, which are dropped
     ATTEND_UNROLL for (int r = 0; r < N; ++r) rows[r] = w + std::min(r, columns - 1) * s.w_stride;
-    // By four, so that the branch predictor foresees the last turn.
-    ForVectorsByFour(s.k, [&](auto at, int turn) ATTEND_BODY {
+    // In turns, so that the branch predictor foresees the last one.
+    ForVectorsInTurns<typename P::Vectors, P::kTurns>(s.k, [&](auto at, int turn) ATTEND_BODY {
       if (kFetch && turn == 0) fetch(at.index);
-      FloatVector xs[M];
+      hn::Vec<typename P::Vectors> xs[M];
       ATTEND_UNROLL for (int i = 0; i < M; ++i) xs[i] = at.Load(x + i * s.x_stride);
       ATTEND_UNROLL for (int r = 0; r < N; ++r) {
-        const FloatVector ws = at.Load(rows[r]);
-        ATTEND_UNROLL for (int i = 0; i < M; ++i) {
-          sum[i][r / 4][r % 4] = hn::MulAdd(xs[i], ws, sum[i][r / 4][r % 4]);
-        }
+        const auto ws = at.Load(rows[r]);
+        ATTEND_UNROLL for (int i = 0; i < M; ++i) sum[i][r / 4][r % 4].Add(xs[i], ws);
       }
     });
     float* out = y + j;
     ATTEND_UNROLL for (int i = 0; i < M; ++i, out += s.y_stride) {
       ATTEND_UNROLL for (int f = 0; f < kFours; ++f) {
-        Four totals = Totals(sum[i][f]);
+        const P(&four)[4] = sum[i][f];
+        Four totals = Totals({four[0].Get(), four[1].Get(), four[2].Get(), four[3].Get()});
+        if constexpr (P::kScaled) totals = MulFour(totals, SetFour(finish.x_scale[i]));
         if (HWY_LIKELY(columns == N)) {
-          if (bias) totals = AddFour(totals, LoadFour(bias + j + 4 * f));
+          if constexpr (P::kScaled) totals = MulFour(totals, LoadFour(finish.w_scale + j + 4 * f));
+          if (finish.bias) totals = AddFour(totals, LoadFour(finish.bias + j + 4 * f));
           if (s.accumulate) totals = AddFour(totals, LoadFour(out + 4 * f));
           StoreFour(totals, out + 4 * f);
         } else {
           float all[4];
           StoreFour(totals, all);
           for (int r = 4 * f; r < std::min(columns, 4 * f + 4); ++r)
-            out[r] = all[r - 4 * f] + (bias ? bias[j + r] : 0.f) + (s.accumulate ? out[r] : 0.f);
+            out[r] = all[r - 4 * f] * (P::kScaled ? finish.w_scale[j + r] : 1.f) +
+                     (finish.bias ? finish.bias[j + r] : 0.f) + (s.accumulate ? out[r] : 0.f);
         }
       }
     }
   }
 }
 
-using RowsOf = void (*)(const FewRows&, const float*, const float*, float*, const float*, const Ahead&);
+template <class P>
+using RowsOf = void (*)(const FewRows&, const typename P::X*, const typename P::W*, float*, const Finish&,
+                        const Ahead&);
 
-void FewRowsOf(const FewRows& s, const float* x, const float* w, float* y, const float* bias) {
-  static constexpr RowsOf kRowsOf[] = {Rows<1, false>,
-                                       Rows<2, false>,
-                                       Rows<3, false>,
-                                       Rows<std::min(4, kMostRows), false>,
-                                       Rows<std::min(5, kMostRows), false>,
-                                       Rows<kMostRows, false>};
-  static constexpr RowsOf kRowsAndFetch[] = {Rows<1, true>,
-                                             Rows<2, true>,
-                                             Rows<3, true>,
-                                             Rows<std::min(4, kMostRows), true>,
-                                             Rows<std::min(5, kMostRows), true>,
-                                             Rows<kMostRows, true>};
-  static_assert(kMostRows <= std::size(kRowsOf));
+template <class P, bool kFetch>
+constexpr RowsOf<P> kRowsOf[] = {Rows<P, 1, kFetch>,
+                                 Rows<P, 2, kFetch>,
+                                 Rows<P, 3, kFetch>,
+                                 Rows<P, std::min(4, kMostRows), kFetch>,
+                                 Rows<P, std::min(5, kMostRows), kFetch>,
+                                 Rows<P, kMostRows, kFetch>};
+
+template <class P>
+void FewRowsOf(const FewRows& s, const typename P::X* x, const typename P::W* w, float* y, const Finish& finish) {
+  static_assert(kMostRows <= std::size(kRowsOf<P, false>));
   const std::int64_t tiles = (s.m + kMostRows - 1) / kMostRows;
   const std::int64_t pieces = std::max<std::int64_t>((s.k + kDepth - 1) / kDepth, 1);
   const std::int64_t depth = std::max<std::int64_t>(((s.k + pieces - 1) / pieces + 15) / 16, 1) * 16;
-  const std::int64_t block = std::max<std::int64_t>((tiles == 1 ? 4 : 1) * kBlockFloats / depth / 4, 1) * 4;
-  const std::int64_t distance = std::max(block, kAheadFloats / depth);
+  const std::int64_t bytes = depth * static_cast<std::int64_t>(sizeof(*w));
+  const std::int64_t block = std::max<std::int64_t>((tiles == 1 ? 4 : 1) * kBlockBytes / bytes / 4, 1) * 4;
+  const std::int64_t distance = std::max(block, kAheadBytes / bytes);
   const int fetchers = static_cast<int>(std::min<std::int64_t>(tiles, 4));  // the tiles that share in it
   const auto columns = [&](std::int64_t begin, std::int64_t end) {
     FewRows part = s;
@@ -112,13 +152,13 @@ void FewRowsOf(const FewRows& s, const float* x, const float* w, float* y, const
       part.accumulate = s.accumulate || k > 0;
       for (std::int64_t j = begin; j < end; j += block) {
         part.n = std::min(block, end - j);
-        const float* rows = w + j * s.w_stride + k;
+        const typename P::W* rows = w + j * s.w_stride + k;
         const bool more = j + distance + block <= end;
         std::int64_t first = 0;
         for (std::int64_t t = 0; t < tiles; ++t) {
           const std::int64_t count = s.m / tiles + (t < s.m % tiles);
-          (more && t < fetchers ? kRowsAndFetch : kRowsOf)[count - 1](
-              part, x + first * s.x_stride + k, rows, y + first * s.y_stride + j, bias && k == 0 ? bias + j : nullptr,
+          (more && t < fetchers ? kRowsOf<P, true> : kRowsOf<P, false>)[count - 1](
+              part, x + first * s.x_stride + k, rows, y + first * s.y_stride + j, finish.From(first, j, k == 0),
               {distance * s.w_stride, static_cast<int>(t), fetchers});
           first += count;
         }
@@ -135,6 +175,31 @@ void FewRowsOf(const FewRows& s, const float* x, const float* w, float* y, const
   parallel_for(s.n, (worth_a_thread + 15) / 16 * 16, columns);
 }
 
+void FewFloatRows(const FewRows& s, const float* x, const float* w, float* y, const float* bias) {
+  FewRowsOf<FloatProducts>(s, x, w, y, {nullptr, nullptr, bias});
+}
+
+void FewByteRows(const FewRows& s, const std::int16_t* x, const float* x_scale, const std::int8_t* w,
+                 const float* w_scale, float* y, const float* bias) {
+  FewRowsOf<ByteProducts>(s, x, w, y, {x_scale, w_scale, bias});
+}
+
+// Whole numbers in ±kMostX, and what they are to be multiplied by.
+void RoundRows(const FewRows& s, const float* x, std::int16_t* rounded, float* scale) {
+  parallel_for(s.m, 1 + (1 << 14) / (s.k + 1), [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const float* row = x + i * s.x_stride;
+      FloatVector greatest = hn::Zero(Floats());
+      ForVectors(s.k, [&](auto at) ATTEND_BODY { greatest = hn::Max(greatest, hn::Abs(at.Load(row))); });
+      const float most = hn::GetLane(hn::MaxOfLanes(Floats(), greatest));
+      scale[i] = most / ByteProducts::kMostX;
+      const FloatVector inverse = hn::Set(Floats(), most > 0 ? ByteProducts::kMostX / most : 0.f);
+      ForVectors(s.k, [&](auto at)
+                          ATTEND_BODY { at.Store(hn::NearestInt(hn::Mul(at.Load(row), inverse)), rounded + i * s.k); });
+    }
+  });
+}
+
 }  // namespace
 }  // namespace attend::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -142,10 +207,24 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attend::kernels {
 
-HWY_EXPORT(FewRowsOf);
+HWY_EXPORT(FewFloatRows);
+HWY_EXPORT(FewByteRows);
+HWY_EXPORT(RoundRows);
 
 void few_rows(const FewRows& shape, const float* x, const float* w, float* y, const float* bias) {
-  if (shape.m > 0 && shape.n > 0) HWY_DYNAMIC_DISPATCH(FewRowsOf)(shape, x, w, y, bias);
+  if (shape.m > 0 && shape.n > 0) HWY_DYNAMIC_DISPATCH(FewFloatRows)(shape, x, w, y, bias);
+}
+
+void few_rows(const FewRows& shape, const float* x, const std::int8_t* w, const float* scale, float* y,
+              const float* bias) {
+  if (shape.m <= 0 || shape.n <= 0) return;
+  Scratch scratch(Scratch::Size(shape.m) + shape.m * shape.k / 2 + 1);
+  float* x_scale = scratch.Take(shape.m);
+  auto* rounded = reinterpret_cast<std::int16_t*>(scratch.data);
+  HWY_DYNAMIC_DISPATCH(RoundRows)(shape, x, rounded, x_scale);
+  FewRows whole = shape;
+  whole.x_stride = shape.k;
+  HWY_DYNAMIC_DISPATCH(FewByteRows)(whole, rounded, x_scale, w, scale, y, bias);
 }
 
 }  // namespace attend::kernels

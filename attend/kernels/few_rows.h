@@ -16,6 +16,10 @@ struct FewRows {
 /// `bias` [n] may be null. An element's bits depend on its row of x, its row of W and the instruction set alone:
 /// neither on the number of threads nor on the other rows. So a sentence alone decodes as it does in a batch.
 void few_rows(const FewRows& shape, const float* x, const float* w, float* y, const float* bias);
+/// The same with a byte a weight: row j of W is scale[j] · w[j]. Each row of x is rounded to 15 bits of its greatest
+/// magnitude, which loses next to nothing beside the weights' 8, and whole numbers are multiplied.
+void few_rows(const FewRows& shape, const float* x, const std::int8_t* w, const float* scale, float* y,
+              const float* bias);
 
 /// The most rows for which few_rows is as fast as a general product.
 inline constexpr std::int64_t kFewRows = 64;

@@ -18,8 +18,10 @@ namespace attend::kernels::HWY_NAMESPACE {
 #if HWY_TARGET == HWY_SCALAR
 using Four = std::array<float, 4>;
 HWY_INLINE Four LoadFour(const float* p) { return {p[0], p[1], p[2], p[3]}; }
+HWY_INLINE Four SetFour(float x) { return {x, x, x, x}; }
 HWY_INLINE void StoreFour(const Four& v, float* p) { std::copy_n(v.data(), 4, p); }
 HWY_INLINE Four AddFour(const Four& a, const Four& b) { return {a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]}; }
+HWY_INLINE Four MulFour(const Four& a, const Four& b) { return {a[0] * b[0], a[1] * b[1], a[2] * b[2], a[3] * b[3]}; }
 /// The sum of each vector's lanes. Their order is that of the instruction set, the same for each of the four.
 HWY_INLINE Four Totals(const FloatVector (&v)[4]) {
   return {hn::GetLane(v[0]), hn::GetLane(v[1]), hn::GetLane(v[2]), hn::GetLane(v[3])};
@@ -27,8 +29,10 @@ HWY_INLINE Four Totals(const FloatVector (&v)[4]) {
 #else
 using Four = hn::Vec<hn::FixedTag<float, 4> >;
 HWY_INLINE Four LoadFour(const float* p) { return hn::LoadU(hn::FixedTag<float, 4>(), p); }
+HWY_INLINE Four SetFour(float x) { return hn::Set(hn::FixedTag<float, 4>(), x); }
 HWY_INLINE void StoreFour(Four v, float* p) { hn::StoreU(v, hn::FixedTag<float, 4>(), p); }
 HWY_INLINE Four AddFour(Four a, Four b) { return hn::Add(a, b); }
+HWY_INLINE Four MulFour(Four a, Four b) { return hn::Mul(a, b); }
 
 template <class D>
 HWY_INLINE Four SumOfBlocks(D /*d*/, hn::Vec<D> v) {

@@ -9,6 +9,7 @@
 #include "attend/models/activation_names.h"
 #include "attend/models/bounds.h"
 #include "attend/nn/module.h"
+#include "attend/nn/quantise.h"
 #include "attend/ops/arithmetic.h"
 #include "attend/ops/attention.h"
 #include "attend/ops/check.h"
@@ -20,11 +21,22 @@ namespace attend {
 namespace {
 
 Linear linear_of(std::int64_t in, std::int64_t out, float deviation, bool bias, Generator& generator) {
-  Linear layer;
-  layer.weight = Tensor::empty({out, in});
-  init::normal(layer.weight, deviation, generator);
-  if (bias) layer.bias = Tensor::zeros({out});
-  return layer;
+  Tensor weight = Tensor::empty({out, in});
+  init::normal(weight, deviation, generator);
+  return Linear(weight, bias ? Tensor::zeros({out}) : Tensor());
+}
+
+// How a folder says that its matrices are of int8. Others do not know the method, and say so.
+constexpr const char* kMethod = "attend-int8";
+
+bool holds_int8(const Config& config) {
+  return config.has("quantization_config") && config.object("quantization_config").text("quant_method", "") == kMethod;
+}
+
+Config int8_config() {
+  Config config;
+  config.set("quant_method", kMethod);
+  return config;
 }
 
 void must(const Config& config, const char* key, bool expected) {
@@ -72,8 +84,12 @@ Gpt2Options Gpt2Options::read(const Config& config) {
   o.end = id("eos_token_id", o.vocabulary - 1);
   o.start = id("bos_token_id", o.end);
   must(config, "add_cross_attention", false);
-  if (config.has("quantization_config"))
-    fail<InputError>("gpt2", "config.json: \"quantization_config\" is there, but quantised weights are not supported");
+  if (config.has("quantization_config") && !holds_int8(config))
+    fail<InputError>("gpt2",
+                     "config.json: the weights are quantised in a way that is not supported: got "
+                     "\"quantization_config\" ",
+                     config.json("quantization_config"), "; attend convert --int8 makes ",
+                     "int8 out of a folder with plain weights");
   check(o);
   return o;
 }
@@ -117,13 +133,6 @@ Gpt2Layer::Gpt2Layer(const Gpt2Options& o, std::int64_t index, Generator& genera
   if (o.scale_by_inverse_layer) scale /= static_cast<float>(index + 1);
 }
 
-Tensor Gpt2Layer::part(const Tensor& x, std::int64_t begin, std::int64_t end) const {
-  const auto& [weight, bias] = queries_keys_values;
-  const std::int64_t width = weight.dim(1);
-  return linear(x, weight.view_rows(begin * width, end * width),
-                bias.defined() ? bias.view_rows(begin * width, end * width) : bias);
-}
-
 Gpt2::Gpt2(const Gpt2Options& o, Generator& generator)
     : options(o), words(o.vocabulary, o.width, generator, o.deviation), last_norm(o.width, o.epsilon) {
   check(o);
@@ -131,8 +140,7 @@ Gpt2::Gpt2(const Gpt2Options& o, Generator& generator)
   init::normal(positions, o.deviation, generator);
   for (std::int64_t i = 0; i < o.layers; ++i) layers.emplace_back(o, i, generator);
   if (o.tied_output) return;
-  output = Tensor::empty({o.vocabulary, o.width});
-  init::normal(output, o.deviation, generator);
+  output = linear_of(o.width, o.vocabulary, o.deviation, false, generator);
 }
 
 AddNorm Gpt2::begin(const Tensor& x) const {
@@ -157,7 +165,9 @@ Tensor Gpt2::states(const Tensor& ids, Probe* probe) const {
   return x.normed;
 }
 
-Tensor Gpt2::say(const Tensor& states) const { return linear(states, options.tied_output ? words.weight : output); }
+Tensor Gpt2::say(const Tensor& states) const {
+  return (options.tied_output ? Linear(words.weight, {}, words.scales) : output)(states);
+}
 
 Tensor Gpt2::read(Texts texts, Gpt2State* state, Probe* probe) const {
   const NoGrad no_grad;
@@ -226,9 +236,10 @@ namespace {
 
 constexpr std::string_view kPrefix = "transformer.";
 
-/// Matrices of what Hugging Face calls Conv1D are stored as [in, out].
-bool is_turned(std::string_view name) {
-  return std::ranges::any_of(std::initializer_list<std::string_view>{"c_attn.weight", "c_proj.weight", "c_fc.weight"},
+/// Matrices of what Hugging Face calls Conv1D are stored as [in, out]; those of int8 are not Hugging Face's.
+bool is_turned(std::string_view name, const Tensor& tensor) {
+  return tensor.dtype() == DType::f32 &&
+         std::ranges::any_of(std::initializer_list<std::string_view>{"c_attn.weight", "c_proj.weight", "c_fc.weight"},
                              [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
@@ -266,6 +277,12 @@ Gpt2 load_gpt2(const std::filesystem::path& folder, bool mapped) {
   Gpt2Options o = Gpt2Options::read(config);
   const bool wants_bias = std::exchange(o.bias, true);
   Gpt2 model(o);
+  if (holds_int8(config)) {
+    if (!mapped)
+      fail<InputError>("gpt2", folder.string(), ": holds weights of int8, which can be run, but not trained or ",
+                       "converted; take the folder that they were made from");
+    expect_int8(model);
+  }
   const Weights weights(folder);
   const bool prefixed = weights.contains("transformer.wte.weight");
 
@@ -273,10 +290,10 @@ Gpt2 load_gpt2(const std::filesystem::path& folder, bool mapped) {
   for (const auto& [name, tensor] : parameters(model)) {
     const bool short_name = !prefixed && name.starts_with(kPrefix);
     stored.push_back({short_name ? name.substr(kPrefix.size()) : name,
-                      is_turned(name) ? Tensor::empty({tensor.dim(1), tensor.dim(0)}) : tensor});
+                      is_turned(name, tensor) ? Tensor::empty({tensor.dim(1), tensor.dim(0)}) : tensor});
   }
   LoadOptions options;
-  if (o.tied_output) stored.push_back({"lm_head.weight", model.words.weight});
+  if (o.tied_output && !model.quantised()) stored.push_back({"lm_head.weight", model.words.weight});
   for (std::int64_t i = 0; i < o.layers; ++i)  // who sees whom, which older folders hold as tensors
     for (const char* mask : {".attn.bias", ".attn.masked_bias"})
       options.optional.push_back((prefixed ? "transformer.h." : "h.") + std::to_string(i) + mask);
@@ -285,7 +302,7 @@ Gpt2 load_gpt2(const std::filesystem::path& folder, bool mapped) {
   auto next = stored.begin();
   for_each_parameter(model, [&](const std::string& name, Tensor& tensor) {
     const Tensor found = (next++)->tensor;
-    if (is_turned(name))
+    if (is_turned(name, tensor))
       turn(found, tensor);
     else
       tensor = mapped ? found : found.copy();
@@ -300,12 +317,13 @@ void save_gpt2(Gpt2& model, const std::filesystem::path& folder) {
   Config config;
   config.set("model_type", std::string(kGpt2Type));
   model.options.write(config);
+  if (model.quantised()) config.set("quantization_config", int8_config());
   config.save(folder / "config.json");
   Gpt2 whole = model;  // the same parameters, and biases
   if (!whole.options.bias) set_biases(whole, true);
   std::vector<NamedTensor> stored = parameters(whole);
   for (auto& [name, tensor] : stored) {
-    if (!is_turned(name)) continue;
+    if (!is_turned(name, tensor)) continue;
     const Tensor turned = Tensor::empty({tensor.dim(1), tensor.dim(0)});
     turn(tensor, turned);
     tensor = turned;

@@ -71,8 +71,8 @@ struct Gpt2Layer {
     return next(attend::dropout(feed_forward(h.normed), dropout), h.sum);
   }
   /// Parts of queries_keys_values, for decoding.   [..., width] -> [..., width], and [..., 2·width]
-  Tensor queries(const Tensor& x) const { return part(x, 0, 1); }
-  Tensor keys_values(const Tensor& x) const { return part(x, 1, 3); }
+  Tensor queries(const Tensor& x) const { return queries_keys_values.view_rows(0, width())(x); }
+  Tensor keys_values(const Tensor& x) const { return queries_keys_values.view_rows(width(), 3 * width())(x); }
 
   void visit(auto&& v) {
     visit_norm(v, "ln_1", attention_norm, bias);
@@ -87,7 +87,7 @@ struct Gpt2Layer {
   }
 
  private:
-  Tensor part(const Tensor& x, std::int64_t begin, std::int64_t end) const;
+  std::int64_t width() const { return queries_keys_values.weight.dim(1); }
 };
 
 struct Gpt2 {
@@ -96,7 +96,7 @@ struct Gpt2 {
   Tensor positions;  // [positions, width]
   std::vector<Gpt2Layer> layers;
   LayerNorm last_norm;
-  Tensor output;  // [vocabulary, width], unless it is the embeddings
+  Linear output;  // [vocabulary, width], unless it is the embeddings
 
   Gpt2() = default;
   explicit Gpt2(const Gpt2Options& options, Generator& generator = default_generator());
@@ -110,6 +110,8 @@ struct Gpt2 {
   Tensor say(const Tensor& states) const;
 
   /// The following are without gradients and without dropout, and a row's result depends on no other row.
+  bool quantised() const { return words.scales.defined(); }  ///< whether the matrices are of int8
+
   using Texts = std::span<const std::span<const std::int32_t>>;
 
   /// Texts of any lengths one behind the other, without padding, in one pass.   -> [sum of lengths, width]
@@ -124,7 +126,7 @@ struct Gpt2 {
     v("transformer.wte", words), v("transformer.wpe.weight", positions);
     v("transformer.h", layers);
     Gpt2Layer::visit_norm(v, "transformer.ln_f", last_norm, options.bias);
-    v("lm_head.weight", output);
+    v("lm_head", output);
   }
 
  private:
@@ -138,10 +140,12 @@ struct Gpt2 {
 /// With `mapped`, for models that are only run, tables stay in the file (see
 /// borrow_parameters); matrices, which GPT-2's files hold the other way round, are turned into memory of their own.
 /// Throws InputError for what is not complete.
+/// A folder with weights of int8 can only be mapped.
 Gpt2 load_gpt2(const std::filesystem::path& folder, bool mapped = false);
 
 /// Writes config.json and model.safetensors as Hugging Face does. A model without biases is written with biases of 0,
-/// and has none again when it is loaded.
+/// and has none again when it is loaded. One whose matrices are of int8 (see quantise_parameters) is for Attend alone:
+/// they are stored as they lie in memory, [out, in], each with its scales as "….weight_scale".
 void save_gpt2(Gpt2& model, const std::filesystem::path& folder);
 
 }  // namespace attend

@@ -10,4 +10,9 @@ Linear::Linear(std::int64_t in, std::int64_t out, bool with_bias, Generator& gen
   init::uniform_fan_in(bias, in, generator);
 }
 
+Linear Linear::view_rows(std::int64_t begin, std::int64_t end) const {
+  const auto rows = [&](const Tensor& tensor) { return tensor.defined() ? tensor.view_rows(begin, end) : tensor; };
+  return Linear(rows(weight), rows(bias), rows(scales));
+}
+
 }  // namespace attend

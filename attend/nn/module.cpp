@@ -51,9 +51,12 @@ Loaded find_parameters(std::span<const NamedTensor> parameters, const Weights& w
     const auto& [name, tensor] = parameters[i];
     wanted.insert(name);
     if (!weights.contains(name)) continue;
-    if (tensor.dtype() != DType::f32)
+    if (tensor.dtype() != DType::f32 && tensor.dtype() != DType::i8)
       fail("load", "parameter \"", name, "\" has the wrong dtype: got ", tensor.dtype(), ", expected float32");
-    loaded[i] = weights.get_float32(name);
+    loaded[i] = tensor.dtype() == DType::i8 ? weights.get(name) : weights.get_float32(name);
+    if (loaded[i].dtype() != tensor.dtype())
+      fail<InputError>("load", file, ": tensor \"", name, "\" has another dtype: got ", loaded[i].dtype(),
+                       ", expected ", tensor.dtype());
     if (loaded[i].shape() != tensor.shape())
       fail<InputError>("load", file, ": tensor \"", name, "\" has another shape: got ", loaded[i].shape(),
                        ", expected ", tensor.shape());

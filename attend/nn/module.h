@@ -103,9 +103,10 @@ struct LoadOptions {
 struct LoadReport {
   std::vector<std::string> missing, unused;
 };
-/// Replaces each parameter's values by the file's tensor of its name, converted to float32. Of tied weights, which
+/// Replaces each parameter's values by the file's tensor of its name, converted to float32 unless the parameter is one
+/// of int8. Of tied weights, which
 /// share their memory, one name is enough; where there are more, they must agree. Throws, with all names, when one is
-/// missing or unused, has another shape, or is no float32 here; then no parameter has changed.
+/// missing or unused, has another shape, or is neither of both here; then no parameter has changed.
 LoadReport load_parameters(std::span<NamedTensor> parameters, const Weights& weights, const LoadOptions& options = {});
 /// The same from a folder, or from a file (see Weights).
 template <typename Module>

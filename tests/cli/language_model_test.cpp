@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -185,6 +186,49 @@ TEST_F(TrainLanguageModel, SaysWhatIsWrong) {
         "/tests/models/fixtures/gpt2_tokenizer --context 64 --train " +
             path("text.txt"),
         "the model sees 24");
+}
+
+TEST(Convert, WritesFoldersOfInt8ThatRunAndSayWhatTheyCost) {
+  const test::TempFolder folder;
+  std::ofstream(folder / "text.txt") << "once upon a time\nthere was a cat\n";
+  const std::string to = (folder / "int8").string();
+  const Outcome made =
+      run_attend("convert " + kModel + "--int8 --output " + to + " --check " + (folder / "text.txt").string());
+  ASSERT_EQ(made.code, 0);
+  EXPECT_TRUE(contains(made.output, "perplexity  float32 ")) << made.output;
+  EXPECT_TRUE(contains(made.output, "  int8 ")) << made.output;
+  EXPECT_LT(
+      std::filesystem::file_size(folder / "int8/model.safetensors"),
+      std::filesystem::file_size(ATTEND_SOURCE_DIR "/tests/models/fixtures/gpt2_tokenizer/model.safetensors") / 2);
+  EXPECT_EQ(run_attend("generate --model " + to + " --max-new-tokens 4 The").code, 0);
+  EXPECT_TRUE(contains(run_for_errors("finetune language-model --from " + to + " --train " +
+                                      (folder / "text.txt").string() + " --output " + (folder / "more").string())
+                           .output,
+                       "can be run, but not trained"));
+}
+
+TEST(Convert, WritesGguf) {
+  const test::TempFolder folder;
+  const std::string path = (folder / "m.gguf").string();
+  ASSERT_EQ(run_attend("convert " + kModel + "--output " + path).code, 0);
+  EXPECT_EQ(contents(path).substr(0, 4), "GGUF");
+  for (const char* key : {"gpt2.attention.head_count", "tokenizer.ggml.merges", "blk.1.attn_qkv.weight"})
+    EXPECT_TRUE(contains(contents(path), key)) << key;
+  const std::string small = (folder / "half.gguf").string();
+  ASSERT_EQ(run_attend("convert " + kModel + "--half --output " + small).code, 0);
+  EXPECT_LT(contents(small).size(), contents(path).size());
+}
+
+TEST(Convert, SaysWhatIsWrong) {
+  const test::TempFolder folder;
+  const std::string to = "--output " + (folder / "x").string();
+  EXPECT_TRUE(contains(run_for_errors("convert " + kModel + "--half " + to).output, "is for GGUF files"));
+  EXPECT_TRUE(contains(run_for_errors("convert " + kModel + to + " --check text.txt").output, "give --int8"));
+  EXPECT_TRUE(contains(run_for_errors("convert --int8 " + kModel + to + " --check nothing.txt").output, "nothing.txt"));
+  EXPECT_TRUE(contains(
+      run_for_errors("convert " + kModel + "--output " ATTEND_SOURCE_DIR "/tests/models/fixtures/gpt2_tokenizer")
+          .output,
+      "the model's own folder"));
 }
 
 }  // namespace

@@ -1,0 +1,74 @@
+#include "attend/ops/int8.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "attend/kernels/int8.h"
+#include "attend/ops/check.h"
+#include "attend/ops/tape.h"
+
+namespace attend {
+namespace {
+
+void check(const char* op, const Int8Matrix& matrix) {
+  check_dtype(op, "the matrix", matrix.values, DType::i8);
+  check_float(op, "its scales", matrix.scales);
+  if (matrix.values.rank() != 2 || matrix.scales.shape() != Shape{matrix.values.dim(0)})
+    fail(op, "each row of the matrix has a scale: got values ", matrix.values.shape(), " and scales ",
+         matrix.scales.shape(), ", expected [N, K] and [N]");
+}
+
+}  // namespace
+
+Int8Matrix quantise(const Tensor& weight) {
+  check_float("quantise", "the weight", weight);
+  if (weight.rank() != 2) fail("quantise", "the weight is a matrix: got ", weight.shape(), ", expected [N, K]");
+  if (!std::ranges::all_of(weight.span(), [](float w) { return std::isfinite(w); }))
+    fail<InputError>("quantise", "the weight ", weight.shape(), " has numbers that are not finite");
+  Int8Matrix matrix{Tensor::empty(weight.shape(), DType::i8), Tensor::empty({weight.dim(0)})};
+  kernels::quantise_rows(weight.dim(0), weight.dim(1), weight.data(), matrix.values.data<std::int8_t>(),
+                         matrix.scales.data());
+  return matrix;
+}
+
+Tensor restore(const Int8Matrix& matrix) {
+  check("restore", matrix);
+  Tensor weight = Tensor::empty(matrix.values.shape());
+  kernels::restore_rows(weight.dim(0), weight.dim(1), matrix.values.data<std::int8_t>(), matrix.scales.data(),
+                        weight.data());
+  return weight;
+}
+
+Tensor linear(const Tensor& x, const Int8Matrix& weight, const Tensor& bias, Activation activation) {
+  check("linear", weight);
+  check_float("linear", "x", x);
+  const std::int64_t out = weight.values.dim(0), in = weight.values.dim(1);
+  if (x.rank() < 1 || x.dim(-1) != in)
+    fail("linear", "the input's last dimension does not fit the weight: got x ", x.shape(), " and weight ",
+         weight.values.shape(), ", expected x [..., ", in, "]");
+  if (bias.defined() && bias.shape() != Shape{out})
+    fail("linear", "the bias does not fit the weight: got bias ", bias.shape(), ", expected [", out, "]");
+  if (needs_grad({&x, &bias})) fail("linear", "a weight of int8 has no gradients: run it inside NoGrad");
+  const float* bias_data = bias.defined() ? bias.data() : nullptr;
+  Tensor y = Tensor::empty(x.shape().with(-1, out));
+  const bool plain = activation == Activation::none;
+  kernels::matmul({.m = x.rows(), .n = out, .k = in}, x.data(), weight.values.data<std::int8_t>(), weight.scales.data(),
+                  y.data(), plain ? bias_data : nullptr);
+  if (!plain) kernels::bias_activation(x.rows(), out, y.data(), bias_data, activation, nullptr, y.data());
+  return y;
+}
+
+Tensor embedding(const Int8Matrix& table, const Tensor& ids, float scale) {
+  check("embedding", table);
+  check_ids("embedding", ids, table.values.dim(0));
+  const std::int64_t width = table.values.dim(1);
+  Tensor y = Tensor::empty(ids.shape().inserted(ids.rank(), width));
+  for (std::int64_t i = 0; i < ids.numel(); ++i) {
+    const std::int32_t id = ids.data<std::int32_t>()[i];
+    const float row_scale = scale * table.scales.data()[id];
+    kernels::restore_rows(1, width, table.values.data<std::int8_t>() + id * width, &row_scale, y.data() + i * width);
+  }
+  return y;
+}
+
+}  // namespace attend

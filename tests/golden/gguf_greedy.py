@@ -1,0 +1,29 @@
+#!/usr/bin/env python3
+# Whether llama.cpp says, greedily, what Attend says: exports folders of GPT-2 to GGUF, and compares the texts.
+#   ATTEND=build/release/attend LLAMA=llama-completion python3 tests/golden/gguf_greedy.py FOLDER …
+# LLAMA is the command that runs llama.cpp's completion, with words before it where it lives elsewhere.
+import os
+import subprocess
+import sys
+import tempfile
+
+ATTEND = os.environ.get("ATTEND", "build/release/attend")
+LLAMA = os.environ.get("LLAMA", "llama-completion").split()
+PROMPTS = ["The meaning of life is", "Once upon a time, there", "ROMEO:", "1 2 3", "Why?\n"]
+TOKENS = "24"
+
+wrong = 0
+for folder in sys.argv[1:]:
+    with tempfile.TemporaryDirectory(dir=".") as here:
+        path = os.path.abspath(os.path.join(here, "model.gguf"))
+        subprocess.run([ATTEND, "convert", "--model", folder, "--output", path], check=True)
+        for prompt in PROMPTS:
+            ours = subprocess.run([ATTEND, "generate", "--model", folder, "--greedy", "--ignore-eos", "--echo", "--max-new-tokens", TOKENS,
+                                   prompt], check=True, capture_output=True, text=True).stdout
+            theirs = subprocess.run(LLAMA + ["-m", path, "-n", TOKENS, "--temp", "0", "--ignore-eos", "-no-cnv", "--no-warmup", "-p", prompt],
+                                    check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+                                    text=True).stdout
+            same = ours.strip() == theirs.strip()
+            print(f"{folder}: {prompt!r}: {'the same' if same else f'ours {ours!r}, theirs {theirs!r}'}")
+            wrong += not same
+sys.exit(wrong > 0)
