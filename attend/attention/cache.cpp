@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <utility>
 
 #include "attend/core/error.h"
 #include "attend/kernels/attention.h"
@@ -51,6 +53,7 @@ void KeyValueCache::append(std::size_t layer, const Tensor& keys_values, const T
   if (layer >= layers_.size() || (rank != 2 && rank != 3) || keys_values.dim(-1) % 2 != 0)
     fail("cache", "no keys and values of a layer: got ", keys_values.shape(), " for layer ", layer, " of ",
          layers_.size(), ", expected [N, T, 2 W] or [N, 2 W]");
+  if (store_) return append_to_store(layer, keys_values);
   Layer& to = layers_[layer];
   const std::int64_t rows = keys_values.dim(0), T = rank == 3 ? keys_values.dim(1) : 1, row = keys_values.dim(-1);
   const auto before = static_cast<std::int64_t>(to.positions.size());
@@ -120,6 +123,13 @@ Tensor KeyValueCache::begin(std::size_t layer, const Tensor& q, const Tensor& ke
 
 void KeyValueCache::select(std::span<const std::int64_t> rows) {
   if (positions_ == 0) return;  // there are no rows yet
+  if (store_) {
+    std::vector<std::vector<std::int32_t>> chosen;
+    for (const std::int64_t row : rows) chosen.push_back(store_->rows.at(static_cast<std::size_t>(row)));
+    store_->rows = std::move(chosen);
+    find_free_places();
+    return write_table();
+  }
   std::vector<std::int32_t> chosen(rows.size() * static_cast<std::size_t>(capacity_));
   auto* to = chosen.data();
   for (const std::int64_t row : rows) {
@@ -131,10 +141,103 @@ void KeyValueCache::select(std::span<const std::int64_t> rows) {
   rows_ = static_cast<std::int64_t>(rows.size());
 }
 
+void KeyValueCache::join(const KeyValueCache& other) {
+  if (!store_) {
+    const KeyValueCache before = std::exchange(*this, KeyValueCache(std::ssize(layers_)));
+    store_.emplace().layers.resize(layers_.size());
+    if (before.rows_ > 0) join(before);
+  }
+  if (other.store_ || other.layers_.size() != layers_.size())
+    fail("cache", "what is to join does not fit: got a cache of ", other.layers_.size(), " layers",
+         other.store_ ? ", which others have joined" : "", ", expected ", layers_.size());
+  struct Copy {
+    std::size_t position;
+    std::int64_t page_row;
+    std::int64_t place;
+  };
+  for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i].width = other.layers_[i].width;
+  std::vector<Copy> copies;
+  std::map<std::pair<std::int64_t, std::int32_t>, std::int32_t> places;  // rows that share stay so
+  for (std::int64_t row = 0; row < other.rows_; ++row) {
+    std::vector<std::int32_t>& of_row = store_->rows.emplace_back();
+    for (std::int64_t t = 0; t < other.positions_; ++t) {
+      const std::int32_t page_row = other.page_rows_[static_cast<std::size_t>(row * other.capacity_ + t)];
+      if (page_row < 0) continue;
+      const auto [found, is_new] = places.try_emplace({t, page_row}, -1);
+      if (is_new) {
+        found->second = take_place();
+        copies.push_back({static_cast<std::size_t>(t), page_row, found->second});
+      }
+      of_row.push_back(found->second);
+    }
+  }
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const std::int64_t size = 2 * layers_[i].width;
+    for (const Copy& copy : copies) {
+      const kernels::CachedPosition& from = other.layers_[i].positions[copy.position];
+      std::copy_n(from.first + copy.page_row * from.row_stride, size, store_->layers[i].data() + copy.place * size);
+    }
+  }
+  write_table();
+}
+
+std::int32_t KeyValueCache::take_place() {
+  Store& store = *store_;
+  if (store.free.empty()) {
+    const std::int64_t before = store.layers.front().defined() ? store.layers.front().dim(0) : 0;
+    const std::int64_t after = std::max<std::int64_t>(2 * before, 256);
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      Tensor larger = Tensor::empty({after, 2 * layers_[i].width});
+      if (before > 0) std::copy_n(store.layers[i].data(), store.layers[i].numel(), larger.data());
+      store.layers[i] = std::move(larger);
+    }
+    for (std::int64_t place = after; place > before; --place) store.free.push_back(static_cast<std::int32_t>(place - 1));
+  }
+  const std::int32_t place = store.free.back();
+  store.free.pop_back();
+  return place;
+}
+
+void KeyValueCache::find_free_places() {
+  std::vector<bool> used(static_cast<std::size_t>(store_->layers.front().defined() ? store_->layers.front().dim(0) : 0));
+  for (const std::vector<std::int32_t>& row : store_->rows)
+    for (const std::int32_t place : row) used[static_cast<std::size_t>(place)] = true;
+  store_->free.clear();
+  for (std::size_t place = used.size(); place-- > 0;)
+    if (!used[place]) store_->free.push_back(static_cast<std::int32_t>(place));
+}
+
+void KeyValueCache::write_table() {
+  rows_ = std::ssize(store_->rows), positions_ = 0;
+  for (const std::vector<std::int32_t>& row : store_->rows) positions_ = std::max<std::int64_t>(positions_, std::ssize(row));
+  capacity_ = positions_;
+  page_rows_.assign(static_cast<std::size_t>(rows_ * capacity_), -1);
+  for (std::int64_t row = 0; row < rows_; ++row)
+    std::ranges::copy(store_->rows[static_cast<std::size_t>(row)], page_rows_.begin() + row * capacity_);
+}
+
+void KeyValueCache::append_to_store(std::size_t layer, const Tensor& keys_values) {
+  const std::int64_t size = 2 * layers_[layer].width;
+  if (keys_values.shape() != Shape{rows_, size})
+    fail("cache", "what is to be added does not fit: got ", keys_values.shape(), " for layer ", layer, ", expected ",
+         Shape{rows_, size});
+  if (layer == 0) {
+    for (std::vector<std::int32_t>& row : store_->rows) row.push_back(take_place());
+    write_table();
+  }
+  for (std::int64_t row = 0; row < rows_; ++row)
+    std::copy_n(keys_values.data() + row * size, size,
+                store_->layers[layer].data() + store_->rows[static_cast<std::size_t>(row)].back() * size);
+}
+
 Tensor KeyValueCache::attend(std::size_t layer, const Tensor& q, const CachedHeads& how) const {
   check_float("cache", "q", q);
   const Layer& from = layers_.at(layer);
-  const auto T = static_cast<std::int64_t>(from.positions.size());
+  std::vector<kernels::CachedPosition> in_store;
+  if (store_)
+    in_store.assign(static_cast<std::size_t>(positions_), {store_->layers[layer].data(), 2 * from.width});
+  const std::span<const kernels::CachedPosition> positions = store_ ? in_store : from.positions;
+  const std::int64_t T = std::ssize(positions);
   if (q.shape() != Shape{rows_, from.width}) misfit(q, rows_, from.width);
   const std::int64_t D = head_size(from.width, how.heads);
   Tensor out = Tensor::like(q);
@@ -145,7 +248,7 @@ Tensor KeyValueCache::attend(std::size_t layer, const Tensor& q, const CachedHea
                              .heads = how.heads,
                              .head_dim = D,
                              .scale = scale_of(how, D),
-                             .positions = from.positions,
+                             .positions = positions,
                              .page_rows = page_rows_.data(),
                              .page_rows_stride = capacity_,
                              .value_offset = from.width},

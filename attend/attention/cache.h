@@ -1,6 +1,7 @@
 // What a model that writes word by word remembers: the keys and values of what it has read and said. They stay in the
 // tensors in which the projections made them. Growing copies nothing, and when rows are chosen anew, as a beam search
-// does at every step, only a table of small numbers is rearranged, one for all layers.
+// does at every step, only a table of small numbers is rearranged, one for all layers. A cache that others join, whose
+// rows are of any age, keeps its own copies instead, so that a row that leaves gives back all that it had.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -43,6 +44,10 @@ class KeyValueCache {
   /// From now on row i is what row rows[i] was. Rows may repeat, and may be left out.
   void select(std::span<const std::int64_t> rows);
 
+  /// The rows of another cache come behind those of this one. From now on keys and values are copied into a store, which
+  /// takes as much memory as there have ever been positions at once.
+  void join(const KeyValueCache& other);
+
   /// One query a row over all that the row has in this layer.   q [N, W] -> [N, W];  a probe gets [N, H, 1, positions]
   Tensor attend(std::size_t layer, const Tensor& q, const CachedHeads& how) const;
 
@@ -52,12 +57,24 @@ class KeyValueCache {
     std::vector<kernels::CachedPosition> positions;
     std::int64_t width = 0;
   };
+  /// Keys and values of single positions, in places that all layers number alike and rows may share.
+  struct Store {
+    std::vector<Tensor> layers;                   // [places, 2·width] each
+    std::vector<std::vector<std::int32_t>> rows;  // the places of each row's positions
+    std::vector<std::int32_t> free;               // the first one last
+  };
   void grow(std::int64_t rows, std::int64_t positions, const Tensor& lengths);
   void grow_packed(std::span<const std::int64_t> lengths);
+  std::int32_t take_place();
+  void find_free_places();
+  void write_table();
+  void append_to_store(std::size_t layer, const Tensor& keys_values);
 
   std::vector<Layer> layers_;
+  std::optional<Store> store_;
   std::int64_t rows_ = 0, positions_ = 0, capacity_ = 0;
-  std::vector<std::int32_t> page_rows_;  // [rows, capacity]: which row of a position's page; -1: not to be seen
+  std::vector<std::int32_t> page_rows_;  // [rows, capacity]: which row of a position's page, or place in the store;
+                                         // -1: not to be seen
 };
 
 }  // namespace attend

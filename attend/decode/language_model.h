@@ -103,6 +103,7 @@ class LanguageModel {
   std::vector<TextLikelihood> score(std::span<const std::string> texts, const LikelihoodOptions& options = {}) const;
 
   const Tokenizer& tokenizer() const;
+  const Gpt2& network() const;
   const GenerationConfig& generation() const;  ///< what the folder says
   std::int64_t positions() const;              ///< tokens that it sees at once
   std::int32_t start() const;

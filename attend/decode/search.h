@@ -65,8 +65,11 @@ struct Hypothesis {
 /// Somebody who looks on while words are found.
 struct SearchWatch {
   /// Told of every word that greedy search or sampling says, as soon as it does: of which sentence, and which of its
-  /// samples. May throw to stop it all.
-  std::function<void(std::size_t sentence, std::size_t sample, std::int32_t word)> said = {};
+  /// samples; `best` are the best words that could have been said, `alternatives` of them at least. May throw to stop
+  /// it all.
+  std::function<void(std::size_t sentence, std::size_t sample, const NextWord& word, std::span<const NextWord> best)>
+      said = {};
+  std::int64_t alternatives = 0;
   /// Whether a hypothesis ends with these words, though the last is no end of a sentence.
   std::function<bool(std::span<const std::int32_t> words)> stops = {};  ///< behind the prompt
 };

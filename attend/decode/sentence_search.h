@@ -1,0 +1,73 @@
+// The search for one sentence: its hypotheses, and what each says next given what the model thinks of every word. Many
+// of them share the steps of a model: all from beginning to end (search.h), or as they come and go (generation_batch.h).
+#pragma once
+#include <span>
+#include <vector>
+
+#include "attend/decode/logits.h"
+#include "attend/decode/search.h"
+
+namespace attend {
+
+/// Throws InputError when the options do not go together.
+void check(const SearchOptions& options);
+/// Throws InputError when the options name words that a model does not have.
+void check_words(const SearchOptions& options, std::int64_t vocabulary);
+
+class SentenceSearch {
+ public:
+  /// Options and watch must outlive this; `index` is what the watch is told. Throws InputError when nothing can follow.
+  SentenceSearch(const SearchInput& input, std::size_t index, const SearchOptions& options, const SearchWatch& watch);
+
+  /// Live hypotheses: a row of the model for each, as neighbours.
+  std::size_t rows() const { return live_.size(); }
+  /// All words of one so far, with the start or what was read in its place.
+  std::span<const std::int32_t> words(std::size_t row) const { return live_[row].words; }
+  LogitsContext context(std::size_t row) const { return {live_[row].words, prompt_, max_length_}; }
+  /// How many of the best words of each row are wanted, and by what they are compared.
+  std::int64_t candidates(std::int64_t vocabulary) const;
+  ScoreKind score_kind() const { return is_beam() ? ScoreKind::log_probabilities : ScoreKind::logits; }
+
+  /// One step: the words that may follow each row, best first.
+  void extend(std::span<std::vector<NextWord>> next);
+  /// After a step: which of the rows before it each row now continues.
+  std::size_t origin(std::size_t row) const { return live_[row].row; }
+
+  /// Of a sentence without rows: the nbest hypotheses.
+  std::vector<Hypothesis> take_results();
+
+ private:
+  struct Live {
+    std::vector<std::int32_t> words;
+    double sum = 0;          // of the log-probabilities behind the prompt
+    std::size_t row = 0;     // before the step
+    std::size_t sample = 0;  // which of the samples it becomes
+
+    Live followed_by(std::int32_t word, double log_probability, std::size_t from) const;
+  };
+
+  bool is_beam() const { return options_->beam > 1; }
+  std::int64_t length() const { return std::ssize(live_.front().words); }
+  std::int64_t beam_candidates() const;
+  bool ends(std::int32_t word) const;
+  bool stops(const Live& live) const;
+  double normalised(double sum, std::int64_t length) const;
+  Hypothesis hypothesis(const Live& live, bool stopped = false) const;
+  double random(const Live& live) const;
+  void extend_each(std::span<std::vector<NextWord>> next);
+  void extend_beam(std::span<const std::vector<NextWord>> next);
+  bool settled() const;
+
+  const SearchOptions* options_;
+  const SearchWatch* watch_;
+  std::size_t index_;
+  std::vector<std::int32_t> prefix_;
+  std::uint64_t stream_;
+  std::int64_t read_;        // words of the start, or of what was read in its place
+  std::int64_t prompt_;      // the same, and those of the prefix
+  std::int64_t max_length_;  // the prompt included
+  std::vector<Live> live_;
+  std::vector<Hypothesis> done_;  // of a beam: the best first, at most as many as it is wide
+};
+
+}  // namespace attend
