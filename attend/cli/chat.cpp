@@ -11,52 +11,18 @@
 #include "attend/cli/interrupt.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/verbs.h"
+#include "attend/decode/conversation.h"
 
 namespace attend::cli {
 namespace {
 
 using Json = nlohmann::ordered_json;
-using Ids = std::vector<std::int32_t>;
 
 struct ChatFlags {
   std::string model;
   std::vector<std::string> input;
   GenerateOptions options;
   bool json = false;
-};
-
-/// What was said so far, a turn each, the end included.
-class Conversation {
- public:
-  explicit Conversation(std::int32_t end) : end_(end) {}
-
-  void add(Ids turn) {
-    if (turn.empty() || turn.back() != end_) turn.push_back(end_);
-    turns_.push_back(std::move(turn));
-  }
-  /// Forgets the oldest turns until the others have at most so many tokens, but never the last. How many were
-  /// forgotten.
-  std::size_t shorten(std::size_t most) {
-    std::size_t gone = 0;
-    while (gone + 1 < turns_.size() && size(gone) > most) ++gone;
-    turns_.erase(turns_.begin(), turns_.begin() + static_cast<std::ptrdiff_t>(gone));
-    return gone;
-  }
-  Ids ids() const {
-    Ids all;
-    for (const Ids& turn : turns_) all.insert(all.end(), turn.begin(), turn.end());
-    return all;
-  }
-
- private:
-  std::size_t size(std::size_t first) const {
-    std::size_t tokens = 0;
-    for (std::size_t i = first; i < turns_.size(); ++i) tokens += turns_[i].size();
-    return tokens;
-  }
-
-  std::int32_t end_;
-  std::vector<Ids> turns_;
 };
 
 void run(ChatFlags& flags) {

@@ -102,6 +102,7 @@ int run(int argc, char** argv) {
   add_answer(program);
   add_tag(program);
   add_tokenize(program);
+  add_serve(program);
   add_evaluate(program);
   add_train(program);
   add_finetune(program);

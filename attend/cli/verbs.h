@@ -34,6 +34,7 @@ void add_finetune(CLI::App& program);
 void add_generate(CLI::App& program);
 void add_lesson(CLI::App& program);
 void add_score(CLI::App& program);
+void add_serve(CLI::App& program);
 void add_similar(CLI::App& program);
 void add_tag(CLI::App& program);
 void add_tokenize(CLI::App& program);

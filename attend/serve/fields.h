@@ -1,0 +1,56 @@
+// The JSON of requests: every access is checked, and what nobody asked for is refused instead of ignored.
+#pragma once
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace attend::serve {
+
+using Json = nlohmann::ordered_json;
+
+/// The object that a request's body is. Throws ApiError: invalid_utf8, invalid_json (also what is nested too deeply).
+Json parse_object(std::string_view body);
+/// One line; bytes that are no UTF-8 become U+FFFD.
+std::string dump(const Json& json);
+
+/// An object's fields. Each function throws ApiError: missing_field, or invalid_value for another kind or range.
+class Fields {
+ public:
+  /// `path` stands before the names in messages: "messages[2].".
+  explicit Fields(const Json& object, std::string path = {});
+
+  /// The field as it is, or null where it is missing or null.
+  const Json* find(const char* key);
+  const Json& required(const char* key);
+
+  std::string text(const char* key);
+  std::optional<std::string> optional_text(const char* key);
+  std::optional<bool> flag(const char* key);
+  std::optional<std::int64_t> integer(const char* key, std::int64_t least, std::int64_t most);
+  std::optional<double> number(const char* key, double least, double most);
+  /// One text, or an array of them.
+  std::vector<std::string> texts(const char* key);
+  std::vector<std::string> optional_texts(const char* key);
+  std::vector<std::int64_t> integers(const char* key);
+  std::optional<std::string> choice(const char* key, const std::vector<std::string>& names);
+
+  /// A field that clients send and that changes nothing here.
+  void ignore(const char* key) { known_.insert(key); }
+  /// A field of the API's that is not supported: only these values, which ask for nothing, are let pass.
+  void refuse(const char* key, const std::vector<Json>& harmless, const char* why);
+  /// Throws invalid_value for a field that no function above was asked for.
+  void refuse_others() const;
+
+  std::string name(const char* key) const { return path_ + key; }
+
+ private:
+  const Json& object_;
+  std::string path_;
+  std::set<std::string, std::less<>> known_;
+};
+
+}  // namespace attend::serve

@@ -1,0 +1,122 @@
+// Texts of many requests, gathered into common calls of a model: whatever has come while the model was busy goes through
+// it together.
+#pragma once
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <functional>
+#include <future>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attend/decode/text_error.h"
+
+namespace attend::serve {
+
+/// A Result for each text. Jobs come from any thread; work() is for one.
+template <typename Result>
+class Gatherer {
+ public:
+  using Run = std::function<std::vector<Result>(std::span<const std::string>)>;
+
+  struct Job {
+    std::string key;  ///< jobs of one key want the same of their texts
+    std::vector<std::string> texts;
+    Run run;
+    std::atomic<bool> abandoned = false;
+    std::promise<std::vector<Result>> promise = {};
+    std::vector<Result> results = {};  // of the first texts
+  };
+
+  explicit Gatherer(std::size_t texts_at_once) : texts_at_once_(texts_at_once) {}
+
+  void submit(std::shared_ptr<Job> job) {
+    const std::lock_guard lock(mutex_);
+    waiting_.push_back(std::move(job));
+  }
+  std::size_t waiting() const {
+    const std::lock_guard lock(mutex_);
+    return waiting_.size();
+  }
+
+  /// One call of the model for those that have waited longest. False when nobody waits.
+  bool work() {
+    std::vector<std::shared_ptr<Job>> jobs = take();
+    if (jobs.empty()) return false;
+    run(jobs);
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = jobs.size(); i-- > 0;)  // a long one goes on when the others have had their turn
+      if (jobs[i]) waiting_.push_back(std::move(jobs[i]));
+    return true;
+  }
+
+ private:
+  std::size_t left(const Job& job) const { return job.texts.size() - job.results.size(); }
+
+  std::vector<std::shared_ptr<Job>> take() {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(waiting_, [](const auto& job) { return job->abandoned.load(); });
+    std::vector<std::shared_ptr<Job>> jobs;
+    std::size_t texts = 0;
+    for (auto job = waiting_.begin(); job != waiting_.end();) {
+      if (texts >= texts_at_once_) break;
+      if (!jobs.empty() && (*job)->key != jobs.front()->key) {
+        ++job;
+        continue;
+      }
+      texts += left(**job);
+      jobs.push_back(std::move(*job));
+      job = waiting_.erase(job);
+    }
+    return jobs;
+  }
+
+  /// Runs what fits of each. Those that are done or have failed become null.
+  void run(std::vector<std::shared_ptr<Job>>& jobs) {
+    std::vector<std::string> texts;
+    std::vector<std::size_t> begins;
+    for (const auto& job : jobs) {
+      begins.push_back(texts.size());
+      const std::size_t count = std::min(left(*job), std::max<std::size_t>(texts_at_once_ - texts.size(), 1));
+      const auto first = job->texts.begin() + static_cast<std::ptrdiff_t>(job->results.size());
+      texts.insert(texts.end(), first, first + static_cast<std::ptrdiff_t>(count));
+    }
+    begins.push_back(texts.size());
+    try {
+      std::vector<Result> results = jobs.front()->run(texts);
+      for (std::size_t i = 0; i < jobs.size(); ++i) {
+        for (std::size_t t = begins[i]; t < begins[i + 1]; ++t) jobs[i]->results.push_back(std::move(results[t]));
+        if (left(*jobs[i]) > 0) continue;
+        jobs[i]->promise.set_value(std::move(jobs[i]->results));
+        jobs[i].reset();
+      }
+    } catch (const TextError& error) {  // the text's owner is told, the others go on
+      const auto owner = std::upper_bound(begins.begin(), begins.end(), error.text) - begins.begin() - 1;
+      auto& job = jobs[static_cast<std::size_t>(owner)];
+      const std::size_t text = error.text - begins[static_cast<std::size_t>(owner)] + job->results.size();
+      job->promise.set_exception(std::make_exception_ptr(TextError(text, error.what())));
+      job.reset();
+    } catch (...) {
+      if (jobs.size() > 1) {  // whose fault it is shows when each is alone
+        for (auto& job : jobs) {
+          std::vector<std::shared_ptr<Job>> one{std::move(job)};
+          run(one);
+          job = std::move(one.front());
+        }
+        return;
+      }
+      jobs.front()->promise.set_exception(std::current_exception());
+      jobs.front().reset();
+    }
+  }
+
+  std::size_t texts_at_once_;
+  mutable std::mutex mutex_;
+  std::deque<std::shared_ptr<Job>> waiting_;
+};
+
+}  // namespace attend::serve

@@ -1,0 +1,202 @@
+// LibreTranslate's shapes: translate, languages and detect.
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "attend/data/language.h"
+#include "attend/decode/alignment.h"
+#include "attend/serve/api.h"
+#include "attend/serve/api_error.h"
+#include "attend/text/unicode.h"
+
+namespace attend::serve {
+namespace {
+
+constexpr const char* kNames[][2] = {
+    {"ar", "Arabic"},    {"bg", "Bulgarian"}, {"bn", "Bengali"},   {"ca", "Catalan"},    {"cs", "Czech"},
+    {"da", "Danish"},    {"de", "German"},    {"el", "Greek"},     {"en", "English"},    {"eo", "Esperanto"},
+    {"es", "Spanish"},   {"et", "Estonian"},  {"eu", "Basque"},    {"fa", "Persian"},    {"fi", "Finnish"},
+    {"fr", "French"},    {"ga", "Irish"},     {"gl", "Galician"},  {"he", "Hebrew"},     {"hi", "Hindi"},
+    {"hr", "Croatian"},  {"hu", "Hungarian"}, {"id", "Indonesian"}, {"is", "Icelandic"}, {"it", "Italian"},
+    {"ja", "Japanese"},  {"ka", "Georgian"},  {"ko", "Korean"},    {"lt", "Lithuanian"}, {"lv", "Latvian"},
+    {"mk", "Macedonian"}, {"mt", "Maltese"},  {"nl", "Dutch"},     {"no", "Norwegian"},  {"pl", "Polish"},
+    {"pt", "Portuguese"}, {"ro", "Romanian"}, {"ru", "Russian"},   {"sk", "Slovak"},     {"sl", "Slovenian"},
+    {"sq", "Albanian"},  {"sr", "Serbian"},   {"sv", "Swedish"},   {"th", "Thai"},       {"tr", "Turkish"},
+    {"uk", "Ukrainian"}, {"ur", "Urdu"},      {"vi", "Vietnamese"}, {"zh", "Chinese"},
+};
+
+std::string name_of_language(const std::string& code) {
+  for (const auto& [known, name] : kNames)
+    if (code == known) return name;
+  return code;
+}
+
+/// The fields of a request: of JSON, or of a form.
+Json body_of(const Call& call) {
+  if (!call.content_type.starts_with("application/x-www-form-urlencoded")) return parse_object(call.body);
+  Json body = Json::object();
+  for (const auto& [key, value] : call.query) {
+    if (count_invalid_utf8(value) > 0) throw ApiError(400, "invalid_utf8", "\"" + key + "\" is not UTF-8");
+    if (key == "alternatives")
+      body[key] = Json::parse(value, nullptr, false);
+    else
+      body[key] = value;
+  }
+  return body;
+}
+
+struct Guess {
+  std::string language;
+  double confidence;  // of 1
+};
+
+/// The languages that the models read, the likeliest first: by the script of the letters, and among those of one script
+/// by how few tokens the language's tokenizer needs.
+std::vector<Guess> guess(const Api& api, const std::string& text) {
+  struct Candidate {
+    double share;   // of the letters that the language is written with
+    double tokens;  // a byte
+  };
+  std::map<std::string, Candidate> candidates;
+  const double bytes = std::max<double>(static_cast<double>(text.size()), 1);
+  for (const auto& model : api.models()) {
+    if (!model->translator || !model->source_language) continue;
+    const std::vector<Script> scripts = scripts_of_language(*model->source_language);
+    const double share = scripts.empty() ? 0.5 : share_in_scripts(text, scripts);
+    const auto tokens = static_cast<double>(model->translator->source_tokenizer().ids(text).size()) / bytes;
+    const auto [found, is_new] = candidates.try_emplace(*model->source_language, Candidate{share, tokens});
+    if (!is_new) found->second.tokens = std::min(found->second.tokens, tokens);
+  }
+  double total = 0;
+  std::vector<Guess> guesses;
+  for (const auto& [language, candidate] : candidates) {
+    const double weight = candidate.share / std::max(candidate.tokens * candidate.tokens, 1e-6);
+    guesses.push_back({language, weight});
+    total += weight;
+  }
+  for (Guess& one : guesses) one.confidence = total > 0 ? one.confidence / total : 0;
+  std::ranges::stable_sort(guesses, std::greater(), &Guess::confidence);
+  // A share among these languages says little where there is only one: then how much of the text could be of it does.
+  if (guesses.size() == 1) guesses.front().confidence = candidates.begin()->second.share;
+  return guesses;
+}
+
+/// The translator for these languages, or by its name.
+ServedModel& translator_for(const Api& api, const std::optional<std::string>& name, const std::string& source,
+                            const std::string& target) {
+  const auto fits = [](const std::string& asked, const std::optional<std::string>& own) {
+    return asked == "auto" || !own || language_matches(asked, *own) || language_matches(*own, asked);
+  };
+  if (name) {
+    ServedModel& model = api.model(*name, "translate");
+    if (!fits(source, model.source_language) || !fits(target, model.target_language))
+      throw invalid_value("model", "the model \"" + *name + "\" translates from " + model.source_language.value_or("?") +
+                                       " to " + model.target_language.value_or("?") + ", not from " + source + " to " +
+                                       target);
+    return model;
+  }
+  for (const bool exactly : {true, false})
+    for (const auto& model : api.models())
+      if (model->translator && (!exactly || (model->source_language && model->target_language)) &&
+          fits(source, model->source_language) && fits(target, model->target_language))
+        return *model;
+  throw invalid_value("source", "no model translates from " + source + " to " + target + "; GET /languages lists them");
+}
+
+Json percent(double confidence) { return std::round(confidence * 1000) / 10; }
+
+}  // namespace
+
+Reply translate(Api& api, const Call& call) {
+  const Json body = body_of(call);
+  Fields fields(body);
+  fields.ignore("api_key");
+  const bool several = fields.required("q").is_array();
+  const std::vector<std::string> texts = fields.texts("q");
+  std::string source = fields.text("source");
+  const std::string target = fields.text("target");
+  fields.refuse("format", {"text"}, "only plain text is translated");
+  const std::int64_t alternatives = fields.integer("alternatives", 0, 16).value_or(0);
+  const std::optional<std::string> name = fields.optional_text("model");
+  TranslateOptions options;
+  options.beam = fields.integer("beam", 1, 64);
+  if (alternatives > 0) options.nbest = alternatives + 1;
+  if (options.beam && options.nbest && *options.beam < *options.nbest)
+    throw invalid_value("beam", "must be wider than the number of alternatives");
+  if (const auto length = fields.choice("long", {"error", "truncate", "split"}))
+    options.long_text = *length == "truncate" ? LongText::truncate
+                        : *length == "error"  ? LongText::error
+                                              : LongText::split;
+  const bool attention = fields.flag("attention").value_or(false);
+  const bool alignments = fields.flag("alignments").value_or(false);
+  options.attention = options.only_best_attention = attention || alignments;
+  fields.refuse_others();
+
+  std::vector<Guess> guesses;
+  if (source == "auto") {
+    guesses = guess(api, texts.front());
+    for (const Guess& one : guesses) {
+      const bool there = std::ranges::any_of(api.models(), [&](const auto& model) {
+        return model->translator && model->source_language == one.language && model->target_language == target;
+      });
+      if (!there) continue;
+      source = one.language;
+      guesses = {one};
+      break;
+    }
+  }
+  ServedModel& model = translator_for(api, name, source, target);
+  model.translator->check(options);
+  Json key = body;
+  for (const char* other : {"q", "source", "target", "api_key", "model"}) key.erase(other);
+  const auto all = model.translate(texts, options, key.dump(), api.patience(call));
+
+  std::vector<Json> translated, others, aligned, looked;
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const Translation& best = all[i].front();
+    translated.emplace_back(best.text);
+    Json more = Json::array(), pairs = Json::array();
+    for (std::size_t n = 1; n < all[i].size(); ++n) more.push_back(all[i][n].text);
+    others.push_back(std::move(more));
+    if (alignments)
+      for (const auto& [from, to] : align_words(texts[i], best)) pairs.push_back({from, to});
+    aligned.push_back(std::move(pairs));
+    if (attention)
+      looked.push_back({{"source_tokens", best.source_tokens},
+                        {"target_tokens", best.target_tokens},
+                        {"weights", best.attention}});
+  }
+  const auto given = [several](std::vector<Json>& values) { return several ? Json(values) : std::move(values.front()); };
+  Json json{{"translatedText", given(translated)}};
+  if (alternatives > 0) json["alternatives"] = given(others);
+  if (alignments) json["alignments"] = given(aligned);
+  if (attention) json["attention"] = given(looked);
+  if (!guesses.empty())
+    json["detectedLanguage"] = {{"language", guesses.front().language}, {"confidence", percent(guesses.front().confidence)}};
+  return {.body = dump(json)};
+}
+
+Reply languages(Api& api, const Call&) {
+  std::map<std::string, std::set<std::string>> targets;
+  for (const auto& model : api.models())
+    if (model->translator && model->source_language && model->target_language)
+      targets[*model->source_language].insert(*model->target_language);
+  Json all = Json::array();
+  for (const auto& [source, to] : targets)
+    all.push_back({{"code", source}, {"name", name_of_language(source)}, {"targets", to}});
+  return {.body = dump(all)};
+}
+
+Reply detect(Api& api, const Call& call) {
+  const Json body = body_of(call);
+  Fields fields(body);
+  fields.ignore("api_key");
+  const std::string text = fields.text("q");
+  fields.refuse_others();
+  Json all = Json::array();
+  for (const Guess& one : guess(api, text))
+    all.push_back({{"language", one.language}, {"confidence", percent(one.confidence)}});
+  return {.body = dump(all)};
+}
+
+}  // namespace attend::serve

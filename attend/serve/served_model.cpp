@@ -1,0 +1,279 @@
+#include "attend/serve/served_model.h"
+
+#include <algorithm>
+#include <array>
+
+#include "attend/models/bert.h"
+#include "attend/models/recurrent_classifier.h"
+#include "attend/models/recurrent_translator.h"
+#include "attend/serve/api_error.h"
+
+namespace attend::serve {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// How often somebody who waits looks whether somebody waits for them.
+constexpr std::chrono::milliseconds kLook{50};
+
+/// Texts in one call of a model. A request with more is answered in several, so that others get their turn between.
+constexpr std::size_t kTextsAtOnce = 256, kTranslationsAtOnce = 64;
+
+/// The languages of a translator: from its tokenizer's configuration, or from how such folders are named: opus-mt-it-en.
+std::array<std::optional<std::string>, 2> languages_of(const fs::path& folder, const std::string& name) {
+  const auto is_code = [](const std::string& text) {
+    return (text.size() == 2 || text.size() == 3) &&
+           std::ranges::all_of(text, [](char c) { return c >= 'a' && c <= 'z'; });
+  };
+  if (fs::exists(folder / "tokenizer_config.json")) {
+    const Config config(folder / "tokenizer_config.json");
+    if (config.has("source_lang") && config.has("target_lang"))
+      return {config.text("source_lang"), config.text("target_lang")};
+  }
+  for (std::string text : {name, fs::weakly_canonical(folder).filename().string()}) {
+    const std::size_t last = text.rfind('-');
+    if (last == std::string::npos || last == 0) continue;
+    const std::size_t before = text.rfind('-', last - 1) + 1;  // 0 where there is none
+    const std::string source = text.substr(before, last - before), target = text.substr(last + 1);
+    if (is_code(source) && is_code(target)) return {source, target};
+  }
+  return {};
+}
+
+}  // namespace
+
+ServedModel::ServedModel(std::string model_name, const fs::path& model_folder, const ModelLimits& limits,
+                         std::function<void()> wake)
+    : name(std::move(model_name)),
+      folder(model_folder),
+      limits_(limits),
+      wake_(std::move(wake)),
+      embeddings_(kTextsAtOnce),
+      translations_(kTranslationsAtOnce),
+      classifications_(kTextsAtOnce),
+      filled_(kTextsAtOnce),
+      others_(1) {
+  open();
+}
+
+void ServedModel::open() {
+  if (!fs::is_directory(folder))
+    fail<InputError>("serve", "model ", name, ": there is no folder ", folder.string());
+  const fs::path inner = SentenceFolder::read(folder).model;
+  const Config config(inner / "config.json");
+  kind = config.text("model_type", "");
+  if (kind == kGpt2Type) {
+    language_model.emplace(folder);
+    const Gpt2Options& o = language_model->network().options;
+    layers = o.layers, heads = o.heads, context = o.positions;
+    tokenizer = language_model->tokenizer();
+    batch_ = std::make_unique<GenerationBatch>(
+        *language_model, GenerationBatch::Limits{.rows = limits_.batch_rows, .tokens = limits_.batch_tokens});
+  } else if (is_bert(kind)) {
+    const BertOptions o = BertOptions::read(config);
+    layers = o.layers, heads = o.heads;
+    encoder.emplace(folder);
+    context = encoder->max_tokens();
+    if (o.head == BertHead::text_labels) classifier.emplace(inner);
+    if (o.head == BertHead::masked_words || o.head == BertHead::pre_training) mask_filler.emplace(inner);
+    tokenizer = load_tokenizer(inner);
+  } else if (kind == kRecurrentClassifierType) {
+    classifier.emplace(folder);
+    tokenizer = load_tokenizer(folder);
+  } else {
+    translator.emplace(folder);  // says what there could be, if it is none of them
+    tokenizer = translator->source_tokenizer();
+    layers = config.has("decoder_layers") ? config.integer("decoder_layers") : 1;
+    heads = config.has("decoder_attention_heads") ? config.integer("decoder_attention_heads") : 1;
+    if (config.has("max_position_embeddings")) context = config.integer("max_position_embeddings");
+    auto [source, target] = languages_of(folder, name);
+    source_language = std::move(source), target_language = std::move(target);
+  }
+}
+
+std::vector<std::string> ServedModel::capabilities() const {
+  std::vector<std::string> all;
+  if (language_model) all.insert(all.end(), {"generate", "chat"});
+  if (translator) all.emplace_back("translate");
+  if (encoder) all.emplace_back("embed");
+  if (classifier) all.emplace_back("classify");
+  if (mask_filler) all.emplace_back("fill-mask");
+  if (tokenizer) all.emplace_back("tokenize");
+  return all;
+}
+
+bool ServedModel::can(const std::string& capability) const {
+  const std::vector<std::string> all = capabilities();
+  return std::ranges::find(all, capability) != all.end();
+}
+
+void ServedModel::Patience::check() const {
+  if (hung_up && hung_up()) throw ApiError(499, "hung_up", "the client has hung up");
+  if (std::chrono::steady_clock::now() >= deadline)
+    throw ApiError(504, "timeout", "the request took longer than the server allows");
+}
+
+void ServedModel::refuse_when_full(std::size_t more) const {
+  const std::size_t waiting = load().waiting;
+  if (waiting == 0 || waiting + more <= limits_.queue) return;
+  ApiError error(429, "queue_full", "too many requests wait for " + name + ": " + std::to_string(waiting) +
+                                        ", at most " + std::to_string(limits_.queue));
+  error.retry_after = 1;
+  throw error;
+}
+
+std::shared_ptr<Feed> ServedModel::generate(std::vector<GenerationTask> tasks, std::int64_t alternatives) {
+  for (const GenerationTask& task : tasks)
+    if (task.rows() > limits_.batch_rows || (limits_.batch_tokens > 0 && task.tokens() > limits_.batch_tokens))
+      throw ApiError(400, "input_too_long",
+                     "the request takes more than the server gives to all: got " + std::to_string(task.rows()) +
+                         " texts with " + std::to_string(task.tokens()) + " tokens, expected at most " +
+                         std::to_string(limits_.batch_rows) + " and " + std::to_string(limits_.batch_tokens));
+  refuse_when_full(tasks.size());
+  auto feed = std::make_shared<Feed>();
+  {
+    const std::lock_guard lock(mutex_);
+    for (std::size_t i = 0; i < tasks.size(); ++i) {
+      prompt_tokens += static_cast<std::uint64_t>(tasks[i].prompt_tokens());
+      waiting_.push_back({std::move(tasks[i]), feed, i, alternatives});
+    }
+  }
+  wake_();
+  return feed;
+}
+
+template <typename Result>
+std::vector<Result> ServedModel::wait_for(Gatherer<Result>& gatherer, std::string key, std::vector<std::string> texts,
+                                          typename Gatherer<Result>::Run run, const Patience& patience) {
+  refuse_when_full(1);
+  using Job = typename Gatherer<Result>::Job;
+  const std::shared_ptr<Job> job(new Job{std::move(key), std::move(texts), std::move(run)});
+  std::future<std::vector<Result>> results = job->promise.get_future();
+  gatherer.submit(job);
+  wake_();
+  while (results.wait_for(kLook) != std::future_status::ready) try {
+      patience.check();
+    } catch (...) {
+      job->abandoned = true;
+      throw;
+    }
+  return results.get();
+}
+
+std::vector<Embedded> ServedModel::embed(std::vector<std::string> texts, const EmbedOptions& options,
+                                         const std::string& key, const Patience& patience) {
+  const auto run = [this, options](std::span<const std::string> all) {
+    const Embeddings found = encoder->embed(all, options);
+    const std::int64_t size = found.vectors.dim(1);
+    std::vector<Embedded> results;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const float* first = found.vectors.data() + static_cast<std::int64_t>(i) * size;
+      results.push_back({{first, first + size}, found.truncated[i]});
+    }
+    return results;
+  };
+  return wait_for<Embedded>(embeddings_, key, std::move(texts), run, patience);
+}
+
+std::vector<std::vector<Translation>> ServedModel::translate(std::vector<std::string> texts,
+                                                             const TranslateOptions& options, const std::string& key,
+                                                             const Patience& patience) {
+  const auto run = [this, options](std::span<const std::string> all) { return (*translator)(all, options); };
+  return wait_for<std::vector<Translation>>(translations_, key, std::move(texts), run, patience);
+}
+
+std::vector<Classification> ServedModel::classify(std::vector<std::string> texts, const ClassifyOptions& options,
+                                                  const std::string& key, const Patience& patience) {
+  const auto run = [this, options](std::span<const std::string> all) { return (*classifier)(all, options); };
+  return wait_for<Classification>(classifications_, key, std::move(texts), run, patience);
+}
+
+std::vector<FilledText> ServedModel::fill(std::vector<std::string> texts, const FillOptions& options,
+                                          const std::string& key, const Patience& patience) {
+  const auto run = [this, options](std::span<const std::string> all) { return (*mask_filler)(all, options); };
+  return wait_for<FilledText>(filled_, key, std::move(texts), run, patience);
+}
+
+std::string ServedModel::ask(std::function<std::string()> run, const Patience& patience) {
+  const auto once = [run = std::move(run)](std::span<const std::string>) { return std::vector<std::string>{run()}; };
+  return wait_for<std::string>(others_, "", {""}, once, patience).front();
+}
+
+bool ServedModel::work() {
+  bool worked = batch_ && write();
+  worked |= embeddings_.work();
+  worked |= translations_.work();
+  worked |= classifications_.work();
+  worked |= filled_.work();
+  worked |= others_.work();
+  return worked;
+}
+
+/// Who waits joins the batch, in the order in which they came, as long as there is room.
+void ServedModel::admit() {
+  const std::lock_guard lock(mutex_);
+  while (!waiting_.empty()) {
+    Waiting& next = waiting_.front();
+    if (!next.feed->abandoned) {
+      if (!batch_->has_room(next.task)) return;
+      auto done = std::make_shared<bool>(false);
+      GenerationListener told = listener(next, done);
+      writing_.push_back({batch_->join(std::move(next.task), std::move(told)), next.feed, done});
+    }
+    waiting_.pop_front();
+  }
+}
+
+GenerationListener ServedModel::listener(const Waiting& one, const std::shared_ptr<bool>& done) {
+  GenerationListener told;
+  told.alternatives = one.alternatives;
+  told.said = [this, feed = one.feed, prompt = one.prompt, most = one.alternatives](
+                  std::size_t sample, const SaidToken* token, const std::string& text) {
+    FeedEvent event{.prompt = prompt, .sample = sample, .text = text};
+    if (token) {
+      ++generated_tokens;
+      event.token = FeedEvent::Token{token->word.id, token->word.log_probability, {}};
+      for (std::size_t i = 0; i < token->best.size() && i < static_cast<std::size_t>(most); ++i)
+        event.token->best.emplace_back(token->best[i].id, token->best[i].log_probability);
+    }
+    feed->push(std::move(event));
+  };
+  told.done = [feed = one.feed, prompt = one.prompt, done](std::vector<Generation>&& texts) {
+    *done = true;
+    feed->push({.prompt = prompt, .done = std::move(texts)});
+  };
+  return told;
+}
+
+bool ServedModel::write() {
+  for (const Writing& one : writing_)
+    if (one.feed->abandoned && !*one.done) batch_->drop(one.ticket), *one.done = true;
+  std::erase_if(writing_, [](const Writing& one) { return *one.done; });
+  admit();
+  if (writing_.empty()) {
+    rows_ = tokens_ = 0;
+    return false;
+  }
+  rows_ = batch_->rows(), tokens_ = batch_->tokens();
+  try {
+    batch_->step();
+    ++steps;
+  } catch (...) {
+    for (const Writing& one : writing_)
+      if (!*one.done) one.feed->push({.failed = std::current_exception()});
+    writing_.clear();
+    batch_->clear();
+  }
+  return true;
+}
+
+ServedModel::Load ServedModel::load() const {
+  Load load{embeddings_.waiting() + translations_.waiting() + classifications_.waiting() + filled_.waiting() +
+                others_.waiting(),
+            rows_, tokens_};
+  const std::lock_guard lock(mutex_);
+  load.waiting += waiting_.size();
+  return load;
+}
+
+}  // namespace attend::serve

@@ -1,0 +1,131 @@
+// A model's folder in service: what it can do, and the requests that wait for it. Any thread may ask; the engine's
+// thread alone does the work, so that models never compete for cores.
+#pragma once
+#include <atomic>
+#include <chrono>
+#include <deque>
+#include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attend/decode/classifier.h"
+#include "attend/decode/generation_batch.h"
+#include "attend/decode/language_model.h"
+#include "attend/decode/mask_filler.h"
+#include "attend/decode/text_encoder.h"
+#include "attend/decode/translator.h"
+#include "attend/serve/feed.h"
+#include "attend/serve/gatherer.h"
+
+namespace attend::serve {
+
+struct ModelLimits {
+  std::int64_t batch_rows = 64;       ///< texts that are written at once
+  std::int64_t batch_tokens = 16384;  ///< of all of them, prompts included, in the end
+  std::size_t queue = 256;            ///< requests that may wait
+};
+
+/// A text as a vector, and the tokens of it that were dropped.
+struct Embedded {
+  std::vector<float> vector;
+  std::int64_t truncated = 0;
+};
+
+class ServedModel {
+ public:
+  /// Throws InputError when the folder holds no model that can be served. `wake` tells the engine that there is work.
+  ServedModel(std::string name, const std::filesystem::path& folder, const ModelLimits& limits,
+              std::function<void()> wake);
+
+  const std::string name;
+  const std::filesystem::path folder;
+  std::string kind;  ///< "model_type" of its config.json
+  std::int64_t layers = 0, heads = 0;
+  std::optional<std::int64_t> context = {};
+  std::optional<std::string> source_language = {}, target_language = {};  ///< of a translator
+
+  // What it can do: those that are there.
+  std::optional<LanguageModel> language_model = {};
+  std::optional<Translator> translator = {};
+  std::optional<TextEncoder> encoder = {};
+  std::optional<Classifier> classifier = {};
+  std::optional<MaskFiller> mask_filler = {};
+  std::optional<Tokenizer> tokenizer = {};
+  std::vector<std::string> capabilities() const;
+  bool can(const std::string& capability) const;
+
+  using Deadline = std::chrono::steady_clock::time_point;
+  /// All of these throw ApiError: queue_full when too many wait already; those that wait, also timeout and hung_up.
+  std::shared_ptr<Feed> generate(std::vector<GenerationTask> tasks, std::int64_t alternatives);
+
+  /// Who waits, and until when.
+  struct Patience {
+    Deadline deadline;
+    std::function<bool()> hung_up;
+
+    /// Throws when it is over.
+    void check() const;
+  };
+  std::vector<Embedded> embed(std::vector<std::string> texts, const EmbedOptions& options, const std::string& key,
+                              const Patience& patience);
+  std::vector<std::vector<Translation>> translate(std::vector<std::string> texts, const TranslateOptions& options,
+                                                  const std::string& key, const Patience& patience);
+  std::vector<Classification> classify(std::vector<std::string> texts, const ClassifyOptions& options,
+                                       const std::string& key, const Patience& patience);
+  std::vector<FilledText> fill(std::vector<std::string> texts, const FillOptions& options, const std::string& key,
+                               const Patience& patience);
+  /// Anything else that needs the model's time: one call of `run` on the engine's thread.
+  std::string ask(std::function<std::string()> run, const Patience& patience);
+
+  /// The engine's: one step of what is being written, and one call for each kind of what waits. False: nothing to do.
+  bool work();
+
+  struct Load {
+    std::size_t waiting = 0;
+    std::int64_t rows = 0, tokens = 0;  ///< that are being written
+  };
+  Load load() const;
+  std::atomic<std::uint64_t> prompt_tokens = 0, generated_tokens = 0, steps = 0;  ///< so far
+
+ private:
+  struct Waiting {
+    GenerationTask task;
+    std::shared_ptr<Feed> feed;
+    std::size_t prompt;
+    std::int64_t alternatives;
+  };
+  struct Writing {
+    GenerationBatch::Ticket ticket;
+    std::shared_ptr<Feed> feed;
+    std::shared_ptr<bool> done;
+  };
+
+  void open();
+  void refuse_when_full(std::size_t more) const;
+  bool write();
+  void admit();
+  GenerationListener listener(const Waiting& one, const std::shared_ptr<bool>& done);
+  template <typename Result>
+  std::vector<Result> wait_for(Gatherer<Result>& gatherer, std::string key, std::vector<std::string> texts,
+                               typename Gatherer<Result>::Run run, const Patience& patience);
+
+  ModelLimits limits_;
+  std::function<void()> wake_;
+
+  mutable std::mutex mutex_;
+  std::deque<Waiting> waiting_;
+  std::unique_ptr<GenerationBatch> batch_;  // the engine's
+  std::vector<Writing> writing_;            // the engine's
+  std::atomic<std::int64_t> rows_ = 0, tokens_ = 0;
+  Gatherer<Embedded> embeddings_;
+  Gatherer<std::vector<Translation>> translations_;
+  Gatherer<Classification> classifications_;
+  Gatherer<FilledText> filled_;
+  Gatherer<std::string> others_;
+};
+
+}  // namespace attend::serve
