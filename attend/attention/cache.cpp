@@ -191,7 +191,8 @@ std::int32_t KeyValueCache::take_place() {
       if (before > 0) std::copy_n(store.layers[i].data(), store.layers[i].numel(), larger.data());
       store.layers[i] = std::move(larger);
     }
-    for (std::int64_t place = after; place > before; --place) store.free.push_back(static_cast<std::int32_t>(place - 1));
+    for (std::int64_t place = after; place > before; --place)
+      store.free.push_back(static_cast<std::int32_t>(place - 1));
   }
   const std::int32_t place = store.free.back();
   store.free.pop_back();
@@ -199,7 +200,8 @@ std::int32_t KeyValueCache::take_place() {
 }
 
 void KeyValueCache::find_free_places() {
-  std::vector<bool> used(static_cast<std::size_t>(store_->layers.front().defined() ? store_->layers.front().dim(0) : 0));
+  std::vector<bool> used(
+      static_cast<std::size_t>(store_->layers.front().defined() ? store_->layers.front().dim(0) : 0));
   for (const std::vector<std::int32_t>& row : store_->rows)
     for (const std::int32_t place : row) used[static_cast<std::size_t>(place)] = true;
   store_->free.clear();
@@ -209,7 +211,8 @@ void KeyValueCache::find_free_places() {
 
 void KeyValueCache::write_table() {
   rows_ = std::ssize(store_->rows), positions_ = 0;
-  for (const std::vector<std::int32_t>& row : store_->rows) positions_ = std::max<std::int64_t>(positions_, std::ssize(row));
+  for (const std::vector<std::int32_t>& row : store_->rows)
+    positions_ = std::max<std::int64_t>(positions_, std::ssize(row));
   capacity_ = positions_;
   page_rows_.assign(static_cast<std::size_t>(rows_ * capacity_), -1);
   for (std::int64_t row = 0; row < rows_; ++row)
@@ -234,8 +237,7 @@ Tensor KeyValueCache::attend(std::size_t layer, const Tensor& q, const CachedHea
   check_float("cache", "q", q);
   const Layer& from = layers_.at(layer);
   std::vector<kernels::CachedPosition> in_store;
-  if (store_)
-    in_store.assign(static_cast<std::size_t>(positions_), {store_->layers[layer].data(), 2 * from.width});
+  if (store_) in_store.assign(static_cast<std::size_t>(positions_), {store_->layers[layer].data(), 2 * from.width});
   const std::span<const kernels::CachedPosition> positions = store_ ? in_store : from.positions;
   const std::int64_t T = std::ssize(positions);
   if (q.shape() != Shape{rows_, from.width}) misfit(q, rows_, from.width);

@@ -44,8 +44,8 @@ class KeyValueCache {
   /// From now on row i is what row rows[i] was. Rows may repeat, and may be left out.
   void select(std::span<const std::int64_t> rows);
 
-  /// The rows of another cache come behind those of this one. From now on keys and values are copied into a store, which
-  /// takes as much memory as there have ever been positions at once.
+  /// The rows of another cache come behind those of this one. From now on keys and values are copied into a store,
+  /// which takes as much memory as there have ever been positions at once.
   void join(const KeyValueCache& other);
 
   /// One query a row over all that the row has in this layer.   q [N, W] -> [N, W];  a probe gets [N, H, 1, positions]

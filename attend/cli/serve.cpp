@@ -119,7 +119,8 @@ void add_serve(CLI::App& program) {
       ->group(limits)
       ->capture_default_str();
   verb->footer(
-      "OpenAI's clients find /v1/completions, /v1/chat/completions, /v1/embeddings and /v1/models, LibreTranslate's find\n"
+      "OpenAI's clients find /v1/completions, /v1/chat/completions, /v1/embeddings and /v1/models, LibreTranslate's "
+      "find\n"
       "/translate, /languages and /detect; GET /openapi.json describes all, and a browser is shown the explorer.\n"
       "Ends on Ctrl-C or SIGTERM, after what was begun is answered.\n"
       "Examples:\n"

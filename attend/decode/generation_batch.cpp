@@ -178,7 +178,8 @@ std::vector<GenerationTask> GenerationTask::make(const LanguageModel& model, std
     if (prompt.empty()) prompt.push_back(plan->search.start);
     for (const std::int32_t id : prompt)
       if (id < 0 || id >= vocabulary)
-        throw TextError(i, "there is no token " + std::to_string(id) + ", expected 0 to " + std::to_string(vocabulary - 1));
+        throw TextError(
+            i, "there is no token " + std::to_string(id) + ", expected 0 to " + std::to_string(vocabulary - 1));
     SearchInput input;
     input.max_new_tokens = room(model, i, std::ssize(prompt), plan->search, options);
     input.stream = stream_of(prompt);

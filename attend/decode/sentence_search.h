@@ -1,5 +1,6 @@
 // The search for one sentence: its hypotheses, and what each says next given what the model thinks of every word. Many
-// of them share the steps of a model: all from beginning to end (search.h), or as they come and go (generation_batch.h).
+// of them share the steps of a model: all from beginning to end (search.h), or as they come and go
+// (generation_batch.h).
 #pragma once
 #include <span>
 #include <vector>

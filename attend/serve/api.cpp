@@ -4,7 +4,7 @@
 #include <array>
 #include <sstream>
 
-#include "attend/core/machine.h"
+#include "attend/core/memory.h"
 #include "attend/core/version.h"
 #include "attend/serve/api_error.h"
 #include "attend/serve/assets.h"
@@ -47,9 +47,7 @@ bool equal_in_constant_time(const std::string& a, const std::string& b) {
   constexpr std::size_t kLongest = 512;
   volatile unsigned char difference = a.size() != b.size() || a.size() > kLongest;
   for (std::size_t i = 0; i < kLongest; ++i) {
-    const auto of = [i](const std::string& text) {
-      return static_cast<unsigned char>(i < text.size() ? text[i] : 0);
-    };
+    const auto of = [i](const std::string& text) { return static_cast<unsigned char>(i < text.size() ? text[i] : 0); };
     difference = static_cast<unsigned char>(difference | (of(a) ^ of(b)));
   }
   return difference == 0;
@@ -138,8 +136,7 @@ void Api::authorize(const Call& call) const {
   if (given.empty() && libre_translate) given = key_in_body(call);
   bool known = false;
   for (const std::string& key : options_.keys) known |= equal_in_constant_time(key, given);
-  if (!known)
-    throw ApiError(401, "unauthorized", "an API key is needed: send it as \"Authorization: Bearer KEY\"");
+  if (!known) throw ApiError(401, "unauthorized", "an API key is needed: send it as \"Authorization: Bearer KEY\"");
 }
 
 Reply Api::answer(const Call& call) {
@@ -186,7 +183,8 @@ Reply Api::route(const Call& call) {
   authorize(call);
   if (get && call.path == "/v1/models") return list_models();
   if (get && call.path.starts_with("/v1/models/")) {
-    for (const Json& one : Json::parse(list_models().body)["data"])
+    const Json all = Json::parse(list_models().body);
+    for (const Json& one : all["data"])
       if (one["id"] == call.path.substr(std::string_view("/v1/models/").size())) return {.body = dump(one)};
     throw ApiError(404, "unknown_model", "there is no such model; GET /v1/models lists them", "model");
   }
@@ -217,17 +215,12 @@ Reply Api::list_models() const {
   const auto created = std::chrono::duration_cast<std::chrono::seconds>(started_.time_since_epoch()).count();
   const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(); };
   for (const auto& model : models_) {
-    Json one{{"id", model->name},
-             {"object", "model"},
-             {"created", created},
-             {"owned_by", "attend"},
-             {"kind", model->kind},
-             {"capabilities", model->capabilities()},
-             {"layers", model->layers},
-             {"heads", model->heads},
-             {"context", or_null(model->context)}};
+    Json one{{"id", model->name},       {"object", "model"},     {"created", created},
+             {"owned_by", "attend"},    {"kind", model->kind},   {"capabilities", model->capabilities()},
+             {"layers", model->layers}, {"heads", model->heads}, {"context", or_null(model->context)}};
     if (model->translator)
-      one["source_language"] = or_null(model->source_language), one["target_language"] = or_null(model->target_language);
+      one["source_language"] = or_null(model->source_language),
+      one["target_language"] = or_null(model->target_language);
     if (model->classifier) one["labels"] = model->classifier->labels();
     data.push_back(std::move(one));
   }

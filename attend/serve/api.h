@@ -14,7 +14,7 @@
 namespace attend::serve {
 
 struct ApiOptions {
-  std::vector<std::string> keys = {};       ///< any of which a caller must have; none: all may call
+  std::vector<std::string> keys = {};         ///< any of which a caller must have; none: all may call
   std::chrono::milliseconds timeout{300000};  ///< of a request, waiting included
 };
 

@@ -11,9 +11,9 @@ class ApiError : public Error {
   ApiError(int status, std::string code, const std::string& message, std::string param = {})
       : Error(message), status(status), code(std::move(code)), param(std::move(param)) {}
 
-  int status;         ///< of HTTP
-  std::string code;   ///< invalid_json, missing_field, …: docs/serving.md lists them
-  std::string param;  ///< the field that is wrong, or empty
+  int status;           ///< of HTTP
+  std::string code;     ///< invalid_json, missing_field, …: docs/serving.md lists them
+  std::string param;    ///< the field that is wrong, or empty
   int retry_after = 0;  ///< seconds; 0: not said
 };
 

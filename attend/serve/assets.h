@@ -1,4 +1,4 @@
-// Files that are part of the program: the explorer (web/dist) and the description of the API.
+// Files that are part of the program: the explorer (web/) and the description of the API.
 #pragma once
 #include <span>
 #include <string_view>
@@ -11,7 +11,7 @@ struct Asset {
   std::string_view data;
 };
 
-/// Those that the build found. cmake/assets.cmake writes the source.
+/// Those that the build found: without npm there is no explorer. cmake/explorer.cmake writes the source.
 std::span<const Asset> assets();
 /// Null where there is none. "/" is "/index.html".
 const Asset* find_asset(std::string_view path);

@@ -13,8 +13,8 @@ struct Call {
   std::string method = "GET", path = "/";
   std::map<std::string, std::string> query = {};  ///< and the fields of a form
   std::string body = {}, content_type = {};
-  std::string authorization = {};            ///< the header
-  std::function<bool()> hung_up = {};        ///< whether nobody waits for the answer any more
+  std::string authorization = {};      ///< the header
+  std::function<bool()> hung_up = {};  ///< whether nobody waits for the answer any more
 };
 
 struct Reply {

@@ -23,8 +23,8 @@ struct FeedEvent {
   std::size_t prompt = 0, sample = 0;
   std::optional<Token> token = {};
   std::string text = {};
-  std::vector<Generation> done = {};     ///< of a prompt, its texts: the last that is heard of it
-  std::exception_ptr failed = {};        ///< nothing more comes
+  std::vector<Generation> done = {};  ///< of a prompt, its texts: the last that is heard of it
+  std::exception_ptr failed = {};     ///< nothing more comes
 };
 
 class Feed {

@@ -28,8 +28,8 @@ Json parse_object(std::string_view body) {
   try {
     const Json json = Json::parse(body, [](int depth, Json::parse_event_t, Json&) {
       if (depth > kDeepest)
-        throw ApiError(400, "invalid_json", "the body is nested too deeply, expected at most " +
-                                                std::to_string(kDeepest) + " levels");
+        throw ApiError(400, "invalid_json",
+                       "the body is nested too deeply, expected at most " + std::to_string(kDeepest) + " levels");
       return true;
     });
     if (!json.is_object())
@@ -43,8 +43,7 @@ Json parse_object(std::string_view body) {
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Fields::Fields(const Json& object, std::string path) : object_(object), path_(std::move(path)) {
-  if (!object.is_object())
-    throw invalid_value(path_, "expected an object: got " + std::string(object.type_name()));
+  if (!object.is_object()) throw invalid_value(path_, "expected an object: got " + std::string(object.type_name()));
 }
 
 const Json* Fields::find(const char* key) {
@@ -61,8 +60,7 @@ const Json& Fields::required(const char* key) {
 std::optional<std::string> Fields::optional_text(const char* key) {
   const Json* value = find(key);
   if (!value) return {};
-  if (!value->is_string())
-    throw invalid_value(name(key), "\"" + name(key) + "\" is a text: got " + value->type_name());
+  if (!value->is_string()) throw invalid_value(name(key), "\"" + name(key) + "\" is a text: got " + value->type_name());
   return value->get<std::string>();
 }
 
@@ -139,8 +137,8 @@ std::vector<std::int64_t> Fields::integers(const char* key) {
 std::optional<std::string> Fields::choice(const char* key, const std::vector<std::string>& names) {
   const auto value = optional_text(key);
   if (value && std::ranges::find(names, *value) == names.end())
-    throw invalid_value(name(key), "\"" + name(key) + "\" has no such choice: got \"" + *value + "\", expected one of " +
-                                       list_of(names));
+    throw invalid_value(name(key), "\"" + name(key) + "\" has no such choice: got \"" + *value +
+                                       "\", expected one of " + list_of(names));
   return value;
 }
 

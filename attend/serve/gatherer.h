@@ -1,5 +1,5 @@
-// Texts of many requests, gathered into common calls of a model: whatever has come while the model was busy goes through
-// it together.
+// Texts of many requests, gathered into common calls of a model: whatever has come while the model was busy goes
+// through it together.
 #pragma once
 #include <algorithm>
 #include <atomic>

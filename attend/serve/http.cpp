@@ -223,16 +223,19 @@ httplib::Server::HandlerResponse Http::check(const httplib::Request& request, ht
     return refused(400, "invalid_value", "the request tells its length more than once");
   if (lengths == 1) {
     const std::string length = request.get_header_value("Content-Length");
-    if (length.empty() || length.size() > 18 || !std::ranges::all_of(length, [](char c) { return c >= '0' && c <= '9'; }))
+    if (length.empty() || length.size() > 18 ||
+        !std::ranges::all_of(length, [](char c) { return c >= '0' && c <= '9'; }))
       return refused(400, "invalid_value", "Content-Length is not a number");
     if (std::stoull(length) > limits_.body)
-      return refused(413, "body_too_large", "the body is too large: got " + length + " bytes, expected at most " +
-                                                std::to_string(limits_.body));
+      return refused(
+          413, "body_too_large",
+          "the body is too large: got " + length + " bytes, expected at most " + std::to_string(limits_.body));
   }
   const bool has_body = request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
   if (has_body && !chunked && lengths == 0)
     return refused(411, "missing_field", "a request with a body must tell its Content-Length");
-  if (const std::string encoding = request.get_header_value("Content-Encoding"); !encoding.empty() && encoding != "identity")
+  if (const std::string encoding = request.get_header_value("Content-Encoding");
+      !encoding.empty() && encoding != "identity")
     return refused(415, "invalid_value", "the body is encoded as " + encoding + ", expected none");
   if (request.is_multipart_form_data())
     return refused(415, "invalid_value", "the body is a multipart form, expected JSON");

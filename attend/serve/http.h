@@ -10,11 +10,11 @@
 namespace attend::serve {
 
 struct HttpLimits {
-  std::size_t body = 8 << 20;         ///< bytes of a request's body
-  std::size_t head = 64 << 10;        ///< bytes of all before it
-  std::chrono::seconds request{30};   ///< for a request to arrive
-  std::chrono::seconds write{30};     ///< for a client to take some of the answer
-  std::chrono::seconds idle{10};      ///< between the requests of a connection
+  std::size_t body = 8 << 20;        ///< bytes of a request's body
+  std::size_t head = 64 << 10;       ///< bytes of all before it
+  std::chrono::seconds request{30};  ///< for a request to arrive
+  std::chrono::seconds write{30};    ///< for a client to take some of the answer
+  std::chrono::seconds idle{10};     ///< between the requests of a connection
   std::size_t connections = 256;
 };
 

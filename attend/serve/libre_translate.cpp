@@ -13,16 +13,16 @@ namespace attend::serve {
 namespace {
 
 constexpr const char* kNames[][2] = {
-    {"ar", "Arabic"},    {"bg", "Bulgarian"}, {"bn", "Bengali"},   {"ca", "Catalan"},    {"cs", "Czech"},
-    {"da", "Danish"},    {"de", "German"},    {"el", "Greek"},     {"en", "English"},    {"eo", "Esperanto"},
-    {"es", "Spanish"},   {"et", "Estonian"},  {"eu", "Basque"},    {"fa", "Persian"},    {"fi", "Finnish"},
-    {"fr", "French"},    {"ga", "Irish"},     {"gl", "Galician"},  {"he", "Hebrew"},     {"hi", "Hindi"},
-    {"hr", "Croatian"},  {"hu", "Hungarian"}, {"id", "Indonesian"}, {"is", "Icelandic"}, {"it", "Italian"},
-    {"ja", "Japanese"},  {"ka", "Georgian"},  {"ko", "Korean"},    {"lt", "Lithuanian"}, {"lv", "Latvian"},
-    {"mk", "Macedonian"}, {"mt", "Maltese"},  {"nl", "Dutch"},     {"no", "Norwegian"},  {"pl", "Polish"},
-    {"pt", "Portuguese"}, {"ro", "Romanian"}, {"ru", "Russian"},   {"sk", "Slovak"},     {"sl", "Slovenian"},
-    {"sq", "Albanian"},  {"sr", "Serbian"},   {"sv", "Swedish"},   {"th", "Thai"},       {"tr", "Turkish"},
-    {"uk", "Ukrainian"}, {"ur", "Urdu"},      {"vi", "Vietnamese"}, {"zh", "Chinese"},
+    {"ar", "Arabic"},     {"bg", "Bulgarian"}, {"bn", "Bengali"},    {"ca", "Catalan"},    {"cs", "Czech"},
+    {"da", "Danish"},     {"de", "German"},    {"el", "Greek"},      {"en", "English"},    {"eo", "Esperanto"},
+    {"es", "Spanish"},    {"et", "Estonian"},  {"eu", "Basque"},     {"fa", "Persian"},    {"fi", "Finnish"},
+    {"fr", "French"},     {"ga", "Irish"},     {"gl", "Galician"},   {"he", "Hebrew"},     {"hi", "Hindi"},
+    {"hr", "Croatian"},   {"hu", "Hungarian"}, {"id", "Indonesian"}, {"is", "Icelandic"},  {"it", "Italian"},
+    {"ja", "Japanese"},   {"ka", "Georgian"},  {"ko", "Korean"},     {"lt", "Lithuanian"}, {"lv", "Latvian"},
+    {"mk", "Macedonian"}, {"mt", "Maltese"},   {"nl", "Dutch"},      {"no", "Norwegian"},  {"pl", "Polish"},
+    {"pt", "Portuguese"}, {"ro", "Romanian"},  {"ru", "Russian"},    {"sk", "Slovak"},     {"sl", "Slovenian"},
+    {"sq", "Albanian"},   {"sr", "Serbian"},   {"sv", "Swedish"},    {"th", "Thai"},       {"tr", "Turkish"},
+    {"uk", "Ukrainian"},  {"ur", "Urdu"},      {"vi", "Vietnamese"}, {"zh", "Chinese"},
 };
 
 std::string name_of_language(const std::string& code) {
@@ -85,14 +85,14 @@ std::vector<Guess> guess(const Api& api, const std::string& text) {
 ServedModel& translator_for(const Api& api, const std::optional<std::string>& name, const std::string& source,
                             const std::string& target) {
   const auto fits = [](const std::string& asked, const std::optional<std::string>& own) {
-    return asked == "auto" || !own || language_matches(asked, *own) || language_matches(*own, asked);
+    return asked == "auto" || asked.empty() || !own || language_matches(asked, *own) || language_matches(*own, asked);
   };
   if (name) {
     ServedModel& model = api.model(*name, "translate");
     if (!fits(source, model.source_language) || !fits(target, model.target_language))
-      throw invalid_value("model", "the model \"" + *name + "\" translates from " + model.source_language.value_or("?") +
-                                       " to " + model.target_language.value_or("?") + ", not from " + source + " to " +
-                                       target);
+      throw invalid_value("model", "the model \"" + *name + "\" translates from " +
+                                       model.source_language.value_or("?") + " to " +
+                                       model.target_language.value_or("?") + ", not from " + source + " to " + target);
     return model;
   }
   for (const bool exactly : {true, false})
@@ -133,7 +133,7 @@ Reply translate(Api& api, const Call& call) {
   fields.refuse_others();
 
   std::vector<Guess> guesses;
-  if (source == "auto") {
+  if (source == "auto" && !name) {
     guesses = guess(api, texts.front());
     for (const Guess& one : guesses) {
       const bool there = std::ranges::any_of(api.models(), [&](const auto& model) {
@@ -162,17 +162,19 @@ Reply translate(Api& api, const Call& call) {
       for (const auto& [from, to] : align_words(texts[i], best)) pairs.push_back({from, to});
     aligned.push_back(std::move(pairs));
     if (attention)
-      looked.push_back({{"source_tokens", best.source_tokens},
-                        {"target_tokens", best.target_tokens},
-                        {"weights", best.attention}});
+      looked.push_back(
+          {{"source_tokens", best.source_tokens}, {"target_tokens", best.target_tokens}, {"weights", best.attention}});
   }
-  const auto given = [several](std::vector<Json>& values) { return several ? Json(values) : std::move(values.front()); };
+  const auto given = [several](std::vector<Json>& values) {
+    return several ? Json(values) : std::move(values.front());
+  };
   Json json{{"translatedText", given(translated)}};
   if (alternatives > 0) json["alternatives"] = given(others);
   if (alignments) json["alignments"] = given(aligned);
   if (attention) json["attention"] = given(looked);
   if (!guesses.empty())
-    json["detectedLanguage"] = {{"language", guesses.front().language}, {"confidence", percent(guesses.front().confidence)}};
+    json["detectedLanguage"] = {{"language", guesses.front().language},
+                                {"confidence", percent(guesses.front().confidence)}};
   return {.body = dump(json)};
 }
 

@@ -106,8 +106,8 @@ void read_prompts(Fields& fields, TextRequest& request) {
     Ids ids;
     for (const Json& id : array) {
       if (!id.is_number_integer() || id < 0 || id >= tokenizer.size())
-        throw invalid_value("prompt", "there is no token " + id.dump() + ", expected 0 to " +
-                                          std::to_string(tokenizer.size() - 1));
+        throw invalid_value(
+            "prompt", "there is no token " + id.dump() + ", expected 0 to " + std::to_string(tokenizer.size() - 1));
       ids.push_back(id.get<std::int32_t>());
     }
     request.prompt_texts.push_back(tokenizer.decode(ids));
@@ -154,10 +154,11 @@ void read_messages(Fields& fields, TextRequest& request) {
     Fields message(messages[i], "messages[" + std::to_string(i) + "].");
     const std::string role = message.text("role");
     if (role != "user" && role != "assistant")
-      throw invalid_value(message.name("role"), "the model knows turns of \"user\" and \"assistant\" only: got \"" +
-                                                    role + "\"");
+      throw invalid_value(message.name("role"),
+                          "the model knows turns of \"user\" and \"assistant\" only: got \"" + role + "\"");
     conversation.add(model.tokenizer().ids(content_of(message)));
-    for (const char* key : {"name", "refusal", "tool_calls", "function_call", "audio", "annotations"}) message.ignore(key);
+    for (const char* key : {"name", "refusal", "tool_calls", "function_call", "audio", "annotations"})
+      message.ignore(key);
     message.refuse_others();
   }
   const std::int64_t most = model.positions() + 1 - *request.options.max_new_tokens;
@@ -210,7 +211,8 @@ class TextAnswer {
                {"logprobs", std::move(logprobs)},
                {"finish_reason", choice.finish}};
       else
-        one = {{"text", choice.text}, {"index", i}, {"logprobs", std::move(logprobs)}, {"finish_reason", choice.finish}};
+        one = {
+            {"text", choice.text}, {"index", i}, {"logprobs", std::move(logprobs)}, {"finish_reason", choice.finish}};
       choices.push_back(std::move(one));
     }
     Json json = head(request_.chat ? "chat.completion" : "text_completion");
@@ -275,7 +277,8 @@ class TextAnswer {
   };
 
   std::size_t left() const {
-    return static_cast<std::size_t>(std::ranges::count_if(choices_, [](const Choice& c) { return c.finish.is_null(); }));
+    return static_cast<std::size_t>(
+        std::ranges::count_if(choices_, [](const Choice& c) { return c.finish.is_null(); }));
   }
 
   FeedEvent next(const ServedModel::Patience& patience) {
@@ -330,7 +333,9 @@ class TextAnswer {
       texts.push_back(token_text(token.said.id));
       logprobs.push_back(token.said.log_probability);
       Json of_token = Json::object();
-      for (const auto& [id, logprob] : token.said.best) of_token[token_text(id)] = logprob;
+      for (const auto& [id, logprob] :
+           token.said.best)  // of those that look alike, parts of letters say, the likeliest
+        of_token.emplace(token_text(id), logprob);
       best.push_back(std::move(of_token));
       offsets.push_back(token.offset);
     }
@@ -394,10 +399,17 @@ Reply complete(Api& api, const Call& call) {
     throw invalid_value("echo", "the logprobs of a prompt are not told: leave out one of echo and logprobs");
   fields.refuse("suffix", {""}, "the model writes forwards only");
   fields.refuse("best_of", {1}, "ask for n texts instead");
-  request.options.max_new_tokens = fields.integer("max_tokens", 1, kMostTokens).value_or(kUntoldCompletion);
+  request.options.max_new_tokens = fields.integer("max_tokens", 1, kMostTokens);
   read_options(fields, request);
   read_prompts(fields, request);
   fields.refuse_others();
+  if (!request.options.max_new_tokens) {  // as many as fit, where nobody says
+    std::int64_t most = kUntoldCompletion;
+    if (request.options.long_context == LongContext::refuse)
+      for (const Ids& prompt : request.prompts)
+        most = std::min(most, request.model->language_model->positions() + 1 - std::ssize(prompt));
+    request.options.max_new_tokens = std::max<std::int64_t>(most, 1);
+  }
   return answer(std::move(request), api.patience(call));
 }
 
@@ -409,8 +421,7 @@ Reply chat(Api& api, const Call& call) {
   request.chat = true;
   request.logprobs = fields.flag("logprobs").value_or(false);
   request.alternatives = fields.integer("top_logprobs", 0, kMostAlternatives).value_or(0);
-  if (request.alternatives > 0 && !request.logprobs)
-    throw invalid_value("top_logprobs", "needs \"logprobs\": true");
+  if (request.alternatives > 0 && !request.logprobs) throw invalid_value("top_logprobs", "needs \"logprobs\": true");
   const std::int64_t untold =
       std::min<std::int64_t>(128, std::max<std::int64_t>(request.model->language_model->positions() / 4, 1));
   auto most = fields.integer("max_tokens", 1, kMostTokens);
@@ -428,6 +439,32 @@ Reply chat(Api& api, const Call& call) {
   return answer(std::move(request), api.patience(call));
 }
 
+namespace {
+
+/// A vector for each token in its context, in place of one for the text.
+Reply embed_tokens(ServedModel& model, const std::vector<std::string>& texts, const ServedModel::Patience& patience) {
+  const auto run = [&model, texts] {
+    Json data = Json::array();
+    std::int64_t tokens = 0;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const TextStates read = model.encoder->read(texts[i]);
+      Json vectors = Json::array();
+      for (std::int64_t t = 0; t < read.states.dim(0); ++t)
+        vectors.push_back(read.states.view_rows(t, t + 1).to_vector());
+      tokens += read.states.dim(0);
+      data.push_back(
+          {{"object", "embedding"}, {"index", i}, {"tokens", read.tokens}, {"embedding", std::move(vectors)}});
+    }
+    return dump({{"object", "list"},
+                 {"data", std::move(data)},
+                 {"model", model.name},
+                 {"usage", {{"prompt_tokens", tokens}, {"total_tokens", tokens}}}});
+  };
+  return {.body = model.ask(run, patience)};
+}
+
+}  // namespace
+
 Reply embed(Api& api, const Call& call) {
   const Json body = parse_object(call.body);
   Fields fields(body);
@@ -440,7 +477,8 @@ Reply embed(Api& api, const Call& call) {
     options.long_text = *length == "truncate" ? LongText::truncate
                         : *length == "split"  ? LongText::split
                                               : LongText::error;
-  if (const auto pool = fields.choice("pool", {"mean", "cls", "max"}))
+  const auto pool = fields.choice("pool", {"mean", "cls", "max", "tokens"});
+  if (pool && *pool != "tokens")
     options.pool = *pool == "cls" ? Pooling::cls : *pool == "max" ? Pooling::max : Pooling::mean;
   options.normalize = fields.flag("normalize");
   options.prompt = fields.optional_text("prompt");
@@ -453,6 +491,7 @@ Reply embed(Api& api, const Call& call) {
                                           " dimensions, and cannot have others");
   fields.ignore("user");
   fields.refuse_others();
+  if (pool == "tokens") return embed_tokens(model, texts, api.patience(call));
   std::int64_t tokens = 0;
   for (const std::string& text : texts) tokens += model.tokenizer->encode(text).size();
   Json key = body;

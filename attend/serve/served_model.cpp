@@ -19,7 +19,8 @@ constexpr std::chrono::milliseconds kLook{50};
 /// Texts in one call of a model. A request with more is answered in several, so that others get their turn between.
 constexpr std::size_t kTextsAtOnce = 256, kTranslationsAtOnce = 64;
 
-/// The languages of a translator: from its tokenizer's configuration, or from how such folders are named: opus-mt-it-en.
+/// The languages of a translator: from its tokenizer's configuration, or from how such folders are named:
+/// opus-mt-it-en.
 std::array<std::optional<std::string>, 2> languages_of(const fs::path& folder, const std::string& name) {
   const auto is_code = [](const std::string& text) {
     return (text.size() == 2 || text.size() == 3) &&
@@ -57,8 +58,7 @@ ServedModel::ServedModel(std::string model_name, const fs::path& model_folder, c
 }
 
 void ServedModel::open() {
-  if (!fs::is_directory(folder))
-    fail<InputError>("serve", "model ", name, ": there is no folder ", folder.string());
+  if (!fs::is_directory(folder)) fail<InputError>("serve", "model ", name, ": there is no folder ", folder.string());
   const fs::path inner = SentenceFolder::read(folder).model;
   const Config config(inner / "config.json");
   kind = config.text("model_type", "");
@@ -116,8 +116,9 @@ void ServedModel::Patience::check() const {
 void ServedModel::refuse_when_full(std::size_t more) const {
   const std::size_t waiting = load().waiting;
   if (waiting == 0 || waiting + more <= limits_.queue) return;
-  ApiError error(429, "queue_full", "too many requests wait for " + name + ": " + std::to_string(waiting) +
-                                        ", at most " + std::to_string(limits_.queue));
+  ApiError error(429, "queue_full",
+                 "too many requests wait for " + name + ": " + std::to_string(waiting) + ", at most " +
+                     std::to_string(limits_.queue));
   error.retry_after = 1;
   throw error;
 }

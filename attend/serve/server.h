@@ -14,17 +14,17 @@ struct ServerOptions {
     std::string name;
     std::filesystem::path folder;
   };
-  std::vector<Model> models = {};         ///< at least one, each under its own name
-  std::string host = "127.0.0.1";         ///< who can reach it
-  int port = 8080;                        ///< 0: any that is free
+  std::vector<Model> models = {};          ///< at least one, each under its own name
+  std::string host = "127.0.0.1";          ///< who can reach it
+  int port = 8080;                         ///< 0: any that is free
   std::vector<std::string> api_keys = {};  ///< one of which a caller must have; none: everybody may call
-  std::int64_t batch_rows = 64;           ///< texts that a model writes at once
-  std::int64_t batch_tokens = 16384;      ///< of all of them, prompts included, in the end
-  std::int64_t queue = 256;               ///< requests that may wait for a model; one more gets status 429
-  std::chrono::seconds timeout{300};      ///< of a request, waiting included
-  std::int64_t body_limit = 8 << 20;      ///< bytes of a request
-  std::int64_t connections = 256;         ///< clients at once; others wait to be accepted
-  int threads = 0;                        ///< that models use; 0: as threads() says
+  std::int64_t batch_rows = 64;            ///< texts that a model writes at once
+  std::int64_t batch_tokens = 16384;       ///< of all of them, prompts included, in the end
+  std::int64_t queue = 256;                ///< requests that may wait for a model; one more gets status 429
+  std::chrono::seconds timeout{300};       ///< of a request, waiting included
+  std::int64_t body_limit = 8 << 20;       ///< bytes of a request
+  std::int64_t connections = 256;          ///< clients at once; others wait to be accepted
+  int threads = 0;                         ///< that models use; 0: as threads() says
 };
 
 class Server {

@@ -28,16 +28,15 @@ double query_number(const Call& call, const char* key, double least, double most
 
 std::int64_t query_integer(const Call& call, const char* key, std::int64_t least, std::int64_t most,
                            std::int64_t otherwise) {
-  const double value = query_number(call, key, static_cast<double>(least), static_cast<double>(most),
-                                    static_cast<double>(otherwise));
+  const double value =
+      query_number(call, key, static_cast<double>(least), static_cast<double>(most), static_cast<double>(otherwise));
   if (value != std::floor(value)) throw invalid_value(key, std::string("\"") + key + "\" is a whole number");
   return static_cast<std::int64_t>(value);
 }
 
 Json rows_of(const Tensor& matrix) {
   Json rows = Json::array();
-  for (std::int64_t row = 0; row < matrix.dim(0); ++row)
-    rows.push_back(matrix.view_rows(row, row + 1).to_vector());
+  for (std::int64_t row = 0; row < matrix.dim(0); ++row) rows.push_back(matrix.view_rows(row, row + 1).to_vector());
   return rows;
 }
 
@@ -125,8 +124,8 @@ Reply fill_mask(Api& api, const Call& call) {
   Json data = Json::array();
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].masks.empty())
-      throw invalid_value("input", "input " + std::to_string(i) + " hides nothing: write " + mask_token +
-                                       " where a word is hidden");
+      throw invalid_value(
+          "input", "input " + std::to_string(i) + " hides nothing: write " + mask_token + " where a word is hidden");
     Json masks = Json::array();
     for (const FilledMask& mask : all[i].masks) {
       Json candidates = Json::array();
@@ -152,7 +151,8 @@ Reply lesson_positions(Api&, const Call& call) {
   const std::int64_t width = query_integer(call, "width", 2, 1024, 64);
   const std::int64_t length = query_integer(call, "length", 1, 2048, 100);
   const NoGrad no_grad;
-  return {.body = dump({{"width", width}, {"length", length}, {"values", rows_of(sinusoidal_positions(length, width))}})};
+  return {.body =
+              dump({{"width", width}, {"length", length}, {"values", rows_of(sinusoidal_positions(length, width))}})};
 }
 
 /// Noisy points of a curve, and what Nadaraya–Watson regression makes of them.

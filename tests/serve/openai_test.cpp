@@ -1,0 +1,282 @@
+// OpenAI's endpoints answer as the library does.
+#include "attend/decode/conversation.h"
+#include "attend/decode/language_model.h"
+#include "attend/decode/text_encoder.h"
+#include "attend/text/base64.h"
+#include "tests/serve/serving.h"
+
+namespace attend::test {
+namespace {
+
+const LanguageModel& language_model() {
+  static const LanguageModel model(kGpt2);
+  return model;
+}
+
+TEST(Models, AreListedWithWhatTheyCanDo) {
+  const auto answer = serving().get("/v1/models");
+  ASSERT_EQ(answer.status, 200);
+  std::map<std::string, Json> models;
+  for (const Json& one : answer.json["data"]) models[one["id"]] = one;
+  ASSERT_EQ(models.size(), 6u);
+  EXPECT_EQ(models["gpt2"]["kind"], "gpt2");
+  EXPECT_EQ(models["gpt2"]["layers"], 2);
+  EXPECT_EQ(models["gpt2"]["heads"], 5);
+  EXPECT_EQ(models["gpt2"]["context"], 24);
+  EXPECT_EQ(models["it-en"]["source_language"], "it");
+  EXPECT_EQ(models["it-en"]["target_language"], "en");
+  EXPECT_FALSE(models["labels"]["labels"].empty());
+  const auto can = [&](const char* name, const char* what) {
+    const Json& all = models[name]["capabilities"];
+    return std::find(all.begin(), all.end(), what) != all.end();
+  };
+  EXPECT_TRUE(can("gpt2", "generate") && can("gpt2", "chat"));
+  EXPECT_TRUE(can("it-en", "translate") && can("sentences", "embed"));
+  EXPECT_TRUE(can("words", "fill-mask") && can("labels", "classify"));
+  EXPECT_EQ(serving().get("/v1/models/gpt2").json, models["gpt2"]);
+  EXPECT_EQ(serving().get("/v1/models/other").json["error"]["code"], "unknown_model");
+}
+
+TEST(Completions, AreWhatTheLibraryWrites) {
+  const std::vector<std::string> prompts{"The", "once upon a time", "To be or"};
+  const Json common{{"model", "gpt2"}, {"prompt", prompts}, {"max_tokens", 8}};
+  const auto check = [&](Json body, const GenerateOptions& options) {
+    const auto answer = serving().post("/v1/completions", body);
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    const auto expected = language_model().generate(prompts, options);
+    std::int64_t tokens = 0;
+    ASSERT_EQ(answer.json["choices"].size(), prompts.size() * static_cast<std::size_t>(options.samples));
+    for (std::size_t i = 0; i < answer.json["choices"].size(); ++i) {
+      const Json& choice = answer.json["choices"][i];
+      const auto samples = static_cast<std::size_t>(options.samples);
+      const Generation& one = expected[i / samples][i % samples];
+      EXPECT_EQ(choice["text"], one.text) << i;
+      EXPECT_EQ(choice["index"], i);
+      EXPECT_EQ(choice["finish_reason"], one.finish == Finish::length ? "length" : "stop");
+      tokens += std::ssize(one.ids);
+    }
+    EXPECT_EQ(answer.json["usage"]["completion_tokens"], tokens);
+    EXPECT_EQ(answer.json["object"], "text_completion");
+  };
+  check(common, {.max_new_tokens = 8});
+  Json body = common;
+  body["temperature"] = 0, body["n"] = 1;
+  check(body, {.greedy = true, .max_new_tokens = 8});
+  body = common;
+  body["temperature"] = 1.5, body["top_p"] = 0.9, body["seed"] = 5, body["n"] = 3;
+  check(body, {.samples = 3, .temperature = 1.5, .top_p = 0.9, .seed = 5, .max_new_tokens = 8});
+  body = common;
+  body["beam"] = 3, body["n"] = 2;
+  check(body, {.samples = 2, .beam = 3, .max_new_tokens = 8});
+  body = common;
+  body["temperature"] = 2, body["seed"] = 1, body["stop"] = {"e", "a"}, body["repetition_penalty"] = 1.2;
+  check(body, {.temperature = 2, .seed = 1, .max_new_tokens = 8, .repetition_penalty = 1.2, .stop = {"e", "a"}});
+  body = common;
+  body["ignore_eos"] = true, body["max_tokens"] = 60, body["long"] = "slide";
+  check(body, {.max_new_tokens = 60, .ignore_eos = true, .long_context = LongContext::slide});
+}
+
+TEST(Completions, AreTheSameForIdsAndEchoThePrompt) {
+  const auto ids = language_model().tokenizer().ids("once upon a time");
+  const auto of_text = serving().post("/v1/completions", {{"model", "gpt2"}, {"prompt", "once upon a time"}});
+  const auto of_ids = serving().post("/v1/completions", {{"model", "gpt2"}, {"prompt", ids}});
+  const auto as_many_as_fit =
+      serving().post("/v1/completions", {{"model", "gpt2"}, {"prompt", ids}, {"ignore_eos", true}});
+  EXPECT_EQ(as_many_as_fit.json["usage"]["completion_tokens"], 24 + 1 - ids.size());
+  const auto of_arrays = serving().post("/v1/completions", {{"model", "gpt2"}, {"prompt", Json::array({ids, ids})}});
+  ASSERT_EQ(of_text.status, 200) << of_text.body;
+  ASSERT_EQ(of_ids.status, 200) << of_ids.body;
+  EXPECT_EQ(of_text.json["choices"], of_ids.json["choices"]);
+  EXPECT_EQ(of_arrays.json["choices"][1]["text"], of_text.json["choices"][0]["text"]);
+  EXPECT_EQ(of_text.json["usage"]["prompt_tokens"], ids.size());
+  const auto echoed =
+      serving().post("/v1/completions", {{"model", "gpt2"}, {"prompt", "once upon a time"}, {"echo", true}});
+  EXPECT_EQ(echoed.json["choices"][0]["text"].get<std::string>(),
+            "once upon a time" + of_text.json["choices"][0]["text"].get<std::string>());
+}
+
+TEST(Completions, StreamsJoinToTheText) {
+  for (const int n : {1, 3}) {
+    Json body{{"model", "gpt2"},  {"prompt", {"The", "To be"}},
+              {"max_tokens", 10}, {"temperature", 1.5},
+              {"seed", 3},        {"n", n},
+              {"stop", {"q"}}};
+    const auto whole = serving().post("/v1/completions", body);
+    body["stream"] = true, body["stream_options"] = {{"include_usage", true}};
+    const std::vector<std::string> events = serving().stream("/v1/completions", body);
+    ASSERT_GT(events.size(), 3u);
+    EXPECT_EQ(events.back(), "[DONE]");
+    std::map<std::size_t, std::string> texts;
+    std::map<std::size_t, Json> finish;
+    Json usage;
+    for (std::size_t i = 0; i + 1 < events.size(); ++i) {
+      const Json chunk = Json::parse(events[i]);
+      EXPECT_EQ(chunk["object"], "text_completion");
+      if (chunk["choices"].empty()) usage = chunk["usage"];
+      for (const Json& choice : chunk["choices"]) {
+        texts[choice["index"]] += choice["text"].get<std::string>();
+        if (!choice["finish_reason"].is_null()) finish[choice["index"]] = choice["finish_reason"];
+      }
+    }
+    EXPECT_EQ(usage, whole.json["usage"]);
+    for (const Json& choice : whole.json["choices"]) {
+      EXPECT_EQ(texts[choice["index"]], choice["text"]);
+      EXPECT_EQ(finish[choice["index"]], choice["finish_reason"]);
+    }
+  }
+}
+
+TEST(Completions, TellTheLogprobsOfEveryToken) {
+  Json body{{"model", "gpt2"}, {"prompt", "To be"}, {"max_tokens", 6}, {"temperature", 0}, {"logprobs", 4}};
+  const auto answer = serving().post("/v1/completions", body);
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  const Json logprobs = answer.json["choices"][0]["logprobs"];
+  const Generation expected = language_model()("To be", {.greedy = true, .max_new_tokens = 6});
+  ASSERT_EQ(logprobs["tokens"].size(), expected.ids.size());
+  double sum = 0;
+  for (std::size_t i = 0; i < expected.ids.size(); ++i) {
+    sum += logprobs["token_logprobs"][i].get<double>();
+    EXPECT_LE(logprobs["top_logprobs"][i].size(), 4u);
+    EXPECT_GE(logprobs["top_logprobs"][i].size(), 3u);  // some may look alike
+    double best = -1e9;
+    for (const auto& [token, logprob] : logprobs["top_logprobs"][i].items())
+      best = std::max(best, logprob.get<double>());
+    EXPECT_EQ(best, logprobs["token_logprobs"][i].get<double>());
+  }
+  EXPECT_NEAR(sum, expected.log_probability, 1e-9);
+  EXPECT_EQ(logprobs["text_offset"][0], 5);
+  body["stream"] = true;
+  std::size_t told = 0;
+  for (const std::string& event : serving().stream("/v1/completions", body))
+    if (const Json chunk = Json::parse(event, nullptr, false); !chunk.is_discarded()) {
+      const Json& of_chunk = chunk["choices"][0]["logprobs"];
+      if (of_chunk.is_null()) continue;
+      EXPECT_EQ(of_chunk["tokens"][0], logprobs["tokens"][told++]);
+    }
+  EXPECT_EQ(told, expected.ids.size());
+}
+
+TEST(Chat, AnswersTheLastTurn) {
+  const Json messages = {{{"role", "user"}, {"content", "To be"}},
+                         {{"role", "assistant"}, {"content", "or not"}},
+                         {{"role", "user"}, {"content", {{{"type", "text"}, {"text", "to be"}}}}}};
+  Json body{{"model", "gpt2"}, {"messages", messages}, {"max_tokens", 5}};
+  const auto answer = serving().post("/v1/chat/completions", body);
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  Conversation conversation(language_model().end());
+  for (const char* turn : {"To be", "or not", "to be"}) conversation.add(language_model().tokenizer().ids(turn));
+  const auto expected = language_model().generate({conversation.ids()}, {.max_new_tokens = 5})[0][0];
+  EXPECT_EQ(answer.json["choices"][0]["message"]["content"], expected.text);
+  EXPECT_EQ(answer.json["choices"][0]["message"]["role"], "assistant");
+  body["stream"] = true, body["logprobs"] = true, body["top_logprobs"] = 2;
+  std::string text;
+  const auto events = serving().stream("/v1/chat/completions", body);
+  for (const std::string& event : events) {
+    if (event == "[DONE]") continue;
+    const Json chunk = Json::parse(event);
+    EXPECT_EQ(chunk["object"], "chat.completion.chunk");
+    text += chunk["choices"][0]["delta"].value("content", "");
+  }
+  EXPECT_EQ(text, expected.text);
+  EXPECT_EQ(Json::parse(events[0])["choices"][0]["delta"]["role"], "assistant");
+}
+
+TEST(Embeddings, AreTheLibrarysAsNumbersAndInBase64) {
+  const TextEncoder encoder(kSentences);
+  const std::vector<std::string> texts{"to be or not to be", "that is the question"};
+  const Tensor expected = encoder.embed(texts).vectors;
+  const auto answer = serving().post("/v1/embeddings", {{"model", "sentences"}, {"input", texts}});
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  const auto encoded =
+      serving().post("/v1/embeddings", {{"model", "sentences"}, {"input", texts}, {"encoding_format", "base64"}});
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Json& vector = answer.json["data"][i]["embedding"];
+    ASSERT_EQ(std::ssize(vector), expected.dim(1));
+    std::string bytes;
+    ASSERT_TRUE(from_base64(encoded.json["data"][i]["embedding"].get<std::string>(), bytes));
+    ASSERT_EQ(bytes.size(), vector.size() * sizeof(float));
+    for (std::size_t d = 0; d < vector.size(); ++d) {
+      const float exact =
+          expected.data()[static_cast<std::int64_t>(i) * expected.dim(1) + static_cast<std::int64_t>(d)];
+      EXPECT_NEAR(vector[d].get<float>(), exact, 1e-5);
+      EXPECT_EQ(reinterpret_cast<const float*>(bytes.data())[d], vector[d].get<float>());
+    }
+  }
+  EXPECT_GT(answer.json["usage"]["prompt_tokens"], 8);
+  const auto one =
+      serving().post("/v1/embeddings", {{"model", "words"}, {"input", "to be"}, {"pool", "cls"}, {"normalize", true}});
+  double length = 0;
+  for (const Json& value : one.json["data"][0]["embedding"]) length += value.get<double>() * value.get<double>();
+  EXPECT_NEAR(length, 1, 1e-5);
+}
+
+TEST(Requests, AreRefusedWithWhatIsWrong) {
+  struct Case {
+    const char* path;
+    Json body;
+    int status;
+    const char* code;
+    const char* param;
+  };
+  const std::vector<Case> cases{
+      {"/v1/completions", {{"prompt", "x"}}, 400, "missing_field", "model"},
+      {"/v1/completions", {{"model", "gpt2"}}, 400, "missing_field", "prompt"},
+      {"/v1/completions", {{"model", "other"}, {"prompt", "x"}}, 404, "unknown_model", "model"},
+      {"/v1/completions", {{"model", "words"}, {"prompt", "x"}}, 400, "wrong_model_kind", "model"},
+      {"/v1/completions", {{"model", "gpt2"}, {"prompt", 5}}, 400, "invalid_value", "prompt"},
+      {"/v1/completions", {{"model", "gpt2"}, {"prompt", {99999}}}, 400, "invalid_value", "prompt"},
+      {"/v1/completions",
+       {{"model", "gpt2"}, {"prompt", "x"}, {"temperature", -1}},
+       400,
+       "invalid_value",
+       "temperature"},
+      {"/v1/completions",
+       {{"model", "gpt2"}, {"prompt", "x"}, {"temperature", "hot"}},
+       400,
+       "invalid_value",
+       "temperature"},
+      {"/v1/completions",
+       {{"model", "gpt2"}, {"prompt", "x"}, {"max_tokens", 1.5}},
+       400,
+       "invalid_value",
+       "max_tokens"},
+      {"/v1/completions", {{"model", "gpt2"}, {"prompt", "x"}, {"max_tokens", 100}}, 400, "input_too_long", "input"},
+      {"/v1/completions",
+       {{"model", "gpt2"}, {"prompt", "x"}, {"frequency_penalty", 1}},
+       400,
+       "invalid_value",
+       "frequency_penalty"},
+      {"/v1/completions", {{"model", "gpt2"}, {"prompt", "x"}, {"suffix", "y"}}, 400, "invalid_value", "suffix"},
+      {"/v1/completions", {{"model", "gpt2"}, {"prompt", "x"}, {"surprise", 1}}, 400, "invalid_value", "surprise"},
+      {"/v1/completions", {{"model", "gpt2"}, {"prompt", "x"}, {"stop", {""}}}, 400, "invalid_value", "stop"},
+      {"/v1/completions",
+       {{"model", "gpt2"}, {"prompt", "x"}, {"temperature", 0}, {"n", 2}},
+       400,
+       "invalid_value",
+       "n"},
+      {"/v1/chat/completions", {{"model", "gpt2"}, {"messages", Json::array()}}, 400, "invalid_value", "messages"},
+      {"/v1/chat/completions",
+       {{"model", "gpt2"}, {"messages", {{{"role", "system"}, {"content", "x"}}}}},
+       400,
+       "invalid_value",
+       "messages[0].role"},
+      {"/v1/embeddings", {{"model", "sentences"}, {"input", Json::array()}}, 400, "invalid_value", "input"},
+      {"/v1/embeddings", {{"model", "sentences"}, {"input", {1, 2}}}, 400, "invalid_value", "input"},
+      {"/v1/embeddings",
+       {{"model", "sentences"}, {"input", "x"}, {"dimensions", 3}},
+       400,
+       "invalid_value",
+       "dimensions"},
+      {"/v1/embeddings", {{"model", "gpt2"}, {"input", "x"}}, 400, "wrong_model_kind", "model"},
+  };
+  for (const Case& one : cases) {
+    const auto answer = serving().post(one.path, one.body);
+    EXPECT_EQ(answer.status, one.status) << one.body << answer.body;
+    EXPECT_EQ(answer.json["error"]["code"], one.code) << one.body << answer.body;
+    EXPECT_EQ(answer.json["error"]["param"], one.param) << one.body << answer.body;
+    EXPECT_EQ(answer.json["error"]["type"], "invalid_request_error");
+  }
+}
+
+}  // namespace
+}  // namespace attend::test

@@ -1,0 +1,311 @@
+// The server itself: bad bytes, many clients, keys, limits, hang-ups and its end.
+#include <arpa/inet.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+
+#include "attend/decode/language_model.h"
+#include "tests/serve/serving.h"
+#include "tests/support/errors.h"
+
+namespace attend::test {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+/// A connection on which a test says what it likes.
+class Raw {
+ public:
+  explicit Raw(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<std::uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  }
+  ~Raw() { close(); }
+  Raw(const Raw&) = delete;
+  Raw& operator=(const Raw&) = delete;
+
+  void send(const std::string& text) const { ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL); }
+  /// All until the server closes, or nothing comes for a while.
+  std::string receive(int patience = 5000) const {
+    std::string all;
+    std::array<char, 4096> buffer{};
+    pollfd wanted{socket_, POLLIN, 0};
+    while (::poll(&wanted, 1, patience) > 0) {
+      const ssize_t got = ::recv(socket_, buffer.data(), buffer.size(), 0);
+      if (got <= 0) break;
+      all.append(buffer.data(), static_cast<std::size_t>(got));
+    }
+    return all;
+  }
+  /// The first so many bytes.
+  void receive_some() const {
+    char byte = 0;
+    EXPECT_EQ(::recv(socket_, &byte, 1, 0), 1);
+  }
+  void close() {
+    if (socket_ >= 0) ::close(socket_);
+    socket_ = -1;
+  }
+
+ private:
+  int socket_;
+};
+
+std::string request(const std::string& path, const std::string& body, const std::string& more = "") {
+  return "POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" + more +
+         "\r\n" + body;
+}
+std::string status_of(const std::string& answer) { return answer.substr(0, answer.find("\r\n")); }
+
+/// A model that can write for a long time.
+Json long_text(const char* more = "") {
+  return {{"model", "gpt2"},      {"prompt", std::string("The") + more},
+          {"max_tokens", 100000}, {"ignore_eos", true},
+          {"long", "slide"},      {"temperature", 1.5}};
+}
+ServerOptions one_model() {
+  ServerOptions options;
+  options.models = {{"gpt2", kGpt2}};
+  options.port = 0;
+  options.connections = 32;
+  options.batch_tokens = 1 << 20;
+  return options;
+}
+
+TEST(Server, SaysThatItIsThereAndCounts) {
+  EXPECT_EQ(serving().get("/health").json["status"], "ok");
+  EXPECT_EQ(serving().get("/ready").json["status"], "ready");
+  serving().post("/v1/completions", {{"model", "gpt2"}, {"prompt", "The"}, {"max_tokens", 3}});
+  const std::string metrics = serving().get("/metrics").body;
+  EXPECT_NE(metrics.find("attend_requests_total{path=\"/v1/completions\",status=\"200\"}"), std::string::npos);
+  EXPECT_NE(metrics.find("attend_generated_tokens_total{model=\"gpt2\"}"), std::string::npos);
+  EXPECT_EQ(serving().get("/").status, 200);
+  EXPECT_NE(serving().get("/").body.find("<html"), std::string::npos);
+  EXPECT_EQ(serving().get("/openapi.json").json["openapi"], "3.1.0");
+}
+
+TEST(Server, KnowsItsPathsAndMethods) {
+  EXPECT_EQ(serving().get("/nothing").json["error"]["code"], "not_found");
+  const auto wrong = serving().get("/v1/completions");
+  EXPECT_EQ(wrong.status, 405);
+  EXPECT_EQ(wrong.json["error"]["code"], "method_not_allowed");
+  EXPECT_EQ(wrong.headers.find("Allow")->second, "POST");
+  EXPECT_EQ(serving().post("/v1/models", Json::object()).status, 405);
+  EXPECT_EQ(serving().client().Delete("/v1/completions")->status, 405);
+}
+
+TEST(Server, RefusesWhatIsNoJson) {
+  const auto code = [](const std::string& body) {
+    const auto answer = serving().post_text("/v1/completions", body);
+    EXPECT_EQ(answer.status, 400) << body;
+    return answer.json["error"]["code"].get<std::string>();
+  };
+  EXPECT_EQ(code(""), "invalid_json");
+  EXPECT_EQ(code("{"), "invalid_json");
+  EXPECT_EQ(code("[]"), "invalid_json");
+  EXPECT_EQ(code("{\"prompt\": \"\xff\"}"), "invalid_utf8");
+  EXPECT_EQ(code("{\"prompt\": \"\\ud800\"}"), "invalid_json");
+  EXPECT_EQ(code("{\"n\": 1e999}"), "invalid_json");
+  EXPECT_EQ(code("{\"a\": " + std::string(100000, '[')), "invalid_json");
+  EXPECT_EQ(code(std::string(100000, '{')), "invalid_json");
+}
+
+TEST(Server, SurvivesBadBytes) {
+  ServerOptions options = one_model();
+  options.body_limit = 1000;
+  const Serving server(options);
+  const auto answered = [&](const std::string& text) {
+    const Raw raw(server.port());
+    raw.send(text);
+    return status_of(raw.receive());
+  };
+  EXPECT_EQ(answered("POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 1073741824\r\n\r\n"),
+            "HTTP/1.1 413 Payload Too Large");
+  EXPECT_EQ(answered("POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: many\r\n\r\n"),
+            "HTTP/1.1 400 Bad Request");
+  EXPECT_EQ(answered("POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n"),
+            "HTTP/1.1 400 Bad Request");
+  EXPECT_EQ(answered("POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}"),
+            "HTTP/1.1 400 Bad Request");
+  EXPECT_EQ(answered("POST /v1/completions HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 411 Length Required");
+  EXPECT_EQ(answered(request("/v1/completions", "x", "Content-Encoding: gzip\r\n")).substr(0, 12), "HTTP/1.1 415");
+  EXPECT_EQ(answered("GARBAGE\r\n\r\n").substr(0, 12), "HTTP/1.1 400");
+  EXPECT_EQ(answered("GET /" + std::string(5000, 'x') + " HTTP/1.1\r\nHost: x\r\n\r\n").substr(0, 12), "HTTP/1.1 414");
+  const std::string chunk = "400\r\n" + std::string(0x400, 'x') + "\r\n";
+  std::string chunks = "POST /v1/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (int i = 0; i < 200; ++i) chunks += chunk;
+  const std::string too_many = answered(chunks).substr(0, 10);
+  EXPECT_EQ(too_many, "HTTP/1.1 4");
+  {
+    const Raw raw(server.port());  // a body that never comes
+    raw.send("POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{\"model\":");
+  }
+  EXPECT_EQ(server.get("/health").status, 200);
+  EXPECT_EQ(server.post_text("/v1/completions", std::string(1001, ' ')).json["error"]["code"], "body_too_large");
+}
+
+TEST(Server, AsksForAKey) {
+  ServerOptions options = one_model();
+  options.models.push_back({"it-en", kMarian});
+  options.api_keys = {"secret", "another"};
+  const Serving server(options);
+  const Json body{{"model", "gpt2"}, {"prompt", "The"}, {"max_tokens", 2}};
+  for (const char* key : {"", "Bearer ", "Bearer secre", "Bearer secret2", "secret", "Basic secret"}) {
+    const auto answer = server.post("/v1/completions", body, {{"Authorization", key}});
+    EXPECT_EQ(answer.status, 401) << key;
+    EXPECT_EQ(answer.json["error"]["code"], "unauthorized");
+  }
+  EXPECT_EQ(server.post("/v1/completions", body, {{"Authorization", "Bearer secret"}}).status, 200);
+  EXPECT_EQ(server.post("/v1/completions", body, {{"Authorization", "Bearer another"}}).status, 200);
+  EXPECT_EQ(server.get("/v1/models").status, 401);
+  EXPECT_EQ(server.get("/health").status, 200);
+  EXPECT_EQ(server.get("/").status, 200);
+  Json translate{{"q", "essere"}, {"source", "it"}, {"target", "en"}};
+  EXPECT_EQ(server.post("/translate", translate).json["code"], "unauthorized");
+  translate["api_key"] = "secret";
+  EXPECT_EQ(server.post("/translate", translate).status, 200);
+}
+
+TEST(Server, TextsOfManyClientsAreTheSameAsAlone) {
+  const LanguageModel model(kGpt2);
+  const Serving server(one_model());
+  std::vector<std::thread> clients;
+  std::atomic<int> wrong = 0;
+  for (int c = 0; c < 16; ++c)
+    clients.emplace_back([&, c] {
+      for (int i = 0; i < 6; ++i) {
+        const std::string prompt = std::string("The ").append(static_cast<std::size_t>((c * 7 + i * 3) % 9), 'a');
+        const bool sample = (c + i) % 2 != 0;
+        Json body{{"model", "gpt2"}, {"prompt", prompt}, {"max_tokens", 4 + (c + i) % 8}};
+        GenerateOptions options{.max_new_tokens = 4 + (c + i) % 8};
+        if (sample) {
+          body["temperature"] = 1.5, body["seed"] = c, body["n"] = 1 + i % 3;
+          options.temperature = 1.5, options.seed = static_cast<std::uint64_t>(c), options.samples = 1 + i % 3;
+        }
+        const auto answer = server.post("/v1/completions", body);
+        const auto expected = model.generate(std::vector{prompt}, options)[0];
+        for (std::size_t s = 0; s < expected.size(); ++s)
+          if (answer.status != 200 || answer.json["choices"][s]["text"] != expected[s].text) ++wrong;
+      }
+    });
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+/// Running texts, as the server counts them.
+std::string metric(const Serving& server, const std::string& name) {
+  const std::string text = server.get("/metrics").body;
+  const std::size_t at = text.find("\n" + name);
+  return at == std::string::npos
+             ? ""
+             : text.substr(text.find(' ', at) + 1, text.find('\n', at + 1) - text.find(' ', at) - 1);
+}
+bool becomes(const Serving& server, const std::string& name, const std::string& value) {
+  for (const auto end = Clock::now() + std::chrono::seconds(20); Clock::now() < end;) {
+    if (metric(server, name) == value) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
+  return false;
+}
+
+TEST(Server, WhoHangsUpFreesItsPlace) {
+  const Serving server(one_model());
+  const std::string running = "attend_running_texts{model=\"gpt2\"}";
+  for (const bool stream : {false, true}) {
+    Json body = long_text();
+    body["stream"] = stream;
+    Raw raw(server.port());
+    raw.send(request("/v1/completions", body.dump()));
+    EXPECT_TRUE(becomes(server, running, "1")) << stream;
+    if (stream) raw.receive_some();
+    raw.close();
+    EXPECT_TRUE(becomes(server, running, "0")) << stream;
+  }
+}
+
+TEST(Server, AFullQueueSaysWhenToComeAgain) {
+  ServerOptions options = one_model();
+  options.batch_rows = 1, options.queue = 1;
+  const Serving server(options);
+  Json body = long_text();
+  body["stream"] = true;
+  const Raw first(server.port()), second(server.port());
+  first.send(request("/v1/completions", body.dump()));
+  ASSERT_TRUE(becomes(server, "attend_running_texts{model=\"gpt2\"}", "1"));
+  second.send(request("/v1/completions", body.dump()));
+  ASSERT_TRUE(becomes(server, "attend_waiting_requests{model=\"gpt2\"}", "1"));
+  const auto third = server.post("/v1/completions", body);
+  EXPECT_EQ(third.status, 429);
+  EXPECT_EQ(third.json["error"]["code"], "queue_full");
+  EXPECT_EQ(third.headers.count("Retry-After"), 1u);
+}
+
+TEST(Server, ATokenBudgetBoundsTheBatch) {
+  ServerOptions options = one_model();
+  options.batch_tokens = 40;
+  const Serving server(options);
+  const auto refused =
+      server.post("/v1/completions", {{"model", "gpt2"}, {"prompt", "The"}, {"max_tokens", 20}, {"n", 3}});
+  EXPECT_EQ(refused.json["error"]["code"], "input_too_long");
+  std::vector<std::thread> clients;
+  std::atomic<int> done = 0;
+  for (int c = 0; c < 6; ++c)
+    clients.emplace_back([&] {
+      done += server.post("/v1/completions", {{"model", "gpt2"}, {"prompt", "The"}, {"max_tokens", 18}}).status == 200;
+    });
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(done, 6);
+}
+
+TEST(Server, ARequestHasItsTime) {
+  ServerOptions options = one_model();
+  options.timeout = std::chrono::seconds(1);
+  const Serving server(options);
+  const auto answer = server.post("/v1/completions", long_text());
+  EXPECT_EQ(answer.status, 504);
+  EXPECT_EQ(answer.json["error"]["code"], "timeout");
+  Json body = long_text();
+  body["stream"] = true;
+  const auto events = server.stream("/v1/completions", body);
+  EXPECT_EQ(Json::parse(events.back())["error"]["code"], "timeout");
+  EXPECT_TRUE(becomes(server, "attend_running_texts{model=\"gpt2\"}", "0"));
+}
+
+TEST(Server, FinishesWhatItHasAndRefusesTheRest) {
+  Serving server(one_model());
+  Json body = long_text();
+  body["max_tokens"] = 2000, body["stream"] = true;
+  const Raw raw(server.port());
+  raw.send(request("/v1/completions", body.dump(), "Connection: close\r\n"));
+  ASSERT_TRUE(becomes(server, "attend_running_texts{model=\"gpt2\"}", "1"));
+  std::thread ending([&] { server.server().finish(); });
+  while (server.get("/ready").status == 200) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  const auto late = server.post("/v1/completions", {{"model", "gpt2"}, {"prompt", "The"}});
+  EXPECT_EQ(late.status, 503);
+  EXPECT_EQ(late.json["error"]["code"], "shutting_down");
+  const std::string answer = raw.receive(20000);
+  EXPECT_NE(answer.find("data: [DONE]"), std::string::npos);
+  ending.join();
+}
+
+TEST(Server, SaysWhyItCannotBegin) {
+  ServerOptions options = one_model();
+  options.port = serving().port();
+  EXPECT_ERROR(Server{options}, "cannot listen at 127.0.0.1");
+  options = one_model();
+  options.models.push_back(options.models.front());
+  EXPECT_ERROR(Server{options}, "two models cannot have one name");
+  options.models = {{"x", "/nowhere"}};
+  EXPECT_ERROR(Server{options}, "there is no folder /nowhere");
+  options.models = {{"x", fixture("text/fixtures/gpt2")}};
+  EXPECT_THROW(Server{options}, InputError);
+}
+
+}  // namespace
+}  // namespace attend::test

@@ -1,0 +1,161 @@
+// LibreTranslate's endpoints, and those of our own.
+#include "attend/decode/alignment.h"
+#include "attend/decode/classifier.h"
+#include "attend/decode/mask_filler.h"
+#include "attend/decode/translator.h"
+#include "tests/serve/serving.h"
+
+namespace attend::test {
+namespace {
+
+const Translator& translator() {
+  static const Translator model(kMarian);
+  return model;
+}
+const std::vector<std::string> kTexts{"Essere o non essere", "questo è il problema"};
+
+TEST(Translate, GivesWhatTheLibraryGives) {
+  const auto answer = serving().post("/translate", {{"q", kTexts[0]}, {"source", "it"}, {"target", "en"}});
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.json["translatedText"], translator()(kTexts[0]).text);
+  EXPECT_FALSE(answer.json.contains("alternatives"));
+
+  const Json body{{"q", kTexts}, {"source", "auto"}, {"target", "en"}, {"format", "text"}, {"alternatives", 2}};
+  const auto several = serving().post("/translate", body);
+  ASSERT_EQ(several.status, 200) << several.body;
+  const auto expected = translator()(kTexts, {.nbest = 3});
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_EQ(several.json["translatedText"][i], expected[i][0].text);
+    EXPECT_EQ(several.json["alternatives"][i][1], expected[i][2].text);
+  }
+  EXPECT_EQ(several.json["detectedLanguage"]["language"], "it");
+}
+
+TEST(Translate, TakesFormsModelsByNameAndAlignments) {
+  const auto form = serving().post_text("/translate", "q=Essere+o+non+essere&source=it&target=en", {},
+                                        "application/x-www-form-urlencoded");
+  ASSERT_EQ(form.status, 200) << form.body;
+  EXPECT_EQ(form.json["translatedText"], translator()(kTexts[0]).text);
+
+  const auto named = serving().post("/translate", {{"q", kTexts[0]},
+                                                   {"source", "it"},
+                                                   {"target", "en"},
+                                                   {"model", "it-en"},
+                                                   {"beam", 2},
+                                                   {"alignments", true},
+                                                   {"attention", true}});
+  ASSERT_EQ(named.status, 200) << named.body;
+  const Translation expected = translator()(kTexts[0], {.beam = 2, .attention = true});
+  EXPECT_EQ(named.json["translatedText"], expected.text);
+  Json pairs = Json::array();
+  for (const auto& [from, to] : align_words(kTexts[0], expected)) pairs.push_back({from, to});
+  EXPECT_EQ(named.json["alignments"], pairs);
+  EXPECT_EQ(named.json["attention"]["source_tokens"], expected.source_tokens);
+  EXPECT_EQ(named.json["attention"]["weights"].size(), expected.target_tokens.size());
+}
+
+TEST(Translate, ErrorsHaveLibreTranslatesShape) {
+  const auto missing = serving().post("/translate", {{"source", "it"}, {"target", "en"}});
+  EXPECT_EQ(missing.status, 400);
+  EXPECT_TRUE(missing.json["error"].is_string());
+  EXPECT_EQ(missing.json["code"], "missing_field");
+  const auto no_model = serving().post("/translate", {{"q", "x"}, {"source", "fi"}, {"target", "en"}});
+  EXPECT_EQ(no_model.status, 400);
+  EXPECT_NE(no_model.json["error"].get<std::string>().find("from fi to en"), std::string::npos);
+  EXPECT_EQ(serving().post("/translate", {{"q", "x"}, {"source", "it"}, {"target", "en"}, {"format", "html"}}).status,
+            400);
+}
+
+TEST(Languages, AreThoseOfTheModels) {
+  const auto answer = serving().get("/languages");
+  EXPECT_EQ(answer.json, (Json{{{"code", "it"}, {"name", "Italian"}, {"targets", {"en"}}}}));
+  const auto detected = serving().post("/detect", {{"q", "Essere o non essere"}});
+  ASSERT_EQ(detected.status, 200) << detected.body;
+  EXPECT_EQ(detected.json[0]["language"], "it");
+  EXPECT_GT(detected.json[0]["confidence"], 90);
+  EXPECT_LT(serving().post("/detect", {{"q", "Быть или не быть"}}).json[0]["confidence"], 10);
+}
+
+TEST(Tokenize, GivesTokensAndIds) {
+  const auto answer = serving().post("/v1/tokenize", {{"model", "words"}, {"input", {"to be", ""}}});
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  const Encoding expected = load_tokenizer(kWords).encode("to be");
+  EXPECT_EQ(answer.json["data"][0]["ids"], expected.ids);
+  EXPECT_EQ(answer.json["data"][0]["tokens"].size(), expected.ids.size());
+  EXPECT_EQ(answer.json["data"][1]["index"], 1);
+}
+
+TEST(Classify, GivesLabelsOfTextsAndPairs) {
+  const Classifier classifier(kLabels);
+  const std::vector<std::string> texts{"to be or not to be", "that is the question"};
+  const auto expected = classifier(texts);
+  const auto answer = serving().post("/v1/classify", {{"model", "labels"}, {"input", texts}});
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const Json& one = answer.json["data"][i];
+    EXPECT_EQ(one["label"], classifier.labels()[expected[i].label]);
+    EXPECT_NEAR(one["prob"].get<float>(), expected[i].probabilities[expected[i].label], 1e-6);
+    EXPECT_EQ(one["probs"].size(), classifier.labels().size());
+  }
+  const auto pairs =
+      serving().post("/v1/classify", {{"model", "labels"}, {"input", Json::array({Json::array({"to be", "or not"})})}});
+  ASSERT_EQ(pairs.status, 200) << pairs.body;
+  const auto of_pair = classifier(std::vector<std::string>{"to be\tor not"}, {.pairs = true});
+  EXPECT_NEAR(pairs.json["data"][0]["prob"].get<float>(), of_pair[0].probabilities[of_pair[0].label], 1e-6);
+  EXPECT_TRUE(
+      serving().post("/v1/classify", {{"model", "several"}, {"input", "to be"}}).json["data"][0].contains("labels"));
+}
+
+TEST(FillMask, GivesCandidates) {
+  const MaskFiller filler(kWords);
+  const std::string text = "to [MASK] or not to [MASK]";
+  const FilledText expected = filler(std::vector{text}, {.top = 3})[0];
+  const auto answer = serving().post("/v1/fill-mask", {{"model", "words"}, {"input", text}, {"top", 3}});
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  EXPECT_EQ(answer.json["mask_token"], "[MASK]");
+  const Json& masks = answer.json["data"][0]["masks"];
+  ASSERT_EQ(masks.size(), 2u);
+  for (std::size_t m = 0; m < 2; ++m) {
+    EXPECT_EQ(masks[m]["position"], expected.masks[m].position);
+    for (std::size_t c = 0; c < 3; ++c)
+      EXPECT_EQ(masks[m]["candidates"][c]["token"], expected.masks[m].candidates[c].token);
+  }
+  const auto nothing = serving().post("/v1/fill-mask", {{"model", "words"}, {"input", "to be"}});
+  EXPECT_EQ(nothing.json["error"]["code"], "invalid_value");
+}
+
+TEST(LongTexts, AreRefusedCutOrSplitAsAsked) {
+  std::string text = "to be or not to be";
+  for (int i = 0; i < 6; ++i) text += " " + text;
+  const auto refused = serving().post("/v1/embeddings", {{"model", "sentences"}, {"input", {"x", text}}});
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_EQ(refused.json["error"]["code"], "input_too_long");
+  EXPECT_NE(refused.json["error"]["message"].get<std::string>().find("input 1"), std::string::npos);
+  const auto cut = serving().post("/v1/embeddings", {{"model", "sentences"}, {"input", text}, {"long", "truncate"}});
+  EXPECT_EQ(cut.status, 200) << cut.body;
+  EXPECT_GT(cut.json["data"][0]["truncated"], 0);
+  EXPECT_EQ(serving().post("/v1/embeddings", {{"model", "sentences"}, {"input", text}, {"long", "split"}}).status, 200);
+}
+
+TEST(Lessons, GiveTheirNumbers) {
+  const auto positions = serving().get("/v1/lessons/positions?width=8&length=3");
+  ASSERT_EQ(positions.status, 200) << positions.body;
+  ASSERT_EQ(positions.json["values"].size(), 3u);
+  EXPECT_NEAR(positions.json["values"][1][0].get<double>(), std::sin(1.0), 1e-6);
+  const auto pooling = serving().get("/v1/lessons/pooling?width=0.5&points=20&seed=3");
+  ASSERT_EQ(pooling.status, 200) << pooling.body;
+  for (const char* key : {"x", "y", "truth", "query", "fit", "average"})
+    EXPECT_EQ(pooling.json[key].size(), 20u) << key;
+  double sum = 0, fit = 0;
+  for (std::size_t i = 0; i < 20; ++i) {
+    const double weight = pooling.json["weights"][4][i].get<double>();
+    sum += weight, fit += weight * pooling.json["y"][i].get<double>();
+  }
+  EXPECT_NEAR(sum, 1, 1e-5);
+  EXPECT_NEAR(fit, pooling.json["fit"][4].get<double>(), 1e-5);
+  EXPECT_EQ(serving().get("/v1/lessons/positions?width=wide").json["error"]["param"], "width");
+  EXPECT_EQ(serving().get("/v1/lessons/pooling?points=1000000").status, 400);
+}
+
+}  // namespace
+}  // namespace attend::test
