@@ -16,6 +16,8 @@ export class Tokens {
   constructor(
     label: string,
     private readonly events: TokenEvents,
+    /** Set as prose: white space looks like itself, and lines break between words only. */
+    private readonly prose = false,
   ) {
     this.element = h("div", { class: "tokens", role: "group", "aria-label": label });
     this.element.addEventListener("keydown", (event) => this.walk(event));
@@ -49,16 +51,27 @@ export class Tokens {
         onblur: () => this.events.point?.(null),
         onclick: () => this.events.pick?.(index),
       },
-      visible(label.trim() ? label.trimStart() : label),
+      this.prose && /^ +$/.test(label) ? "\u00a0" : visible(label.trim() ? label.trimStart() : label),
     );
     button.dataset["token"] = label;
     if (label.startsWith("##")) button.classList.add("joined");
     this.buttons.push(button);
     // The space before a token stands between the buttons, so that lines break there.
     if (/^ +\S/.test(label)) this.element.append(" ");
-    this.element.append(button);
+    if (this.prose) this.wordFor(label, index).append(button);
+    else this.element.append(button);
     if (label.includes("\n")) this.element.append(h("br"));
     return button;
+  }
+
+  /** What a token goes on, or a new word that it begins. */
+  private wordFor(label: string, index: number): HTMLElement {
+    const last = this.element.lastElementChild;
+    const before = this.buttons[index - 1]?.dataset["token"];
+    if (last?.className === "word" && before?.trim() && !/^\s/.test(label)) return last as HTMLElement;
+    const word = h("span", { class: "word" });
+    this.element.append(word);
+    return word;
   }
 
   /** Shades each token by its weight; null takes the shades away. */

@@ -18,8 +18,8 @@ export class Alignment {
   private pointed: [Side, number | null] = ["target", null];
   private readonly resized = new ResizeObserver(() => this.layout());
 
-  /** `describe` hears what is pointed at, with its weights if they are known. */
-  constructor(private readonly describe: (side: Side | null, word: number, weights: Weighed | null) => void) {
+  /** `describe` hears what is pointed at, with its weights if they are known, and the words it is aligned with. */
+  constructor(private readonly describe: (side: Side | null, word: number, weights: Weighed | null, aligned: string[]) => void) {
     this.svg.setAttribute("aria-hidden", "true");
     this.element.append(this.svg);
     this.resized.observe(this.element);
@@ -101,8 +101,7 @@ export class Alignment {
     here.mark(word);
     there.mark(null);
     there.tint(weights ? weights.map(({ weight }) => weight) : word === null ? null : this.words[other].map((_, i) => (linked.has(i) ? 0.6 : 0)), 1);
-    this.describe(word === null ? null : side, word ?? 0,
-      weights ?? [...linked].map((i) => ({ label: this.words[other][i], weight: 1 })));
+    this.describe(word === null ? null : side, word ?? 0, weights, [...linked].map((i) => this.words[other][i]));
   }
 
   private row(side: Side, word: number): Weighed | null {

@@ -75,7 +75,7 @@ export const compareView: View = (root, page) => {
       status.element),
     scores,
     h("div", { class: "columns" }, sides.map((side, index) =>
-      panel(index ? "In the second" : "In the first", "click the word to compare; shades show what it looks at", side.tokens.element, side.readout))),
+      panel(index ? "In the second" : "In the first", "click the word to compare", side.tokens.element, side.readout))),
     between,
   );
   between.hidden = true;

@@ -33,7 +33,7 @@ export const generateView: View = (root, page) => {
 
   const status = new Status();
   const spoken = h("p", { class: "quietly", "aria-live": "polite" });
-  const before = new Tokens("Tokens of the prompt", {});
+  const before = new Tokens("Tokens of the prompt", {}, true);
   const text = new Tokens("Tokens that were written", {
     point: (token) => choose(token ?? pinned),
     pick: (token) => {
@@ -41,7 +41,7 @@ export const generateView: View = (root, page) => {
       text.press(pinned);
       choose(token);
     },
-  });
+  }, true);
   const detail = h("div", { class: "detail" });
   const looked = h("div", { class: "looked" });
   const layerSlot = h("div", { class: "fields" });

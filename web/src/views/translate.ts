@@ -32,7 +32,7 @@ export const translateView: View = (root, page) => {
   let translation = "";
 
   const status = new Status();
-  const picture = new Alignment((side, word, weights) => describe(side, word, weights));
+  const picture = new Alignment(describe);
   const output = h("p", { class: "translation", "aria-live": "polite" });
   const readout = h("p", { class: "readout", "aria-live": "polite" });
   const alternatives = h("ol", { class: "alternatives" });
@@ -56,7 +56,7 @@ export const translateView: View = (root, page) => {
       })),
       status.element),
     panel("Translation", null, h("div", { class: "answer" }, output, copy), others),
-    panel("Alignment", "source above, translation below", picture.element, readout, layerSlot),
+    panel("Alignment", "each word of the source, and what became of it", picture.element, readout, layerSlot),
   );
 
   async function run(): Promise<void> {
@@ -82,7 +82,7 @@ export const translateView: View = (root, page) => {
       others.hidden = !more.length;
       alternatives.replaceChildren(...more.map((other) => h("li", {}, other)));
       picture.show(split(text), split(translation), answer.alignments ?? []);
-      describe(null, 0, null);
+      describe(null);
       status.clear();
       await look(signal);
     } catch (error) {
@@ -108,12 +108,21 @@ export const translateView: View = (root, page) => {
 
   const again = debounce(150, () => void look(abort.signal).catch((error: unknown) => status.error(error)));
 
-  function describe(side: "source" | "target" | null, word: number, weights: { label: string; weight: number }[] | null): void {
+  function describe(
+    side: "source" | "target" | null,
+    word = 0,
+    weights: { label: string; weight: number }[] | null = null,
+    aligned: string[] = [],
+  ): void {
     if (!side) {
       readout.textContent = picture.empty ? "" : "Point at a word, or walk through them with the arrow keys.";
       return;
     }
-    const best = (weights ?? []).filter(({ weight }) => weight > 0.005).sort((a, b) => b.weight - a.weight).slice(0, 4);
+    if (!weights) {
+      readout.replaceChildren(h("b", {}, picture.word(side, word)), aligned.length ? ` goes with ${aligned.join(" · ")}` : " goes with nothing");
+      return;
+    }
+    const best = weights.filter(({ weight }) => weight > 0.005).sort((a, b) => b.weight - a.weight).slice(0, 4);
     readout.replaceChildren(h("b", {}, picture.word(side, word)), side === "target" ? " looks at " : " is looked at by ",
       best.map(({ label, weight }) => `${label} ${percent(weight)}`).join(" · ") || "nothing in particular");
   }
