@@ -4,13 +4,16 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
+#include <optional>
 
+#include "attend/cli/attention_file.h"
 #include "attend/cli/bert_flags.h"
 #include "attend/cli/input.h"
 #include "attend/cli/model_folder.h"
 #include "attend/cli/verbs.h"
 #include "attend/decode/classifier.h"
 #include "attend/explain/page.h"
+#include "attend/text/words.h"
 
 namespace attend::cli {
 namespace {
@@ -18,7 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct ClassifyFlags {
-  std::string model, output;
+  std::string model, output, attention_file;
   std::vector<std::string> input;
   ClassifyOptions options;
   bool json = false;
@@ -86,17 +89,23 @@ void run(const ClassifyFlags& flags) {
   const bool several = classifier.several_labels();
   LineReader reader(flags.input);
   TextWriter writer(flags.output);
+  std::optional<AttentionFile> attention;
+  if (!flags.attention_file.empty()) attention.emplace("--attention", flags.attention_file, AttentionChoice{});
   std::int64_t truncated = 0;
   for_line_blocks(reader, "Classifying", [&](const std::vector<std::string>& lines, const Progress& progress) {
     const std::vector<Classification> results = classifier(lines, flags.options, progress);
     for (std::size_t i = 0; i < lines.size(); ++i) {
       truncated += results[i].truncated > 0;
+      if (attention && attention->room() == 0) attention->leave_out(1);
+      if (attention && attention->room() > 0 && count_words(lines[i]) > 0)
+        attention->add(classifier.look(lines[i], flags.options, attention->selection()));
       writer.write(flags.json ? json_line(lines[i], results[i], classifier.labels(), several)
                               : text_line(lines[i], results[i], classifier.labels(), several, flags));
     }
     writer.flush();
   });
   writer.finish();
+  if (attention) attention->finish();
   warn_of(truncated, "lines were longer than --max-tokens, or than the model takes, and were cut");
 }
 
@@ -118,7 +127,16 @@ void add_classify(CLI::App& program) {
       ->type_name("N")
       ->check(CLI::PositiveNumber.description(""));
   verb->add_flag("--pairs", flags->options.pairs, "Each line is two texts with a tab between them");
-  verb->add_flag("--attention", flags->options.attention, "Print the words that decided, with their weights");
+  verb->add_option_function<std::vector<std::string>>(
+          "--attention",
+          [flags](const std::vector<std::string>& file) {
+            flags->options.attention = true;
+            if (!file.empty()) flags->attention_file = file.front();
+          },
+          "Print the words that decided, with their weights; with a file .html, .svg, .png or .json also draw where "
+          "the model looks")
+      ->type_name("[FILE]")
+      ->expected(0, 1);
   verb->add_flag("--json", flags->json,
                  "One JSON object a line: text, label, prob, probs; labels where several may hold");
   verb->footer(

@@ -2,7 +2,9 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "attend/cli/attention_file.h"
 #include "attend/cli/generation.h"
 #include "attend/cli/input.h"
 #include "attend/cli/interrupt.h"
@@ -15,9 +17,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct GenerateFlags {
-  std::string model, output;
+  std::string model, output, attention_file;
   std::vector<std::string> prompts, input;
   GenerateOptions options;
+  AttentionChoice shown;
   bool json = false, echo = false;
 };
 
@@ -36,7 +39,9 @@ std::string json_line(const std::string& prompt, const Generation& one, std::siz
 /// have any lines.
 class Writer {
  public:
-  explicit Writer(const GenerateFlags& flags) : flags_(flags), writer_(flags.output) {}
+  explicit Writer(const GenerateFlags& flags) : flags_(flags), writer_(flags.output) {
+    if (!flags.attention_file.empty()) attention_.emplace("--attention", flags.attention_file, flags.shown);
+  }
 
   /// All texts of some prompts.
   void write(const LanguageModel& model, const std::vector<std::string>& prompts, const Progress& progress) {
@@ -53,6 +58,7 @@ class Writer {
       for (std::size_t s = 0; s < results[i].size(); ++s) {
         const Generation& one = results[i][s];
         truncated_ += one.truncated > 0, invalid_ += one.invalid > 0;
+        if (attention_) look(model, prompts[i], one);
         if (flags_.json) {
           writer_.write(json_line(prompts[i], one, s, several));
           continue;
@@ -64,11 +70,19 @@ class Writer {
   }
   void finish() {
     writer_.finish();
+    if (attention_) attention_->finish();
     if (truncated_ > 0) warn("prompts of which the model saw the end only (--long slide): " + grouped(truncated_));
     if (invalid_ > 0) warn("prompts with invalid UTF-8, which was replaced: " + grouped(invalid_));
   }
 
  private:
+  /// Where each token looked when it was written. What slid out of sight is not shown.
+  void look(const LanguageModel& model, const std::string& prompt, const Generation& one) {
+    if (attention_->room() == 0) return attention_->leave_out(1);
+    const bool slides = flags_.options.long_context == LongContext::slide;
+    attention_->add(
+        model.look(prompt, one.ids, attention_->selection(), slides ? LongText::truncate : LongText::error));
+  }
   void begin(const std::string& prompt) {
     if (texts_++ > 0) writer_.write("---\n");
     if (flags_.echo) writer_.write(prompt), writer_.flush();
@@ -76,6 +90,7 @@ class Writer {
 
   const GenerateFlags& flags_;
   TextWriter writer_;
+  std::optional<AttentionFile> attention_;
   std::int64_t texts_ = 0, truncated_ = 0, invalid_ = 0;
 };
 
@@ -123,12 +138,14 @@ void add_generate(CLI::App& program) {
   verb->add_flag("--echo", flags->echo, "Print the prompt before what follows it");
   verb->add_flag("--json", flags->json, "One JSON object a line for each text: prompt, text, ids, finish, logprob");
   add_generation_flags(*verb, flags->options);
+  add_attention_file_flags(*verb, flags->attention_file, flags->shown);
   verb->footer(
       "One text is shown as it is written; several come one after the other, a line of --- between them.\n"
       "Examples:\n"
       "  attend generate --model gpt2 'Once upon a time' --temperature 0.8 --top-p 0.95 --seed 1\n"
       "  attend generate --model gpt2 --input prompts.txt --greedy --max-new-tokens 40 --json\n"
       "  attend generate --model gpt2 $'Q: Why is the sky blue?\\nA:' --stop 'Q:' --samples 3\n"
+      "  attend generate --model gpt2 'The end' --max-new-tokens 12 --attention end.html\n"
       "  attend generate --model gpt2 'The end' --max-new-tokens 3000 --long slide --sample");
   verb->callback([flags] {
     const GenerateOptions& o = flags->options;

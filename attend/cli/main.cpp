@@ -101,6 +101,7 @@ int run(int argc, char** argv) {
   add_fill_mask(program);
   add_answer(program);
   add_tag(program);
+  add_attention(program);
   add_tokenize(program);
   add_serve(program);
   add_evaluate(program);

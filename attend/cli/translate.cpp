@@ -1,8 +1,11 @@
 // attend translate: lines in one language to lines in another.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "attend/cli/attention_file.h"
 #include "attend/cli/input.h"
 #include "attend/cli/model_folder.h"
 #include "attend/cli/progress.h"
@@ -10,8 +13,6 @@
 #include "attend/core/error.h"
 #include "attend/decode/alignment.h"
 #include "attend/decode/translator.h"
-#include "attend/explain/html.h"
-#include "attend/explain/svg.h"
 
 namespace attend::cli {
 namespace {
@@ -23,63 +24,6 @@ struct TranslateFlags {
   std::vector<std::string> input, bad_words;
   TranslateOptions options;
   bool greedy = false, json = false, alignments = false;
-};
-
-/// The picture of one translation: a row a target token, a column a source token.
-HeatMap map_of(const Translation& translation) {
-  HeatMap map{translation.text,
-              "source",
-              "translation",
-              static_cast<std::int64_t>(translation.target_tokens.size()),
-              static_cast<std::int64_t>(translation.source_tokens.size()),
-              {},
-              translation.target_tokens,
-              translation.source_tokens};
-  for (const std::vector<float>& row : translation.attention)
-    map.values.insert(map.values.end(), row.begin(), row.end());
-  return map;
-}
-
-/// Collects the attention of the first lines, and writes it in the form that the file's ending asks for.
-class AttentionFile {
- public:
-  explicit AttentionFile(std::string path) : path_(std::move(path)) {
-    if (!path_.ends_with(".html") && !path_.ends_with(".svg"))
-      throw CLI::ValidationError("--attention", path_ + ": must end with .html or .svg");
-  }
-  /// Lines that it can still show.
-  std::int64_t room() const { return kMost - shown_; }
-  void add(const std::string& source, const Translation& translation) {
-    if (translation.pieces == 0) return;  // blank
-    if (room() == 0) {
-      ++left_out_;
-      return;
-    }
-    if (translation.attention.empty()) return;  // nothing was said
-    ++shown_;
-    page_.heading(source);
-    page_.show(Figure{"", {map_of(translation)}});
-  }
-  void finish() const {
-    AtomicFile file(path_);
-    if (path_.ends_with(".html")) {
-      file.write(to_html(page_));
-    } else {
-      Figure all;
-      for (const auto& block : page_.blocks)
-        if (const auto* figure = std::get_if<Figure>(&block)) all.panels.push_back(figure->panels.front());
-      file.write(to_svg(all));
-    }
-    file.commit();
-    if (left_out_ > 0)
-      warn(grouped(left_out_) + " lines are not in " + path_ + ": it shows the first " + grouped(kMost));
-  }
-
- private:
-  static constexpr std::int64_t kMost = 200;  // more would be slow to open
-  std::string path_;
-  Page page_{"Attention: where each word of the translation looks", {}};
-  std::int64_t shown_ = 0, left_out_ = 0;
 };
 
 /// What happened to lines on the way that whoever reads the translations should know.
@@ -149,6 +93,12 @@ void warn_of_limits(const Translator& translator, const TranslateFlags& flags) {
          ", so no translation gets longer");
 }
 
+/// A map for each piece of the source; blank lines, and translations in which nothing was said, have none.
+void add_maps(AttentionFile& file, const Translation& translation) {
+  for (const AttentionMap& map : translation.maps) file.add(map);
+  if (translation.maps.empty() && translation.pieces > 0 && file.room() == 0) file.leave_out(translation.pieces);
+}
+
 void run(TranslateFlags& flags) {
   const Translator translator(flags.model);
   warn_of_weights(flags.model);
@@ -156,19 +106,25 @@ void run(TranslateFlags& flags) {
   for (const std::string& given : flags.bad_words) add_bad_words(given, flags.options.bad_words);
   LineReader reader(flags.input);
   TextWriter writer(flags.output);
-  std::unique_ptr<AttentionFile> attention;
-  if (!flags.attention_file.empty()) attention = std::make_unique<AttentionFile>(flags.attention_file);
+  std::optional<AttentionFile> attention;
+  if (!flags.attention_file.empty())
+    attention.emplace("--attention", flags.attention_file,
+                      AttentionChoice{.layer = flags.options.layer, .head = flags.options.head});
   flags.options.attention = attention || flags.alignments;
   flags.options.only_best_attention = !flags.alignments;
   translator.check(flags.options);
+  // Of a translation its source is what matters; `attend attention` shows the rest.
+  AttentionSelection shown;
+  if (attention) shown = attention->selection(), shown.views = {AttentionKind::cross};
   ProgressBar bar("Translating", "B");
   Troubles troubles;
   // As many lines as make some batches: sorted by length together, written in their order. Those that only a picture
   // wants the attention of are a part of their own, so that it is computed for no others.
   const auto lines_at_once = [&]() -> std::size_t {
     const std::int64_t drawn = attention ? attention->room() : 0;
-    flags.options.attention = flags.alignments || drawn > 0;
-    return static_cast<std::size_t>(drawn > 0 && !flags.alignments ? drawn : 1024);
+    flags.options.attention = flags.alignments;
+    flags.options.maps = drawn > 0 ? std::optional(shown) : std::nullopt;
+    return static_cast<std::size_t>(std::clamp<std::int64_t>(drawn > 0 ? drawn : 1024, 1, 1024));
   };
   std::int64_t bytes_before = 0;
   for (std::vector<std::string> lines; reader.next(lines, lines_at_once()); bytes_before = reader.bytes_read()) {
@@ -184,7 +140,7 @@ void run(TranslateFlags& flags) {
     }
     for (std::size_t i = 0; i < lines.size(); ++i) {
       troubles.count(results[i].front());
-      if (attention) attention->add(lines[i], results[i].front());
+      if (attention) add_maps(*attention, results[i].front());
       Json all = Json::array();
       for (const Translation& t : results[i]) {
         Rendered one = rendered(lines[i], t, flags.alignments);
@@ -269,7 +225,7 @@ void add_sampling_flags(CLI::App& verb, TranslateFlags& flags) {
 void add_attention_flags(CLI::App& verb, TranslateFlags& flags) {
   constexpr const char* kGroup = "Looking inside";
   verb.add_flag("--alignments", flags.alignments, "Behind a tab, source-target pairs of words: 0-0 1-2")->group(kGroup);
-  verb.add_option("--attention", flags.attention_file, "Draw where each token looks: a file .html or .svg")
+  verb.add_option("--attention", flags.attention_file, "Draw where each token looks: a file .html, .svg, .png or .json")
       ->type_name("FILE")
       ->group(kGroup);
   verb.add_option("--layer", flags.options.layer,

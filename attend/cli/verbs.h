@@ -21,6 +21,7 @@ constexpr const char* kTheMachine = "The machine";
 CLI::App* add_parent(CLI::App& program, const std::string& name, const std::string& description);
 
 void add_answer(CLI::App& program);
+void add_attention(CLI::App& program);
 void add_chat(CLI::App& program);
 void add_classify(CLI::App& program);
 void add_convert(CLI::App& program);

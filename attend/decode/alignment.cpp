@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "attend/text/unicode.h"
+#include "attend/text/words.h"
 
 namespace attend {
 namespace {
@@ -15,34 +16,29 @@ struct Words {
   std::size_t count = 0;
 };
 
-/// A token belongs to the word of its first byte that is no white space. Marks that stand at a word have no vote: all
-/// words like to look at them.
-Words words_of(std::string_view text, const std::vector<Span>& spans) {
-  Words words;
-  std::vector<std::size_t> of_byte(text.size(), kNone);
-  std::vector<bool> is_mark(text.size()), only_marks;
-  bool between = true;
+/// Whether a part of a text is punctuation and white space only.
+bool only_marks(std::string_view text) {
   for (std::size_t i = 0; i < text.size();) {
     const CodePoint c = decode_utf8(text, i);
-    if (!is_space(c.value)) {
-      if (between) ++words.count, only_marks.push_back(true);
-      is_mark[i] = properties(c.value) & property::kPunctuation;
-      if (!is_mark[i]) only_marks.back() = false;
-      std::fill_n(of_byte.begin() + static_cast<std::ptrdiff_t>(i), c.size, words.count - 1);
-    }
-    between = is_space(c.value);
+    if (!is_space(c.value) && !(properties(c.value) & property::kPunctuation)) return false;
     i += static_cast<std::size_t>(c.size);
   }
-  for (const Span& span : spans) {
-    std::size_t word = kNone;
-    bool marks = true;
-    for (auto i = static_cast<std::size_t>(span.begin); i < std::min(static_cast<std::size_t>(span.end), text.size());
-         i += static_cast<std::size_t>(decode_utf8(text, i).size)) {
-      if (of_byte[i] == kNone) continue;
-      if (word == kNone) word = of_byte[i];
-      if (!is_mark[i]) marks = false;
-    }
-    words.of_token.push_back(word != kNone && marks && !only_marks[word] ? kNone : word);
+  return true;
+}
+
+/// Marks that stand at a word have no vote: all words like to look at them. Those that are a word by themselves have.
+Words words_of(std::string_view text, const std::vector<Span>& spans) {
+  Words words{{}, count_words(text)};
+  const std::vector<std::int32_t> numbers = words_of_tokens(text, spans);
+  std::vector<bool> is_mark, is_word_of_marks(words.count, true);
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    const auto begin = std::min(static_cast<std::size_t>(spans[i].begin), text.size());
+    is_mark.push_back(only_marks(text.substr(begin, static_cast<std::size_t>(spans[i].end - spans[i].begin))));
+    if (numbers[i] >= 0 && !is_mark.back()) is_word_of_marks[static_cast<std::size_t>(numbers[i])] = false;
+  }
+  for (std::size_t i = 0; i < spans.size(); ++i) {
+    const auto word = static_cast<std::size_t>(numbers[i]);
+    words.of_token.push_back(numbers[i] >= 0 && (!is_mark[i] || is_word_of_marks[word]) ? word : kNone);
   }
   return words;
 }

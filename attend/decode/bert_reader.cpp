@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "attend/core/error.h"
+#include "attend/decode/attention_tokens.h"
 #include "attend/ops/tape.h"
 
 namespace attend {
@@ -146,6 +147,25 @@ void BertReader::read(std::span<const BertWindow> windows, std::int64_t batch_to
 Tensor BertReader::read(const Encoding& encoding, Probe* probe) const {
   const NoGrad no_grad;
   return model.encode(input_of(model, encoding.ids, encoding.types, {encoding.size()}), probe);
+}
+
+AttentionMap BertReader::look(const std::string& text, const BertWindowOptions& options,
+                              const AttentionSelection& selection) const {
+  const std::vector<BertWindow> read_as = windows(std::span(&text, 1), options);
+  const Encoding& encoding = read_as.front().encoding;
+  if (std::ranges::all_of(encoding.special, [](std::uint8_t added) { return added != 0; }))
+    fail<InputError>("attention", "the text is blank: there is nothing to look at");
+  AttentionMap map;
+  map.kind = model.options.type, map.text = text, map.truncated = encoding.dropped;
+  AttentionView view{AttentionKind::self};
+  view.queries = view.keys = attention_tokens(tokenizer, encoding.ids, text, encoding.spans);
+  if (!prepare(view, model.options.layers, model.options.heads, selection, true))
+    fail<InputError>("attention", "BERT and its kin have self-attention only");
+  map.views.push_back(std::move(view));
+  AttentionMap* const maps[] = {&map};
+  Probe probe([&](const Probe::Record& record) { keep(record, maps); });
+  read(encoding, &probe);
+  return map;
 }
 
 }  // namespace attend

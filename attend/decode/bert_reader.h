@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "attend/attention/map.h"
 #include "attend/core/progress.h"
 #include "attend/core/threads.h"
 #include "attend/decode/text_error.h"
@@ -63,6 +64,11 @@ struct BertReader {
             const Progress& progress = {}) const;
   /// One window.   -> [tokens, width]
   Tensor read(const Encoding& encoding, Probe* probe = nullptr) const;
+
+  /// Where the tokens of a text look, or with options.pairs of two with a tab between. Throws InputError for one that
+  /// is blank, or too long unless it may be cut.
+  AttentionMap look(const std::string& text, const BertWindowOptions& options = {.long_text = LongText::error},
+                    const AttentionSelection& selection = {}) const;
 };
 
 }  // namespace attend

@@ -4,6 +4,7 @@
 
 #include "attend/core/error.h"
 #include "attend/data/batches.h"
+#include "attend/decode/attention_tokens.h"
 #include "attend/decode/bert_reader.h"
 #include "attend/nn/module.h"
 #include "attend/ops/activation.h"
@@ -19,6 +20,8 @@ struct Classifier::Model {
   virtual bool several_labels() const { return false; }
   virtual std::vector<Classification> classify(std::span<const std::string> texts, const ClassifyOptions& options,
                                                const Progress& progress) const = 0;
+  virtual AttentionMap look(const std::string& text, const ClassifyOptions& options,
+                            const AttentionSelection& selection) const = 0;
 };
 
 namespace {
@@ -79,6 +82,30 @@ struct RecurrentModel : Classifier::Model {
     }
     return results;
   }
+
+  AttentionMap look(const std::string& text, const ClassifyOptions& options,
+                    const AttentionSelection& selection) const override {
+    if (options.pairs) fail<InputError>("classifier", "a recurrent classifier takes single texts, not pairs");
+    if (classifier.options.pooling != StatePooling::attention)
+      fail<InputError>("attention", "the model has no attention: it pools by ",
+                       name_of(classifier.options.pooling, kStatePoolingNames));
+    const Encoding encoding =
+        tokenizer.encode(text, {.max_tokens = options.max_tokens, .long_text = options.long_text});
+    if (encoding.ids.empty()) fail<InputError>("attention", "the text is blank: there is nothing to look at");
+    AttentionMap map;
+    map.kind = kRecurrentClassifierType, map.text = text, map.truncated = encoding.dropped;
+    AttentionView view{AttentionKind::self};
+    view.keys = attention_tokens(tokenizer, encoding.ids, text, encoding.spans);
+    view.queries = {{"(whole text)"}, {"(whole text)"}, {-1}};  // the last state asks
+    if (!prepare(view, 1, 1, selection, true))
+      fail<InputError>("attention", "a classifier looks at its own text only: its view is self");
+    map.views.push_back(std::move(view));
+    AttentionMap* const maps[] = {&map};
+    Probe probe([&](const Probe::Record& record) { keep(record, maps); });
+    classifier(Tensor::ids(encoding.ids, {1, encoding.size()}),
+               Tensor::ids({static_cast<std::int32_t>(encoding.size())}, {1}), &probe);
+    return map;
+  }
 };
 
 struct BertModel : Classifier::Model {
@@ -133,6 +160,12 @@ struct BertModel : Classifier::Model {
         progress);
     return results;
   }
+
+  AttentionMap look(const std::string& text, const ClassifyOptions& options,
+                    const AttentionSelection& selection) const override {
+    return reader.look(text, {.max_tokens = options.max_tokens, .long_text = options.long_text, .pairs = options.pairs},
+                       selection);
+  }
 };
 
 std::shared_ptr<const Classifier::Model> load(const std::filesystem::path& folder) {
@@ -157,6 +190,12 @@ Classifier::Classifier(Bert model, const Tokenizer& tokenizer)
 
 const std::vector<std::string>& Classifier::labels() const { return model_->labels(); }
 bool Classifier::several_labels() const { return model_->several_labels(); }
+
+AttentionMap Classifier::look(const std::string& text, const ClassifyOptions& options,
+                              const AttentionSelection& selection) const {
+  const NoGrad no_grad;
+  return model_->look(text, options, selection);
+}
 
 std::vector<std::int32_t> ids_to_classify(const Tokenizer& tokenizer, std::vector<std::int32_t> ids) {
   if (ids.empty()) ids.push_back(tokenizer.special().unknown.value_or(0));

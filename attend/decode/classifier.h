@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "attend/attention/map.h"
 #include "attend/core/progress.h"
 #include "attend/decode/text_error.h"
 #include "attend/models/bert.h"
@@ -47,6 +48,11 @@ class Classifier {
   /// the options do not allow.
   std::vector<Classification> operator()(std::span<const std::string> texts, const ClassifyOptions& options = {},
                                          const Progress& progress = {}) const;
+
+  /// Where the model looks: of BERT all layers, of a recurrent classifier the one row with which it pools. Throws
+  /// InputError for a text that is blank or that the options do not allow, and where the model pools without attention.
+  AttentionMap look(const std::string& text, const ClassifyOptions& options = {},
+                    const AttentionSelection& selection = {}) const;
 
   const std::vector<std::string>& labels() const;
   /// Whether each label holds or not by itself.

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "attend/decode/attention_tokens.h"
 #include "attend/decode/generation_batch.h"
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/dropout.h"
@@ -172,6 +173,55 @@ std::vector<TextLikelihood> LanguageModel::score(std::span<const std::string> te
       if (!std::isnan(logprob)) text.logprob += logprob;
   }
   return all;
+}
+
+AttentionMap LanguageModel::look(const std::string& text, std::span<const std::int32_t> generated,
+                                 const AttentionSelection& selection, LongText long_text) const {
+  const NoGrad no_grad;
+  const Training no_training(false);
+  const Gpt2& network = model_->network;
+  Encoding encoding = model_->tokenizer.encode(text);
+  if (encoding.ids.empty() && !generated.empty()) encoding.ids = {start()}, encoding.spans = {{}};
+  AttentionMap map;
+  map.kind = kGpt2Type, map.text = text, map.generated = std::ssize(generated);
+  std::vector<std::int32_t> ids = std::move(encoding.ids);
+  std::vector<Span> spans = std::move(encoding.spans);
+  std::string whole = text;
+  if (!generated.empty()) {
+    map.generated_text = model_->tokenizer.decode(generated);
+    for (const Span& span : spans_of(model_->tokenizer, generated))
+      spans.push_back({span.begin + std::ssize(text), span.end + std::ssize(text)});
+    ids.insert(ids.end(), generated.begin(), generated.end());
+    whole += *map.generated_text;
+  }
+  if (ids.empty()) fail<InputError>("attention", "the text is empty: there is nothing to look at");
+  if (const std::int64_t more = std::ssize(ids) - positions(); more > 0) {
+    // The last token that was generated may stand where no position is: it was never read.
+    if (more == 1 && !generated.empty()) {
+      ids.pop_back(), spans.pop_back(), --map.generated;
+    } else if (long_text == LongText::truncate) {
+      ids.erase(ids.begin(), ids.begin() + more), spans.erase(spans.begin(), spans.begin() + more);
+      map.truncated = more, map.generated = std::min(map.generated, positions());
+    } else {
+      fail<InputError>("attention", "the text is too long: got ", ids.size(), " tokens, expected at most ",
+                       positions());
+    }
+  }
+  AttentionView view{AttentionKind::self, true};
+  view.queries = view.keys = attention_tokens(model_->tokenizer, ids, whole, spans);
+  if (!prepare(view, network.options.layers, network.options.heads, selection, true))
+    fail<InputError>("attention", "a language model has self-attention only");
+  map.views.push_back(std::move(view));
+  AttentionMap* const maps[] = {&map};
+  Probe probe([&](const Probe::Record& record) { keep(record, maps); });
+  const std::int64_t T = std::ssize(ids);
+  const Tensor states = network.states(Tensor::ids(ids, {1, T}), &probe);
+  std::vector<TextLikelihood> likelihood(1);
+  likelihood[0].logprobs.assign(ids.size(), std::numeric_limits<double>::quiet_NaN());
+  const Window all[] = {{0, ids, 0, 1}};
+  score_windows(network, all, likelihood, states.reshape({T, states.dim(2)}));
+  map.logprobs = std::move(likelihood[0].logprobs);
+  return map;
 }
 
 }  // namespace attend

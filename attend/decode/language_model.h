@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "attend/attention/map.h"
 #include "attend/core/progress.h"
 #include "attend/decode/generation_config.h"
 #include "attend/decode/gpt2_stepper.h"
@@ -101,6 +102,12 @@ class LanguageModel {
   /// Of each text. Long ones are read in windows that overlap by half, so that each token has at least so much before
   /// it.
   std::vector<TextLikelihood> score(std::span<const std::string> texts, const LikelihoodOptions& options = {}) const;
+
+  /// Where the tokens of a text look, and those that were generated behind it (Generation::ids); what each of them saw
+  /// when it was written, as nothing sees what follows. Of a text with more tokens than positions, with
+  /// LongText::truncate, the end. Throws InputError for one that is too long otherwise, or empty.
+  AttentionMap look(const std::string& text, std::span<const std::int32_t> generated = {},
+                    const AttentionSelection& selection = {}, LongText long_text = LongText::error) const;
 
   const Tokenizer& tokenizer() const;
   const Gpt2& network() const;

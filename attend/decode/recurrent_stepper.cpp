@@ -23,14 +23,10 @@ Tensor RecurrentStepper::step(const Tensor& words) {
   return model_.step(source_, words, state_);
 }
 
-std::vector<Tensor> RecurrentStepper::cross_attention(const Tensor& words) const {
+void RecurrentStepper::look(const Tensor& words, Probe& probe) const {
   const NoGrad no_grad;
   const Training no_training(false);
-  Probe probe;
   model_.decode(read_, words, &probe);
-  std::vector<Tensor> layers;
-  for (const Probe::Record& record : probe.records()) layers.push_back(record.weights);
-  return layers;
 }
 
 void RecurrentStepper::select(std::span<const std::int64_t> rows) {

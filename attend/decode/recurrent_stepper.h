@@ -12,7 +12,8 @@ class RecurrentStepper : public SourceStepper {
 
   Tensor step(const Tensor& words) override;
   void select(std::span<const std::int64_t> rows) override;
-  std::vector<Tensor> cross_attention(const Tensor& words) const override;
+  void look(const Tensor& words, Probe& probe) const override;
+  void look_at_sources(Probe& /*probe*/) const override {}
 
  private:
   const RecurrentTranslator& model_;

@@ -12,11 +12,12 @@ class TransformerStepper : public SourceStepper {
 
   Tensor step(const Tensor& words) override { return model_.step(words, state_); }
   void select(std::span<const std::int64_t> rows) override { state_.select(rows); }
-  std::vector<Tensor> cross_attention(const Tensor& words) const override;
+  void look(const Tensor& words, Probe& probe) const override;
+  void look_at_sources(Probe& probe) const override;
 
  private:
   const Transformer& model_;
-  Tensor states_, lengths_;  // of the sources, as they were read
+  Tensor ids_, lengths_, states_;  // of the sources, as they were read
   DecodingState state_;
 };
 

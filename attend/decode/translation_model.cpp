@@ -36,8 +36,10 @@ TranslationModel translation_model(Transformer model, const Tokenizer& source, c
       .padding = options.padding,
       .max_source = options.max_positions,
       .max_target = options.max_positions,
-      .attention_layers = options.decoder_layers,
-      .attention_heads = options.decoder_heads,
+      .kind = std::string(options.type()),
+      .cross = {options.decoder_layers, options.decoder_heads},
+      .encoder = {options.encoder_layers, options.encoder_heads},
+      .decoder = {options.decoder_layers, options.decoder_heads},
       .read =
           [model](const TokenBatch& sources) {
             return std::make_unique<TransformerStepper>(model, sources.ids, sources.lengths);
@@ -60,8 +62,8 @@ TranslationModel translation_model(RecurrentTranslator model, const Tokenizer& t
       .generation = {search, padding},
       .padding = padding,
       .max_source = attention == DecoderAttention::location ? model.options.max_positions : 0,
-      .attention_layers = looks ? 1 : 0,
-      .attention_heads = looks ? 1 : 0,
+      .kind = std::string(kRecurrentTranslatorType),
+      .cross = {looks ? 1 : 0, looks ? 1 : 0},
       .read =
           [model](const TokenBatch& sources) {
             return std::make_unique<RecurrentStepper>(model, sources.ids, sources.lengths);

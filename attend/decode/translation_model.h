@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "attend/data/batches.h"
@@ -21,8 +22,12 @@ struct TranslationModel {
   std::int32_t padding = 0;     ///< of sources
   std::int64_t max_source = 0;  ///< tokens; 0: any number
   std::int64_t max_target = 0;  ///< words that it can read of its own, the start included; 0: any number
-  /// Of the decoder, those that look at the source. No layers: the model has no attention.
-  std::int64_t attention_layers = 0, attention_heads = 0;
+  std::string kind;             ///< "model_type" in config.json
+  struct Attention {
+    std::int64_t layers = 0, heads = 0;
+  };
+  Attention cross = {};                  ///< the decoder at the source; without layers, the model has no attention
+  Attention encoder = {}, decoder = {};  ///< each at itself
   /// Reads sources: a row each.
   std::function<std::unique_ptr<SourceStepper>(const TokenBatch& sources)> read;
 };

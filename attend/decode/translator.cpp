@@ -8,10 +8,13 @@
 #include "attend/core/error.h"
 #include "attend/data/batches.h"
 #include "attend/data/hash.h"
+#include "attend/decode/alignment.h"
+#include "attend/decode/attention_tokens.h"
 #include "attend/decode/translation_model.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
 #include "attend/text/sentences.h"
+#include "attend/text/shown_token.h"
 
 namespace attend {
 
@@ -30,8 +33,10 @@ struct Piece {
   std::string between = {};  // what stands between it and the one before
   bool touches = false;      // the one before, as sentences of its script do
   bool cut = false;          // begins inside a sentence
+  bool whole = true;         // nothing of its text is in another
   std::vector<Hypothesis> hypotheses = {};
   std::vector<std::vector<std::vector<float>>> attention = {};  // of each hypothesis
+  std::vector<AttentionMap> maps = {};                          // of each
 };
 
 bool is_blank(const Encoding& encoding) {
@@ -62,7 +67,9 @@ void cut_sentences(const Tokenizer& tokenizer, std::size_t index, std::string_vi
                       {},
                       end == 0,
                       std::string(text.substr(end, begin - end)),
-                      end > 0 && sentences_touch(text.substr(0, end), text.substr(begin))};
+                      end > 0 && sentences_touch(text.substr(0, end), text.substr(begin)),
+                      false,
+                      false};
     cut_windows(tokenizer, text, sentence, limit, piece, pieces);
     end = static_cast<std::size_t>(sentence.end);
   }
@@ -176,7 +183,7 @@ SearchInput search_input(const TranslationModel& model, const Piece& piece, cons
 
 /// The layer that the options choose. Throws when the model lacks it, or the head.
 std::size_t chosen_layer(const TranslationModel& model, const TranslateOptions& options) {
-  const std::int64_t count = model.attention_layers, heads = model.attention_heads;
+  const auto [count, heads] = model.cross;
   if (count == 0) fail<InputError>("translator", "the model has no attention, so there is none to look at");
   // Deep decoders think of the next word in their last layer already.
   const std::int64_t wanted = options.layer.value_or(count > 4 ? -2 : -1);
@@ -206,26 +213,93 @@ std::vector<std::vector<float>> chosen_head(const Tensor& weights, const std::op
   return map;
 }
 
+/// What a piece was cut from its text, and the spans of its tokens in that.
+struct PieceText {
+  std::string text;
+  std::vector<Span> spans;
+};
+PieceText text_of(const std::string& whole, const Encoding& encoding) {
+  Span all{std::ssize(whole), 0};
+  for (std::size_t i = 0; i < encoding.spans.size(); ++i)
+    if (!encoding.special[i])
+      all = {std::min(all.begin, encoding.spans[i].begin), std::max(all.end, encoding.spans[i].end)};
+  if (all.begin >= all.end) return {whole, encoding.spans};
+  PieceText part{whole.substr(static_cast<std::size_t>(all.begin), static_cast<std::size_t>(all.end - all.begin)),
+                 encoding.spans};
+  for (std::size_t i = 0; i < part.spans.size(); ++i)
+    if (!encoding.special[i]) part.spans[i].begin -= all.begin, part.spans[i].end -= all.begin;
+  return part;
+}
+
+/// The map of a hypothesis, with room for its weights.
+AttentionMap map_of(const TranslationModel& model, const std::string& text, const Piece& piece, const Hypothesis& said,
+                    const AttentionSelection& selection) {
+  AttentionMap map;
+  const PieceText source = piece.whole ? PieceText{text, piece.encoding.spans} : text_of(text, piece.encoding);
+  map.kind = model.kind, map.text = source.text;
+  map.translation = model.target.decode(said.ids);
+  map.truncated = piece.encoding.dropped;
+  const AttentionTokens sources = attention_tokens(model.source, piece.encoding.ids, source.text, source.spans);
+  const AttentionTokens targets =
+      attention_tokens(model.target, said.ids, *map.translation, spans_of(model.target, said.ids));
+  // What the decoder reads when it says them: the start, and all but the last.
+  AttentionTokens read = targets;
+  const std::int32_t start = model.generation.search.start;
+  read.shown.insert(read.shown.begin(), shown_token(model.target, start)), read.shown.pop_back();
+  read.written.insert(read.written.begin(), model.target.token(start)), read.written.pop_back();
+  read.words.insert(read.words.begin(), -1), read.words.pop_back();
+  AttentionView encoder{AttentionKind::encoder, false, sources, sources};
+  AttentionView decoder{AttentionKind::decoder, true, read, read};
+  AttentionView cross{AttentionKind::cross, false, targets, sources};
+  const auto add = [&](AttentionView& view, const TranslationModel::Attention& there) {
+    if (there.layers == 0 || !prepare(view, there.layers, there.heads, selection, view.kind == AttentionKind::cross))
+      return;
+    if (view.kind == AttentionKind::cross) map.main = map.views.size();
+    map.views.push_back(std::move(view));
+  };
+  add(encoder, model.encoder), add(decoder, model.decoder), add(cross, model.cross);
+  if (map.views.empty())
+    fail<InputError>("attention", "the model has no attention of that kind; of type \"", model.kind, "\", it has ",
+                     model.encoder.layers > 0 ? "encoder, decoder and cross" : "cross only");
+  return map;
+}
+
 /// Where the n-th hypotheses of some pieces look: all of them said once more, with a probe.
-void look(const TranslationModel& model, const SourceStepper& stepper, std::vector<Piece>& pieces,
-          const std::vector<std::size_t>& batch, std::size_t n, const TranslateOptions& options) {
+void look(const TranslationModel& model, const SourceStepper& stepper, std::span<const std::string> texts,
+          std::vector<Piece>& pieces, const std::vector<std::size_t>& batch, std::size_t n,
+          const TranslateOptions& options) {
   std::vector<std::vector<std::int32_t>> said;
-  for (const std::size_t i : batch) {
-    std::vector<std::int32_t>& words = said.emplace_back(1, model.generation.search.start);
-    if (n >= pieces[i].hypotheses.size()) continue;
-    const std::vector<std::int32_t>& ids = pieces[i].hypotheses[n].ids;
-    if (!ids.empty()) words.insert(words.end(), ids.begin(), ids.end() - 1);
-  }
-  const std::vector<std::span<const std::int32_t>> rows(said.begin(), said.end());
-  const std::vector<Tensor> layers = stepper.cross_attention(pad(rows, model.padding).ids);
-  const Tensor& weights = layers.at(chosen_layer(model, options));
+  std::vector<AttentionMap> maps(batch.size());
+  std::vector<AttentionMap*> wanted(batch.size());
   for (std::size_t b = 0; b < batch.size(); ++b) {
     Piece& piece = pieces[batch[b]];
-    if (n < piece.hypotheses.size())
-      piece.attention.push_back(chosen_head(weights, options.head, static_cast<std::int64_t>(b),
-                                            static_cast<std::int64_t>(piece.hypotheses[n].ids.size()),
-                                            piece.encoding.size()));
+    std::vector<std::int32_t>& words = said.emplace_back(1, model.generation.search.start);
+    if (n >= piece.hypotheses.size()) continue;
+    const std::vector<std::int32_t>& ids = piece.hypotheses[n].ids;
+    if (ids.empty()) continue;
+    words.insert(words.end(), ids.begin(), ids.end() - 1);
+    if (!options.maps) continue;
+    maps[b] = map_of(model, texts[piece.text], piece, piece.hypotheses[n], *options.maps);
+    wanted[b] = &maps[b];
   }
+  const auto chosen = static_cast<std::int64_t>(chosen_layer(model, options));
+  Probe probe([&](const Probe::Record& record) {
+    keep(record, wanted);
+    if (const AttentionPlace place = place_of(record.layer);
+        place.kind != AttentionKind::cross || place.layer != chosen)
+      return;
+    for (std::size_t b = 0; b < batch.size(); ++b) {
+      Piece& piece = pieces[batch[b]];
+      if (n < piece.hypotheses.size())
+        piece.attention.push_back(chosen_head(record.weights, options.head, static_cast<std::int64_t>(b),
+                                              static_cast<std::int64_t>(piece.hypotheses[n].ids.size()),
+                                              piece.encoding.size()));
+    }
+  });
+  const std::vector<std::span<const std::int32_t>> rows(said.begin(), said.end());
+  stepper.look(pad(rows, model.padding).ids, probe);
+  if (options.maps && options.maps->wants(AttentionKind::encoder)) stepper.look_at_sources(probe);
+  for (std::size_t b = 0; b < batch.size(); ++b) pieces[batch[b]].maps.push_back(std::move(maps[b]));
 }
 
 std::vector<std::string> tokens_of(const Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
@@ -234,20 +308,8 @@ std::vector<std::string> tokens_of(const Tokenizer& tokenizer, std::span<const s
   return tokens;
 }
 
-/// Each token is what the text grows by when it is decoded.
-std::vector<Span> spans_of(const Tokenizer& tokenizer, std::span<const std::int32_t> ids) {
-  std::vector<Span> spans;
-  StreamDecoder decoder(tokenizer);
-  std::int64_t begin = 0;
-  for (const std::int32_t id : ids) {
-    const std::int64_t end = begin + static_cast<std::int64_t>(decoder.push(id).size());
-    spans.push_back({begin, end});
-    begin = end;
-  }
-  return spans;
-}
-
-Translation translation_of(const TranslationModel& model, const Piece& piece, std::size_t n, bool with_attention) {
+Translation translation_of(const TranslationModel& model, const std::string& text, const Piece& piece, std::size_t n,
+                           bool with_attention) {
   const Hypothesis& hypothesis = piece.hypotheses[n];
   Translation t;
   t.text = model.target.decode(hypothesis.ids);
@@ -259,6 +321,14 @@ Translation translation_of(const TranslationModel& model, const Piece& piece, st
     t.target_tokens = tokens_of(model.target, hypothesis.ids);
     t.target_spans = spans_of(model.target, hypothesis.ids);
     t.attention = piece.attention[n];
+  }
+  if (with_attention && n < piece.maps.size() && !piece.maps[n].views.empty()) {
+    AttentionMap& map = t.maps.emplace_back(piece.maps[n]);
+    map.score = t.score;
+    // Words are counted in the piece, as the map's tokens are.
+    Translation own = t;
+    if (!piece.whole) own.source_spans = text_of(text, piece.encoding).spans;
+    map.alignments = align_words(map.text, own);
   }
   return t;
 }
@@ -282,6 +352,7 @@ void append(Translation& whole, Translation&& part, const Piece& piece) {
   std::ranges::move(part.source_spans, std::back_inserter(whole.source_spans));
   std::ranges::move(part.target_tokens, std::back_inserter(whole.target_tokens));
   std::ranges::move(part.target_spans, std::back_inserter(whole.target_spans));
+  std::ranges::move(part.maps, std::back_inserter(whole.maps));
 }
 
 }  // namespace
@@ -300,7 +371,7 @@ const Tokenizer& Translator::target_tokenizer() const { return model_->target; }
 const GenerationConfig& Translator::generation() const { return model_->generation; }
 
 void Translator::check(const TranslateOptions& options) const {
-  if (options.attention) chosen_layer(*model_, options);
+  if (options.attention || options.maps) chosen_layer(*model_, options);
 }
 
 std::int64_t Translator::max_new_tokens(const std::string& prefix) const {
@@ -319,6 +390,7 @@ std::vector<std::vector<Translation>> Translator::operator()(std::span<const std
   std::vector<Piece> pieces = cut(*model_, texts, options);
   std::vector<SearchInput> inputs;
   for (const Piece& piece : pieces) inputs.push_back(search_input(*model_, piece, how, prefix));
+  const bool looks = options.attention || options.maps;
   std::int64_t done = 0;
   for (const std::vector<std::size_t>& batch :
        batches_of(pieces, options.batch_tokens, std::max(how.beam, how.nbest))) {
@@ -329,23 +401,24 @@ std::vector<std::vector<Translation>> Translator::operator()(std::span<const std
     const std::unique_ptr<SourceStepper> stepper = model_->read(sources);
     std::vector<std::vector<Hypothesis>> found = search(*stepper, of_batch, how);
     for (std::size_t i = 0; i < batch.size(); ++i) pieces[batch[i]].hypotheses = std::move(found[i]);
-    const std::int64_t looked_at = !options.attention ? 0 : options.only_best_attention ? 1 : how.nbest;
+    const std::int64_t looked_at = !looks ? 0 : options.only_best_attention ? 1 : how.nbest;
     for (std::int64_t n = 0; n < looked_at; ++n)
-      look(*model_, *stepper, pieces, batch, static_cast<std::size_t>(n), options);
+      attend::look(*model_, *stepper, texts, pieces, batch, static_cast<std::size_t>(n), options);
     done += static_cast<std::int64_t>(batch.size());
     if (progress) progress(done, static_cast<std::int64_t>(pieces.size()));
   }
 
-  const auto shown = [&](std::size_t n) { return options.attention && (n == 0 || !options.only_best_attention); };
+  const auto shown = [&](std::size_t n) { return looks && (n == 0 || !options.only_best_attention); };
   std::vector<std::vector<Translation>> results(texts.size());
   for (const Piece& piece : pieces) {
     std::vector<Translation>& all = results[piece.text];
     const std::size_t last = piece.hypotheses.size() - 1;
     if (piece.first)
-      for (std::size_t n = 0; n <= last; ++n) all.push_back(translation_of(*model_, piece, n, shown(n)));
+      for (std::size_t n = 0; n <= last; ++n)
+        all.push_back(translation_of(*model_, texts[piece.text], piece, n, shown(n)));
     else
       for (std::size_t n = 0; n < all.size(); ++n)
-        append(all[n], translation_of(*model_, piece, std::min(n, last), shown(n)), piece);
+        append(all[n], translation_of(*model_, texts[piece.text], piece, std::min(n, last), shown(n)), piece);
   }
   for (std::vector<Translation>& all : results)
     if (all.empty()) all.emplace_back().pieces = 0;
@@ -354,6 +427,31 @@ std::vector<std::vector<Translation>> Translator::operator()(std::span<const std
 
 Translation Translator::operator()(const std::string& text, const TranslateOptions& options) const {
   return (*this)(std::span(&text, 1), options).front().front();
+}
+
+Translation Translator::look(const std::string& text, const std::string& translation,
+                             const TranslateOptions& options) const {
+  const TranslationModel& model = *model_;
+  chosen_layer(model, options);
+  const NoGrad no_grad;
+  const Training no_training(false);
+  TranslateOptions whole = options;
+  if (whole.long_text == LongText::split) whole.long_text = LongText::error;
+  std::vector<Piece> pieces = cut(model, std::span(&text, 1), whole);
+  if (pieces.empty()) fail<InputError>("attention", "the text is blank: there is nothing to look at");
+  Hypothesis given{.ids = model.target.ids(translation), .finished = true};
+  if (given.ids.empty()) fail<InputError>("attention", "the translation is blank: there is nothing that looks");
+  given.ids.push_back(model.generation.search.ends.front());
+  if (model.max_target > 0 && std::ssize(given.ids) > model.max_target)
+    fail<InputError>("attention", "the translation is too long: got ", given.ids.size(), " tokens, expected at most ",
+                     model.max_target);
+  pieces.front().hypotheses = {std::move(given)};
+  const std::vector<std::span<const std::int32_t>> ids{pieces.front().encoding.ids};
+  attend::look(model, *model.read(pad(ids, model.padding)), std::span(&text, 1), pieces, {0}, 0, options);
+  Translation looked = translation_of(model, text, pieces.front(), 0, true);
+  looked.text = translation;
+  for (AttentionMap& map : looked.maps) map.score.reset();
+  return looked;
 }
 
 }  // namespace attend

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "attend/attention/map.h"
 #include "attend/core/progress.h"
 #include "attend/decode/generation_config.h"
 #include "attend/decode/text_error.h"
@@ -45,6 +46,8 @@ struct TranslateOptions {
   bool only_best_attention = false;        ///< of the first of nbest alone
   std::optional<std::int64_t> layer = {};  ///< of the decoder, negative: from the end; otherwise -1, of more than 4 -2
   std::optional<std::int64_t> head = {};   ///< otherwise the mean of all
+  /// Fill Translation::maps with these; `layer` and `head` then choose what the alignments in them follow.
+  std::optional<AttentionSelection> maps = {};
 };
 
 struct Translation {
@@ -61,6 +64,7 @@ struct Translation {
   std::vector<Span> source_spans;                         ///< where in its text each source token stands
   std::vector<Span> target_spans;                         ///< where in the translation each target token stands
   std::vector<std::vector<float>> attention;              ///< a row for each target token, over the source tokens
+  std::vector<AttentionMap> maps;                         ///< of each piece; with TranslateOptions::maps only
 };
 
 /// Immutable and cheap to copy.
@@ -79,6 +83,9 @@ class Translator {
                                                    const TranslateOptions& options = {},
                                                    const Progress& progress = {}) const;
   Translation operator()(const std::string& text, const TranslateOptions& options = {}) const;
+  /// Where the model looks while it says a translation that is given; all that is made is its attention and its maps.
+  /// Throws InputError where either text is blank, or longer than the model takes.
+  Translation look(const std::string& text, const std::string& translation, const TranslateOptions& options = {}) const;
 
   /// Throws InputError, as translating would, when the options ask for what the model does not have: attention, or a
   /// layer or head of it.

@@ -122,9 +122,12 @@ TEST(TransformerStepper, NeitherDropsNorRecordsWhileAModelIsInTraining) {
   const auto said = [&] {
     TransformerStepper stepper(model, ids, lengths);
     std::vector<float> all = stepper.step(Tensor::ids({36, 36}, {2})).to_vector();
-    for (const Tensor& layer : stepper.cross_attention(words)) {
-      EXPECT_FALSE(requires_grad(layer));
-      for (const float weight : layer.to_vector()) all.push_back(weight);
+    Probe probe;
+    stepper.look(words, probe), stepper.look_at_sources(probe);
+    EXPECT_EQ(std::ssize(probe.records()), model.options.encoder_layers + 2 * model.options.decoder_layers);
+    for (const auto& [layer, weights] : probe.records()) {
+      EXPECT_FALSE(requires_grad(weights));
+      for (const float weight : weights.to_vector()) all.push_back(weight);
     }
     return all;
   };

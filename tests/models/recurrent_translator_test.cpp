@@ -49,8 +49,10 @@ TEST(RecurrentTranslator, AStepperDropsNothingWhileAModelIsInTraining) {
       RecurrentStepper stepper(model, kSource, kLengths);
       std::vector<float> all = stepper.step(Tensor::ids({1, 2}, {2})).to_vector();
       stepper.select(std::vector<std::int64_t>{1, 1, 0});
-      for (const Tensor& layer : stepper.cross_attention(kTarget))
-        for (const float weight : layer.to_vector()) all.push_back(weight);
+      Probe probe;
+      stepper.look(kTarget, probe), stepper.look_at_sources(probe);
+      for (const Probe::Record& record : probe.records())
+        for (const float weight : record.weights.to_vector()) all.push_back(weight);
       return all;
     };
     const std::vector<float> expected = said();

@@ -1,0 +1,239 @@
+// attend attention: texts to pictures of where a model looks.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "attend/cli/attention_file.h"
+#include "attend/cli/bert_flags.h"
+#include "attend/cli/choice.h"
+#include "attend/cli/input.h"
+#include "attend/cli/interrupt.h"
+#include "attend/cli/model_folder.h"
+#include "attend/cli/progress.h"
+#include "attend/cli/verbs.h"
+#include "attend/core/error.h"
+#include "attend/decode/attention_reader.h"
+#include "attend/explain/attention_json.h"
+#include "attend/explain/head_statistics.h"
+#include "attend/explain/terminal.h"
+
+namespace attend::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct AttentionFlags {
+  std::string model, output, view;
+  std::vector<std::string> texts, input;
+  std::optional<std::string> target;
+  AttentionRequest request;
+  AttentionChoice choice;
+  bool json = false, summary = false;
+};
+
+/// The texts of the command line, or the lines of the input.
+class Texts {
+ public:
+  explicit Texts(const AttentionFlags& flags) : given_(flags.texts) {
+    if (given_.empty()) reader_.emplace(flags.input);
+  }
+  bool next(std::string& text) {
+    if (reader_) return reader_->next(text);
+    if (at_ == given_.size()) return false;
+    text = given_[at_++];
+    return true;
+  }
+  std::string where() const { return reader_ ? reader_->where() : "text " + std::to_string(at_); }
+
+ private:
+  const std::vector<std::string>& given_;
+  std::size_t at_ = 0;
+  std::optional<LineReader> reader_;
+};
+
+/// Statistics of the heads of all texts, at the end as a table or a line of JSON for each head.
+class Summary {
+ public:
+  void add(const AttentionMap& map, const AttentionChoice& choice) {
+    const AttentionView& view = map.view(choice.view);
+    kind_ = view.kind;
+    texts_.push_back(head_statistics(view));
+  }
+  std::string table() const {
+    Page page{"What the heads look at: " + name_of(kind_) + " attention of " + grouped(std::ssize(texts_)) +
+                  (texts_.size() == 1 ? " text" : " texts"),
+              {}};
+    page.show(table_of(mean_of(texts_), kind_));
+    page.say(
+        "Entropy in bits; distance in tokens; the others are shares of the weight. \"separator\": special tokens "
+        "but the first; \"same word\": the same token elsewhere.");
+    return to_terminal(page, terminal_of_output());
+  }
+  std::string json() const {
+    std::string lines;
+    for (const HeadStatistics& s : mean_of(texts_)) {
+      Json line{{"view", name_of(kind_)},
+                {"layer", s.layer},
+                {"head", s.head},
+                {"entropy", s.entropy},
+                {"distance", s.distance}};
+      if (kind_ != AttentionKind::cross) line.update({{"previous", s.previous}, {"next", s.next}, {"self", s.self}});
+      line.update({{"first", s.first}, {"separator", s.separator}, {"same_word", s.same_word}});
+      lines += line.dump() + "\n";
+    }
+    return lines;
+  }
+
+ private:
+  AttentionKind kind_ = AttentionKind::self;
+  std::vector<std::vector<HeadStatistics>> texts_;
+};
+
+/// One line as the model takes it: of models that do, the two texts of a pair with a tab between.
+AttentionRequest request_of(const AttentionReader& reader, const AttentionFlags& flags, const std::string& line) {
+  AttentionRequest request = flags.request;
+  const std::size_t tab = line.find('\t');
+  const bool pair = tab != line.npos && (reader.takes_pairs() || reader.translates());
+  request.text = line.substr(0, pair ? tab : line.npos);
+  if (pair && reader.translates()) request.target = line.substr(tab + 1);
+  if (pair && reader.takes_pairs()) request.pair = line.substr(tab + 1);
+  if (flags.target) {
+    if (pair) fail<InputError>("attention", "a target is given both behind a tab and by --target");
+    request.target = flags.target;
+  }
+  return request;
+}
+
+void run(AttentionFlags& flags) {
+  const AttentionReader reader{std::filesystem::path(flags.model)};
+  warn_of_weights(flags.model);
+  Texts texts(flags);
+  std::optional<AttentionFile> file;
+  if (!flags.output.empty()) file.emplace("--output", flags.output, flags.choice);
+  AttentionSelection& selection = flags.request.selection;
+  selection = file ? file->selection() : selection_of(flags.choice);
+  if (flags.summary || flags.json) selection.one_layer = false;
+  Summary summary;
+  TextWriter out;
+  std::int64_t read = 0, cut = 0;
+  for (std::string text; texts.next(text); ++read) {
+    stop_if_interrupted();
+    std::vector<AttentionMap> maps;
+    try {
+      maps = reader(request_of(reader, flags, text));
+      for (const AttentionMap& map : maps) {
+        cut += map.truncated > 0;
+        if (flags.summary) summary.add(map, flags.choice);
+        if (file) file->add(map);
+        if (flags.json && !flags.summary) out.write(to_json(map, {.top_k = flags.choice.top_k}) + "\n");
+        if (!file && !flags.json && !flags.summary)
+          out.write(to_terminal(figure_of(std::span(&map, 1), flags.choice), terminal_of_output()));
+      }
+    } catch (const InputError& error) {
+      throw InputError(texts.where() + ": " + error.what());
+    }
+    out.flush();
+  }
+  if (read == 0) fail<InputError>("attention", "there is no text to look at: nothing was read");
+  if (flags.summary) out.write(flags.json ? summary.json() : summary.table());
+  out.finish();
+  if (file) file->finish();
+  warn_of(cut, "texts were longer than the model takes, and were cut (--long truncate)");
+}
+
+void add_what_flags(CLI::App& verb, AttentionFlags& flags) {
+  constexpr const char* kGroup = "What is shown";
+  std::vector<std::string> views;
+  for (const auto& [name, kind] : kAttentionKindNames) views.push_back(name);
+  verb.add_option("--view", flags.view,
+                  "self, or of translators encoder, decoder or cross; otherwise the one that says most")
+      ->type_name("NAME")
+      ->check(CLI::IsMember(views).description(""))
+      ->group(kGroup);
+  CLI::Option* layer =
+      verb.add_option("--layer", flags.choice.layer,
+                      "From 0, or from -1 back; otherwise the last (of more than four at a source the last but one)");
+  layer->type_name("N")->group(kGroup);
+  CLI::Option* head = verb.add_option("--head", flags.choice.head, "From 0; otherwise the mean of all");
+  head->type_name("N")->group(kGroup);
+  verb.add_flag("--average", flags.choice.average, "The mean of all layers")->group(kGroup)->excludes(layer);
+  verb.add_flag("--rollout", flags.choice.rollout,
+                "Through all layers: how much of a token comes from which (Abnar & Zuidema 2020)")
+      ->group(kGroup)
+      ->excludes(layer)
+      ->excludes(head)
+      ->excludes("--average");
+  verb.add_flag("--words", flags.choice.words, "Words instead of tokens")->group(kGroup);
+  verb.add_option("--top-k", flags.choice.top_k, "Of each row only the N greatest weights; in JSON as pairs")
+      ->type_name("N")
+      ->check(CLI::PositiveNumber.description(""))
+      ->group(kGroup);
+  verb.add_flag("--summary", flags.summary,
+                "A table of what each head looks at, the mean of all texts: entropy, distance, previous, next, first, "
+                "separator, same word")
+      ->group(kGroup);
+}
+
+void add_writing_flags(CLI::App& verb, AttentionFlags& flags) {
+  constexpr const char* kGroup = "Models that write";
+  const auto positive = CLI::PositiveNumber.description("");
+  verb.add_option("--max-new-tokens", flags.request.max_new_tokens,
+                  "Of language models: write so many behind the text, and show them too; of translators: at most")
+      ->type_name("N")
+      ->check(positive)
+      ->group(kGroup);
+  verb.add_option("--beam", flags.request.beam, "Hypotheses that are followed at once; 1 is greedy")
+      ->type_name("N")
+      ->check(positive)
+      ->group(kGroup);
+  verb.add_option("--nbest", flags.request.nbest, "Hypotheses to show, best first")
+      ->type_name("N")
+      ->check(positive)
+      ->group(kGroup);
+  verb.add_option("--target", flags.target, "Look at this translation instead of one of the model's own")
+      ->type_name("TEXT")
+      ->group(kGroup);
+}
+
+}  // namespace
+
+void add_attention(CLI::App& program) {
+  CLI::App* verb = program.add_subcommand("attention", "Where a model looks: every layer and head, as a picture");
+  verb->group(kUseAModel);
+  auto flags = std::make_shared<AttentionFlags>();
+  verb->add_option("text", flags->texts, "Texts; otherwise the lines of --input, or of standard input")
+      ->type_name("TEXT");
+  add_model_flag(*verb, flags->model);
+  add_input_flag(*verb, flags->input)->excludes("text");
+  CLI::Option* output =
+      verb->add_option("-o,--output", flags->output,
+                       "A file .html (every layer and head, to look around in), .svg, .png or .json; otherwise a "
+                       "picture in the terminal");
+  output->type_name("FILE");
+  verb->add_flag("--json", flags->json, "One JSON object a line: tokens, layers, views and more")->excludes(output);
+  add_long_text_flags(*verb, flags->request.max_tokens, flags->request.long_text,
+                      "Longer texts: error stops, truncate cuts them and says so", /*may_split=*/false);
+  add_what_flags(*verb, *flags);
+  add_writing_flags(*verb, *flags);
+  verb->footer(
+      "The model is any folder that Attend reads: GPT-2, BERT and its kin, MarianMT, or one of Attend's own.\n"
+      "A tab separates two texts: of BERT a pair, of a translator a source and the translation to look at.\n"
+      "Examples:\n"
+      "  attend attention --model bert-base-uncased 'The cat sat on the mat.' --output cat.html\n"
+      "  attend attention --model gpt2 'The trophy does not fit' --max-new-tokens 12 --layer 5 --head 1\n"
+      "  attend attention --model opus-mt-en-de 'A man rides a horse.' --view cross --words --output horse.svg\n"
+      "  attend attention --model bert-base-uncased --input texts.txt --summary");
+  verb->callback([flags] {
+    if (!flags->view.empty())
+      for (const auto& [name, kind] : kAttentionKindNames)
+        if (name == flags->view) flags->choice.view = kind;
+    if (flags->request.beam && flags->request.nbest > *flags->request.beam)
+      throw CLI::ValidationError("--nbest", "cannot be more than --beam");
+    run(*flags);
+  });
+}
+
+}  // namespace attend::cli

@@ -1,0 +1,193 @@
+#include "attend/explain/pen.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "attend/explain/axis.h"
+#include "attend/text/unicode.h"
+
+namespace attend {
+namespace {
+
+// A panel is a square with room for labels around it; all in pixels.
+constexpr float kSide = 300, kLeft = 62, kTop = 34, kRight = 18, kBottom = 52, kLine = 16, kLetter = 7;
+constexpr std::size_t kPanelsInARow = 3;
+
+float width_of(const std::string& label) { return kLetter * static_cast<float>(count_code_points(label)); }
+float widest(const std::vector<std::string>& labels) {
+  float width = 0;
+  for (const std::string& label : labels) width = std::max(width, width_of(label));
+  return width;
+}
+
+/// What fits over a panel in bold letters.
+std::string shortened(const std::string& title) {
+  constexpr auto kMost = static_cast<std::size_t>((kSide + kRight) / (1.05f * kLetter));
+  if (static_cast<std::size_t>(count_code_points(title)) <= kMost) return title;
+  std::size_t end = 0;
+  for (std::size_t letters = 0; letters + 1 < kMost; ++letters)
+    end += static_cast<std::size_t>(decode_utf8(title, end).size);
+  return title.substr(0, end) + "…";
+}
+
+/// The room that the labels below a map take: they are written at half a right angle.
+float below(const HeatMap& map) { return map.column_labels.empty() ? 18 : 14 + 0.75f * widest(map.column_labels); }
+
+/// The side of a map's cells.
+float cell_of(const HeatMap& map) {
+  return kSide / static_cast<float>(std::max<std::int64_t>(std::max(map.rows, map.columns), 1));
+}
+
+/// Draws one panel, whose square begins at (0, 0).
+class PanelDrawer {
+ public:
+  PanelDrawer(Pen& pen, float left) : pen_(pen), left_(left) {}
+
+  void operator()(const LinePlot& plot) {
+    frame(plot.title, plot.x_label, plot.y_label, kSide, 34);
+    const Axis x = Axis::x_of(plot), y = Axis::y_of(plot);
+    for (const Axis::Tick& tick : x.ticks()) {
+      const float at = tick.at * kSide;
+      pen_.grid_line({at, 0}, {at, kSide});
+      pen_.label({{at, kSide + 15}, tick.label, Anchor::middle});
+    }
+    for (const Axis::Tick& tick : y.ticks()) {
+      const float at = (1 - tick.at) * kSide;
+      pen_.grid_line({0, at}, {kSide, at});
+      pen_.label({{-6, at + 4}, tick.label, Anchor::end});
+    }
+    for (std::size_t i = 0; i < plot.series.size(); ++i) draw(plot.series[i], x, y, series_colour(i));
+    float below = kSide + kBottom;
+    for (std::size_t i = 0; i < plot.series.size(); ++i, below += kLine) {
+      pen_.swatch({0, below - 9, 14, 8}, series_colour(i));
+      pen_.label({{20, below}, plot.series[i].name});
+    }
+  }
+
+  void operator()(const HeatMap& map) {
+    const float cell = cell_of(map), height = cell * static_cast<float>(map.rows);
+    frame(map.title, map.x_label, map.y_label, height, below(map) + kLine);
+    pen_.cells(map, cell);
+    const std::int64_t every = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(13 / cell)));
+    for (std::int64_t r = 0; r < std::ssize(map.row_labels); r += every)
+      pen_.label(
+          {{-6, (static_cast<float>(r) + 0.5f) * cell + 4}, map.row_labels[static_cast<std::size_t>(r)], Anchor::end});
+    for (std::int64_t c = 0; c < std::ssize(map.column_labels); c += every)
+      pen_.label({{(static_cast<float>(c) + 0.5f) * cell + 3, height + 8},
+                  map.column_labels[static_cast<std::size_t>(c)],
+                  Anchor::start,
+                  45});
+  }
+
+ private:
+  void frame(const std::string& title, const std::string& x_label, const std::string& y_label, float height,
+             float to_label) {
+    if (!title.empty()) pen_.label({{0, -12}, shortened(title), Anchor::start, 0, true, false, title});
+    if (!x_label.empty()) pen_.label({{kSide / 2, height + to_label}, x_label, Anchor::middle});
+    if (!y_label.empty()) pen_.label({{18 - left_, height / 2}, y_label, Anchor::middle, -90});
+  }
+
+  void draw(const Series& series, const Axis& x, const Axis& y, Colour colour) {
+    Stroke path{{}, colour, series.mark};
+    bool pen_down = false;
+    for (std::size_t i = 0; i < series.x.size(); ++i) {
+      const Point at{x.place(series.x[i]) * kSide, (1 - y.place(series.y[i])) * kSide};
+      if (!std::isfinite(at.x) || !std::isfinite(at.y)) {
+        pen_down = false;
+        continue;
+      }
+      if (!pen_down) path.lines.emplace_back();
+      path.lines.back().push_back(at);
+      pen_down = series.mark != Series::Mark::points;
+    }
+    pen_.stroke(path);
+  }
+
+  Pen& pen_;
+  float left_;  // the room left of the square
+};
+
+/// The room that a panel needs left of its square.
+float left_of(const LinePlot& /*plot*/) { return kLeft; }
+float left_of(const HeatMap& map) { return std::max(kLeft, 30 + widest(map.row_labels)); }
+
+/// And right of it: the labels below a map lean out.
+float right_of(const LinePlot& /*plot*/) { return kRight; }
+float right_of(const HeatMap& map) {
+  float right = kRight, middle = 0.5f * cell_of(map);
+  for (const std::string& label : map.column_labels) {
+    right = std::max(right, middle + 0.75f * width_of(label) - kSide);
+    middle += cell_of(map);
+  }
+  return right;
+}
+
+/// How high a panel is below its top, with everything that it writes.
+float height_of(const LinePlot& plot) { return kSide + kBottom + kLine * static_cast<float>(plot.series.size()); }
+float height_of(const HeatMap& map) {
+  return cell_of(map) * static_cast<float>(map.rows) +
+         std::max(kBottom, below(map) + (map.x_label.empty() ? 0 : 2 * kLine));
+}
+
+/// Words in lines of about so many letters.
+std::vector<std::string> wrap(const std::string& text, std::size_t letters) {
+  std::vector<std::string> lines;
+  std::istringstream words(text);
+  for (std::string word; words >> word;)
+    if (lines.empty() || static_cast<std::size_t>(count_code_points(lines.back() + word)) + 1 > letters)
+      lines.push_back(word);
+    else
+      lines.back() += ' ' + word;
+  return lines;
+}
+
+/// Where the panels of a figure are.
+struct Layout {
+  std::size_t columns;
+  float left = kLeft, step = 0, width = 0, height = 0;
+  std::vector<float> tops = {};  // of each row of panels
+  std::vector<std::string> caption = {};
+};
+
+Layout layout_of(const Figure& figure) {
+  Layout layout{std::clamp<std::size_t>(figure.panels.size(), 1, kPanelsInARow)};
+  float right = kRight;
+  for (const auto& panel : figure.panels) {
+    layout.left = std::max(layout.left, std::visit([](const auto& p) { return left_of(p); }, panel));
+    right = std::max(right, std::visit([](const auto& p) { return right_of(p); }, panel));
+  }
+  layout.step = layout.left + kSide + right;
+  layout.width = layout.step * static_cast<float>(layout.columns);
+  for (std::size_t first = 0; first < figure.panels.size(); first += layout.columns) {
+    layout.tops.push_back(layout.height + kTop);
+    float highest = 0;
+    for (std::size_t i = first; i < std::min(first + layout.columns, figure.panels.size()); ++i)
+      highest = std::max(highest, std::visit([](const auto& p) { return height_of(p); }, figure.panels[i]));
+    layout.height += highest + kTop;
+  }
+  layout.caption = wrap(figure.caption, static_cast<std::size_t>(layout.width / kLetter));
+  return layout;
+}
+
+}  // namespace
+
+FigureSize size_of(const Figure& figure) {
+  const Layout layout = layout_of(figure);
+  return {layout.width, layout.height + kLine * static_cast<float>(layout.caption.size()) + 10};
+}
+
+void draw(const Figure& figure, Pen& pen) {
+  check(figure);
+  const Layout layout = layout_of(figure);
+  for (std::size_t i = 0; i < figure.panels.size(); ++i) {
+    pen.begin_panel(
+        {static_cast<float>(i % layout.columns) * layout.step + layout.left, layout.tops[i / layout.columns]});
+    std::visit(PanelDrawer(pen, layout.left), figure.panels[i]);
+    pen.end_panel();
+  }
+  float at = layout.height;
+  for (const std::string& line : layout.caption) pen.label({{16, at += kLine}, line, Anchor::start, 0, false, true});
+}
+
+}  // namespace attend

@@ -1,0 +1,67 @@
+#include "attend/text/shown_token.h"
+
+#include <string_view>
+
+#include "attend/text/byte_level.h"
+#include "attend/text/tokenizer_parts.h"
+#include "attend/text/unicode.h"
+
+namespace attend {
+namespace {
+
+/// Letters of the byte alphabet as the bytes that they stand for.
+std::string bytes_of(std::string_view letters) {
+  std::string bytes;
+  for (std::size_t at = 0; at < letters.size();) {
+    const CodePoint letter = decode_utf8(letters, at);
+    if (const auto byte = byte_of_letter(letter.value))
+      bytes += static_cast<char>(*byte);
+    else
+      bytes += letters.substr(at, static_cast<std::size_t>(letter.size));
+    at += static_cast<std::size_t>(letter.size);
+  }
+  return bytes;
+}
+
+/// Bytes that are no UTF-8 by their numbers.
+std::string readable(std::string_view bytes) {
+  std::string text;
+  for (std::size_t at = 0; at < bytes.size();) {
+    const CodePoint c = decode_utf8(bytes, at);
+    const std::string_view own = bytes.substr(at, static_cast<std::size_t>(c.size));
+    if (c.valid) text += own;
+    constexpr std::string_view kDigits = "0123456789ABCDEF";
+    for (std::size_t i = 0; !c.valid && i < own.size(); ++i) {
+      const auto byte = static_cast<unsigned char>(own[i]);
+      text += "\\x", text += kDigits[byte >> 4], text += kDigits[byte & 15];
+    }
+    at += own.size();
+  }
+  return text;
+}
+
+/// With SentencePiece's sign for a space as one.
+std::string with_spaces(std::string_view token) {
+  constexpr std::string_view kSpace = "▁";
+  std::string text;
+  for (std::size_t at; (at = token.find(kSpace)) != token.npos; token.remove_prefix(at + kSpace.size())) {
+    text += token.substr(0, at);
+    text += ' ';
+  }
+  return text.append(token);
+}
+
+}  // namespace
+
+std::string shown_token(const Tokenizer& tokenizer, std::int32_t id) {
+  std::string token = tokenizer.token(id);
+  if (tokenizer.is_special(id)) return token;
+  for (const decoder::Step& step : tokenizer.parts().decoder) {
+    if (std::holds_alternative<decoder::ByteLevel>(step)) return readable(bytes_of(token));
+    if (const auto* bpe = std::get_if<decoder::Bpe>(&step); bpe && token.ends_with(bpe->suffix))
+      token.resize(token.size() - bpe->suffix.size());
+  }
+  return with_spaces(token);
+}
+
+}  // namespace attend
