@@ -1,7 +1,7 @@
 // The server's endpoints as typed functions. Whatever goes wrong becomes an ApiError with the server's own message.
 
 export type Capability =
-  | "generate" | "chat" | "translate" | "embed" | "classify" | "fill-mask" | "attention" | "tokenize";
+  "generate" | "chat" | "translate" | "embed" | "classify" | "fill-mask" | "attention" | "tokenize";
 
 export interface Model {
   id: string;

@@ -61,27 +61,43 @@ function askForKey(error: api.ApiError): void {
     return;
   }
   const input = h("input", { type: "password", autocomplete: "off", required: true });
-  const form = h("form", { class: "key-form", onsubmit: (event: Event) => {
-    event.preventDefault();
-    api.apiKey.set(input.value.trim());
-    notice.replaceChildren();
-    models = null;
-    void show();
-  } },
+  const form = h(
+    "form",
+    {
+      class: "key-form",
+      onsubmit: (event: Event) => {
+        event.preventDefault();
+        api.apiKey.set(input.value.trim());
+        notice.replaceChildren();
+        models = null;
+        void show();
+      },
+    },
     h("p", { class: "why" }, error.message),
     field("API key", input, "kept in this tab only"),
-    h("button", { type: "submit", class: "primary" }, "Use key"));
+    h("button", { type: "submit", class: "primary" }, "Use key"),
+  );
   notice.replaceChildren(form);
   input.focus();
 }
 
 function themeButton(): HTMLButtonElement {
   const name = () => `Switch to ${isDark() ? "light" : "dark"} colours`;
-  const button = h("button", { type: "button", class: "icon", title: name(), "aria-label": name(), onclick: () => {
-    document.documentElement.dataset["theme"] = isDark() ? "light" : "dark";
-    localStorage.setItem("attend.theme", document.documentElement.dataset["theme"]);
-    recolour();
-  } }, h("span", { "aria-hidden": "true" }, "◐"));
+  const button = h(
+    "button",
+    {
+      type: "button",
+      class: "icon",
+      title: name(),
+      "aria-label": name(),
+      onclick: () => {
+        document.documentElement.dataset["theme"] = isDark() ? "light" : "dark";
+        localStorage.setItem("attend.theme", document.documentElement.dataset["theme"]);
+        recolour();
+      },
+    },
+    h("span", { "aria-hidden": "true" }, "◐"),
+  );
   const recolour = () => {
     button.title = name();
     button.setAttribute("aria-label", name());

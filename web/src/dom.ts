@@ -147,4 +147,7 @@ export const percent = (share: number): string =>
 
 /** A token for the eye: white space that would not show is drawn. */
 export const visible = (token: string): string =>
-  token.replace(/\n/g, "↵").replace(/\t/g, "⇥").replace(/^ +$/, (spaces) => "␣".repeat(spaces.length)) || "∅";
+  token
+    .replace(/\n/g, "↵")
+    .replace(/\t/g, "⇥")
+    .replace(/^ +$/, (spaces) => "␣".repeat(spaces.length)) || "∅";

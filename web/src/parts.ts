@@ -40,8 +40,13 @@ export function modelField(models: Model[], job: string, change: (model: Model) 
 export function barOf(name: string, share: number, figure: string, mine = false): HTMLElement {
   const fill = h("span", { class: "fill" });
   fill.style.width = `${Math.min(100, Math.max(1, 100 * share))}%`;
-  return h("li", { class: mine ? "mine" : "" },
-    h("span", { class: "name" }, name), h("span", { class: "track" }, fill), h("span", { class: "figure" }, figure));
+  return h(
+    "li",
+    { class: mine ? "mine" : "" },
+    h("span", { class: "name" }, name),
+    h("span", { class: "track" }, fill),
+    h("span", { class: "figure" }, figure),
+  );
 }
 
 /** Instead of a view for which no model is served. */

@@ -3,10 +3,8 @@ import type { ViewData } from "./api";
 import { Matrix, mean } from "./matrix";
 
 /** [query word][key word], the mean of the heads of a layer: a word looks as its tokens do on average. */
-export function wordWeights(view: ViewData, layer: number): number[][] {
-  const found = view.layers.find((each) => each.layer === layer) ?? view.layers[0];
-  if (!found) return [];
-  const weights = mean(found.heads.map((head) => Matrix.of(head, view.key_tokens.length)));
+export function wordWeights(view: ViewData, layer: ViewData["layers"][number]): number[][] {
+  const weights = mean(layer.heads.map((head) => Matrix.of(head, view.key_tokens.length)));
   const count = (words: number[]) => Math.max(-1, ...words) + 1;
   const tokens = new Array<number>(count(view.query_words)).fill(0);
   const rows = tokens.map(() => new Array<number>(count(view.key_words)).fill(0));

@@ -19,7 +19,8 @@ export async function open(browser, url, { width = 1280, height = 860, dark = fa
   page.on("pageerror", (error) => said.push(error.message));
   page.on("console", (message) => {
     // Refused requests are the tests' own doing.
-    if (message.type() === "error" && !/Failed to load resource|net::ERR/.test(message.text())) said.push(message.text());
+    if (message.type() === "error" && !/Failed to load resource|net::ERR/.test(message.text()))
+      said.push(message.text());
   });
   page.on("request", (request) => {
     if (new URL(request.url()).origin !== new URL(url).origin) said.push(`asked ${request.url()}`);

@@ -32,10 +32,13 @@ const kTokens = ".panel .tokens .token";
 const kWritten = '[aria-label="Tokens that were written"] .token';
 const readout = (n = 0) => page.locator(".readout").nth(n).innerText();
 const painted = (selector) =>
-  page.locator(selector).first().evaluate((canvas) => {
-    const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
-    return new Set(new Uint32Array(data.buffer)).size;
-  });
+  page
+    .locator(selector)
+    .first()
+    .evaluate((canvas) => {
+      const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+      return new Set(new Uint32Array(data.buffer)).size;
+    });
 
 test("attention shows a text in lines, heat map and grid, and points at one token in all", async () => {
   await visit("attention");
@@ -84,7 +87,11 @@ test("a translator has three views", async () => {
   await page.selectOption("select", "it-en");
   await page.fill("textarea >> nth=0", "Non ho mai letto il libro nuovo di Marco.");
   await page.locator(kTokens, { hasText: "book" }).waitFor();
-  assert.deepEqual(await page.locator(".segmented").first().locator("span").allInnerTexts(), ["Encoder", "Decoder", "Cross"]);
+  assert.deepEqual(await page.locator(".segmented").first().locator("span").allInnerTexts(), [
+    "Encoder",
+    "Decoder",
+    "Cross",
+  ]);
   await page.hover(`${kTokens}:has-text("book")`);
   assert.match(await readout(), /^book looks at /);
   await picture(page, "attention-cross");
@@ -93,10 +100,16 @@ test("a translator has three views", async () => {
 });
 
 test("512 tokens of 12 layers with 12 heads open soon and scroll", async () => {
-  const text = Array.from({ length: 640 }, (_, i) => ["the", "river", "runs", "along", "old", "town", "walls", "and"][(i * 7 + (i >> 3)) % 8]).join(" ");
+  const text = Array.from(
+    { length: 640 },
+    (_, i) => ["the", "river", "runs", "along", "old", "town", "walls", "and"][(i * 7 + (i >> 3)) % 8],
+  ).join(" ");
   // The mock makes up its weights slowly: they are ready before the clock starts.
   for (const some of [{ layers: [0], top_k: 24 }, { top_k: 3 }])
-    await fetch(`${mock.url}v1/attention`, { method: "POST", body: JSON.stringify({ model: "bert", input: text, long: "truncate", ...some }) });
+    await fetch(`${mock.url}v1/attention`, {
+      method: "POST",
+      body: JSON.stringify({ model: "bert", input: text, long: "truncate", ...some }),
+    });
   page = await open(browser, mock.url);
   await page.addInitScript((text) => sessionStorage.setItem("attend.attention.text", text), text);
   const began = Date.now();
@@ -118,7 +131,9 @@ test("512 tokens of 12 layers with 12 heads open soon and scroll", async () => {
     }
     return times.sort((a, b) => a - b);
   });
-  console.log(`512 tokens: text, lines and heat map after ${shown} ms, all 144 heads after ${all} ms; scrolling: median frame ${frames[30].toFixed(0)} ms, slowest ${frames[59].toFixed(0)} ms`);
+  console.log(
+    `512 tokens: text, lines and heat map after ${shown} ms, all 144 heads after ${all} ms; scrolling: median frame ${frames[30].toFixed(0)} ms, slowest ${frames[59].toFixed(0)} ms`,
+  );
   // The bar is 2 s on a quiet machine; the tests also pass on one that compiles meanwhile.
   assert.ok(shown < 10_000, `${shown} ms`);
   assert.ok(all < 20_000, `${all} ms`);
@@ -205,14 +220,17 @@ test("learn draws pooling and positions, and follows the sliders", async () => {
   await page.locator(".readout", { hasText: "Width 2.00" }).waitFor();
   await page.hover(".plot canvas >> nth=0", { position: { x: 300, y: 100 } });
   assert.match(await readout(), /^At /);
-  for (const canvas of [".plot canvas >> nth=0", ".flat >> nth=0", ".flat >> nth=1"]) assert.ok((await painted(canvas)) > 10);
+  for (const canvas of [".plot canvas >> nth=0", ".flat >> nth=0", ".flat >> nth=1"])
+    assert.ok((await painted(canvas)) > 10);
   await picture(page, "learn");
 });
 
 test("a busy server is quoted, with when to come back", async () => {
   mock.mode = "busy";
   await visit("attention");
-  await page.locator(".status.error", { hasText: "The queue is full: 64 requests wait already. Try again in 2 s." }).waitFor();
+  await page
+    .locator(".status.error", { hasText: "The queue is full: 64 requests wait already. Try again in 2 s." })
+    .waitFor();
   await page.locator(".status code", { hasText: "queue_full" }).waitFor();
   await picture(page, "error-busy", false);
   mock.mode = "";
@@ -297,8 +315,11 @@ test("every control has a name, every picture a description", async () => {
     await page.waitForTimeout(600);
     const nameless = await page.evaluate(() =>
       [...document.querySelectorAll("button, input, select, textarea, [tabindex='0'], canvas:not([aria-hidden])")]
-        .filter((element) => !(element.ariaLabel || element.labels?.length || element.textContent.trim() || element.title))
-        .map((element) => element.outerHTML.slice(0, 80)));
+        .filter(
+          (element) => !(element.ariaLabel || element.labels?.length || element.textContent.trim() || element.title),
+        )
+        .map((element) => element.outerHTML.slice(0, 80)),
+    );
     assert.deepEqual(nameless, [], view);
   }
 });

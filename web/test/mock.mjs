@@ -5,12 +5,40 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 
 const kModels = [
-  { id: "bert", kind: "bert", capabilities: ["embed", "fill-mask", "attention", "tokenize"], layers: 12, heads: 12, context: 512 },
-  { id: "it-en", kind: "marian", capabilities: ["translate", "attention", "tokenize"], layers: 3, heads: 4, context: 512, source_language: "it", target_language: "en" },
+  {
+    id: "bert",
+    kind: "bert",
+    capabilities: ["embed", "fill-mask", "attention", "tokenize"],
+    layers: 12,
+    heads: 12,
+    context: 512,
+  },
+  {
+    id: "it-en",
+    kind: "marian",
+    capabilities: ["translate", "attention", "tokenize"],
+    layers: 3,
+    heads: 4,
+    context: 512,
+    source_language: "it",
+    target_language: "en",
+  },
   { id: "gpt2", kind: "gpt2", capabilities: ["generate", "attention", "tokenize"], layers: 6, heads: 6, context: 1024 },
-].map((model) => ({ object: "model", created: 0, owned_by: "attend", source_language: null, target_language: null, ...model }));
+].map((model) => ({
+  object: "model",
+  created: 0,
+  owned_by: "attend",
+  source_language: null,
+  target_language: null,
+  ...model,
+}));
 
-const kTypes = { html: "text/html; charset=utf-8", js: "text/javascript; charset=utf-8", css: "text/css; charset=utf-8", svg: "image/svg+xml" };
+const kTypes = {
+  html: "text/html; charset=utf-8",
+  js: "text/javascript; charset=utf-8",
+  css: "text/css; charset=utf-8",
+  svg: "image/svg+xml",
+};
 const kDist = fileURLToPath(new URL("../dist/", import.meta.url));
 
 /** Starts it; `mode` may be set at any time: "", "busy", "locked", "slow", "drip", "cut" and
@@ -94,7 +122,11 @@ const kRoutes = {
         const tokens = tokenize("bert", text).tokens;
         const vectors = tokens.map((_, i) => contextual(tokens, i));
         const mean = vectors[0].map((_, d) => vectors.reduce((sum, v) => sum + v[d], 0) / vectors.length);
-        return { object: "embedding", index, ...(pool === "tokens" ? { tokens, embedding: vectors } : { embedding: mean }) };
+        return {
+          object: "embedding",
+          index,
+          ...(pool === "tokens" ? { tokens, embedding: vectors } : { embedding: mean }),
+        };
       }),
     }),
   "/translate": ({ q, alternatives, alignments }, response) => {
@@ -110,10 +142,12 @@ const kRoutes = {
     send(response, {
       width: +width,
       length: +length,
-      values: range(+length).map((p) => range(+width).map((d) => {
-        const angle = p / 10000 ** ((2 * (d >> 1)) / width);
-        return d % 2 ? Math.cos(angle) : Math.sin(angle);
-      })),
+      values: range(+length).map((p) =>
+        range(+width).map((d) => {
+          const angle = p / 10000 ** ((2 * (d >> 1)) / width);
+          return d % 2 ? Math.cos(angle) : Math.sin(angle);
+        }),
+      ),
     }),
   "/v1/lessons/pooling": ({ width, points, seed }, response) => {
     const random = dice(`pool${seed}`);
@@ -130,27 +164,50 @@ const kRoutes = {
 
 async function complete({ prompt, max_tokens, temperature, logprobs, stream }, response, state) {
   const random = dice(prompt + temperature);
-  const words = " little girl who lived in a house at the edge of the forest with her mother , and every morning she went out to look for berries . One day a wolf came to the door".split(/(?= )/);
+  const words =
+    " little girl who lived in a house at the edge of the forest with her mother , and every morning she went out to look for berries . One day a wolf came to the door".split(
+      /(?= )/,
+    );
   const answers = range(Math.min(max_tokens, 120)).map((i) => {
     const text = words[i % words.length];
     const share = 0.03 + 0.95 * random() ** 0.7;
-    const others = [" old", " king", " the", " dog"].map((other, k) => [other, Math.log(((1 - share) * [0.5, 0.25, 0.15, 0.08][k]) || 1e-9)]);
-    return { text, logprobs: { tokens: [text], token_logprobs: [Math.log(share)], top_logprobs: logprobs ? [Object.fromEntries([[text, Math.log(share)], ...others])] : null, text_offset: [0] } };
+    const others = [" old", " king", " the", " dog"].map((other, k) => [
+      other,
+      Math.log((1 - share) * [0.5, 0.25, 0.15, 0.08][k] || 1e-9),
+    ]);
+    return {
+      text,
+      logprobs: {
+        tokens: [text],
+        token_logprobs: [Math.log(share)],
+        top_logprobs: logprobs ? [Object.fromEntries([[text, Math.log(share)], ...others])] : null,
+        text_offset: [0],
+      },
+    };
   });
-  if (!stream) return send(response, { choices: [{ index: 0, text: answers.map(({ text }) => text).join(""), finish_reason: "length" }] });
+  if (!stream)
+    return send(response, {
+      choices: [{ index: 0, text: answers.map(({ text }) => text).join(""), finish_reason: "length" }],
+    });
   response.writeHead(200, { "Content-Type": "text/event-stream", "Cache-Control": "no-store" });
   for (const [i, answer] of answers.entries()) {
     if (response.destroyed) return;
     if (state.mode === "cut" && i === 9) return response.destroy();
     if (state.mode === "ends" && i === 9) return response.end();
-    const data = JSON.stringify({ id: "cmpl-1", object: "text_completion", choices: [{ index: 0, finish_reason: null, ...answer }] });
+    const data = JSON.stringify({
+      id: "cmpl-1",
+      object: "text_completion",
+      choices: [{ index: 0, finish_reason: null, ...answer }],
+    });
     // Cut anywhere, as networks do.
     response.write(`data: ${data.slice(0, 40)}`);
     if (i % 3 === 0) await sleep(1);
     response.write(`${data.slice(40)}\n\n`);
     await sleep(state.mode === "drip" ? 300 : 12);
   }
-  response.write(`data: ${JSON.stringify({ choices: [{ index: 0, text: "", logprobs: null, finish_reason: "length" }] })}\n\n`);
+  response.write(
+    `data: ${JSON.stringify({ choices: [{ index: 0, text: "", logprobs: null, finish_reason: "length" }] })}\n\n`,
+  );
   response.end("data: [DONE]\n\n");
 }
 
@@ -163,7 +220,13 @@ function tokenize(kind, text) {
   for (const word of text.match(/[\p{L}\p{N}’']+|[^\s\p{L}\p{N}]/gu) ?? []) {
     const parts = kind !== "gpt2" && word.length > 7 ? [word.slice(0, 5), word.slice(5)] : [word];
     parts.forEach((part, i) => {
-      tokens.push(kind === "gpt2" ? (tokens.length && /[\p{L}\p{N}]/u.test(part) ? " " : "") + part : i && kind === "bert" ? `##${part}` : part);
+      tokens.push(
+        kind === "gpt2"
+          ? (tokens.length && /[\p{L}\p{N}]/u.test(part) ? " " : "") + part
+          : i && kind === "bert"
+            ? `##${part}`
+            : part,
+      );
       words.push(count);
     });
     ++count;
@@ -193,13 +256,33 @@ function spaced(text, kind) {
   };
 }
 
-const kDictionary = { non: "never", ho: "have", mai: "never", letto: "read", il: "the", libro: "book", nuovo: "new", di: "of", la: "the", ragazza: "girl" };
+const kDictionary = {
+  non: "never",
+  ho: "have",
+  mai: "never",
+  letto: "read",
+  il: "the",
+  libro: "book",
+  nuovo: "new",
+  di: "of",
+  la: "the",
+  ragazza: "girl",
+};
 function translation(text) {
   if (text.startsWith("Non ho mai letto il libro nuovo di Marco")) return "I have never read Marco's new book.";
   return text.replace(/\p{L}+/gu, (word) => kDictionary[word.toLowerCase()] ?? word);
 }
 function aligned(source, target) {
-  if (target.startsWith("I have never read Marco")) return [[1, 0], [1, 1], [2, 2], [3, 3], [8, 4], [6, 5], [5, 6]];
+  if (target.startsWith("I have never read Marco"))
+    return [
+      [1, 0],
+      [1, 1],
+      [2, 2],
+      [3, 3],
+      [8, 4],
+      [6, 5],
+      [5, 6],
+    ];
   const n = source.split(/\s+/).filter(Boolean).length;
   return range(Math.min(n, target.split(/\s+/).filter(Boolean).length)).map((i) => [i, i]);
 }
@@ -226,7 +309,9 @@ function attention({ model: id, input, pair, target, max_tokens, layers, heads, 
     const said = spaced(translated, "marian");
     const pairs = aligned(input, translated);
     return {
-      ...common, translation: translated, alignments: pairs,
+      ...common,
+      translation: translated,
+      alignments: pairs,
       views: [
         view(model, "encoder", source, source, false, layers, heads, top_k),
         view(model, "decoder", said, said, true, layers, heads, top_k),
@@ -237,7 +322,10 @@ function attention({ model: id, input, pair, target, max_tokens, layers, heads, 
   let text = tokenize(model.kind, input);
   if (pair) {
     const second = tokenize(model.kind, pair);
-    text = { tokens: [...text.tokens, ...second.tokens.slice(1)], words: [...text.words, ...second.words.slice(1).map((w) => (w < 0 ? w : w + 1000))] };
+    text = {
+      tokens: [...text.tokens, ...second.tokens.slice(1)],
+      words: [...text.words, ...second.words.slice(1).map((w) => (w < 0 ? w : w + 1000))],
+    };
   }
   if (model.kind === "gpt2" && max_tokens) {
     const more = range(max_tokens).map((i) => [" and", " then", " the", " king"][i % 4]);
@@ -248,12 +336,21 @@ function attention({ model: id, input, pair, target, max_tokens, layers, heads, 
     text.tokens.splice(model.context - 1, dropped);
     text.words.splice(model.context - 1, dropped);
   }
-  return { ...common, ...(dropped && { truncated: dropped }), views: [view(model, "self", text, text, model.kind === "gpt2", layers, heads, top_k)] };
+  return {
+    ...common,
+    ...(dropped && { truncated: dropped }),
+    views: [view(model, "self", text, text, model.kind === "gpt2", layers, heads, top_k)],
+  };
 }
 
 function view(model, name, queries, keys, causal, layers, heads, top, pairs) {
   return {
-    name, causal, query_tokens: queries.tokens, key_tokens: keys.tokens, query_words: queries.words, key_words: keys.words,
+    name,
+    causal,
+    query_tokens: queries.tokens,
+    key_tokens: keys.tokens,
+    query_words: queries.words,
+    key_words: keys.words,
     layers: (layers ?? range(model.layers)).map((layer) => ({
       layer,
       heads: (heads ?? range(model.heads)).map((head) => {
@@ -265,7 +362,13 @@ function view(model, name, queries, keys, causal, layers, heads, top, pairs) {
   };
 }
 
-const kNoise = Float32Array.from({ length: 4096 }, ((random) => () => random() * 1.6)(dice("noise")));
+const kNoise = Float32Array.from(
+  { length: 4096 },
+  (
+    (random) => () =>
+      random() * 1.6
+  )(dice("noise")),
+);
 
 function row(q, queries, keys, causal, layer, head, pairs) {
   const n = causal ? q + 1 : keys.tokens.length;

@@ -38,7 +38,10 @@ test("attention of every model that shows it", options, async (t) => {
     await page.locator(".panel .tokens .token").nth(1).waitFor();
     await page.locator(".panel .tokens .token").nth(1).hover();
     await page.locator(".readout", { hasText: "looks at" }).waitFor();
-    await page.waitForFunction((n) => document.querySelectorAll(".thumbnails button[title]").length === n, model.layers * model.heads);
+    await page.waitForFunction(
+      (n) => document.querySelectorAll(".thumbnails button[title]").length === n,
+      model.layers * model.heads,
+    );
     await noError();
     await picture(page, `server-attention-${model.id}`);
   }
@@ -50,8 +53,13 @@ test("a text as long as the model can see opens soon", options, async (t) => {
     const text = "the river runs along the old walls of the town and ".repeat(Math.ceil(model.context / 8));
     const began = Date.now();
     await visit("attention", { "model.attention": model.id, "attention.text": text });
-    await page.locator(".panel .tokens .token").nth(Math.min(model.context, 300) - 4).waitFor();
-    t.diagnostic(`${model.id}: ${await page.locator(".panel .tokens .token").count()} tokens of ${model.layers} × ${model.heads} heads after ${Date.now() - began} ms`);
+    await page
+      .locator(".panel .tokens .token")
+      .nth(Math.min(model.context, 300) - 4)
+      .waitFor();
+    t.diagnostic(
+      `${model.id}: ${await page.locator(".panel .tokens .token").count()} tokens of ${model.layers} × ${model.heads} heads after ${Date.now() - began} ms`,
+    );
     await noError();
   }
 });

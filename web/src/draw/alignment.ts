@@ -19,7 +19,9 @@ export class Alignment {
   private readonly resized = new ResizeObserver(() => this.layout());
 
   /** `describe` hears what is pointed at, with its weights if they are known, and the words it is aligned with. */
-  constructor(private readonly describe: (side: Side | null, word: number, weights: Weighed | null, aligned: string[]) => void) {
+  constructor(
+    private readonly describe: (side: Side | null, word: number, weights: Weighed | null, aligned: string[]) => void,
+  ) {
     this.svg.setAttribute("aria-hidden", "true");
     this.element.append(this.svg);
     this.resized.observe(this.element);
@@ -92,7 +94,9 @@ export class Alignment {
   private point(side: Side, word: number | null): void {
     this.pointed = [side, word];
     const mine = side === "source" ? 0 : 1;
-    const linked = new Set(word === null ? [] : this.pairs.filter((pair) => pair[mine] === word).map((pair) => pair[1 - mine]));
+    const linked = new Set(
+      word === null ? [] : this.pairs.filter((pair) => pair[mine] === word).map((pair) => pair[1 - mine]),
+    );
     this.light();
     const [here, there] = side === "source" ? [this.source, this.target] : [this.target, this.source];
     const other: Side = side === "source" ? "target" : "source";
@@ -100,8 +104,20 @@ export class Alignment {
     here.tint(null);
     here.mark(word);
     there.mark(null);
-    there.tint(weights ? weights.map(({ weight }) => weight) : word === null ? null : this.words[other].map((_, i) => (linked.has(i) ? 0.6 : 0)), 1);
-    this.describe(word === null ? null : side, word ?? 0, weights, [...linked].map((i) => this.words[other][i]));
+    there.tint(
+      weights
+        ? weights.map(({ weight }) => weight)
+        : word === null
+          ? null
+          : this.words[other].map((_, i) => (linked.has(i) ? 0.6 : 0)),
+      1,
+    );
+    this.describe(
+      word === null ? null : side,
+      word ?? 0,
+      weights,
+      [...linked].map((i) => this.words[other][i]),
+    );
   }
 
   private row(side: Side, word: number): Weighed | null {

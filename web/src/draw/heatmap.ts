@@ -79,7 +79,8 @@ export class HeatMap {
     const { scrollLeft, scrollTop } = this.viewport.element;
     const inside = (at: number, n: number) => (at >= 0 && at < n ? at : null);
     return {
-      query: y < this.top ? null : inside(Math.floor((y - this.top + scrollTop) / this.cell), this.scene.queries.length),
+      query:
+        y < this.top ? null : inside(Math.floor((y - this.top + scrollTop) / this.cell), this.scene.queries.length),
       key: x < this.left ? null : inside(Math.floor((x - this.left + scrollLeft) / this.cell), this.scene.keys.length),
     };
   }

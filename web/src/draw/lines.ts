@@ -12,7 +12,10 @@ const kFaintest = 0.02; // of the greatest weight: what is fainter would not sho
 const kMost = 700; // lines at once: the strongest of those that would be seen
 
 export class Lines {
-  readonly viewport = new Viewport("Lines from each token to those it looks at. Arrow keys move from token to token.", "application");
+  readonly viewport = new Viewport(
+    "Lines from each token to those it looks at. Arrow keys move from token to token.",
+    "application",
+  );
   private scene: Scene | null = null;
   private focus: Focus = kNowhere;
   private most = 1;
@@ -132,7 +135,11 @@ export class Lines {
   }
 
   /** Every line that has an end in sight, with its share of the greatest weight. */
-  private each(matrix: Matrix, shows: (row: number) => boolean, visit: (q: number, key: number, share: number) => void): void {
+  private each(
+    matrix: Matrix,
+    shows: (row: number) => boolean,
+    visit: (q: number, key: number, share: number) => void,
+  ): void {
     const { focus, most } = this;
     const least = kFaintest * most;
     for (let q = focus.query ?? 0; q < (focus.query === null ? matrix.queries : focus.query + 1); ++q) {
@@ -149,7 +156,8 @@ export class Lines {
   /** Long texts have more lines than can be told apart, or drawn in a frame: from which share on they are drawn. */
   private faintest(shows: (row: number) => boolean): number {
     const buckets = new Uint32Array(101);
-    for (const { matrix } of this.scene!.heads) this.each(matrix, shows, (_q, _k, share) => ++buckets[Math.round(share * 100)]);
+    for (const { matrix } of this.scene!.heads)
+      this.each(matrix, shows, (_q, _k, share) => ++buckets[Math.round(share * 100)]);
     let count = 0;
     for (let bucket = 100; bucket > 0; --bucket) {
       count += buckets[bucket];
@@ -177,7 +185,8 @@ export class Lines {
       context.fillRect(from + index * stripe, place(row) - kRow / 2 + 2, stripe, kRow - 4);
     };
     heads.forEach(({ matrix }, index) => {
-      if (focus.query !== null) for (const { key, weight } of matrix.row(focus.query)) paint(right + 2, key, index, weight);
+      if (focus.query !== null)
+        for (const { key, weight } of matrix.row(focus.query)) paint(right + 2, key, index, weight);
       else if (focus.key !== null)
         for (const { key, weight } of matrix.column(focus.key)) paint(2, key, index, weight * (left > 0 ? 1 : 0));
     });

@@ -44,11 +44,13 @@ export class Plot {
     this.series = series;
     this.mark = mark;
     this.key.replaceChildren(
-      ...series.filter(({ name }) => name).map(({ name, colour, kind }) => {
-        const swatch = h("span", { class: `swatch ${kind}` });
-        swatch.style.setProperty("--colour", colour);
-        return h("li", {}, swatch, name);
-      }),
+      ...series
+        .filter(({ name }) => name)
+        .map(({ name, colour, kind }) => {
+          const swatch = h("span", { class: `swatch ${kind}` });
+          swatch.style.setProperty("--colour", colour);
+          return h("li", {}, swatch, name);
+        }),
     );
     this.draw();
   }
@@ -82,7 +84,8 @@ export class Plot {
     const [y0, y1] = [low - pad, high + pad];
     this.box = { x0, x1, y0, y1 };
     const px = (x: number) => kMargin.left + ((x - x0) / (x1 - x0 || 1)) * (width - kMargin.left - kMargin.right);
-    const py = (y: number) => height - kMargin.bottom - ((y - y0) / (y1 - y0)) * (height - kMargin.top - kMargin.bottom);
+    const py = (y: number) =>
+      height - kMargin.bottom - ((y - y0) / (y1 - y0)) * (height - kMargin.top - kMargin.bottom);
 
     context.font = kSmallFont;
     context.lineWidth = 1;
@@ -91,12 +94,16 @@ export class Plot {
     context.textAlign = "right";
     context.textBaseline = "middle";
     for (const tick of ticks(y0, y1, 5)) {
-      stroke([[kMargin.left, py(tick)], [width - kMargin.right, py(tick)]]);
+      stroke([
+        [kMargin.left, py(tick)],
+        [width - kMargin.right, py(tick)],
+      ]);
       context.fillText(label(tick), kMargin.left - 6, py(tick));
     }
     context.textAlign = "center";
     context.textBaseline = "top";
-    for (const tick of ticks(x0, x1, Math.max(3, Math.floor(width / 110)))) context.fillText(label(tick), px(tick), height - kMargin.bottom + 7);
+    for (const tick of ticks(x0, x1, Math.max(3, Math.floor(width / 110))))
+      context.fillText(label(tick), px(tick), height - kMargin.bottom + 7);
 
     for (const series of this.series) {
       context.globalAlpha = 1;
@@ -120,7 +127,10 @@ export class Plot {
     if (this.mark !== null) {
       context.strokeStyle = colours.mark;
       context.lineWidth = 1.5;
-      stroke([[px(this.mark), kMargin.top], [px(this.mark), height - kMargin.bottom]]);
+      stroke([
+        [px(this.mark), kMargin.top],
+        [px(this.mark), height - kMargin.bottom],
+      ]);
     }
 
     function stroke(points: [number, number][] | number[][]): void {

@@ -36,11 +36,15 @@ export class Thumbnails {
       ),
     );
     this.element.replaceChildren(
-      h("div", { role: "row", class: "row heading" },
+      h(
+        "div",
+        { role: "row", class: "row heading" },
         h("span", { role: "columnheader", class: "corner" }, "layer"),
-        Array.from({ length: heads }, (_, head) => h("span", { role: "columnheader" }, String(head)))),
+        Array.from({ length: heads }, (_, head) => h("span", { role: "columnheader" }, String(head))),
+      ),
       ...this.cells.map((row, layer) =>
-        h("div", { role: "row", class: "row" }, h("span", { role: "rowheader" }, String(layer)), row)),
+        h("div", { role: "row", class: "row" }, h("span", { role: "rowheader" }, String(layer)), row),
+      ),
     );
   }
 

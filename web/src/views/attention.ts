@@ -23,8 +23,13 @@ const kViewNames = { self: "Self", encoder: "Encoder", decoder: "Decoder", cross
 export const attentionView: View = (root, page) => {
   const models = able(page, "attention");
   if (!models.length)
-    return nothingFor(root, "Attention", "show its attention", "a model with attention: BERT, GPT-2 or a translator",
-      "attend serve --model bert=bert-base-uncased");
+    return nothingFor(
+      root,
+      "Attention",
+      "show its attention",
+      "a model with attention: BERT, GPT-2 or a translator",
+      "attend serve --model bert=bert-base-uncased",
+    );
 
   let [chooser, model] = modelField(models, "attention", (chosen) => {
     model = chosen;
@@ -45,6 +50,7 @@ export const attentionView: View = (root, page) => {
   let answer: AttentionData | null = null;
   let stored = new Map<string, Matrix[]>(); // "view/layer" → its heads
   let kept: number | null = null;
+  let complete = true; // all layers came at once
   let scene: Scene | null = null;
   let focus: Focus = kNowhere;
   let pinned: number | null = null;
@@ -78,40 +84,62 @@ export const attentionView: View = (root, page) => {
     write = n;
     type();
   });
-  const second = field("Second text", textArea(pair, "For models of pairs; may stay empty", (value) => {
-    remembered.set("attention.pair", (pair = value));
-    type();
-  }));
+  const second = field(
+    "Second text",
+    textArea(pair, "For models of pairs; may stay empty", (value) => {
+      remembered.set("attention.pair", (pair = value));
+      type();
+    }),
+  );
   const legend = h("p", { class: "note" });
   const numbers = h("details", { class: "numbers", ontoggle: () => tabulate() }, h("summary", {}, "As a table"));
   const gridNote = h("p", { class: "note" });
-  const zoom = slider("Zoom", { min: 0, max: 4, step: 0.5, value: 0, format: (z) => `${(2 ** z).toFixed(1)} ×` }, (z) => {
-    heat.zoom = 2 ** z;
-    heat.recolour();
-  });
+  const zoom = slider(
+    "Zoom",
+    { min: 0, max: 4, step: 0.5, value: 0, format: (z) => `${(2 ** z).toFixed(1)} ×` },
+    (z) => {
+      heat.zoom = 2 ** z;
+      heat.recolour();
+    },
+  );
 
   root.append(
     h("h1", {}, "Attention"),
     h("p", { class: "lead" }, "Each token gathers what it needs from others. Point at one to see where it looks."),
-    h("section", { class: "panel" },
+    h(
+      "section",
+      { class: "panel" },
       h("div", { class: "fields" }, chooser, writing),
-      h("div", { class: "columns" },
-        field("Text", textArea(text, "Type or paste something", (value) => {
-          remembered.set("attention.text", (text = value));
-          type();
-        })),
-        second),
-      status.element),
+      h(
+        "div",
+        { class: "columns" },
+        field(
+          "Text",
+          textArea(text, "Type or paste something", (value) => {
+            remembered.set("attention.text", (text = value));
+            type();
+          }),
+        ),
+        second,
+      ),
+      status.element,
+    ),
     results,
   );
   results.append(
     bar,
     panel("In the text", null, queryTokens.element, keyTokens.element, readout),
-    h("div", { class: "columns" },
+    h(
+      "div",
+      { class: "columns" },
       panel("Lines", "from each token (left) to those it looks at (right); a colour a head", lines.viewport.element),
-      panel("Heat map", legend, heat.viewport.element, zoom)),
-    panel("All layers and heads", gridNote,
-      h("div", { class: "columns fitted" }, grid.element, h("div", {}, habitsTitle, habits))),
+      panel("Heat map", legend, heat.viewport.element, zoom),
+    ),
+    panel(
+      "All layers and heads",
+      gridNote,
+      h("div", { class: "columns fitted" }, grid.element, h("div", {}, habitsTitle, habits)),
+    ),
     h("section", { class: "panel" }, numbers),
   );
 
@@ -146,19 +174,24 @@ export const attentionView: View = (root, page) => {
       const tokens = Math.min((text.length + pair.length) / 3 + 2 + write, model.context ?? Infinity);
       const small = tokens * tokens * model.layers * model.heads <= kAtOnce;
       const first = await api.attention(
-        small ? request() : { ...request(), layers: [layer], ...(tokens > 96 && { top_k: kKept }) }, signal);
+        small ? request() : { ...request(), layers: [layer], ...(tokens > 96 && { top_k: kKept }) },
+        signal,
+      );
       stored = new Map();
       answer = first;
       kept = small || tokens <= 96 ? null : kKept;
+      complete = small;
       store(first);
       if (!first.views.some(({ name }) => name === view))
         view = (first.views.find(({ name }) => name === "cross") ?? first.views[0])?.name ?? "";
+      layer = Math.min(layer, depth() - 1);
       controls();
       draw();
       status.clear();
-      if (first.truncated) status.note(`The text is longer than the model can see: ${first.truncated} tokens were cut.`);
+      if (first.truncated)
+        status.note(`The text is longer than the model can see: ${first.truncated} tokens were cut.`);
       const shown = current();
-      grid.reset(model.layers, model.heads);
+      grid.reset(depth(), width());
       for (const { layer: l } of shown?.layers ?? []) fill(l);
       mark();
       gridNote.textContent = "Click one to see it large; with Shift, add it.";
@@ -166,7 +199,10 @@ export const attentionView: View = (root, page) => {
         const sketch = await api.attention({ ...request(), top_k: kSketched }, signal);
         for (const data of sketch.views.filter(({ name }) => name === view))
           for (const { layer: l, heads: list } of data.layers)
-            grid.show(l, byHead(list.map((head) => ({ head: head.head, matrix: Matrix.of(head, data.key_tokens.length) }))));
+            grid.show(
+              l,
+              byHead(list.map((head) => ({ head: head.head, matrix: Matrix.of(head, data.key_tokens.length) }))),
+            );
         gridNote.textContent += ` The pictures show the ${kSketched} greatest weights of each row.`;
       }
     } catch (error) {
@@ -175,9 +211,12 @@ export const attentionView: View = (root, page) => {
   }
 
   const current = (): ViewData | undefined => answer?.views.find(({ name }) => name === view);
+  // An encoder may have other layers and heads than its decoder: the view knows, once it is all there.
+  const depth = (): number => Math.max(1, (complete && current()?.layers.length) || model.layers);
+  const width = (): number => current()?.layers[0]?.heads.length || model.heads;
 
   function byHead(list: { head: number; matrix: Matrix }[]): (Matrix | null)[] {
-    const all = Array<Matrix | null>(model.heads).fill(null);
+    const all = Array<Matrix | null>(width()).fill(null);
     for (const { head, matrix } of list) all[head] = matrix;
     return all;
   }
@@ -197,7 +236,7 @@ export const attentionView: View = (root, page) => {
   }
 
   function mark(): void {
-    grid.mark(layer, heads ?? new Set(Array.from({ length: model.heads }, (_, head) => head)));
+    grid.mark(layer, heads ?? new Set(Array.from({ length: width() }, (_, head) => head)));
   }
 
   /** Shows the chosen layer, which may have to be fetched. */
@@ -247,11 +286,18 @@ export const attentionView: View = (root, page) => {
       `layer ${layer}, ${which}; strongest is ${percent(scene.mean.greatest())}` +
       (kept ? `; the ${kept} greatest weights of each row and head are loaded` : "");
     habitsTitle.textContent = `What the heads of layer ${layer} do`;
-    habits.replaceChildren(...matrices.map((matrix, head) => {
-      const item = h("li", { class: !heads || heads.has(head) ? "" : "off" }, h("b", {}, String(head)), habit(matrix));
-      item.style.setProperty("--head", headColour(head));
-      return item;
-    }));
+    habits.replaceChildren(
+      ...matrices.map((matrix, head) => {
+        const item = h(
+          "li",
+          { class: !heads || heads.has(head) ? "" : "off" },
+          h("b", {}, String(head)),
+          habit(matrix),
+        );
+        item.style.setProperty("--head", headColour(head));
+        return item;
+      }),
+    );
     point(focus);
     tabulate();
   }
@@ -284,8 +330,13 @@ export const attentionView: View = (root, page) => {
     if (none) {
       readout.textContent = "Point at a token, or walk through them with the arrow keys; click to keep one.";
     } else if (query !== null && key !== null) {
-      readout.replaceChildren(h("b", {}, visible(queries[query])), " gives ", h("b", {}, percent(weights.at(query, key))),
-        " of its attention to ", h("b", {}, visible(keys[key])));
+      readout.replaceChildren(
+        h("b", {}, visible(queries[query])),
+        " gives ",
+        h("b", {}, percent(weights.at(query, key))),
+        " of its attention to ",
+        h("b", {}, visible(keys[key])),
+      );
     } else {
       const best = entries.sort((a, b) => b.weight - a.weight).slice(0, 5);
       const label = (i: number) => visible((query !== null ? keys : queries)[i]);
@@ -303,40 +354,86 @@ export const attentionView: View = (root, page) => {
     const { queries, keys, mean: weights } = scene;
     numbers.lastElementChild!.tagName === "DIV" && numbers.lastElementChild!.remove();
     numbers.append(
-      h("div", { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Table of attention" },
-        h("table", {},
+      h(
+        "div",
+        { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Table of attention" },
+        h(
+          "table",
+          {},
           h("caption", {}, `Layer ${layer}: the five tokens that each token looks at most`),
-          h("thead", {}, h("tr", {}, ["Token", "1st", "2nd", "3rd", "4th", "5th"].map((name) => h("th", { scope: "col" }, name)))),
-          h("tbody", {}, queries.map((query, q) =>
-            h("tr", {}, h("th", { scope: "row" }, visible(query)),
-              weights.row(q).sort((a, b) => b.weight - a.weight).slice(0, 5)
-                .map(({ key, weight }) => h("td", {}, `${visible(keys[key])} `, h("span", { class: "figure" }, percent(weight))))))))));
+          h(
+            "thead",
+            {},
+            h(
+              "tr",
+              {},
+              ["Token", "1st", "2nd", "3rd", "4th", "5th"].map((name) => h("th", { scope: "col" }, name)),
+            ),
+          ),
+          h(
+            "tbody",
+            {},
+            queries.map((query, q) =>
+              h(
+                "tr",
+                {},
+                h("th", { scope: "row" }, visible(query)),
+                weights
+                  .row(q)
+                  .sort((a, b) => b.weight - a.weight)
+                  .slice(0, 5)
+                  .map(({ key, weight }) =>
+                    h("td", {}, `${visible(keys[key])} `, h("span", { class: "figure" }, percent(weight))),
+                  ),
+              ),
+            ),
+          ),
+        ),
+      ),
+    );
   }
 
   function controls(): void {
     const names = answer?.views.map(({ name }) => name) ?? [];
-    const count = current()?.layers.length === 0 ? 0 : model.layers;
     bar.replaceChildren(
       ...(names.length > 1
-        ? [segmented("View", names.map((name) => ({ value: name, label: kViewNames[name] })), view, (value) => {
-            view = value;
-            grid.reset(model.layers, model.heads);
-            for (let l = 0; l < model.layers; ++l) fill(l);
-            void lookAt();
-          })]
+        ? [
+            segmented(
+              "View",
+              names.map((name) => ({ value: name, label: kViewNames[name] })),
+              view,
+              (value) => {
+                view = value;
+                layer = Math.min(layer, depth() - 1);
+                heads = null;
+                controls();
+                grid.reset(depth(), width());
+                for (let l = 0; l < depth(); ++l) fill(l);
+                void lookAt();
+              },
+            ),
+          ]
         : []),
-      slider("Layer", { min: 0, max: Math.max(count - 1, 0), step: 1, value: layer }, (value) => {
+      slider("Layer", { min: 0, max: depth() - 1, step: 1, value: layer }, (value) => {
         layer = value;
         void lookAt();
       }),
       headBar(),
-      segmented("Tokens", [{ value: "no", label: "Subwords" }, { value: "yes", label: "Words" }], whole ? "yes" : "no", (value) => {
-        whole = value === "yes";
-        remembered.set("attention.words", value);
-        pinned = null;
-        focus = kNowhere;
-        draw();
-      }),
+      segmented(
+        "Tokens",
+        [
+          { value: "no", label: "Subwords" },
+          { value: "yes", label: "Words" },
+        ],
+        whole ? "yes" : "no",
+        (value) => {
+          whole = value === "yes";
+          remembered.set("attention.words", value);
+          pinned = null;
+          focus = kNowhere;
+          draw();
+        },
+      ),
       toggle("Special tokens", specials, (value) => {
         specials = value;
         pinned = null;
@@ -347,37 +444,56 @@ export const attentionView: View = (root, page) => {
   }
 
   function headBar(): HTMLElement {
-    const buttons = Array.from({ length: model.heads }, (_, head) => {
-      const button = h("button", {
-        type: "button", class: "head", "aria-pressed": String(!heads || heads.has(head)), "aria-label": `Head ${head}`,
-        title: `Head ${head}: click for it alone, Shift-click to add or take it away`,
-        onclick: (event: MouseEvent) => {
-          if (event.shiftKey || event.ctrlKey || event.metaKey) {
-            heads ??= new Set(Array.from({ length: model.heads }, (_, i) => i));
-            heads.has(head) && heads.size > 1 ? heads.delete(head) : heads.add(head);
-          } else {
-            heads = heads?.size === 1 && heads.has(head) ? null : new Set([head]);
-          }
-          if (heads?.size === model.heads) heads = null;
-          press();
-          void lookAt();
+    const buttons = Array.from({ length: width() }, (_, head) => {
+      const button = h(
+        "button",
+        {
+          type: "button",
+          class: "head",
+          "aria-pressed": String(!heads || heads.has(head)),
+          "aria-label": `Head ${head}`,
+          title: `Head ${head}: click for it alone, Shift-click to add or take it away`,
+          onclick: (event: MouseEvent) => {
+            if (event.shiftKey || event.ctrlKey || event.metaKey) {
+              heads ??= new Set(buttons.keys());
+              heads.has(head) && heads.size > 1 ? heads.delete(head) : heads.add(head);
+            } else {
+              heads = heads?.size === 1 && heads.has(head) ? null : new Set([head]);
+            }
+            if (heads?.size === buttons.length) heads = null;
+            press();
+            void lookAt();
+          },
         },
-      }, String(head));
+        String(head),
+      );
       button.style.setProperty("--head", headColour(head));
       return button;
     });
-    const all = h("button", { type: "button", class: "head all", onclick: () => {
-      heads = null;
-      press();
-      void lookAt();
-    } }, "all");
+    const all = h(
+      "button",
+      {
+        type: "button",
+        class: "head all",
+        onclick: () => {
+          heads = null;
+          press();
+          void lookAt();
+        },
+      },
+      "all",
+    );
     const press = () => {
       buttons.forEach((button, head) => button.setAttribute("aria-pressed", String(!heads || heads.has(head))));
       all.setAttribute("aria-pressed", String(!heads));
     };
     press();
-    return h("div", { class: "field", role: "group", "aria-label": "Heads" },
-      h("span", { class: "label" }, "Heads"), h("div", { class: "heads" }, all, buttons));
+    return h(
+      "div",
+      { class: "field", role: "group", "aria-label": "Heads" },
+      h("span", { class: "label" }, "Heads"),
+      h("div", { class: "heads" }, all, buttons),
+    );
   }
 
   offer();

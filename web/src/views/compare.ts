@@ -26,8 +26,13 @@ interface Side {
 export const compareView: View = (root, page) => {
   const models = able(page, "embed");
   if (!models.length)
-    return nothingFor(root, "Compare", "give vectors", "an encoder: BERT or a sentence-transformers folder",
-      "attend serve --model minilm=all-MiniLM-L6-v2");
+    return nothingFor(
+      root,
+      "Compare",
+      "give vectors",
+      "an encoder: BERT or a sentence-transformers folder",
+      "attend serve --model minilm=all-MiniLM-L6-v2",
+    );
 
   let [chooser, model] = modelField(models, "compare", (chosen) => {
     model = chosen;
@@ -45,8 +50,16 @@ export const compareView: View = (root, page) => {
   const heat = new HeatMap(point, 640);
   const alike = h("ul", { class: "bars wide" });
   const pointedAt = h("p", { class: "readout", "aria-live": "polite" });
-  const between = panel("Word by word", "cosine of every word of the first with every word of the second", 
-    h("div", { class: "columns" }, h("div", {}, heat.viewport.element, pointedAt), h("div", {}, h("h3", {}, "Different words that are most alike"), alike)));
+  const between = panel(
+    "Word by word",
+    "cosine of every word of the first with every word of the second",
+    h(
+      "div",
+      { class: "columns" },
+      h("div", {}, heat.viewport.element, pointedAt),
+      h("div", {}, h("h3", {}, "Different words that are most alike"), alike),
+    ),
+  );
   let scene: Scene | null = null;
 
   const sides = [0, 1].map((index): Side => ({
@@ -63,19 +76,39 @@ export const compareView: View = (root, page) => {
 
   root.append(
     h("h1", {}, "Compare"),
-    h("p", { class: "lead" }, "A word means what its sentence makes of it. Choose a word in each, and see how far apart they are."),
-    h("section", { class: "panel" },
+    h(
+      "p",
+      { class: "lead" },
+      "A word means what its sentence makes of it. Choose a word in each, and see how far apart they are.",
+    ),
+    h(
+      "section",
+      { class: "panel" },
       h("div", { class: "fields" }, chooser, layerSlot),
-      h("div", { class: "columns" }, sides.map((side, index) =>
-        field(index ? "Second sentence" : "First sentence", textArea(side.text, "A sentence", (value) => {
-          remembered.set(`compare.${index}`, (side.text = value));
-          side.word = -1;
-          type();
-        })))),
-      status.element),
+      h(
+        "div",
+        { class: "columns" },
+        sides.map((side, index) =>
+          field(
+            index ? "Second sentence" : "First sentence",
+            textArea(side.text, "A sentence", (value) => {
+              remembered.set(`compare.${index}`, (side.text = value));
+              side.word = -1;
+              type();
+            }),
+          ),
+        ),
+      ),
+      status.element,
+    ),
     scores,
-    h("div", { class: "columns" }, sides.map((side, index) =>
-      panel(index ? "In the second" : "In the first", "click the word to compare", side.tokens.element, side.readout))),
+    h(
+      "div",
+      { class: "columns" },
+      sides.map((side, index) =>
+        panel(index ? "In the second" : "In the first", "click the word to compare", side.tokens.element, side.readout),
+      ),
+    ),
     between,
   );
   between.hidden = true;
@@ -83,10 +116,12 @@ export const compareView: View = (root, page) => {
   function layers(): void {
     layerSlot.replaceChildren();
     if (model.capabilities.includes("attention") && model.layers > 1)
-      layerSlot.append(slider("Attention of layer", { min: 0, max: model.layers - 1, step: 1, value: layer }, (value) => {
-        layer = value;
-        relook();
-      }));
+      layerSlot.append(
+        slider("Attention of layer", { min: 0, max: model.layers - 1, step: 1, value: layer }, (value) => {
+          layer = value;
+          relook();
+        }),
+      );
   }
   const relook = debounce(120, () => void attend(abort.signal).catch((error: unknown) => status.error(error)));
 
@@ -120,7 +155,9 @@ export const compareView: View = (root, page) => {
       sides.forEach((side, i) => {
         const { tokens, vectors } = found[i];
         if (!side.view || tokens.length !== side.view.query_tokens.length) return;
-        side.vectors = side.words.map(({ tokens }) => vectors[0].map((_, d) => tokens.reduce((sum, t) => sum + vectors[t][d], 0) / tokens.length));
+        side.vectors = side.words.map(({ tokens }) =>
+          vectors[0].map((_, d) => tokens.reduce((sum, t) => sum + vectors[t][d], 0) / tokens.length),
+        );
       });
     } catch (error) {
       if (api.isAbort(error)) throw error; // without them the sentences are compared all the same
@@ -131,10 +168,17 @@ export const compareView: View = (root, page) => {
     if (!model.capabilities.includes("attention")) {
       for (const side of sides) {
         side.view = side.weights = null;
-        side.words = side.text.split(/\s+/).filter(Boolean).map((label, i) => ({ label, tokens: [i] }));
+        side.words = side.text
+          .split(/\s+/)
+          .filter(Boolean)
+          .map((label, i) => ({ label, tokens: [i] }));
       }
     } else {
-      const answers = await Promise.all(sides.map(({ text }) => api.attention({ model: model.id, input: text, layers: [layer], long: "truncate" }, signal)));
+      const answers = await Promise.all(
+        sides.map(({ text }) =>
+          api.attention({ model: model.id, input: text, layers: [layer], long: "truncate" }, signal),
+        ),
+      );
       sides.forEach((side, i) => {
         const view = answers[i].views[0];
         side.view = view;
@@ -151,9 +195,12 @@ export const compareView: View = (root, page) => {
   function guess(): void {
     const names = sides.map(({ words }) => words.map(({ label }) => plain(label)));
     if (sides.every(({ word, words }) => word >= 0 && word < words.length)) return;
-    const shared = names[0].filter((name) => name.length > 3 && names[1].includes(name)).sort((a, b) => b.length - a.length)[0];
+    const shared = names[0]
+      .filter((name) => name.length > 3 && names[1].includes(name))
+      .sort((a, b) => b.length - a.length)[0];
     sides.forEach((side, i) => {
-      if (side.word < 0 || side.word >= side.words.length) side.word = Math.max(0, shared ? names[i].indexOf(shared) : 0);
+      if (side.word < 0 || side.word >= side.words.length)
+        side.word = Math.max(0, shared ? names[i].indexOf(shared) : 0);
     });
   }
 
@@ -172,16 +219,25 @@ export const compareView: View = (root, page) => {
     const row = new Float32Array(side.words.length);
     for (const { key, weight } of entries) row[key] = weight;
     side.tokens.tint(row);
-    const best = entries.filter(({ weight }) => weight > 0.005).sort((a, b) => b.weight - a.weight).slice(0, 4);
-    side.readout.replaceChildren(h("b", {}, visible(side.words[side.word]?.label ?? "")), " looks at ",
-      best.map(({ key, weight }) => `${visible(side.words[key].label)} ${percent(weight)}`).join(" · ") || "nothing in particular");
+    const best = entries
+      .filter(({ weight }) => weight > 0.005)
+      .sort((a, b) => b.weight - a.weight)
+      .slice(0, 4);
+    side.readout.replaceChildren(
+      h("b", {}, visible(side.words[side.word]?.label ?? "")),
+      " looks at ",
+      best.map(({ key, weight }) => `${visible(side.words[key].label)} ${percent(weight)}`).join(" · ") ||
+        "nothing in particular",
+    );
   }
 
   function score(): void {
     const [a, b] = sides;
     const cards: HTMLElement[] = [];
     if (a.vectors && b.vectors && a.words[a.word] && b.words[b.word])
-      cards.push(card(`“${a.words[a.word].label}” and “${b.words[b.word].label}”`, cosine(a.vectors[a.word], b.vectors[b.word])));
+      cards.push(
+        card(`“${a.words[a.word].label}” and “${b.words[b.word].label}”`, cosine(a.vectors[a.word], b.vectors[b.word])),
+      );
     if (sentence !== null) cards.push(card("The two sentences", sentence));
     scores.replaceChildren(...cards);
   }
@@ -200,7 +256,9 @@ export const compareView: View = (root, page) => {
       same: false,
     };
     heat.show(scene);
-    const pairs = rows.flatMap((row, i) => row.map((value, j) => ({ value, one: a.words[i].label, other: b.words[j].label })));
+    const pairs = rows.flatMap((row, i) =>
+      row.map((value, j) => ({ value, one: a.words[i].label, other: b.words[j].label })),
+    );
     const best = pairs
       .filter(({ one, other }) => plain(one) && plain(other) && plain(one) !== plain(other))
       .sort((x, y) => y.value - x.value)
@@ -213,9 +271,10 @@ export const compareView: View = (root, page) => {
     heat.point(focus);
     const { query, key } = focus;
     if (!scene) return;
-    pointedAt.textContent = query === null || key === null
-      ? "Point at a cell to read its cosine."
-      : `${scene.queries[query]} · ${scene.keys[key]}: ${scene.mean.at(query, key).toFixed(3)}`;
+    pointedAt.textContent =
+      query === null || key === null
+        ? "Point at a cell to read its cosine."
+        : `${scene.queries[query]} · ${scene.keys[key]}: ${scene.mean.at(query, key).toFixed(3)}`;
   }
 
   layers();
@@ -240,7 +299,18 @@ const plain = (word: string): string => word.toLowerCase().replace(/[^\p{L}\p{N}
 function card(what: string, value: number): HTMLElement {
   const needle = h("span", { class: "needle" });
   needle.style.left = `${50 + 50 * value}%`;
-  return h("div", { class: "card" }, h("span", { class: "label" }, what), h("span", { class: "value" }, value.toFixed(3)),
+  return h(
+    "div",
+    { class: "card" },
+    h("span", { class: "label" }, what),
+    h("span", { class: "value" }, value.toFixed(3)),
     h("span", { class: "scale", "aria-hidden": "true" }, needle),
-    h("span", { class: "ends", "aria-hidden": "true" }, h("span", {}, "−1 opposite"), h("span", {}, "0"), h("span", {}, "1 same")));
+    h(
+      "span",
+      { class: "ends", "aria-hidden": "true" },
+      h("span", {}, "−1 opposite"),
+      h("span", {}, "0"),
+      h("span", {}, "1 same"),
+    ),
+  );
 }

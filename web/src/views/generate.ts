@@ -13,7 +13,13 @@ const kExample = "Once upon a time there was a";
 export const generateView: View = (root, page) => {
   const models = able(page, "generate");
   if (!models.length)
-    return nothingFor(root, "Generate", "write", "a language model: GPT-2’s folders, or one trained here", "attend serve --model gpt2=gpt2");
+    return nothingFor(
+      root,
+      "Generate",
+      "write",
+      "a language model: GPT-2’s folders, or one trained here",
+      "attend serve --model gpt2=gpt2",
+    );
 
   let [chooser, model] = modelField(models, "generate", (chosen) => {
     stop();
@@ -34,14 +40,18 @@ export const generateView: View = (root, page) => {
   const status = new Status();
   const spoken = h("p", { class: "quietly", "aria-live": "polite" });
   const before = new Tokens("Tokens of the prompt", {}, true);
-  const text = new Tokens("Tokens that were written", {
-    point: (token) => choose(token ?? pinned),
-    pick: (token) => {
-      pinned = pinned === token ? null : token;
-      text.press(pinned);
-      choose(token);
+  const text = new Tokens(
+    "Tokens that were written",
+    {
+      point: (token) => choose(token ?? pinned),
+      pick: (token) => {
+        pinned = pinned === token ? null : token;
+        text.press(pinned);
+        choose(token);
+      },
     },
-  }, true);
+    true,
+  );
   const detail = h("div", { class: "detail" });
   const looked = h("div", { class: "looked" });
   const layerSlot = h("div", { class: "fields" });
@@ -49,9 +59,13 @@ export const generateView: View = (root, page) => {
   const halt = h("button", { type: "button", hidden: true, onclick: () => stop() }, "Stop");
   const summary = h("p", { class: "note" });
   const number = (label: string, name: keyof typeof options, min: number, max: number, step: number) =>
-    slider(label, { min, max, step, value: options[name], ...(step < 1 && { format: (x: number) => x.toFixed(2) }) }, (value) => {
-      options[name] = value;
-    });
+    slider(
+      label,
+      { min, max, step, value: options[name], ...(step < 1 && { format: (x: number) => x.toFixed(2) }) },
+      (value) => {
+        options[name] = value;
+      },
+    );
   const area = textArea(prompt, "How it begins", (value) => remembered.set("generate.prompt", (prompt = value)));
   area.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void write();
@@ -59,24 +73,40 @@ export const generateView: View = (root, page) => {
 
   root.append(
     h("h1", {}, "Generate"),
-    h("p", { class: "lead" }, "A language model writes one token at a time. The stronger the line under a token, the likelier it was."),
-    h("form", { class: "panel", onsubmit: (event: Event) => {
-      event.preventDefault();
-      void write();
-    } },
+    h(
+      "p",
+      { class: "lead" },
+      "A language model writes one token at a time. The stronger the line under a token, the likelier it was.",
+    ),
+    h(
+      "form",
+      {
+        class: "panel",
+        onsubmit: (event: Event) => {
+          event.preventDefault();
+          void write();
+        },
+      },
       h("div", { class: "fields" }, chooser),
       field("Prompt", area, "Ctrl + Enter writes"),
-      h("div", { class: "sliders" },
+      h(
+        "div",
+        { class: "sliders" },
         number("Tokens", "max_tokens", 1, 300, 1),
         number("Temperature", "temperature", 0, 2, 0.05),
         number("Top-p", "top_p", 0.05, 1, 0.05),
         number("Top-k", "top_k", 0, 200, 1),
-        number("Seed", "seed", 0, 100, 1)),
+        number("Seed", "seed", 0, 100, 1),
+      ),
       h("div", { class: "buttons" }, start, halt),
-      status.element),
-    h("div", { class: "columns wide-left" },
+      status.element,
+    ),
+    h(
+      "div",
+      { class: "columns wide-left" },
       panel("Text", summary, h("div", { class: "prose" }, before.element, text.element), spoken),
-      panel("Token", null, detail, looked, layerSlot)),
+      panel("Token", null, detail, looked, layerSlot),
+    ),
   );
   describe();
 
@@ -109,7 +139,9 @@ export const generateView: View = (root, page) => {
     try {
       const { top_k, ...rest } = options;
       const stream = api.complete(
-        { model: model.id, prompt: asked, logprobs: 5, ...rest, ...(top_k > 0 && { top_k }) }, mine.signal);
+        { model: model.id, prompt: asked, logprobs: 5, ...rest, ...(top_k > 0 && { top_k }) },
+        mine.signal,
+      );
       for (;;) {
         const step = await stream.next();
         if (step.done) {
@@ -119,11 +151,14 @@ export const generateView: View = (root, page) => {
         if (!written.length) status.clear();
         append(step.value);
       }
-      status.note(ended === "length" ? "Ended at the number of tokens that was asked for." : "The model ended the text.");
+      status.note(
+        ended === "length" ? "Ended at the number of tokens that was asked for." : "The model ended the text.",
+      );
     } catch (error) {
       if (mine.signal.aborted) status.note(`Stopped after ${written.length} tokens.`);
       else status.error(error, () => void write());
-      if (error instanceof api.CutShort) text.element.append(h("span", { class: "cut", title: "The stream was cut short here" }, "✂"));
+      if (error instanceof api.CutShort)
+        text.element.append(h("span", { class: "cut", title: "The stream was cut short here" }, "✂"));
     }
     text.element.removeAttribute("aria-busy");
     if (abort !== mine) return;
@@ -133,7 +168,8 @@ export const generateView: View = (root, page) => {
     const known = written.filter((token) => token.logprob !== null);
     const perplexity = Math.exp(-known.reduce((sum, token) => sum + token.logprob!, 0) / Math.max(known.length, 1));
     if (written.length)
-      summary.textContent = `${written.length} tokens, ${(written.length / seconds).toFixed(0)} a second` +
+      summary.textContent =
+        `${written.length} tokens, ${(written.length / seconds).toFixed(0)} a second` +
         (known.length ? `; perplexity ${perplexity.toFixed(1)}` : "");
     spoken.textContent = written.map((token) => token.text).join("");
     await look();
@@ -144,7 +180,11 @@ export const generateView: View = (root, page) => {
     const share = token.logprob === null ? null : Math.exp(token.logprob);
     const button = text.append(token.text, share === null ? "" : percent(share));
     if (share !== null) shade(button, share);
-    if (written.length % 12 === 0) spoken.textContent = written.slice(-12).map(({ text }) => text).join("");
+    if (written.length % 12 === 0)
+      spoken.textContent = written
+        .slice(-12)
+        .map(({ text }) => text)
+        .join("");
   }
 
   /** The likelier, the fuller. */
@@ -159,13 +199,26 @@ export const generateView: View = (root, page) => {
     looking = new AbortController();
     try {
       const input = asked + written.map((token) => token.text).join("");
-      seen = await api.attention({ model: model.id, input, max_tokens: 0, top_k: 24, long: "truncate", ...(layer >= 0 && { layers: [layer] }) }, looking.signal);
-      layerSlot.replaceChildren(slider("Attention of layer", {
-        min: -1, max: model.layers - 1, step: 1, value: layer, format: (l) => (l < 0 ? "mean of all" : String(l)),
-      }, (value) => {
-        layer = value;
-        void look();
-      }));
+      seen = await api.attention(
+        { model: model.id, input, max_tokens: 0, top_k: 24, long: "truncate", ...(layer >= 0 && { layers: [layer] }) },
+        looking.signal,
+      );
+      layerSlot.replaceChildren(
+        slider(
+          "Attention of layer",
+          {
+            min: -1,
+            max: model.layers - 1,
+            step: 1,
+            value: layer,
+            format: (l) => (l < 0 ? "mean of all" : String(l)),
+          },
+          (value) => {
+            layer = value;
+            void look();
+          },
+        ),
+      );
       rows = null;
       choose(chosen ?? pinned);
     } catch (error) {
@@ -218,7 +271,10 @@ export const generateView: View = (root, page) => {
     // Many heads rest on the first token when they have nothing to say: it must not outshine the others.
     const most = Math.max(1e-6, ...entries.filter(({ key }) => key > 0).map(({ weight }) => weight));
     showPrompt(view.key_tokens.filter((_, i) => seenAt[i] < first));
-    before.tint(inPrompt.map(({ weight }) => weight), most);
+    before.tint(
+      inPrompt.map(({ weight }) => weight),
+      most,
+    );
     text.tint(shades, most);
     const best = entries.sort((a, b) => b.weight - a.weight).slice(0, 6);
     looked.replaceChildren(
@@ -234,11 +290,21 @@ export const generateView: View = (root, page) => {
   function describe(): void {
     const token = chosen === null ? null : written[chosen];
     if (!token) {
-      detail.replaceChildren(h("p", { class: "hint" }, written.length ? "Point at a token, or walk through them with the arrow keys." : "Nothing written yet."));
+      detail.replaceChildren(
+        h(
+          "p",
+          { class: "hint" },
+          written.length ? "Point at a token, or walk through them with the arrow keys." : "Nothing written yet.",
+        ),
+      );
       return;
     }
     const share = token.logprob === null ? null : Math.exp(token.logprob);
-    const listed = token.alternatives.map(({ text, logprob }) => ({ label: text, share: Math.exp(logprob), mine: text === token.text }));
+    const listed = token.alternatives.map(({ text, logprob }) => ({
+      label: text,
+      share: Math.exp(logprob),
+      mine: text === token.text,
+    }));
     if (share !== null && !listed.some(({ mine }) => mine)) listed.push({ label: token.text, share, mine: true });
     detail.replaceChildren(
       h("p", { class: "big" }, h("b", {}, visible(token.text)), share === null ? "" : ` ${percent(share)}`),
@@ -260,4 +326,8 @@ export const generateView: View = (root, page) => {
 };
 
 const bars = (entries: { label: string; share: number; mine?: boolean }[]): HTMLElement =>
-  h("ul", { class: "bars" }, entries.map(({ label, share, mine }) => barOf(visible(label), share, percent(share), mine)));
+  h(
+    "ul",
+    { class: "bars" },
+    entries.map(({ label, share, mine }) => barOf(visible(label), share, percent(share), mine)),
+  );

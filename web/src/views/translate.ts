@@ -1,9 +1,8 @@
 // Translate, and see which word became which: lines for the alignment, shades for the attention behind it.
 import * as api from "../api";
-import type { Model } from "../api";
 import { Alignment } from "../draw/alignment";
 import { debounce, field, h, percent, remembered, slider, textArea } from "../dom";
-import { able, languages, modelField, nothingFor, panel, type View } from "../parts";
+import { able, modelField, nothingFor, panel, type View } from "../parts";
 import { wordWeights } from "../words";
 import { Status } from "../status";
 
@@ -17,8 +16,13 @@ const kExamples: Record<string, string> = {
 export const translateView: View = (root, page) => {
   const models = able(page, "translate");
   if (!models.length)
-    return nothingFor(root, "Translate", "translate", "a translator: one trained here, or a MarianMT folder",
-      "attend serve --model en-de=opus-mt-en-de");
+    return nothingFor(
+      root,
+      "Translate",
+      "translate",
+      "a translator: one trained here, or a MarianMT folder",
+      "attend serve --model en-de=opus-mt-en-de",
+    );
 
   let [chooser, model] = modelField(models, "translate", (chosen) => {
     model = chosen;
@@ -37,24 +41,38 @@ export const translateView: View = (root, page) => {
   const readout = h("p", { class: "readout", "aria-live": "polite" });
   const alternatives = h("ol", { class: "alternatives" });
   const others = h("details", { hidden: true }, h("summary", {}, "Other translations"), alternatives);
-  const copy = h("button", { type: "button", class: "quiet", onclick: () => void navigator.clipboard?.writeText(translation) }, "Copy");
+  const copy = h(
+    "button",
+    { type: "button", class: "quiet", onclick: () => void navigator.clipboard?.writeText(translation) },
+    "Copy",
+  );
   const layerSlot = h("div", { class: "fields" });
   const type = debounce(400, () => void run());
 
   root.append(
     h("h1", {}, "Translate"),
     h("p", { class: "lead" }, "Each word of the translation looks back at the source. Point at a word to see where."),
-    h("section", { class: "panel" },
-      h("div", { class: "fields" }, chooser,
+    h(
+      "section",
+      { class: "panel" },
+      h(
+        "div",
+        { class: "fields" },
+        chooser,
         slider("Beam", { min: 1, max: 8, step: 1, value: beam }, (value) => {
           beam = value;
           type();
-        })),
-      field("Text", textArea(text, "A sentence to translate", (value) => {
-        remembered.set("translate.text", (text = value));
-        type();
-      })),
-      status.element),
+        }),
+      ),
+      field(
+        "Text",
+        textArea(text, "A sentence to translate", (value) => {
+          remembered.set("translate.text", (text = value));
+          type();
+        }),
+      ),
+      status.element,
+    ),
     panel("Translation", null, h("div", { class: "answer" }, output, copy), others),
     panel("Alignment", "each word of the source, and what became of it", picture.element, readout, layerSlot),
   );
@@ -71,10 +89,18 @@ export const translateView: View = (root, page) => {
     }
     status.busy("Translating…");
     try {
-      const answer = await api.translate({
-        q: text, model: model.id, beam, alternatives: Math.min(2, beam - 1), alignments: true,
-        source: model.source_language ?? "auto", target: model.target_language ?? "auto",
-      }, signal);
+      const answer = await api.translate(
+        {
+          q: text,
+          model: model.id,
+          beam,
+          alternatives: Math.min(2, beam - 1),
+          alignments: true,
+          source: model.source_language ?? "auto",
+          target: model.target_language ?? "auto",
+        },
+        signal,
+      );
       translation = answer.translatedText;
       output.textContent = translation;
       output.lang = model.target_language ?? "";
@@ -90,23 +116,27 @@ export const translateView: View = (root, page) => {
     }
   }
 
-  /** The attention of one layer behind the alignment, for the translation that is there. */
+  /** The attention behind the alignment, for the translation that is there. */
   async function look(signal: AbortSignal): Promise<void> {
     layerSlot.replaceChildren();
     if (!model.capabilities.includes("attention") || !translation.trim()) return;
-    const wanted = layer ?? usual(model);
-    const data = await api.attention({ model: model.id, input: text, target: translation, layers: [wanted], top_k: 16, long: "truncate" }, signal);
-    if (data.truncated) status.note(`Attention is shown without the ${data.truncated} tokens that the model cannot see at once.`);
+    const request = { model: model.id, input: text, target: translation, top_k: 16, long: "truncate" } as const;
+    const data = await api.attention(request, signal);
+    if (data.truncated)
+      status.note(`Attention is shown without the ${data.truncated} tokens that the model cannot see at once.`);
     const cross = data.views.find(({ name }) => name === "cross");
-    picture.weigh(cross ? wordWeights(cross, wanted) : null);
-    if (model.layers > 1)
-      layerSlot.append(slider("Attention of layer", { min: 0, max: model.layers - 1, step: 1, value: wanted }, (value) => {
-        layer = value;
-        again();
-      }));
+    if (!cross?.layers.length) return;
+    const depth = cross.layers.length;
+    const shown = Math.min(layer ?? depth - (depth > 4 ? 2 : 1), depth - 1);
+    picture.weigh(wordWeights(cross, cross.layers[shown]));
+    if (depth > 1)
+      layerSlot.append(
+        slider("Attention of layer", { min: 0, max: depth - 1, step: 1, value: shown }, (value) => {
+          layer = value;
+          picture.weigh(wordWeights(cross, cross.layers[value]));
+        }),
+      );
   }
-
-  const again = debounce(150, () => void look(abort.signal).catch((error: unknown) => status.error(error)));
 
   function describe(
     side: "source" | "target" | null,
@@ -119,21 +149,28 @@ export const translateView: View = (root, page) => {
       return;
     }
     if (!weights) {
-      readout.replaceChildren(h("b", {}, picture.word(side, word)), aligned.length ? ` goes with ${aligned.join(" · ")}` : " goes with nothing");
+      readout.replaceChildren(
+        h("b", {}, picture.word(side, word)),
+        aligned.length ? ` goes with ${aligned.join(" · ")}` : " goes with nothing",
+      );
       return;
     }
-    const best = weights.filter(({ weight }) => weight > 0.005).sort((a, b) => b.weight - a.weight).slice(0, 4);
-    readout.replaceChildren(h("b", {}, picture.word(side, word)), side === "target" ? " looks at " : " is looked at by ",
-      best.map(({ label, weight }) => `${label} ${percent(weight)}`).join(" · ") || "nothing in particular");
+    const best = weights
+      .filter(({ weight }) => weight > 0.005)
+      .sort((a, b) => b.weight - a.weight)
+      .slice(0, 4);
+    readout.replaceChildren(
+      h("b", {}, picture.word(side, word)),
+      side === "target" ? " looks at " : " is looked at by ",
+      best.map(({ label, weight }) => `${label} ${percent(weight)}`).join(" · ") || "nothing in particular",
+    );
   }
 
-  if (languages(model) === "") output.removeAttribute("lang");
   void run();
   return {
     leave: () => {
       abort.abort();
       type.cancel();
-      again.cancel();
       picture.destroy();
     },
     recolour: () => picture.recolour(),
@@ -141,6 +178,3 @@ export const translateView: View = (root, page) => {
 };
 
 const split = (text: string): string[] => text.split(/\s+/).filter(Boolean);
-
-/** The layer that aligns best: the last, in decoders of more than four the last but one. */
-const usual = (model: Model): number => Math.max(0, model.layers - (model.layers > 4 ? 2 : 1));
