@@ -206,6 +206,11 @@ TEST_F(Recurrent, TranslatorsHaveCrossAttentionOnly) {
   EXPECT_THROW(blind({.text = "one two"}), InputError);
 }
 
+TEST(AttentionReader, OpensFoldersOfSentenceTransformers) {
+  EXPECT_EQ(AttentionReader(kTests / "decode/fixtures/sentence_dense")({.text = "here"}).size(), 1u);
+  EXPECT_EQ(AttentionReader(kTests / "decode/fixtures/sentence_mean")({.text = "here"}).size(), 1u);
+}
+
 TEST(AttentionReader, ServesManyThreadsAtOnce) {
   const AttentionReader reader(kMarian);
   const std::vector<float> expected = reader({.text = "Nessuno scrive."}).front().view().weights[0].to_vector();

@@ -188,7 +188,8 @@
   /// The chosen token in words, for those who read, and for those who listen.
   function describe() {
     const { queries, keys } = sides, K = keys.labels.length;
-    if (state.query < 0 || state.query >= queries.labels.length) {
+    const ofTokens = ["heat", "lines", "text"].includes(state.mode);
+    if (!ofTokens || state.query < 0 || state.query >= queries.labels.length) {
       status.textContent = `${heading()}. ${modes.find(m => m.name === state.mode).hint}`;
       return;
     }
@@ -705,7 +706,9 @@
       "aria-selected": String(m.name === state.mode), tabIndex: m.name === state.mode ? 0 : -1,
       onclick: () => { state.mode = m.name, update(); } })));
     host.setAttribute("aria-labelledby", `tab-${state.mode}`);
-    if (held) tabs.querySelector("[aria-selected=true]").focus();
+    const chosen = tabs.querySelector("[aria-selected=true]");
+    if (held) chosen.focus();
+    tabs.scrollLeft = Math.max(0, chosen.offsetLeft + chosen.offsetWidth - tabs.offsetLeft - tabs.clientWidth + 8);
   }
   tabs.addEventListener("keydown", event => {
     const by = { ArrowLeft: -1, ArrowRight: 1 }[event.key];
