@@ -1,5 +1,6 @@
 // Every head of every layer, small: where to look. A grid of buttons, which arrow keys walk through.
 import { h } from "../dom";
+import { adds } from "../heads";
 import { habit, type Matrix } from "../matrix";
 import { palette, pixels, strength } from "./colours";
 
@@ -29,7 +30,7 @@ export class Thumbnails {
             role: "gridcell",
             tabIndex: -1,
             "aria-label": `Layer ${layer}, head ${head}`,
-            onclick: (event: MouseEvent) => this.choose(layer, head, event.shiftKey || event.ctrlKey || event.metaKey),
+            onclick: (event: MouseEvent) => this.choose(layer, head, adds(event)),
           },
           h("canvas", { width: kSide, height: kSide, "aria-hidden": "true" }),
         ),

@@ -6,10 +6,12 @@ import { headColour } from "../draw/colours";
 import { HeatMap } from "../draw/heatmap";
 import { Lines } from "../draw/lines";
 import { Thumbnails } from "../draw/thumbnails";
+import { chooseHead, headBar, type Heads } from "../heads";
 import { groups, habit, Matrix, mean, regroup } from "../matrix";
 import { able, modelField, nothingFor, panel, type View } from "../parts";
 import { kNowhere, type Focus, type Scene } from "../scene";
 import { Status } from "../status";
+import { attentionTable } from "../table";
 import { Tokens } from "../tokens";
 
 const kExample = "The animal did not cross the street because it was too tired.";
@@ -43,7 +45,7 @@ export const attentionView: View = (root, page) => {
   let pair = remembered.get("attention.pair", "");
   let write = 0;
   let layer = 0;
-  let heads: Set<number> | null = null; // null: all
+  let heads: Heads = null;
   let view = "";
   let whole = remembered.get("attention.words", "") === "yes";
   let specials = true;
@@ -65,8 +67,7 @@ export const attentionView: View = (root, page) => {
   const lines = new Lines(point);
   const heat = new HeatMap(point);
   const grid = new Thumbnails((chosenLayer, head, add) => {
-    if (add && chosenLayer === layer && heads) heads.has(head) && heads.size > 1 ? heads.delete(head) : heads.add(head);
-    else heads = new Set([head]);
+    heads = add && chosenLayer === layer ? chooseHead(heads, head, width(), true) : new Set([head]);
     layer = chosenLayer;
     controls();
     void lookAt();
@@ -348,49 +349,8 @@ export const attentionView: View = (root, page) => {
     }
   }
 
-  /** The same numbers for those who read them: of each token, the five it looks at most. */
   function tabulate(): void {
-    if (!numbers.open || !scene) return;
-    const { queries, keys, mean: weights } = scene;
-    numbers.lastElementChild!.tagName === "DIV" && numbers.lastElementChild!.remove();
-    numbers.append(
-      h(
-        "div",
-        { class: "scroll", tabIndex: 0, role: "region", "aria-label": "Table of attention" },
-        h(
-          "table",
-          {},
-          h("caption", {}, `Layer ${layer}: the five tokens that each token looks at most`),
-          h(
-            "thead",
-            {},
-            h(
-              "tr",
-              {},
-              ["Token", "1st", "2nd", "3rd", "4th", "5th"].map((name) => h("th", { scope: "col" }, name)),
-            ),
-          ),
-          h(
-            "tbody",
-            {},
-            queries.map((query, q) =>
-              h(
-                "tr",
-                {},
-                h("th", { scope: "row" }, visible(query)),
-                weights
-                  .row(q)
-                  .sort((a, b) => b.weight - a.weight)
-                  .slice(0, 5)
-                  .map(({ key, weight }) =>
-                    h("td", {}, `${visible(keys[key])} `, h("span", { class: "figure" }, percent(weight))),
-                  ),
-              ),
-            ),
-          ),
-        ),
-      ),
-    );
+    if (numbers.open && scene) numbers.replaceChildren(numbers.firstElementChild!, attentionTable(scene, layer));
   }
 
   function controls(): void {
@@ -407,6 +367,7 @@ export const attentionView: View = (root, page) => {
                 layer = Math.min(layer, depth() - 1);
                 heads = null;
                 controls();
+                bar.querySelector<HTMLInputElement>("input:checked")?.focus();
                 grid.reset(depth(), width());
                 for (let l = 0; l < depth(); ++l) fill(l);
                 void lookAt();
@@ -418,7 +379,10 @@ export const attentionView: View = (root, page) => {
         layer = value;
         void lookAt();
       }),
-      headBar(),
+      headBar(width(), heads, (chosen) => {
+        heads = chosen;
+        void lookAt();
+      }),
       segmented(
         "Tokens",
         [
@@ -440,59 +404,6 @@ export const attentionView: View = (root, page) => {
         focus = kNowhere;
         draw();
       }),
-    );
-  }
-
-  function headBar(): HTMLElement {
-    const buttons = Array.from({ length: width() }, (_, head) => {
-      const button = h(
-        "button",
-        {
-          type: "button",
-          class: "head",
-          "aria-pressed": String(!heads || heads.has(head)),
-          "aria-label": `Head ${head}`,
-          title: `Head ${head}: click for it alone, Shift-click to add or take it away`,
-          onclick: (event: MouseEvent) => {
-            if (event.shiftKey || event.ctrlKey || event.metaKey) {
-              heads ??= new Set(buttons.keys());
-              heads.has(head) && heads.size > 1 ? heads.delete(head) : heads.add(head);
-            } else {
-              heads = heads?.size === 1 && heads.has(head) ? null : new Set([head]);
-            }
-            if (heads?.size === buttons.length) heads = null;
-            press();
-            void lookAt();
-          },
-        },
-        String(head),
-      );
-      button.style.setProperty("--head", headColour(head));
-      return button;
-    });
-    const all = h(
-      "button",
-      {
-        type: "button",
-        class: "head all",
-        onclick: () => {
-          heads = null;
-          press();
-          void lookAt();
-        },
-      },
-      "all",
-    );
-    const press = () => {
-      buttons.forEach((button, head) => button.setAttribute("aria-pressed", String(!heads || heads.has(head))));
-      all.setAttribute("aria-pressed", String(!heads));
-    };
-    press();
-    return h(
-      "div",
-      { class: "field", role: "group", "aria-label": "Heads" },
-      h("span", { class: "label" }, "Heads"),
-      h("div", { class: "heads" }, all, buttons),
     );
   }
 

@@ -3,6 +3,7 @@ import * as api from "../api";
 import type { AttentionData, WrittenToken } from "../api";
 import { field, h, percent, remembered, slider, textArea, visible } from "../dom";
 import { css, mix, palette } from "../draw/colours";
+import { match } from "../match";
 import { Matrix, mean } from "../matrix";
 import { able, barOf, modelField, nothingFor, panel, type View } from "../parts";
 import { Status } from "../status";
@@ -234,12 +235,6 @@ export const generateView: View = (root, page) => {
     return rows;
   }
 
-  /** Of each token in the whole text, how many characters (but white space) come before it. */
-  const places = (tokens: string[]): number[] => {
-    let sum = 0;
-    return tokens.map((token) => (sum += token.replace(/\s/g, "").length) - token.replace(/\s/g, "").length);
-  };
-
   function choose(token: number | null): void {
     chosen = token;
     text.mark(token);
@@ -252,39 +247,31 @@ export const generateView: View = (root, page) => {
       before.tint(null);
       return;
     }
-    // The text was cut into tokens anew: places in it, not numbers of tokens, say which is which.
-    const offset = places([asked, ...written.map(({ text }) => text)]);
-    const seenAt = places(view.query_tokens);
-    const at = seenAt.findIndex((place) => place >= offset[token + 1]);
-    const query = (at < 0 ? seenAt.length : at) - 1; // the token before is the one that chose this one
+    const place = match(
+      view.query_tokens,
+      asked,
+      written.map(({ text }) => text),
+    );
+    const query = place.query[token];
     if (query < 0) return looked.replaceChildren();
     const entries = matrix.row(query);
-    const shades = new Float32Array(written.length);
-    const first = asked.replace(/\s/g, "").length;
-    const inPrompt: { label: string; weight: number }[] = view.key_tokens.map((label) => ({ label, weight: 0 }));
+    const inPrompt = new Float32Array(view.key_tokens.length);
+    const inText = new Float32Array(written.length);
     for (const { key, weight } of entries) {
-      inPrompt[key].weight = weight;
-      if (seenAt[key] < first) continue;
-      const target = offset.findLastIndex((place, i) => i > 0 && place <= seenAt[key]) - 1;
-      if (target >= 0) shades[target] += weight;
+      if (place.written[key] < 0) inPrompt[key] = weight;
+      else inText[place.written[key]] += weight;
     }
     // Many heads rest on the first token when they have nothing to say: it must not outshine the others.
     const most = Math.max(1e-6, ...entries.filter(({ key }) => key > 0).map(({ weight }) => weight));
-    showPrompt(view.key_tokens.filter((_, i) => seenAt[i] < first));
-    before.tint(
-      inPrompt.map(({ weight }) => weight),
-      most,
-    );
-    text.tint(shades, most);
+    const prompt = view.key_tokens.filter((_, i) => place.written[i] < 0);
+    if (prompt.length) before.show(prompt);
+    before.tint(inPrompt, most);
+    text.tint(inText, most);
     const best = entries.sort((a, b) => b.weight - a.weight).slice(0, 6);
     looked.replaceChildren(
       h("h3", {}, "Looked at"),
       bars(best.map(({ key, weight }) => ({ label: view.key_tokens[key], share: weight }))),
     );
-  }
-
-  function showPrompt(tokens: string[]): void {
-    if (tokens.length) before.show(tokens);
   }
 
   function describe(): void {
