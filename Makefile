@@ -5,11 +5,13 @@ PROGRAM := build/release/attend
 PREFIX ?= /usr/local
 # Seconds that `make fuzz` spends on each target.
 FUZZ_SECONDS ?= 60
+# Minutes of `make load`.
+MINUTES ?= 5
 
 OURS := git ls-files 'attend/*.h' 'attend/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.h' 'bench/*.cpp' 'examples/*.cpp'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build run test web-test bench lint tidy format asan tsan fuzz install clean
+.PHONY: help setup configure build run test web-test clients load bench lint tidy format asan tsan fuzz install clean
 
 help: ## list the jobs
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-9s %s\n", $$1, $$2 }'
@@ -33,6 +35,13 @@ test: configure ## build, and run all tests
 web-test: ## test the explorer in a browser; with ATTEND_URL=http://…, against that server too
 	@scripts/setup web
 	@cd web && npm ci --prefer-offline --no-audit --no-fund --loglevel=error && npm test
+
+clients: build ## run the openai package of npm, and a client as LibreTranslate's are, against the server
+	@scripts/setup web
+	@cd tests/clients && npm install --no-audit --no-fund --loglevel=error && node --test
+
+load: build ## 200 clients with mixed requests for MINUTES (5): answers, errors and memory
+	@tests/load/load.py --program $(PROGRAM) --minutes $(MINUTES)
 
 bench: configure ## measure the speed; with PEER_PYTHON="command that runs Python with torch", against PyTorch
 	@cmake --build --preset release

@@ -1,0 +1,188 @@
+#!/usr/bin/env python3
+# The server's throughput and latency, measured from this process over loopback.
+#   bench/serve.py --gpt2 FOLDER       32 clients that generate 64 tokens each, beside one; first tokens, beside an idle server
+#   bench/serve.py --gpt2 FOLDER --llama "command that runs llama-server"    the same beside llama.cpp with as many slots
+#   bench/serve.py --embedder FOLDER   64 clients that embed, beside attend embed
+#   bench/serve.py --small FOLDER      what HTTP adds: an embedder so small that its own time is next to nothing
+# Folders are Hugging Face's; weights may be random. Both sides of a ratio run in turn, and the best of each counts.
+import argparse
+import http.client
+import json
+import os
+import re
+import socket
+import statistics
+import subprocess
+import tempfile
+import threading
+import time
+
+parser = argparse.ArgumentParser()
+for name in ("gpt2", "llama", "embedder", "small"):
+    parser.add_argument("--" + name)
+parser.add_argument("--program", default=os.environ.get("ATTEND_BUILD", "build/release") + "/attend")
+parser.add_argument("--rounds", type=int, default=3)
+parser.add_argument("--clients", type=int, default=32)
+parser.add_argument("--tokens", type=int, default=64)
+parser.add_argument("--threads", type=int, default=2)
+flags = parser.parse_args()
+WORDS = "the of and to in is was for on that by this with from or had not are but what all were when we there".split()
+
+
+def row(name, ours, theirs, unit, ratio, bar, better="at least"):
+    print(f"{name:44} {ours:9.2f} {theirs:9.2f} {unit:9} {ratio:6.2f}   {better} {bar}", flush=True)
+
+
+class Attend:
+    def __init__(self, *models):
+        arguments = [argument for model in models for argument in ("--model", model)]
+        self.process = subprocess.Popen([flags.program, "--threads", str(flags.threads), "serve", "--port", "0", *arguments],
+                                        stderr=subprocess.PIPE, text=True)
+        self.port = int(re.search(r":(\d+)", self.process.stderr.readline().split("http://")[1])[1])
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+
+class Llama:
+    def __init__(self, path):
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            self.port = free.getsockname()[1]
+        self.process = subprocess.Popen([*flags.llama.split(), "-m", path, "-t", str(flags.threads), "-np", str(flags.clients),
+                                         "-c", str(256 * flags.clients), "--port", str(self.port)],
+                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while True:
+            try:
+                if get(self.port, "/health") == 200:
+                    break
+            except OSError:
+                pass
+            time.sleep(0.2)
+
+    __enter__, __exit__ = Attend.__enter__, Attend.__exit__
+
+
+def get(port, path):
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection.request("GET", path)
+    return connection.getresponse().status
+
+
+def prompt(number):
+    return " ".join(WORDS[(number * 7 + i * (1 + number % 5)) % len(WORDS)] for i in range(8))
+
+
+def generate(port, number, times):
+    """One text, as it streams: when it was asked for, when its first and its last token came, and how many there were."""
+    body = json.dumps({"model": "gpt2", "prompt": prompt(number), "max_tokens": flags.tokens, "temperature": 0, "stream": True,
+                       "ignore_eos": True})
+    begin = time.perf_counter()
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    connection.request("POST", "/v1/completions", body, {"Content-Type": "application/json"})
+    response = connection.getresponse()
+    first, end, finished = 0, 0, False
+    for line in response:
+        if not line.startswith(b"data: {"):
+            continue
+        first, end = first or time.perf_counter(), time.perf_counter()
+        finished = finished or b'"length"' in line
+    assert response.status == 200 and finished, response.status
+    times.append((begin, first, end))
+
+
+def texts_at_once(port, clients):
+    """Tokens a second, and the seconds to the first token: their mean and the longest."""
+    times = []
+    threads = [threading.Thread(target=generate, args=(port, number, times)) for number in range(clients)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    seconds = max(end for _, _, end in times) - min(begin for begin, _, _ in times)
+    waits = [first - begin for begin, first, _ in times]
+    return clients * flags.tokens / seconds, statistics.mean(waits), max(waits)
+
+
+def measure_generation():
+    many, one, first, first_of_many, worst = 0, 0, 1e9, 1e9, 1e9
+    theirs = 0
+    with tempfile.TemporaryDirectory(dir=".") as here, Attend(f"gpt2={flags.gpt2}") as server:
+        path = os.path.abspath(f"{here}/gpt2.gguf")
+        if flags.llama:
+            subprocess.run([flags.program, "convert", "--model", flags.gpt2, "--output", path], check=True,
+                           stderr=subprocess.DEVNULL)
+        texts_at_once(server.port, 1)
+        for _ in range(flags.rounds):
+            rate, wait, _ = texts_at_once(server.port, 1)
+            one, first = max(one, rate), min(first, wait)
+            rate, wait, longest = texts_at_once(server.port, flags.clients)
+            many, first_of_many, worst = max(many, rate), min(first_of_many, wait), min(worst, longest)
+            if flags.llama:
+                with Llama(path) as llama:
+                    texts_at_once(llama.port, 1)
+                    theirs = max(theirs, texts_at_once(llama.port, flags.clients)[0])
+    row(f"{flags.clients} clients x {flags.tokens} tokens, beside one", many, one, "tokens/s", many / one, "5")
+    row("first token, mean of all, beside idle", 1e3 * first_of_many, 1e3 * first, "ms", first_of_many / first, "3", "at most")
+    row("first token, the last of all, beside idle", 1e3 * worst, 1e3 * first, "ms", worst / first, "-", "")
+    if flags.llama:
+        row(f"{flags.clients} clients, beside llama.cpp's server", many, theirs, "tokens/s", many / theirs, "1.2")
+
+
+def embed_some(port, texts, latencies):
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    for text in texts:
+        begin = time.perf_counter()
+        connection.request("POST", "/v1/embeddings", json.dumps({"model": "e", "input": text, "encoding_format": "base64"}),
+                           {"Content-Type": "application/json"})
+        response = connection.getresponse()
+        response.read()
+        assert response.status == 200, response.status
+        latencies.append(time.perf_counter() - begin)
+
+
+def measure_embeddings(clients=64, each=40):
+    texts = [" ".join(prompt(number + i) for i in range(3)) for number in range(clients * each)]
+    served, alone = 0, 0
+    with Attend(f"e={flags.embedder}") as server, tempfile.NamedTemporaryFile("w", dir=".", suffix=".txt") as file:
+        file.write("".join(text + "\n" for text in texts))
+        file.flush()
+        command = [flags.program, "--threads", str(flags.threads), "embed", "--model", flags.embedder, "--output",
+                   file.name + ".f32", "--input"]
+        for _ in range(flags.rounds):
+            threads = [threading.Thread(target=embed_some, args=(server.port, texts[c::clients], [])) for c in range(clients)]
+            begin = time.perf_counter()
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            served = max(served, len(texts) / (time.perf_counter() - begin))
+            begin = time.perf_counter()
+            subprocess.run([*command, file.name], check=True, stderr=subprocess.DEVNULL)
+            with_start = time.perf_counter() - begin
+            begin = time.perf_counter()
+            subprocess.run([*command, "/dev/null"], check=True, stderr=subprocess.DEVNULL)
+            alone = max(alone, len(texts) / (with_start - (time.perf_counter() - begin)))
+        os.remove(file.name + ".f32")
+    row(f"{clients} clients embedding, beside attend embed", served, alone, "texts/s", served / alone, "0.85")
+
+
+def measure_latency():
+    with Attend(f"e={flags.small}") as server:
+        latencies = []
+        embed_some(server.port, [prompt(number) for number in range(300)], latencies)
+    added = 1e3 * statistics.median(latencies[50:])
+    row("what HTTP adds to a request", added, 0, "ms", added, "2", "at most")
+
+
+print(f"{'':44} {'ours':>9} {'other':>9} {'':9} {'ratio':>6}   bar")
+if flags.gpt2:
+    measure_generation()
+if flags.embedder:
+    measure_embeddings()
+if flags.small:
+    measure_latency()
