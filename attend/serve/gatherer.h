@@ -32,7 +32,9 @@ class Gatherer {
     std::vector<Result> results = {};  // of the first texts
   };
 
-  explicit Gatherer(std::size_t texts_at_once) : texts_at_once_(texts_at_once) {}
+  /// Of texts in one call: about so many that the model reads them in one pass. More would make clients wait for each
+  /// other, and the model for them.
+  explicit Gatherer(std::size_t bytes_at_once) : bytes_at_once_(bytes_at_once) {}
 
   void submit(std::shared_ptr<Job> job) {
     const std::lock_guard lock(mutex_);
@@ -55,20 +57,21 @@ class Gatherer {
   }
 
  private:
-  std::size_t left(const Job& job) const { return job.texts.size() - job.results.size(); }
+  static std::size_t left(const Job& job) { return job.texts.size() - job.results.size(); }
+  static std::size_t weight(const std::string& text) { return text.size() + 8; }  // special tokens count too
 
   std::vector<std::shared_ptr<Job>> take() {
     const std::lock_guard lock(mutex_);
     std::erase_if(waiting_, [](const auto& job) { return job->abandoned.load(); });
     std::vector<std::shared_ptr<Job>> jobs;
-    std::size_t texts = 0;
+    std::size_t bytes = 0;
     for (auto job = waiting_.begin(); job != waiting_.end();) {
-      if (texts >= texts_at_once_) break;
+      if (bytes >= bytes_at_once_) break;
       if (!jobs.empty() && (*job)->key != jobs.front()->key) {
         ++job;
         continue;
       }
-      texts += left(**job);
+      for (std::size_t t = (*job)->results.size(); t < (*job)->texts.size(); ++t) bytes += weight((*job)->texts[t]);
       jobs.push_back(std::move(*job));
       job = waiting_.erase(job);
     }
@@ -79,11 +82,12 @@ class Gatherer {
   void run(std::vector<std::shared_ptr<Job>>& jobs) {
     std::vector<std::string> texts;
     std::vector<std::size_t> begins;
+    std::size_t bytes = 0;
     for (const auto& job : jobs) {
       begins.push_back(texts.size());
-      const std::size_t count = std::min(left(*job), std::max<std::size_t>(texts_at_once_ - texts.size(), 1));
-      const auto first = job->texts.begin() + static_cast<std::ptrdiff_t>(job->results.size());
-      texts.insert(texts.end(), first, first + static_cast<std::ptrdiff_t>(count));
+      std::size_t next = job->results.size();
+      do bytes += weight(texts.emplace_back(job->texts[next]));
+      while (++next < job->texts.size() && bytes < bytes_at_once_);
     }
     begins.push_back(texts.size());
     try {
@@ -114,7 +118,7 @@ class Gatherer {
     }
   }
 
-  std::size_t texts_at_once_;
+  std::size_t bytes_at_once_;
   mutable std::mutex mutex_;
   std::deque<std::shared_ptr<Job>> waiting_;
 };

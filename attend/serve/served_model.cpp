@@ -16,8 +16,9 @@ namespace fs = std::filesystem;
 /// How often somebody who waits looks whether somebody waits for them.
 constexpr std::chrono::milliseconds kLook{50};
 
-/// Texts in one call of a model. A request with more is answered in several, so that others get their turn between.
-constexpr std::size_t kTextsAtOnce = 256, kTranslationsAtOnce = 64;
+/// Bytes of texts in one call of a model, some thousand tokens. A request with more is answered in several, so that
+/// others get their turn between.
+constexpr std::size_t kBytesAtOnce = 5000, kBytesToTranslateAtOnce = 10000;
 
 /// The languages of a translator: from its tokenizer's configuration, or from how such folders are named:
 /// opus-mt-it-en.
@@ -49,10 +50,10 @@ ServedModel::ServedModel(std::string model_name, const fs::path& model_folder, c
       folder(model_folder),
       limits_(limits),
       wake_(std::move(wake)),
-      embeddings_(kTextsAtOnce),
-      translations_(kTranslationsAtOnce),
-      classifications_(kTextsAtOnce),
-      filled_(kTextsAtOnce),
+      embeddings_(kBytesAtOnce),
+      translations_(kBytesToTranslateAtOnce),
+      classifications_(kBytesAtOnce),
+      filled_(kBytesAtOnce),
       others_(1) {
   open();
 }
@@ -67,6 +68,7 @@ void ServedModel::open() {
     const Gpt2Options& o = language_model->network().options;
     layers = o.layers, heads = o.heads, context = o.positions;
     tokenizer = language_model->tokenizer();
+    attention.emplace(*language_model);
     batch_ = std::make_unique<GenerationBatch>(
         *language_model, GenerationBatch::Limits{.rows = limits_.batch_rows, .tokens = limits_.batch_tokens});
   } else if (is_bert(kind)) {
@@ -77,12 +79,15 @@ void ServedModel::open() {
     if (o.head == BertHead::text_labels) classifier.emplace(inner);
     if (o.head == BertHead::masked_words || o.head == BertHead::pre_training) mask_filler.emplace(inner);
     tokenizer = load_tokenizer(inner);
+    attention.emplace(BertReader(inner, BertHead::none));
   } else if (kind == kRecurrentClassifierType) {
     classifier.emplace(folder);
     tokenizer = load_tokenizer(folder);
+    attention.emplace(*classifier);
   } else {
     translator.emplace(folder);  // says what there could be, if it is none of them
     tokenizer = translator->source_tokenizer();
+    attention.emplace(*translator);
     layers = config.has("decoder_layers") ? config.integer("decoder_layers") : 1;
     heads = config.has("decoder_attention_heads") ? config.integer("decoder_attention_heads") : 1;
     if (config.has("max_position_embeddings")) context = config.integer("max_position_embeddings");
@@ -98,6 +103,7 @@ std::vector<std::string> ServedModel::capabilities() const {
   if (encoder) all.emplace_back("embed");
   if (classifier) all.emplace_back("classify");
   if (mask_filler) all.emplace_back("fill-mask");
+  if (attention) all.emplace_back("attention");
   if (tokenizer) all.emplace_back("tokenize");
   return all;
 }

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "attend/decode/attention_reader.h"
 #include "attend/decode/classifier.h"
 #include "attend/decode/generation_batch.h"
 #include "attend/decode/language_model.h"
@@ -54,6 +55,7 @@ class ServedModel {
   std::optional<TextEncoder> encoder = {};
   std::optional<Classifier> classifier = {};
   std::optional<MaskFiller> mask_filler = {};
+  std::optional<AttentionReader> attention = {};
   std::optional<Tokenizer> tokenizer = {};
   std::vector<std::string> capabilities() const;
   bool can(const std::string& capability) const;

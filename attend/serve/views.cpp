@@ -6,12 +6,15 @@
 #include "attend/attention/pooling.h"
 #include "attend/attention/positions.h"
 #include "attend/core/random.h"
+#include "attend/explain/attention_json.h"
 #include "attend/ops/tape.h"
 #include "attend/serve/api.h"
 #include "attend/serve/api_error.h"
 
 namespace attend::serve {
 namespace {
+
+constexpr std::int64_t kMostWeights = 8 << 20;  // in one answer: some hundred megabytes of digits
 
 /// A number in the query.
 double query_number(const Call& call, const char* key, double least, double most, double otherwise) {
@@ -143,8 +146,31 @@ Reply fill_mask(Api& api, const Call& call) {
 Reply attention(Api& api, const Call& call) {
   const Json body = parse_object(call.body);
   Fields fields(body);
-  api.model(fields, "attention");
-  throw ApiError(501, "not_found", "not there yet");
+  ServedModel& model = api.model(fields, "attention");
+  AttentionRequest request;
+  request.text = fields.text("input");
+  request.pair = fields.optional_text("pair");
+  request.target = fields.optional_text("target");
+  request.max_new_tokens = fields.integer("max_tokens", 0, 1024).value_or(0);
+  request.beam = fields.integer("beam", 1, 64);
+  request.selection.layers = fields.integers("layers");
+  request.selection.heads = fields.integers("heads");
+  request.long_text = long_text(fields);
+  const std::int64_t top_k = fields.integer("top_k", 1, 4096).value_or(0);
+  fields.refuse_others();
+  const auto run = [&model, request, top_k] {
+    const AttentionMap map = (*model.attention)(request).front();
+    std::int64_t weights = 0;
+    for (const AttentionView& view : map.views)
+      for (const Tensor& layer : view.weights) weights += top_k > 0 ? layer.numel() / 16 : layer.numel();
+    if (weights > kMostWeights)
+      throw ApiError(400, "input_too_long",
+                     "there are too many weights: " + std::to_string(weights) + ", expected at most " +
+                         std::to_string(kMostWeights) + "; ask for fewer layers or heads, or for the top_k of each row",
+                     "input");
+    return to_json(map, {.model = model.name, .top_k = top_k, .main_layers = false});
+  };
+  return {.body = model.ask(run, api.patience(call))};
 }
 
 Reply lesson_positions(Api&, const Call& call) {

@@ -1,8 +1,10 @@
 // LibreTranslate's endpoints, and those of our own.
 #include "attend/decode/alignment.h"
+#include "attend/decode/attention_reader.h"
 #include "attend/decode/classifier.h"
 #include "attend/decode/mask_filler.h"
 #include "attend/decode/translator.h"
+#include "attend/explain/attention_json.h"
 #include "tests/serve/serving.h"
 
 namespace attend::test {
@@ -122,6 +124,36 @@ TEST(FillMask, GivesCandidates) {
   }
   const auto nothing = serving().post("/v1/fill-mask", {{"model", "words"}, {"input", "to be"}});
   EXPECT_EQ(nothing.json["error"]["code"], "invalid_value");
+}
+
+TEST(Attention, IsWhatTheReaderSees) {
+  for (const auto& [name, folder] :
+       {std::pair("gpt2", kGpt2), {"it-en", kMarian}, {"words", kWords}, {"labels", kLabels}}) {
+    const AttentionReader reader{folder};
+    const auto answer = serving().post("/v1/attention", {{"model", name}, {"input", "to be or"}});
+    ASSERT_EQ(answer.status, 200) << answer.body;
+    Json expected = Json::parse(to_json(reader({.text = "to be or"}).front(), {.main_layers = false}));
+    expected["model"] = name;
+    EXPECT_EQ(answer.json, expected) << name;
+    const Json& view = answer.json["views"][0];
+    EXPECT_EQ(view["layers"][0]["heads"][0]["weights"].size(), view["query_tokens"].size());
+  }
+  const auto pair = serving().post(
+      "/v1/attention",
+      {{"model", "words"}, {"input", "to be"}, {"pair", "or not"}, {"layers", {0}}, {"heads", {1}}, {"top_k", 2}});
+  ASSERT_EQ(pair.status, 200) << pair.body;
+  ASSERT_EQ(pair.json["views"][0]["layers"].size(), 1u);
+  EXPECT_EQ(pair.json["views"][0]["layers"][0]["heads"][0]["head"], 1);
+  EXPECT_EQ(pair.json["views"][0]["layers"][0]["heads"][0]["rows"][0].size(), 2u);
+  const auto written = serving().post("/v1/attention", {{"model", "gpt2"}, {"input", "To be"}, {"max_tokens", 3}});
+  EXPECT_EQ(written.json["generated"], 3) << written.body;
+  EXPECT_EQ(
+      serving().post("/v1/attention", {{"model", "words"}, {"input", "x"}, {"layers", {99}}}).json["error"]["code"],
+      "invalid_value");
+  const std::string long_text(400, 'x');
+  EXPECT_EQ(serving().post("/v1/attention", {{"model", "gpt2"}, {"input", long_text}}).status, 400);
+  const auto cut = serving().post("/v1/attention", {{"model", "gpt2"}, {"input", long_text}, {"long", "truncate"}});
+  EXPECT_GT(cut.json["truncated"], 0) << cut.body;
 }
 
 TEST(LongTexts, AreRefusedCutOrSplitAsAsked) {
