@@ -1,6 +1,6 @@
 // A text as its tokens: buttons that can be tinted, pointed at and walked through with the arrow keys.
 import { h, visible } from "./dom";
-import { css, mix, palette, strength } from "./draw/colours";
+import { css, mix, palette, strength, textOn } from "./draw/colours";
 
 export interface TokenEvents {
   point?: (index: number | null) => void;
@@ -10,7 +10,7 @@ export interface TokenEvents {
 export class Tokens {
   readonly element: HTMLElement;
   private buttons: HTMLButtonElement[] = [];
-  private shades: (string | null)[] = [];
+  private shades: string[] = [];
   private current = 0;
 
   constructor(
@@ -77,14 +77,15 @@ export class Tokens {
   /** Shades each token by its weight; null takes the shades away. */
   tint(weights: ArrayLike<number> | null, most?: number): void {
     const top = most ?? (weights ? Math.max(...Array.from(weights), 1e-6) : 1);
-    const { heat, surface, ink } = palette();
+    const { heat } = palette();
     this.buttons.forEach((button, i) => {
       const share = weights ? Math.min(strength(weights[i] ?? 0, top), 1) : 0;
-      const shade = share > 0.02 ? css(mix(heat, share * 0.85)) : null;
-      if (shade === (this.shades[i] ?? null)) return;
+      const colour = share > 0.02 ? mix(heat, share * 0.85) : null;
+      const shade = colour ? css(colour) : "";
+      if (shade === this.shades[i]) return;
       this.shades[i] = shade;
-      button.style.backgroundColor = shade ?? "";
-      button.style.color = !shade ? "" : share > 0.6 ? surface : ink;
+      button.style.backgroundColor = shade;
+      button.style.color = colour ? textOn(colour) : "";
     });
   }
 

@@ -74,6 +74,14 @@ export function mix(stops: Rgb[], share: number): Rgb {
 
 export const css = ([r, g, b]: Rgb): string => `rgb(${r} ${g} ${b})`;
 
+/** The colour of a text on a shade: whichever of ink and surface stands out more. */
+export function textOn([r, g, b]: Rgb): string {
+  const linear = (value: number) => (value / 255) ** 2.2;
+  const luminance = 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
+  const { ink, surface } = palette();
+  return luminance > 0.19 === isDark() ? surface : ink;
+}
+
 /** How strongly a weight shows. The root lifts small weights: attention is mostly small weights. */
 export const strength = (weight: number, most: number): number => (most > 0 ? Math.sqrt(Math.abs(weight) / most) : 0);
 
