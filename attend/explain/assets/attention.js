@@ -133,11 +133,15 @@
   /// as the first of a causal model, does not leave all others pale.
   function fullScale(values, columns) {
     const most = [];
-    for (let at = 0; at < values.length; at += columns) most.push(greatest(values.subarray(at, at + columns)));
+    for (let at = 0; at < values.length; at += columns) most.push(greatest(values, at, at + columns));
     most.sort((a, b) => a - b);
     return most[Math.floor((most.length - 1) * 0.9)] || most[most.length - 1] || 1;
   }
-  const greatest = values => { let most = 0; for (const v of values) if (v > most) most = v; return most; };
+  function greatest(values, begin = 0, end = values.length) {
+    let most = 0;
+    for (let i = begin; i < end; ++i) if (values[i] > most) most = values[i];
+    return most;
+  }
 
   // ---- small helpers of the page ----
 
@@ -165,11 +169,11 @@
       ramp[i] = 0xff000000 | c[2] << 16 | c[1] << 8 | c[0];
     }
   }
-  function imageOf(values, rows, columns) {
+  function imageOf(values, rows, columns, full = fullScale(values, columns)) {
     const canvas = make("canvas", { width: Math.max(columns, 1), height: Math.max(rows, 1) });
     const context = canvas.getContext("2d"), image = context.createImageData(canvas.width, canvas.height);
-    const pixels = new Uint32Array(image.data.buffer), scale = 255 / fullScale(values, columns);
-    for (let i = 0; i < values.length; ++i) pixels[i] = ramp[Math.min(255, Math.round(values[i] * scale))];
+    const pixels = new Uint32Array(image.data.buffer), scale = 255 / full;
+    for (let i = 0; i < values.length; ++i) pixels[i] = ramp[Math.min(255, values[i] * scale + 0.5 | 0)];
     context.putImageData(image, 0, 0);
     return canvas;
   }
@@ -264,10 +268,13 @@
 
   function showHeat(host) {
     const { queries, keys } = sides, Q = queries.labels.length, K = keys.labels.length;
-    const values = chosenMatrix(), most = fullScale(values, K), image = imageOf(values, Q, K);
+    const values = chosenMatrix(), most = fullScale(values, K), image = imageOf(values, Q, K, most);
     const measure = make("canvas").getContext("2d");
     measure.font = "13px system-ui, sans-serif";
-    const widest = labels => labels.reduce((most, label) => Math.max(most, measure.measureText(label).width), 0);
+    const widest = labels => {  // the longest by letters are measured: of a long text, not all
+      const longest = labels.length < 40 ? labels : [...labels].sort((a, b) => b.length - a.length).slice(0, 20);
+      return longest.reduce((most, label) => Math.max(most, measure.measureText(label).width), 0);
+    };
     const narrow = innerWidth < 480;
     const left = Math.min(widest(queries.labels) + 14, narrow ? 84 : 150);
     const top = Math.min(widest(keys.labels) * 0.87 + 16, narrow ? 76 : 120);
