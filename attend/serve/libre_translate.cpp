@@ -63,7 +63,7 @@ std::vector<Guess> guess(const Api& api, const std::string& text) {
     if (!model->translator || !model->source_language) continue;
     const std::vector<Script> scripts = scripts_of_language(*model->source_language);
     const double share = scripts.empty() ? 0.5 : share_in_scripts(text, scripts);
-    const auto tokens = static_cast<double>(model->translator->source_tokenizer().ids(text).size()) / bytes;
+    const auto tokens = static_cast<double>(model->ids(text).size()) / bytes;
     const auto [found, is_new] = candidates.try_emplace(*model->source_language, Candidate{share, tokens});
     if (!is_new) found->second.tokens = std::min(found->second.tokens, tokens);
   }

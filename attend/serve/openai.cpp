@@ -122,7 +122,7 @@ void read_prompts(Fields& fields, TextRequest& request) {
     }
   } else {
     request.prompt_texts = fields.texts("prompt");
-    for (const std::string& text : request.prompt_texts) request.prompts.push_back(tokenizer.ids(text));
+    for (const std::string& text : request.prompt_texts) request.prompts.push_back(request.model->ids(text));
   }
   if (std::ssize(request.prompts) > kMostTexts)
     throw invalid_value("prompt", "too many prompts: got " + std::to_string(request.prompts.size()) +
@@ -156,7 +156,7 @@ void read_messages(Fields& fields, TextRequest& request) {
     if (role != "user" && role != "assistant")
       throw invalid_value(message.name("role"),
                           "the model knows turns of \"user\" and \"assistant\" only: got \"" + role + "\"");
-    conversation.add(model.tokenizer().ids(content_of(message)));
+    conversation.add(request.model->ids(content_of(message)));
     for (const char* key : {"name", "refusal", "tool_calls", "function_call", "audio", "annotations"})
       message.ignore(key);
     message.refuse_others();
@@ -493,7 +493,7 @@ Reply embed(Api& api, const Call& call) {
   fields.refuse_others();
   if (pool == "tokens") return embed_tokens(model, texts, api.patience(call));
   std::int64_t tokens = 0;
-  for (const std::string& text : texts) tokens += model.tokenizer->encode(text).size();
+  for (const std::string& text : texts) tokens += model.encode(text).size();
   Json key = body;
   for (const char* other : {"input", "model", "user", "encoding_format"}) key.erase(other);
   const std::vector<Embedded> all = model.embed(std::move(texts), options, key.dump(), api.patience(call));

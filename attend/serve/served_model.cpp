@@ -113,6 +113,14 @@ bool ServedModel::can(const std::string& capability) const {
   return std::ranges::find(all, capability) != all.end();
 }
 
+Encoding ServedModel::encode(const std::string& text) {
+  return clerk_.ask([&] { return tokenizer->encode(text); });
+}
+
+std::vector<std::int32_t> ServedModel::ids(const std::string& text) {
+  return clerk_.ask([&] { return tokenizer->ids(text); });
+}
+
 void ServedModel::Patience::check() const {
   if (hung_up && hung_up()) throw ApiError(499, "hung_up", "the client has hung up");
   if (std::chrono::steady_clock::now() >= deadline)

@@ -19,6 +19,7 @@
 #include "attend/decode/mask_filler.h"
 #include "attend/decode/text_encoder.h"
 #include "attend/decode/translator.h"
+#include "attend/serve/clerk.h"
 #include "attend/serve/feed.h"
 #include "attend/serve/gatherer.h"
 
@@ -59,6 +60,9 @@ class ServedModel {
   std::optional<Tokenizer> tokenizer = {};
   std::vector<std::string> capabilities() const;
   bool can(const std::string& capability) const;
+  /// The tokenizer's, by one thread for all who ask.
+  Encoding encode(const std::string& text);
+  std::vector<std::int32_t> ids(const std::string& text);
 
   using Deadline = std::chrono::steady_clock::time_point;
   /// All of these throw ApiError: queue_full when too many wait already; those that wait, also timeout and hung_up.
@@ -128,6 +132,7 @@ class ServedModel {
   Gatherer<Classification> classifications_;
   Gatherer<FilledText> filled_;
   Gatherer<std::string> others_;
+  Clerk clerk_;
 };
 
 }  // namespace attend::serve

@@ -58,12 +58,12 @@ std::string key_of(Json body) {
 Reply tokenize(Api& api, const Call& call) {
   const Json body = parse_object(call.body);
   Fields fields(body);
-  const ServedModel& model = api.model(fields, "tokenize");
+  ServedModel& model = api.model(fields, "tokenize");
   const std::vector<std::string> texts = fields.texts("input");
   fields.refuse_others();
   Json data = Json::array();
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    const Encoding encoding = model.tokenizer->encode(texts[i]);
+    const Encoding encoding = model.encode(texts[i]);
     Json tokens = Json::array();
     for (const std::int32_t id : encoding.ids) tokens.push_back(model.tokenizer->token(id));
     data.push_back({{"index", i}, {"tokens", std::move(tokens)}, {"ids", encoding.ids}});

@@ -26,7 +26,7 @@ parser.add_argument("--minutes", type=float, default=5)
 parser.add_argument("--clients", type=int, default=200)
 parser.add_argument("--program", default="build/release/attend")
 parser.add_argument("--model", action="append", default=[])
-parser.add_argument("--tokens", type=int, default=12, help="of the longest text")
+parser.add_argument("--tokens", type=int, default=60, help="of the longest text")
 flags = parser.parse_args()
 MODELS.update(model.split("=", 1) for model in flags.model)
 
@@ -44,9 +44,10 @@ def jobs():
     all_jobs = []
     for tokens in {2, flags.tokens}:
         for seed in (None, 7):
-            more = ["--max-new-tokens", str(tokens)]
+            more = ["--max-new-tokens", str(tokens), "--long", "slide"]
             more += ["--greedy"] if seed is None else ["--temperature", "1.5", "--seed", str(seed)]
-            body = {"model": "gpt2", "max_tokens": tokens, "temperature": 0 if seed is None else 1.5, "seed": seed}
+            body = {"model": "gpt2", "max_tokens": tokens, "temperature": 0 if seed is None else 1.5, "seed": seed,
+                    "long": "slide"}
             for text, line in zip(texts, program("generate", "--model", MODELS["gpt2"], "--json", *more, lines=texts)):
                 all_jobs.append(("/v1/completions", {**body, "prompt": text}, line["text"]))
                 all_jobs.append(("/v1/completions", {**body, "prompt": text, "stream": True}, line["text"]))
