@@ -127,7 +127,7 @@ def first_tokens(port, clients, seconds):
 
 def measure_generation():
     many, one, theirs, first, while_busy = 0, 0, 0, 1e9, 1e9
-    with tempfile.TemporaryDirectory(dir=".") as here, Attend(f"gpt2={flags.gpt2}") as server:
+    with tempfile.TemporaryDirectory(dir="build") as here, Attend(f"gpt2={flags.gpt2}") as server:
         path = os.path.abspath(f"{here}/gpt2.gguf")
         if flags.llama:
             subprocess.run([flags.program, "convert", "--model", flags.gpt2, "--output", path], check=True,
@@ -165,7 +165,7 @@ def embed_some(port, texts, latencies):
 def measure_embeddings(clients=64, each=40):
     texts = [" ".join(prompt(number + i) for i in range(3)) for number in range(clients * each)]
     served, alone = 0, 0
-    with Attend(f"e={flags.embedder}") as server, tempfile.NamedTemporaryFile("w", dir=".", suffix=".txt") as file:
+    with Attend(f"e={flags.embedder}") as server, tempfile.NamedTemporaryFile("w", dir="build", suffix=".txt") as file:
         file.write("".join(text + "\n" for text in texts))
         file.flush()
         command = [flags.program, "--threads", str(flags.threads), "embed", "--model", flags.embedder, "--output",
