@@ -105,7 +105,10 @@ test("512 tokens of 12 layers with 12 heads open soon and scroll", async () => {
     (_, i) => ["the", "river", "runs", "along", "old", "town", "walls", "and"][(i * 7 + (i >> 3)) % 8],
   ).join(" ");
   // The mock makes up its weights slowly: they are ready before the clock starts.
-  for (const some of [{ layers: [0], top_k: 24 }, { top_k: 3 }])
+  for (const some of [
+    { layers: [0], top_k: 24 },
+    { layers: Array.from({ length: 12 }, (_, layer) => layer), top_k: 3 },
+  ])
     await fetch(`${mock.url}v1/attention`, {
       method: "POST",
       body: JSON.stringify({ model: "bert", input: text, long: "truncate", ...some }),

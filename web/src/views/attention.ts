@@ -19,6 +19,7 @@ const kExample = "The animal did not cross the street because it was too tired."
 const kAtOnce = 400_000;
 const kKept = 24; // weights of each row of the layer that is looked at, in long texts
 const kSketched = 3; // and of each row of the small pictures
+const kSketchedAtOnce = 64e6; // weights that an answer with small pictures is made from
 
 const kViewNames = { self: "Self", encoder: "Encoder", decoder: "Decoder", cross: "Cross" };
 
@@ -196,16 +197,20 @@ export const attentionView: View = (root, page) => {
       for (const { layer: l } of shown?.layers ?? []) fill(l);
       mark();
       gridNote.textContent = "Click one to see it large; with Shift, add it.";
-      if (!small) {
-        const sketch = await api.attention({ ...request(), top_k: kSketched }, signal);
+      if (small) return;
+      // Of very long texts some layers at a time: no answer is to have more than the server gives.
+      const cells = (shown?.query_tokens.length ?? 1) * (shown?.key_tokens.length ?? 1) * width();
+      const together = Math.max(1, Math.floor(kSketchedAtOnce / cells));
+      for (let from = 0; from < depth(); from += together) {
+        const layers = Array.from({ length: Math.min(together, depth() - from) }, (_, i) => from + i);
+        const sketch = await api.attention({ ...request(), layers, top_k: kSketched }, signal);
         for (const data of sketch.views.filter(({ name }) => name === view))
-          for (const { layer: l, heads: list } of data.layers)
-            grid.show(
-              l,
-              byHead(list.map((head) => ({ head: head.head, matrix: Matrix.of(head, data.key_tokens.length) }))),
-            );
-        gridNote.textContent += ` The pictures show the ${kSketched} greatest weights of each row.`;
+          for (const { layer: l, heads: list } of data.layers) {
+            const keys = data.key_tokens.length;
+            grid.show(l, byHead(list.map((head) => ({ head: head.head, matrix: Matrix.of(head, keys) }))));
+          }
       }
+      gridNote.textContent += ` The pictures show the ${kSketched} greatest weights of each row.`;
     } catch (error) {
       status.error(error, () => void reload());
     }
