@@ -92,6 +92,7 @@
 #include "attend/models/bert.h"
 #include "attend/models/bounds.h"
 #include "attend/models/gpt2.h"
+#include "attend/models/labels.h"
 #include "attend/models/recurrent_classifier.h"
 #include "attend/models/recurrent_common.h"
 #include "attend/models/recurrent_translator.h"

@@ -6,6 +6,7 @@
 #include "attend/data/batches.h"
 #include "attend/decode/attention_tokens.h"
 #include "attend/decode/bert_reader.h"
+#include "attend/decode/language_model.h"
 #include "attend/nn/module.h"
 #include "attend/ops/activation.h"
 #include "attend/ops/softmax.h"
@@ -34,6 +35,22 @@ void decide(const float* probabilities, std::size_t labels, bool several, Classi
   if (!several) result.holding = {result.label};
   for (std::size_t i = 0; several && i < labels; ++i)
     if (probabilities[i] > 0.5f) result.holding.push_back(i);
+}
+
+/// logits [N, labels]; one label alone holds or not.
+Tensor probabilities(const Tensor& logits, bool several) {
+  return several || logits.dim(1) == 1 ? sigmoid(logits) : softmax(logits);
+}
+
+/// What a token of a text looks at in the last layer, the mean of its heads.
+std::vector<float> look_from(const Probe& probe, std::int64_t token) {
+  const Tensor& weights = probe.records().back().weights;  // [1, H, T, T]
+  const std::int64_t H = weights.dim(1), T = weights.dim(3);
+  std::vector<float> mean(static_cast<std::size_t>(T));
+  for (std::int64_t h = 0; h < H; ++h)
+    for (std::int64_t t = 0; t < T; ++t)
+      mean[static_cast<std::size_t>(t)] += weights.data()[(h * T + token) * T + t] / static_cast<float>(H);
+  return mean;
 }
 
 struct RecurrentModel : Classifier::Model {
@@ -116,25 +133,15 @@ struct BertModel : Classifier::Model {
   const std::vector<std::string>& labels() const override { return reader.model.options.labels; }
   bool several_labels() const override { return reader.model.options.several_labels; }
 
-  /// One label alone holds or not.
-  Tensor probabilities(const Tensor& states, const std::vector<std::int64_t>& lengths) const {
-    const Tensor logits = reader.model.label_texts(states, lengths);
-    return several_labels() || labels().size() == 1 ? sigmoid(logits) : softmax(logits);
-  }
-
   /// With where the first token looks.
   void look(const Encoding& encoding, Classification& result) const {
     Probe probe;
     const Tensor states = reader.read(encoding, &probe);
-    decide(probabilities(states, {encoding.size()}).data(), labels().size(), several_labels(), result);
+    const Tensor logits = reader.model.label_texts(states, {encoding.size()});
+    decide(probabilities(logits, several_labels()).data(), labels().size(), several_labels(), result);
     for (const std::int32_t id : encoding.ids) result.tokens.push_back(reader.tokenizer.token(id));
     result.spans = encoding.spans;
-    const Tensor& weights = probe.records().back().weights;  // [1, H, T, T]
-    const std::int64_t H = weights.dim(1), T = weights.dim(3);
-    result.attention.assign(static_cast<std::size_t>(T), 0.f);
-    for (std::int64_t h = 0; h < H; ++h)
-      for (std::int64_t t = 0; t < T; ++t)
-        result.attention[static_cast<std::size_t>(t)] += weights.data()[h * T * T + t] / static_cast<float>(H);
+    result.attention = look_from(probe, 0);
   }
 
   std::vector<Classification> classify(std::span<const std::string> texts, const ClassifyOptions& options,
@@ -152,7 +159,7 @@ struct BertModel : Classifier::Model {
     reader.read(
         windows, options.batch_tokens ? options.batch_tokens : kBertBatchTokens,
         [&](const BertBatch& batch) {
-          const Tensor all = probabilities(batch.states, batch.lengths);
+          const Tensor all = probabilities(reader.model.label_texts(batch.states, batch.lengths), several_labels());
           for (std::size_t b = 0; b < batch.windows.size(); ++b)
             decide(all.data() + static_cast<std::int64_t>(b) * all.dim(1), labels().size(), several_labels(),
                    results[windows[batch.windows[b]].text]);
@@ -168,13 +175,73 @@ struct BertModel : Classifier::Model {
   }
 };
 
+struct Gpt2Model : Classifier::Model {
+  Gpt2 gpt2;
+  Tokenizer tokenizer;
+
+  explicit Gpt2Model(const std::filesystem::path& folder)
+      : gpt2(load_gpt2(folder, true)), tokenizer(load_tokenizer(folder)) {
+    if (gpt2.options.labels.empty())
+      fail<InputError>("classifier", folder.string(), ": holds a language model, which has no labels");
+  }
+
+  const std::vector<std::string>& labels() const override { return gpt2.options.labels; }
+  bool several_labels() const override { return gpt2.options.several_labels; }
+
+  std::vector<Classification> classify(std::span<const std::string> texts, const ClassifyOptions& options,
+                                       const Progress& progress) const override {
+    if (options.pairs) fail<InputError>("classifier", "GPT-2 takes single texts, not pairs");
+    const std::int64_t positions = gpt2.options.positions;
+    const std::vector<Encoding> encodings = tokenizer.encode_all(
+        texts, {.max_tokens = options.max_tokens ? std::min(options.max_tokens, positions) : positions,
+                .long_text = options.long_text});
+    std::vector<std::vector<std::int32_t>> ids;
+    std::vector<std::int32_t> lengths;
+    for (const Encoding& encoding : encodings) {
+      ids.push_back(encoding.ids.empty() ? std::vector{gpt2.options.end} : encoding.ids);
+      lengths.push_back(static_cast<std::int32_t>(ids.back().size()));
+    }
+    const std::int64_t tokens = options.batch_tokens ? options.batch_tokens : kBertBatchTokens;
+    BatchSampler sampler(lengths, {.max_tokens = options.attention ? 1 : tokens, .shuffle = false});
+    std::vector<Classification> results(texts.size());
+    for (std::int64_t i = sampler.batches(); i > 0; --i) {
+      const std::vector<std::int64_t> chosen = sampler.next();
+      std::vector<std::span<const std::int32_t>> batch;
+      for (const std::int64_t at : chosen) batch.emplace_back(ids[static_cast<std::size_t>(at)]);
+      Probe probe;
+      const Tensor all = probabilities(gpt2.label(batch, options.attention ? &probe : nullptr), several_labels());
+      for (std::size_t b = 0; b < chosen.size(); ++b) {
+        const auto at = static_cast<std::size_t>(chosen[b]);
+        decide(all.data() + static_cast<std::int64_t>(b) * all.dim(1), labels().size(), several_labels(), results[at]);
+        results[at].truncated = encodings[at].dropped;
+        if (!options.attention) continue;
+        for (const std::int32_t id : ids[at]) results[at].tokens.push_back(tokenizer.token(id));
+        results[at].spans = encodings[at].spans;
+        results[at].spans.resize(ids[at].size());
+        results[at].attention = look_from(probe, lengths[at] - 1);
+      }
+      if (progress) progress(sampler.batches() - i + 1, sampler.batches());
+    }
+    return results;
+  }
+
+  AttentionMap look(const std::string& text, const ClassifyOptions& options,
+                    const AttentionSelection& selection) const override {
+    if (options.pairs) fail<InputError>("classifier", "GPT-2 takes single texts, not pairs");
+    AttentionMap map = LanguageModel(gpt2, tokenizer).look(text, {}, selection, options.long_text);
+    map.logprobs.clear();  // of words, which this model does not say
+    return map;
+  }
+};
+
 std::shared_ptr<const Classifier::Model> load(const std::filesystem::path& folder) {
   const Config config(folder / "config.json");
   const std::string type = config.text("model_type", "");
   if (is_bert(type)) return std::make_shared<BertModel>(BertReader(folder, BertHead::text_labels));
+  if (type == kGpt2Type) return std::make_shared<Gpt2Model>(folder);
   if (type != kRecurrentClassifierType)
     fail<InputError>("classifier", folder.string(), ": holds a model of type \"", type, "\", expected a classifier (",
-                     kRecurrentClassifierType, ", or BERT and its kin)");
+                     kRecurrentClassifierType, ", GPT-2, or BERT and its kin)");
   RecurrentClassifier classifier(RecurrentClassifierOptions::read(config));
   load_parameters(classifier, folder);
   return std::make_shared<RecurrentModel>(std::move(classifier), load_tokenizer(folder));

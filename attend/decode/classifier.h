@@ -1,4 +1,4 @@
-// A classifier's folder as one object: text in, label out. Recurrent classifiers, and BERT and its kin.
+// A classifier's folder as one object: text in, label out. Recurrent classifiers, BERT and its kin, GPT-2.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -10,6 +10,7 @@
 #include "attend/core/progress.h"
 #include "attend/decode/text_error.h"
 #include "attend/models/bert.h"
+#include "attend/models/gpt2.h"
 #include "attend/models/recurrent_classifier.h"
 #include "attend/text/tokenizer.h"
 
@@ -19,7 +20,7 @@ struct ClassifyOptions {
   std::int64_t max_tokens = 0;  ///< of a text; 0: no limit but the model's
   LongText long_text = LongText::truncate;
   std::int64_t batch_tokens = 0;  ///< that are classified at once; 0: as many as suit the model
-  bool pairs = false;             ///< each text is two, with a tab between; not for recurrent models
+  bool pairs = false;             ///< each text is two, with a tab between; for BERT and its kin
   bool attention = false;         ///< fill Classification::tokens and attention
 };
 
@@ -31,7 +32,7 @@ struct Classification {
   std::vector<std::string> tokens = {};
   std::vector<Span> spans = {};  ///< where in the text each token stands; empty for those that were added
   /// Of each token; empty when the model does not pool by attention. Of BERT, what the first token looks at in the last
-  /// layer, the mean of its heads.
+  /// layer, the mean of its heads; of GPT-2, what the last one looks at.
   std::vector<float> attention = {};
 };
 

@@ -9,6 +9,7 @@
 #include "attend/core/error.h"
 #include "attend/models/activation_names.h"
 #include "attend/models/bounds.h"
+#include "attend/models/labels.h"
 #include "attend/nn/module.h"
 #include "attend/ops/activation.h"
 #include "attend/ops/gather.h"
@@ -102,18 +103,6 @@ void begin(const std::string& name, Tensor& tensor, float deviation, Generator& 
     init::normal(tensor, deviation, generator);
 }
 
-std::vector<std::string> read_labels(const Config& config) {
-  std::vector<std::string> labels;
-  if (const Config names = config.object("id2label"); config.has("id2label"))
-    while (names.has(std::to_string(labels.size()))) labels.push_back(names.text(std::to_string(labels.size())));
-  const std::int64_t count =
-      config.integer("num_labels", labels.empty() ? 2 : static_cast<std::int64_t>(labels.size()));
-  if (count < 1 || count > 1'000'000) fail<InputError>("bert", "config.json: \"num_labels\" is ", count);
-  for (auto i = static_cast<std::int64_t>(labels.size()); i < count; ++i)
-    labels.push_back("LABEL_" + std::to_string(i));
-  return labels;
-}
-
 /// The place of each text's first token.
 Tensor first_rows(const std::vector<std::int64_t>& lengths) {
   std::vector<std::int32_t> rows;
@@ -187,7 +176,7 @@ BertOptions BertOptions::read(const Config& config) {
     for (const auto& [ending, head] : kHeadNames)
       if (architecture == std::string(kin.class_name) + ending) o.head = head;
   if (o.head == BertHead::text_labels || o.head == BertHead::token_labels) o.labels = read_labels(config);
-  o.several_labels = config.text("problem_type", "") == "multi_label_classification";
+  o.several_labels = read_several_labels(config);
   const float text_dropout = distil ? share("seq_classif_dropout", 0.2f) : share("classifier_dropout", o.dropout);
   o.head_dropout = !distil                           ? text_dropout
                    : o.head == BertHead::text_labels ? text_dropout
@@ -215,15 +204,8 @@ void BertOptions::write(Config& config) const {
   if (distil && head == BertHead::answer) config.set("qa_dropout", head_dropout);
   config.set("initializer_range", deviation);
   config.set("pad_token_id", padding), config.set("tie_word_embeddings", tied_output);
-  if (labels.empty()) return;
-  Config names, places;
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    names.set(std::to_string(i), labels[i]);
-    places.set(labels[i], static_cast<std::int64_t>(i));
-  }
-  config.set("id2label", names), config.set("label2id", places);
-  if (head == BertHead::text_labels)
-    config.set("problem_type", several_labels ? "multi_label_classification" : "single_label_classification");
+  if (!labels.empty()) write_labels(config, labels);
+  if (head == BertHead::text_labels) write_several_labels(config, several_labels);
 }
 
 BertLayer::BertLayer(const BertOptions& o, Generator& generator)

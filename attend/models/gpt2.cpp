@@ -8,6 +8,7 @@
 #include "attend/kernels/movement.h"
 #include "attend/models/activation_names.h"
 #include "attend/models/bounds.h"
+#include "attend/models/labels.h"
 #include "attend/nn/module.h"
 #include "attend/nn/quantise.h"
 #include "attend/ops/arithmetic.h"
@@ -25,6 +26,8 @@ Linear linear_of(std::int64_t in, std::int64_t out, float deviation, bool bias, 
   init::normal(weight, deviation, generator);
   return Linear(weight, bias ? Tensor::zeros({out}) : Tensor());
 }
+
+constexpr const char* kClassifier = "GPT2ForSequenceClassification";
 
 // How a folder says that its matrices are of int8. Others do not know the method, and say so.
 constexpr const char* kMethod = "attend-int8";
@@ -74,6 +77,10 @@ Gpt2Options Gpt2Options::read(const Config& config) {
   o.scale_by_inverse_layer = config.flag("scale_attn_by_inverse_layer_idx", false);
   // "reorder_and_upcast_attn" changes nothing: it asks for float32 where others would have less.
   o.tied_output = config.flag("tie_word_embeddings", true);
+  if (std::ranges::count(config.texts("architectures"), kClassifier) > 0) {
+    o.labels = read_labels(config), o.several_labels = read_several_labels(config);
+    o.tied_output = true;  // no words are said, so there is nothing to say them with
+  }
   o.bias = config.flag("bias", true);
   const auto id = [&](const char* key, std::int64_t otherwise) {
     const std::int64_t value = config.integer(key, otherwise);
@@ -95,7 +102,8 @@ Gpt2Options Gpt2Options::read(const Config& config) {
 }
 
 void Gpt2Options::write(Config& config) const {
-  config.set("architectures", std::vector<std::string>{"GPT2LMHeadModel"});
+  config.set("architectures", std::vector<std::string>{labels.empty() ? "GPT2LMHeadModel" : kClassifier});
+  if (!labels.empty()) write_labels(config, labels), write_several_labels(config, several_labels);
   config.set("vocab_size", vocabulary), config.set("n_positions", positions);
   config.set("n_embd", width), config.set("n_layer", layers), config.set("n_head", heads);
   if (inner > 0) config.set("n_inner", inner);
@@ -139,8 +147,8 @@ Gpt2::Gpt2(const Gpt2Options& o, Generator& generator)
   positions = Tensor::empty({o.positions, o.width});
   init::normal(positions, o.deviation, generator);
   for (std::int64_t i = 0; i < o.layers; ++i) layers.emplace_back(o, i, generator);
-  if (o.tied_output) return;
-  output = linear_of(o.width, o.vocabulary, o.deviation, false, generator);
+  if (!o.tied_output) output = linear_of(o.width, o.vocabulary, o.deviation, false, generator);
+  if (!o.labels.empty()) labels = linear_of(o.width, std::ssize(o.labels), o.deviation, false, generator);
 }
 
 AddNorm Gpt2::begin(const Tensor& x) const {
@@ -195,8 +203,8 @@ Tensor Gpt2::read(Texts texts, Gpt2State* state, Probe* probe) const {
   return x.normed;
 }
 
-Tensor Gpt2::start(Texts texts, Gpt2State& state) const {
-  const Tensor all = read(texts, &state);
+Tensor Gpt2::read_last(Texts texts, Gpt2State& state, Probe* probe) const {
+  const Tensor all = read(texts, &state, probe);
   const Tensor last = Tensor::empty({state.rows(), options.width});
   std::int64_t end = 0;
   for (std::int64_t row = 0; row < state.rows(); ++row) {
@@ -205,8 +213,19 @@ Tensor Gpt2::start(Texts texts, Gpt2State& state) const {
     end += length;
     std::copy_n(all.data() + (end - 1) * options.width, options.width, last.data() + row * options.width);
   }
+  return last;
+}
+
+Tensor Gpt2::start(Texts texts, Gpt2State& state) const {
   const NoGrad no_grad;
-  return say(last);
+  return say(read_last(texts, state, nullptr));
+}
+
+Tensor Gpt2::label(Texts texts, Probe* probe) const {
+  if (options.labels.empty()) fail("gpt2", "this model has no labels");
+  const NoGrad no_grad;
+  Gpt2State state;
+  return labels(read_last(texts, state, probe));
 }
 
 Tensor Gpt2::step(const Tensor& ids, Gpt2State& state, Probe* probe) const {

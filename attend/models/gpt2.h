@@ -1,5 +1,5 @@
 // GPT-2 (Radford et al. 2019): a Transformer that says what comes next. Parameters and configuration are those of
-// Hugging Face's GPT2LMHeadModel, whose folders it reads and writes.
+// Hugging Face's GPT2LMHeadModel and GPT2ForSequenceClassification, whose folders it reads and writes.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -37,6 +37,8 @@ struct Gpt2Options {
   bool bias = true;                     ///< in linear layers and norms; false is not Hugging Face's: see save_gpt2
   std::int32_t start = 50256;           ///< stands before a text that begins with nothing
   std::int32_t end = 50256;
+  std::vector<std::string> labels = {};  ///< of a GPT2ForSequenceClassification, which says them instead of words
+  bool several_labels = false;           ///< each label holds or not, by itself
 
   std::int64_t inner_width() const { return inner > 0 ? inner : 4 * width; }
   /// Throws InputError, naming the key, where the configuration wants what is not supported.
@@ -97,6 +99,7 @@ struct Gpt2 {
   std::vector<Gpt2Layer> layers;
   LayerNorm last_norm;
   Linear output;  // [vocabulary, width], unless it is the embeddings
+  Linear labels;  // [labels, width], where there are labels
 
   Gpt2() = default;
   explicit Gpt2(const Gpt2Options& options, Generator& generator = default_generator());
@@ -119,6 +122,8 @@ struct Gpt2 {
   Tensor read(Texts texts, Gpt2State* state = nullptr, Probe* probe = nullptr) const;
   /// What follows these texts, none of which is empty: the beginning of a state.   -> logits [N, V]
   Tensor start(Texts texts, Gpt2State& state) const;
+  /// What texts, none of which is empty, are called, by what stands at their last token.   -> logits [N, labels]
+  Tensor label(Texts texts, Probe* probe = nullptr) const;
   /// What follows one more token in each row.   int32 [N] -> logits [N, V]
   Tensor step(const Tensor& ids, Gpt2State& state, Probe* probe = nullptr) const;
 
@@ -126,11 +131,12 @@ struct Gpt2 {
     v("transformer.wte", words), v("transformer.wpe.weight", positions);
     v("transformer.h", layers);
     Gpt2Layer::visit_norm(v, "transformer.ln_f", last_norm, options.bias);
-    v("lm_head", output);
+    v("lm_head", output), v("score", labels);
   }
 
  private:
   AddNorm begin(const Tensor& x) const;
+  Tensor read_last(Texts texts, Gpt2State& state, Probe* probe) const;  // [N, width]
   const LayerNorm& norm_after(std::size_t layer) const {
     return layer + 1 < layers.size() ? layers[layer + 1].attention_norm : last_norm;
   }

@@ -49,6 +49,25 @@ TEST_P(BertLabels, ComeWithWhatTheFirstTokenLooksAt) {
   for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(results[0].attention[i], wanted[i], 1e-5);
 }
 
+TEST(Classifier, TakesGpt2WhoseLastTokenSaysTheLabel) {
+  const std::filesystem::path folder = std::filesystem::path(ATTEND_SOURCE_DIR) / "tests/models/fixtures/gpt2_labels";
+  const Classifier classifier(folder);
+  EXPECT_EQ(classifier.labels(), (std::vector<std::string>{"bad", "good", "neither"}));
+  const std::vector<std::string> texts{"once upon a time", "The", "", "what a day, what a day"};
+  const std::vector<Classification> all = classifier(texts), seen = classifier(texts, {.attention = true});
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const std::vector<float>& p = all[i].probabilities;
+    EXPECT_NEAR(std::accumulate(p.begin(), p.end(), 0.f), 1.f, 1e-6f);
+    EXPECT_EQ(classifier({&texts[i], 1}).front().probabilities, p) << "alone as in a batch";
+    EXPECT_EQ(seen[i].probabilities, p);
+    ASSERT_EQ(seen[i].attention.size(), seen[i].tokens.size());
+    EXPECT_NEAR(std::accumulate(seen[i].attention.begin(), seen[i].attention.end(), 0.f), 1.f, 1e-5f);
+  }
+  EXPECT_GT(classifier(std::vector<std::string>{std::string(400, 'x')}).front().truncated, 0);
+  EXPECT_ERROR(classifier(texts, {.pairs = true}), "GPT-2 takes single texts");
+  EXPECT_ERROR(Classifier(folder.parent_path() / "gpt2_tokenizer"), "a language model, which has no labels");
+}
+
 TEST(Classifier, GivesAllOfSeveralLabelsThatHold) {
   const Classifier classifier(bert_fixture("bert_several_labels"));
   EXPECT_TRUE(classifier.several_labels());

@@ -10,7 +10,7 @@ import sys
 import torch
 from golden import save
 from torch.nn import functional as F
-from transformers import GPT2Config, GPT2LMHeadModel
+from transformers import GPT2Config, GPT2ForSequenceClassification, GPT2LMHeadModel
 
 FIXTURES = pathlib.Path(__file__).parent.parent / "models" / "fixtures"
 TOKENIZER = pathlib.Path(__file__).parent.parent / "text" / "fixtures" / "gpt2"
@@ -113,7 +113,32 @@ def make(name, options):
     print("  losses", [round(x, 4) for x in tensors["losses"].tolist()])
 
 
+def make_classifier(name, options):
+    """GPT2ForSequenceClassification: labels by the last token of texts of different lengths."""
+    path = FIXTURES / name
+    shutil.rmtree(path, ignore_errors=True)
+    path.mkdir(parents=True)
+    for file in ("vocab.json", "merges.txt", "tokenizer_config.json"):
+        shutil.copy(TOKENIZER / file, path / file)
+    words = len(json.loads((path / "vocab.json").read_text()))
+    config = GPT2Config(vocab_size=words, n_positions=POSITIONS, bos_token_id=words - 1, eos_token_id=words - 1, pad_token_id=words - 1,
+                        id2label={0: "bad", 1: "good", 2: "neither"}, label2id={"bad": 0, "good": 1, "neither": 2}, **options)
+    model = GPT2ForSequenceClassification._from_config(config, attn_implementation="eager").eval()
+    with torch.no_grad():
+        for value in model.parameters():
+            value += torch.randn(value.shape) * 0.2
+    model.save_pretrained(path)
+    tensors = {"lengths": torch.tensor(LENGTHS), "ids": torch.randint(words - 1, (3, max(LENGTHS)))}
+    with torch.no_grad():
+        tensors["logits"] = torch.cat([model(input_ids=tensors["ids"][row:row + 1, :length]).logits for row, length in enumerate(LENGTHS)])
+    save(path / "golden", tensors)
+    print(name, tensors["logits"].tolist())
+
+
 if __name__ == "__main__":
+    if len(sys.argv) < 2 or "gpt2_labels" in sys.argv:
+        torch.manual_seed(9)
+        make_classifier("gpt2_labels", dict(n_embd=12, n_layer=2, n_head=3, tie_word_embeddings=False))
     for i, (name, options) in enumerate(VARIANTS.items()):
         torch.manual_seed(i)
         if len(sys.argv) < 2 or name in sys.argv:

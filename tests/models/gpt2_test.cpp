@@ -316,6 +316,25 @@ TEST(Gpt2, InInt8ItSaysNearlyTheSameAndIsReadAsItWasWritten) {
   }
 }
 
+TEST(Gpt2, GivesHuggingFacesLogitsOfLabels) {
+  const SafetensorsFile golden(fixture("gpt2_labels") / "golden.safetensors");
+  Gpt2 model = load_gpt2(fixture("gpt2_labels"), true);
+  EXPECT_EQ(model.options.labels, (std::vector<std::string>{"bad", "good", "neither"}));
+  const Tensor ids = golden.get("ids"), lengths = golden.get("lengths");
+  std::vector<Ids> texts;
+  for (std::int64_t row = 0; row < 3; ++row) {
+    const std::int32_t* first = ids.data<std::int32_t>() + row * ids.dim(1);
+    texts.emplace_back(first, first + lengths.data<std::int32_t>()[row]);
+  }
+  EXPECT_TRUE(test::close(model.label(spans(texts)), golden.get("logits"), kClose));
+  const test::TempFolder folder;
+  save_gpt2(model, folder.path());
+  const Gpt2 again = load_gpt2(folder.path());
+  EXPECT_EQ(again.options.labels, model.options.labels);
+  EXPECT_EQ(again.label(spans(texts)).to_vector(), model.label(spans(texts)).to_vector());
+  EXPECT_ERROR(load_gpt2(fixture("gpt2_tokenizer")).label(spans(texts)), "this model has no labels");
+}
+
 TEST(Gpt2, TextsThatDoNotFitAreRefused) {
   const Gpt2 model(small());
   const NoGrad no_grad;
