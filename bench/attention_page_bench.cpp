@@ -22,7 +22,7 @@ constexpr std::int64_t kTokens = 512, kLayers = 12, kHeads = 12;
 /// A page with next to nothing on it: what the browser itself takes.
 AttentionMap short_map() {
   AttentionMap map;
-  map.kind = "bert", map.text = "a";
+  map.kind = std::string("bert"), map.text = std::string("a");
   AttentionView view{AttentionKind::self};
   view.queries = view.keys = {{"a"}, {"a"}, {0}};
   view.layers = view.heads = {0};

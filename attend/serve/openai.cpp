@@ -283,11 +283,11 @@ class TextAnswer {
 
   FeedEvent next(const ServedModel::Patience& patience) {
     for (;;) {
+      patience.check();  // also of those to whom something comes all the time
       if (auto event = feed_->pop(kLook)) {
         if (event->failed) std::rethrow_exception(event->failed);
         return std::move(*event);
       }
-      patience.check();
     }
   }
 
