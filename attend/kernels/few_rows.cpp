@@ -26,6 +26,7 @@ constexpr std::int64_t kDepth = 1024;
 // Rows of W that stay in the first cache while all rows of x pass by, and how far ahead memory is asked for.
 constexpr std::int64_t kBlockBytes = 16 << 10;
 constexpr std::int64_t kAheadBytes = 32 << 10;
+constexpr std::int64_t kAheadInRow = 12 << 10;  // where one row is read after the other
 
 // Rows of W that will be wanted later: every step-th of those that lie as far ahead, from the first on.
 struct Ahead {
@@ -90,16 +91,26 @@ HWY_NOINLINE void Rows(const FewRows& s, const typename P::X* HWY_RESTRICT x, co
     const int columns = static_cast<int>(std::min<std::int64_t>(N, s.n - j));
     const typename P::W* rows[N];  // the last one stands for those beyond, which are dropped
     ATTEND_UNROLL for (int r = 0; r < N; ++r) rows[r] = w + std::min(r, columns - 1) * s.w_stride;
-    // In turns, so that the branch predictor foresees the last one.
-    ForVectorsInTurns<typename P::Vectors, P::kTurns>(s.k, [&](auto at, int turn) ATTEND_BODY {
-      if (kFetch && turn == 0) fetch(at.index);
-      hn::Vec<typename P::Vectors> xs[M];
-      ATTEND_UNROLL for (int i = 0; i < M; ++i) xs[i] = at.Load(x + i * s.x_stride);
+    if constexpr (P::kScaled && M == 1) {
+      // Whole numbers are summed without delay, so that rows can be read one after the other, as memory likes it best.
       ATTEND_UNROLL for (int r = 0; r < N; ++r) {
-        const auto ws = at.Load(rows[r]);
-        ATTEND_UNROLL for (int i = 0; i < M; ++i) sum[i][r / 4][r % 4].Add(xs[i], ws);
+        ForVectorsInTurns<typename P::Vectors, P::kTurns>(s.k, [&](auto at, int turn) ATTEND_BODY {
+          if (turn == 0) __builtin_prefetch(rows[r] + at.index + kAheadInRow);
+          sum[0][r / 4][r % 4].Add(at.Load(x), at.Load(rows[r]));
+        });
       }
-    });
+    } else {
+      // In turns, so that the branch predictor foresees the last one.
+      ForVectorsInTurns<typename P::Vectors, P::kTurns>(s.k, [&](auto at, int turn) ATTEND_BODY {
+        if (kFetch && turn == 0) fetch(at.index);
+        hn::Vec<typename P::Vectors> xs[M];
+        ATTEND_UNROLL for (int i = 0; i < M; ++i) xs[i] = at.Load(x + i * s.x_stride);
+        ATTEND_UNROLL for (int r = 0; r < N; ++r) {
+          const auto ws = at.Load(rows[r]);
+          ATTEND_UNROLL for (int i = 0; i < M; ++i) sum[i][r / 4][r % 4].Add(xs[i], ws);
+        }
+      });
+    }
     float* out = y + j;
     ATTEND_UNROLL for (int i = 0; i < M; ++i, out += s.y_stride) {
       ATTEND_UNROLL for (int f = 0; f < kFours; ++f) {

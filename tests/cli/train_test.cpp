@@ -104,7 +104,8 @@ TEST_F(Train, ATranslatorLearnsTranslatesAndShowsWhereItLooks) {
   const std::string page = contents(folder_ / "look.html");
   EXPECT_TRUE(contains(page, "seven one") && contains(page, "<script")) << page.substr(0, 500);
 
-  EXPECT_TRUE(contains(run_for_errors(use + " --attention look.txt").output, "must end with .html, .svg, .png or .json"));
+  EXPECT_TRUE(
+      contains(run_for_errors(use + " --attention look.txt").output, "must end with .html, .svg, .png or .json"));
   EXPECT_TRUE(contains(run_for_errors(use + " --greedy --nbest 2").output, "--nbest"));
   EXPECT_TRUE(contains(run_for_errors("classify --model " + file("model")).output, "attend-recurrent-translator"));
 }

@@ -141,7 +141,8 @@ TEST(Module, LoadingNamesWhatIsMissingAndWhatIsLeftOverAndChangesNothing) {
                "\"weight\" has another shape: got [2, 2], expected [2, 3]");
 
   part.weight = Tensor::zeros({2, 2}, DType::i8);
-  EXPECT_ERROR(load_parameters(part, path, {.allow_unused = true}), "\"weight\" has another dtype: got float32, expected int8");
+  EXPECT_ERROR(load_parameters(part, path, {.allow_unused = true}),
+               "\"weight\" has another dtype: got float32, expected int8");
   part.weight = Tensor::zeros({2, 2}, DType::i32);
   EXPECT_ERROR(load_parameters(part, path, {.allow_unused = true}), "\"weight\" has the wrong dtype: got int32");
 }
