@@ -9,7 +9,7 @@ import tempfile
 
 ATTEND = os.environ.get("ATTEND", "build/release/attend")
 LLAMA = os.environ.get("LLAMA", "llama-completion").split()
-PROMPTS = ["The meaning of life is", "Once upon a time, there", "ROMEO:", "1 2 3", "Why?\n"]
+PROMPTS = ["The meaning of life is", "Once upon a time, there", "ROMEO:", "What is it?  ", "Why?\n"]
 TOKENS = "24"
 
 wrong = 0
