@@ -180,7 +180,7 @@ void run(Flags& flags) {
   Config config;
   model.options.write(config);
   Fingerprint data;
-  data.add(config.dump()).add_file(flags.train).add(std::to_string(flags.frozen));
+  data.add(config.dump()).add_contents(flags.train).add(std::to_string(flags.frozen));
   ClassifierTrainee trainee({.parameters = std::move(moved),
                              .logits =
                                  [&](const TokenBatch& texts, const Tensor& kinds) {

@@ -95,7 +95,7 @@ void ProgressBar::erase() {
 
 std::string ProgressBar::line(std::int64_t done, std::int64_t total, std::size_t width) const {
   const double seconds = std::chrono::duration<double>(Clock::now() - start_).count();
-  const double rate = static_cast<double>(done) / std::max(seconds, 1e-9);
+  const double rate = static_cast<double>(done - before_) / std::max(seconds, 1e-9);
   const std::string unit = unit_.empty() || unit_ == "B" ? "" : std::string(" ").append(unit_);
   const std::string speed = (rate < 10 && unit_ != "B" ? format("%.1f", rate) : amount(rate, unit_)) + unit + "/s";
   if (total <= 0 || done > total)
@@ -103,7 +103,7 @@ std::string ProgressBar::line(std::int64_t done, std::int64_t total, std::size_t
         .substr(0, width ? width : std::string::npos);
 
   const double part = static_cast<double>(done) / static_cast<double>(total);
-  const std::string left = done > 0 ? duration(seconds * (1 - part) / part) + " left" : "";
+  const std::string left = done > before_ ? duration(static_cast<double>(total - done) / rate) + " left" : "";
   const std::string head = label_ + format("  %3.0f %%", std::floor(100 * part));
   const std::string tail = "  " + amount(static_cast<double>(done), unit_) + " of " +
                            amount(static_cast<double>(total), unit_) + unit + "  " + speed + "  " + left;

@@ -27,6 +27,8 @@ class ProgressBar {
   Progress progress() {
     return [this](std::int64_t done, std::int64_t total) { update(done, total); };
   }
+  /// So much was done before it began: it counts for no rate.
+  void go_on_from(std::int64_t done) { before_ = done; }
   void erase();
   /// From now on it says this.
   void label(std::string label) { label_ = std::move(label); }
@@ -37,6 +39,7 @@ class ProgressBar {
   std::string line(std::int64_t done, std::int64_t total, std::size_t width) const;
 
   std::string label_, unit_;
+  std::int64_t before_ = 0;
   bool terminal_, visible_ = false;
   Clock::time_point start_ = Clock::now(), next_;
 };

@@ -114,7 +114,7 @@ void run(Flags& flags) {
   Config config;
   flags.model.write(config);
   Fingerprint data;
-  data.add(config.dump()).add_file(flags.train);
+  data.add(config.dump()).add_contents(flags.train);
   run_training(trainee, flags.training, "Training of " + flags.training.output, std::to_string(data.value()));
 }
 

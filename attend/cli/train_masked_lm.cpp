@@ -152,7 +152,7 @@ void run(Flags& flags) {
   for (const double value : {static_cast<double>(flags.training.batch_tokens), static_cast<double>(flags.max_tokens),
                              static_cast<double>(flags.masking.share), flags.masking.whole_words ? 1.0 : 0.0})
     data.add(std::to_string(value));
-  for (const std::string& path : flags.train) data.add_file(path);
+  for (const std::string& path : flags.train) data.add_contents(path);
   PreTrainee trainee(model, parameters(model),
                      [&](const std::filesystem::path& where) {
                        save_bert(model, where);

@@ -178,8 +178,8 @@ void run(Flags& flags) {
                              static_cast<double>(flags.label_smoothing)})
     data.add(std::to_string(value));
   for (const std::string* file : {&flags.train.pairs, &flags.train.source, &flags.train.target})
-    if (!file->empty()) data.add_file(*file);
-  if (origin) data.add_file(origin->folder / "config.json");
+    if (!file->empty()) data.add_contents(*file);
+  if (origin) data.add_contents(origin->folder / "config.json");
   run_training(trainee, flags.training, "Training of " + flags.training.output, std::to_string(data.value()));
 }
 

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -142,12 +143,18 @@ TrainingResult run_training(Trainee& trainee, TrainingFlags& flags, const std::s
   const auto show_curve = [&](const TrainingState& state) {
     write_file(options.output / "curve.html", to_html(curve_page(state, title)));
   };
+  std::int64_t tokens = -1;  // at this program's first update: what a resumed run did before counts for no rate
+  double seconds = 0;
   const TrainingObserver observer{
       .stepped =
           [&](const TrainingState& state) {
-            bar.label("Training  loss " + fixed(state.loss, 3) + "  " +
-                      grouped(static_cast<std::int64_t>(static_cast<double>(state.tokens) / state.seconds)) +
-                      " tokens/s");
+            if (tokens < 0) {
+              tokens = state.tokens;
+              seconds = state.seconds;
+              bar.go_on_from(state.step - 1);
+            }
+            const double rate = static_cast<double>(state.tokens - tokens) / std::max(state.seconds - seconds, 1e-9);
+            bar.label("Training  loss " + fixed(state.loss, 3) + "  " + grouped(std::llround(rate)) + " tokens/s");
             bar.update(state.step, state.total_steps);
           },
       .judged =

@@ -3,6 +3,7 @@
 #include <system_error>
 
 #include "attend/core/error.h"
+#include "attend/core/file.h"
 #include "attend/data/hash.h"
 
 namespace attend {
@@ -24,6 +25,11 @@ Fingerprint& Fingerprint::add_file(const std::filesystem::path& path) {
   if (problem) fail<InputError>("load", path.string(), ": cannot look at it: ", problem.message());
   add(place.string()).add(static_cast<std::uint64_t>(size));
   return add(static_cast<std::uint64_t>(time.time_since_epoch().count()));
+}
+
+Fingerprint& Fingerprint::add_contents(const std::filesystem::path& path) {
+  const MappedFile file = map_file(path);
+  return add(std::string_view(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size()));
 }
 
 }  // namespace attend

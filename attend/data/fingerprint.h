@@ -12,8 +12,10 @@ class Fingerprint {
  public:
   Fingerprint& add(std::string_view bytes);
   Fingerprint& add(std::uint64_t number);
-  /// Where a file is, how large, and when it was last written. Throws InputError when it is not there.
+  /// Where a file is, how large, and when it was last written: quick. Throws InputError when it is not there.
   Fingerprint& add_file(const std::filesystem::path& path);
+  /// Every byte of a file: the same for a copy, and after it was moved.
+  Fingerprint& add_contents(const std::filesystem::path& path);
 
   std::uint64_t value() const { return value_; }
 

@@ -191,5 +191,19 @@ TEST(Fingerprint, TellsApartWhatIsDifferent) {
   EXPECT_ERROR(Fingerprint().add_file("/nowhere/at/all"), "cannot look at it");
 }
 
+TEST(Fingerprint, OfContentsIsThatOfACopy) {
+  const test::TempFolder folder;
+  const auto written = [&](const char* name, std::string_view text) {
+    AtomicFile file(folder / name);
+    file.write(text);
+    file.commit();
+    return Fingerprint().add_contents(folder / name).value();
+  };
+  const std::uint64_t text = written("text", "a house\n");
+  EXPECT_EQ(written("copy", "a house\n"), text);
+  EXPECT_NE(written("other", "a horse\n"), text);
+  EXPECT_NO_THROW(written("empty", ""));
+}
+
 }  // namespace
 }  // namespace attend
