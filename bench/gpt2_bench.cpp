@@ -4,12 +4,14 @@
 #include <numeric>
 
 #include "attend/core/random.h"
-#include "attend/decode/gpt2_stepper.h"
+#include "attend/decode/language_model.h"
 #include "attend/nn/module.h"
 #include "attend/nn/quantise.h"
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/dropout.h"
+#include "attend/ops/reduce.h"
 #include "attend/ops/tape.h"
+#include "attend/text/train_words.h"
 #include "attend/train/optimizer.h"
 #include "bench/job.h"
 
@@ -38,6 +40,13 @@ Gpt2Options mini(float dropout) {
   return o;
 }
 
+/// That of the recipe shakespeare-char.
+Gpt2Options tiny() {
+  Gpt2Options o = mini(0.f);
+  o.positions = 64, o.width = 128, o.layers = o.heads = 4;
+  return o;
+}
+
 bench::Run step(const Gpt2Options& options, std::int64_t B, std::int64_t T) {
   auto model = std::make_shared<Gpt2>(options);
   train_parameters(*model);
@@ -51,17 +60,46 @@ bench::Run step(const Gpt2Options& options, std::int64_t B, std::int64_t T) {
   };
 }
 
-/// Greedy search: 128 tokens after 32, for so many rows.
-bench::Run write(std::int64_t rows, bool int8 = false) {
-  auto model = std::make_shared<Gpt2>(base(0.f));
-  if (int8) quantise_parameters(*model);
-  std::vector<std::vector<std::int32_t>> prompts(static_cast<std::size_t>(rows), random_ids(32, 50257));
-  std::vector<SearchInput> inputs;
-  for (const auto& prompt : prompts) inputs.push_back({.prompt = prompt});
-  return [=] {
-    Gpt2Stepper stepper(*model, prompts);
-    search(stepper, inputs, {.max_new_tokens = 128, .ends = {}});
+/// A tokenizer of so many words.
+Tokenizer words(std::int64_t count) {
+  std::int64_t next = 0;
+  return train_words(
+      [&](std::string& line) {
+        line = "w" + std::to_string(next);
+        return next++ < count;
+      },
+      {.vocab_size = count});
+}
+
+/// The likeliest 128 tokens after 32, for so many texts at once.
+bench::Run write(std::int64_t texts, bool int8 = false) {
+  Gpt2 network(base(0.f));
+  if (int8) quantise_parameters(network);
+  const std::int64_t vocabulary = network.options.vocabulary;
+  const LanguageModel model(std::move(network), words(vocabulary));
+  const std::vector<std::vector<std::int32_t>> prompts(static_cast<std::size_t>(texts), random_ids(32, vocabulary));
+  return [=] { model.generate(prompts, {.greedy = true, .max_new_tokens = 128, .ignore_eos = true}); };
+}
+
+/// How much of the time of a token is what merely reading the weights takes, in percent.
+double share_of_bandwidth() {
+  Gpt2 network(base(0.f));
+  const std::int64_t read = count_parameters(network) - network.options.positions * network.options.width;
+  const Tensor weights = Tensor::full({read}, 1.f);
+  const LanguageModel model(std::move(network), words(base(0.f).vocabulary));
+  const std::vector<std::vector<std::int32_t>> prompts{random_ids(32, 50257)};
+  const auto seconds = [&](std::int64_t tokens) {
+    return bench::best_seconds(
+        [&] { model.generate(prompts, {.greedy = true, .max_new_tokens = tokens, .ignore_eos = true}); });
   };
+  double reading = 1e30, one = 1e30, many = 1e30;
+  for (int round = 0; round < 3; ++round) {
+    const NoGrad no_grad;
+    reading = std::min(reading, bench::best_seconds([&] { sum(weights); }));
+    one = std::min(one, seconds(1));
+    many = std::min(many, seconds(129));
+  }
+  return 100 * reading / ((many - one) / 128);
 }
 
 bench::Run prompt() {
@@ -76,10 +114,19 @@ bench::Run prompt() {
 }  // namespace
 
 int main(int argc, char** argv) {
+  bench::job("gpt2.step.shakespeare", 0, [] { return step(tiny(), 12, 64); });
   bench::job("gpt2.step.mini.dropout", 1.9, [] { return step(mini(0.2f), 12, 256); });
   bench::job("gpt2.step.mini", 1.25, [] { return step(mini(0.f), 12, 256); });
   bench::job("gpt2.step.124m.dropout", 1.4, [] { return step(base(0.1f), 4, 256); });
   bench::job("gpt2.step.124m", 1.25, [] { return step(base(0.f), 4, 256); });
+  bench::figure("gpt2.step.124m.peak", "GB", 0.8 * 4.3, [] {
+    return bench::peak_bytes([] {
+             const bench::Run once = step(base(0.1f), 4, 256);
+             for (int i = 0; i < 3; ++i) once();
+           }) /
+           1e9;
+  });
+  bench::figure("gpt2.write.124m.share_of_bandwidth", "%", -90, share_of_bandwidth);
   bench::job("gpt2.write.124m.1x128", 1.3, [] { return write(1); });
   bench::job("gpt2.write.124m.16x128", 1.3, [] { return write(16); });
   bench::job("gpt2.write.124m.int8.1x128", 0, [] { return write(1, true); });

@@ -61,6 +61,12 @@ def write(rows):
     return run
 
 
+@job("gpt2.step.shakespeare")
+def _():
+    model = Mini(0.0, positions=64, width=128, layers=4, heads=4)
+    return step(model, model, 65, 12, 64)
+
+
 @job("gpt2.step.mini.dropout")
 def _():
     model = Mini(0.2)

@@ -53,6 +53,17 @@ double resident_bytes() {
   return static_cast<double>(pages * sysconf(_SC_PAGESIZE));
 }
 
+double peak_bytes(const Run& run) {
+  std::ofstream("/proc/self/clear_refs") << 5;  // the system forgets the peak until now
+  run();
+  std::ifstream status("/proc/self/status");
+  std::string word;
+  double kilobytes = 0;
+  while (status >> word)
+    if (word == "VmHWM:") status >> kilobytes;
+  return 1024 * kilobytes;
+}
+
 void job(std::string name, double bar, std::function<Run()> setup) {
   jobs().push_back({std::move(name), "s", bar, std::move(setup), nullptr});
 }

@@ -16,6 +16,8 @@ void job(std::string name, double bar, std::function<Run()> setup);
 void figure(std::string name, std::string unit, double bar, std::function<double()> measure);
 /// Of this process, in memory now.
 double resident_bytes();
+/// The most that were in memory while this ran.
+double peak_bytes(const Run& run);
 
 /// Seconds of the fastest of several runs, after one to warm up, for about `budget` seconds.
 double best_seconds(const Run& run, double budget = 0.5);

@@ -12,11 +12,17 @@
 #include "attend/attention/map.h"
 #include "attend/core/progress.h"
 #include "attend/decode/generation_config.h"
-#include "attend/decode/gpt2_stepper.h"
 #include "attend/decode/text_error.h"
+#include "attend/models/gpt2.h"
 #include "attend/text/tokenizer.h"
 
 namespace attend {
+
+/// What becomes of a text that grows beyond the positions that a model has.
+enum class LongContext : std::uint8_t {
+  refuse,  ///< InputError
+  slide,   ///< its beginning is forgotten: the last three quarters of the positions are read anew
+};
 
 /// What is not given is as the model's folder says (GenerationConfig), and where that says nothing the likeliest token
 /// each time (greedy), 128 of them at most.

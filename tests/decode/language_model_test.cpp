@@ -8,6 +8,7 @@
 #include <map>
 
 #include "attend/ops/tape.h"
+#include "attend/text/train_words.h"
 #include "tests/support/errors.h"
 #include "tests/support/golden.h"
 
@@ -29,20 +30,28 @@ Ids row_of(const Tensor& ids, std::int64_t row, std::int64_t length) {
   return {first, first + length};
 }
 
+/// A tokenizer of so many words, for a folder that has none.
+Tokenizer words(std::int64_t count) {
+  std::int64_t next = 0;
+  return train_words(
+      [&](std::string& line) {
+        line = "w" + std::to_string(next);
+        return next++ < count;
+      },
+      {.vocab_size = count});
+}
+
 TEST_P(Gpt2Folder, SaysWhatTransformersSays) {
   const SafetensorsFile golden(fixture(GetParam()) / "golden.safetensors");
   const Gpt2 model = load_gpt2(fixture(GetParam()), true);
   const std::int32_t end = model.options.end;
+  const LanguageModel writer(model, words(model.options.vocabulary));
   std::vector<Ids> prompts;
-  std::vector<SearchInput> inputs;
-  for (std::int64_t row = 0; row < 3; ++row) {
+  for (std::int64_t row = 0; row < 3; ++row)
     prompts.push_back(row_of(golden.get("ids"), row, golden.get("lengths").data<std::int32_t>()[row]));
-    inputs.push_back({.prompt = prompts.back()});
-  }
-  const auto found = [&](SearchOptions options) {
-    options.max_new_tokens = 12, options.start = end, options.ends = {end};
-    Gpt2Stepper stepper(model, prompts);
-    return search(stepper, inputs, options);
+  const auto found = [&](GenerateOptions options) {
+    options.max_new_tokens = 12;
+    return writer.generate(prompts, options);
   };
   /// A row of transformers' output without padding: all up to the end.
   const auto said = [&](const std::string& name, std::int64_t row) {
@@ -52,8 +61,8 @@ TEST_P(Gpt2Folder, SaysWhatTransformersSays) {
       words.push_back(ids.data<std::int32_t>()[row * ids.dim(-1) + t]);
     return words;
   };
-  const auto greedy = found({}), beams = found({.beam = 3, .nbest = 3});
-  const auto careful = found({.rules = {.repetition_penalty = 1.3, .no_repeat_ngram = 2}});
+  const auto greedy = found({}), beams = found({.samples = 3, .beam = 3});
+  const auto careful = found({.no_repeat_ngram = 2, .repetition_penalty = 1.3});
   for (std::size_t row = 0; row < 3; ++row) {
     EXPECT_EQ(greedy[row].front().ids, said("greedy." + std::to_string(row), 0)) << row;
     EXPECT_EQ(careful[row].front().ids, said("careful." + std::to_string(row), 0)) << row;
@@ -62,7 +71,8 @@ TEST_P(Gpt2Folder, SaysWhatTransformersSays) {
     for (std::size_t n = 0; n < 3; ++n) {
       EXPECT_EQ(beams[row][n].ids, said("beam." + std::to_string(row), static_cast<std::int64_t>(n)))
           << row << ", " << n;
-      EXPECT_NEAR(beams[row][n].score, scores.data()[n], 1e-5) << row << ", " << n;
+      const double score = beams[row][n].log_probability / static_cast<double>(beams[row][n].ids.size());
+      EXPECT_NEAR(score, scores.data()[n], 1e-5) << row << ", " << n;
     }
   }
 }
