@@ -3,17 +3,20 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "attend/cli/character_positions.h"
+#include "attend/cli/choice.h"
 #include "attend/cli/input.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
 #include "attend/core/threads.h"
+#include "attend/data/tokenized_texts.h"
 #include "attend/text/tokenizer.h"
 #include "attend/text/unicode.h"
 
@@ -31,6 +34,8 @@ struct TokenizeFlags {
   bool decode = false, keep_special = false, no_special = false;
   std::int64_t max_tokens = 0, overlap = 0;
   LongText long_text = LongText::error;
+  std::string store;
+  DocumentEnd document_end = DocumentEnd::file;
 };
 
 /// What became of a line.
@@ -164,8 +169,20 @@ Result decode(const Tokenizer& tokenizer, const TokenizeFlags& flags, const std:
   return result;
 }
 
+void make_store(const TokenizeFlags& flags, const Tokenizer& tokenizer) {
+  if (flags.input.empty()) throw CLI::ValidationError("--store", "name the texts by --input");
+  ProgressBar bar("Tokenizing", "B");
+  const CachedTokenStore made = tokenized_texts({flags.input.begin(), flags.input.end()}, tokenizer, flags.store,
+                                                {.document_end = flags.document_end}, bar.progress());
+  bar.erase();
+  std::cout << flags.store << "  " << grouped(made.store.size()) << " tokens in " << grouped(made.store.documents())
+            << (made.store.documents() == 1 ? " document" : " documents")
+            << (made.made_because.empty() ? ", as it was\n" : "\n");
+}
+
 void run(TokenizeFlags flags) {
   const Tokenizer tokenizer = load_tokenizer(flags.model, flags.side);
+  if (!flags.store.empty()) return make_store(flags, tokenizer);
   if (flags.long_text != LongText::error && flags.max_tokens == 0) {
     flags.max_tokens = tokenizer.max_tokens();
     if (flags.max_tokens == 0)
@@ -223,8 +240,8 @@ void add_tokenize(CLI::App& program) {
   auto flags = std::make_shared<TokenizeFlags>();
   verb->add_option("-m,--model", flags->model, "A folder with a tokenizer")->type_name("DIR")->required();
   add_input_flag(*verb, flags->input);
-  add_output_flag(*verb, flags->output);
-  verb->add_flag("--json", flags->json, "Print one JSON object a line: text, tokens, ids");
+  CLI::Option* output = add_output_flag(*verb, flags->output);
+  CLI::Option* json = verb->add_flag("--json", flags->json, "Print one JSON object a line: text, tokens, ids");
   CLI::Option* ids = verb->add_flag("--ids", flags->ids, "Print the ids only");
   CLI::Option* offsets =
       verb->add_flag("--offsets", flags->offsets,
@@ -253,12 +270,18 @@ void add_tokenize(CLI::App& program) {
   verb->add_flag("-d,--decode", flags->decode,
                  "Read ids, or the JSON objects that this verb prints, and print the text");
   CLI::Option* keep = verb->add_flag("--keep-special", flags->keep_special, "With --decode: print special tokens too");
+  CLI::Option* store =
+      verb->add_option("--store", flags->store, "Write a token store here, which `attend train language-model` reads")
+          ->type_name("FILE");
+  add_choice(*verb, "--documents", flags->document_end, kDocumentEndNames, "With --store: where a document ends")
+      ->needs(store);
   verb->footer(
       "Each line of text gives a line: tokens, a tab, ids.\n\n"
       "Examples:\n"
       "  echo 'Hello world' | attend tokenize --model gpt2\n"
       "  attend tokenize --model gpt2 --input book.txt --ids --output book.ids\n"
       "  attend tokenize --model gpt2 --decode --input book.ids\n"
+      "  attend tokenize --model gpt2 --input shelf/*.txt --store shelf.tokens\n"
       "  attend tokenize --model bert --json --offsets --pair --long truncate --max-tokens 128 --input pairs.tsv");
   verb->callback([=] {
     const auto refuse = [](const CLI::Option* option, const std::string& why) {
@@ -268,8 +291,11 @@ void add_tokenize(CLI::App& program) {
     if (!flags->json) refuse(offsets, "is for --json");
     if (!flags->decode) refuse(keep, "is for --decode");
     if (flags->decode)
-      for (const CLI::Option* option : {ids, offsets, pair, plain, limit, kind, overlap})
+      for (const CLI::Option* option : {ids, offsets, pair, plain, limit, kind, overlap, store})
         refuse(option, "does not go together with --decode");
+    if (!flags->store.empty())
+      for (const CLI::Option* option : {output, json, ids, pair, plain, limit, kind})
+        refuse(option, "does not go together with --store");
     run(*flags);
   });
 }

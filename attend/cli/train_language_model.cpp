@@ -41,6 +41,9 @@ struct Flags {
 
 /// Learns characters or subwords from the texts.
 Tokenizer learn_tokenizer(const Flags& flags) {
+  for (const std::string& file : flags.train)
+    if (is_token_store(file))
+      throw CLI::ValidationError("--tokenizer", "name the folder of the tokenizer that made " + file);
   LineReader reader(flags.train);
   ProgressBar bar("Reading", "B");
   const LineSource lines = [&](std::string& line) {
@@ -57,9 +60,17 @@ Tokenizer learn_tokenizer(const Flags& flags) {
 
 std::vector<std::filesystem::path> paths(const std::vector<std::string>& files) { return {files.begin(), files.end()}; }
 
-/// The ids of some files, kept beside the model so that a resumed run finds them.
+/// The ids of some files, kept beside the model so that a resumed run finds them; or a store that is there already.
 TokenStore tokenized(const Flags& flags, const std::vector<std::string>& files, const Tokenizer& tokenizer,
                      const char* name) {
+  for (const std::string& file : files) {
+    if (!is_token_store(file)) continue;
+    if (files.size() > 1) fail<InputError>("train", file, ": is a token store; those are used alone");
+    const TokenStore store(file);
+    if (store.key().tokenizer != fingerprint(tokenizer))
+      fail<InputError>("train", file, ": its tokens are not those of the model's tokenizer");
+    return store;
+  }
   ProgressBar bar("Tokenizing", "B");
   const std::filesystem::path folder = flags.training.output;
   return tokenized_texts(paths(files), tokenizer, folder / name, {.document_end = flags.document_end}, bar.progress())
@@ -164,8 +175,8 @@ void run(Flags& flags) {
   data.add(config.dump());
   for (const std::int64_t number : {batch, flags.context, training.range.end})
     data.add(static_cast<std::uint64_t>(number));
-  for (const std::string& file : flags.train) data.add_file(file);
-  if (!flags.from.empty()) data.add_file(std::filesystem::path(flags.from) / "config.json");
+  for (const std::string& file : flags.train) data.add_contents(file);
+  if (!flags.from.empty()) data.add_contents(std::filesystem::path(flags.from) / "config.json");
   run_training(trainee, flags.training, "Training of " + flags.training.output, std::to_string(data.value()), show);
 }
 
@@ -176,9 +187,10 @@ void add_flags(CLI::App& verb, Flags& flags) {
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
     return verb.add_option(name, value, help)->type_name(type)->capture_default_str();
   };
-  verb.add_option("--train", flags.train, "Plain text to learn from; several files are several documents")
+  verb.add_option("--train", flags.train,
+                  "Plain text to learn from, several files are several documents; or a store of `attend tokenize`")
       ->type_name("FILE");
-  verb.add_option("--validation", flags.validation, "Plain text to judge by, instead of the end of --train")
+  verb.add_option("--validation", flags.validation, "Text or store to judge by, instead of the end of --train")
       ->type_name("FILE");
   option("--validation-share", flags.validation_share, "This share of --train, its end, is held back to judge by",
          "SHARE")
@@ -186,9 +198,7 @@ void add_flags(CLI::App& verb, Flags& flags) {
       ->excludes("--validation");
   option("--validation-tokens", flags.judged, "Tokens to judge by at most; 0: all that there are", "N")
       ->check(not_negative);
-  add_choice(verb, "--documents", flags.document_end,
-             {{"file", DocumentEnd::file}, {"line", DocumentEnd::line}, {"empty-line", DocumentEnd::empty_line}},
-             "Where a document ends: with its file, with each line, or at an empty line");
+  add_choice(verb, "--documents", flags.document_end, kDocumentEndNames, "Where a document of plain text ends");
   option("--context", flags.context, "Tokens of a window, which is what the model sees at once", "N")->check(positive);
   option("--sample-prompt", flags.sample_prompt, "What the text begins with that is shown at each validation", "TEXT");
   option("--sample-tokens", flags.sample_tokens, "Tokens of that text; 0: none", "N")->check(not_negative);

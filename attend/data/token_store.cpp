@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <fstream>
 #include <limits>
 
 #include "attend/core/error.h"
@@ -65,6 +66,12 @@ void narrow(std::span<const std::int32_t> ids, std::vector<std::byte>& bytes) {
 }
 
 }  // namespace
+
+bool is_token_store(const std::filesystem::path& path) {
+  std::uint64_t mark = 0;
+  std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(&mark), sizeof mark);
+  return mark == kMark;
+}
 
 TokenStore::TokenStore(const std::filesystem::path& path) : name_(path.string()) {
   MappedFile file = map_file(path);

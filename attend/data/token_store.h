@@ -67,6 +67,9 @@ class TokenStore {
   const std::byte* begins_ = nullptr;
 };
 
+/// Whether a file begins as a token store does, of this version. False when there is no such file.
+bool is_token_store(const std::filesystem::path& path);
+
 /// Makes a store. The file appears at commit(), complete (see AtomicFile); memory grows with the documents, by 8 bytes
 /// each, and not with the tokens.
 class TokenStoreWriter {

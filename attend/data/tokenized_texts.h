@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "attend/core/progress.h"
@@ -16,6 +18,9 @@ enum class DocumentEnd : std::uint8_t {
   line,        ///< with each line; empty lines are none
   empty_line,  ///< at an empty line; the lines of a document stay apart by one line feed
 };
+
+inline const std::vector<std::pair<std::string, DocumentEnd>> kDocumentEndNames = {
+    {"file", DocumentEnd::file}, {"line", DocumentEnd::line}, {"empty-line", DocumentEnd::empty_line}};
 
 struct TokenizeOptions {
   DocumentEnd document_end = DocumentEnd::file;

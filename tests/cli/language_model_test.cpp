@@ -171,6 +171,27 @@ TEST_F(TrainLanguageModel, ARunThatWasStoppedGoesOnToTheSameModel) {
   EXPECT_TRUE(contents(path("whole/model.safetensors")) == contents(path("parts/model.safetensors")));
 }
 
+TEST_F(TrainLanguageModel, ATokenStoreIsAsGoodAsItsText) {
+  const auto train = [&](const std::string& flags, const std::string& output) {
+    return run_attend("train language-model --train " + flags + small_ + "--steps 8 --json --output " + path(output) +
+                      " 2> " + path("log"))
+        .code;
+  };
+  ASSERT_EQ(train(path("text.txt") + " --tokens characters", "text"), 0) << contents(path("log"));
+  const Outcome stored =
+      run_attend("tokenize --model " + path("text") + " --input " + path("text.txt") + " --store " + path("x.tokens"));
+  ASSERT_EQ(stored.code, 0);
+  EXPECT_TRUE(contains(stored.output, " tokens in 1 document")) << stored.output;
+  ASSERT_EQ(train(path("x.tokens") + " --tokenizer " + path("text"), "store"), 0) << contents(path("log"));
+  EXPECT_TRUE(contents(path("text/model.safetensors")) == contents(path("store/model.safetensors")));
+
+  EXPECT_EQ(train(path("x.tokens"), "none"), 2);
+  EXPECT_TRUE(contains(contents(path("log")), "--tokenizer")) << contents(path("log"));
+  EXPECT_EQ(
+      train(path("x.tokens") + " --tokenizer " ATTEND_SOURCE_DIR "/tests/models/fixtures/gpt2_tokenizer", "other"), 2);
+  EXPECT_TRUE(contains(contents(path("log")), "not those of the model's tokenizer")) << contents(path("log"));
+}
+
 TEST_F(TrainLanguageModel, SaysWhatIsWrong) {
   const auto fails = [&](const std::string& arguments, const std::string& why) {
     const Outcome outcome = run_for_errors(arguments + " --output " + path("wrong"));
