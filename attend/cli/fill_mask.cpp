@@ -106,7 +106,8 @@ void add_fill_mask(CLI::App& program) {
       ->check(CLI::PositiveNumber.description(""))
       ->capture_default_str();
   add_long_text_flags(*verb, flags->options.max_tokens, flags->options.long_text,
-                      "Longer lines: error stops, truncate drops their end", /*may_split=*/false);
+                      "Longer lines: error stops, truncate drops their end, split fills each mask with what is "
+                      "around it");
   verb->add_flag("--json", flags->json, "One JSON object a line: text, masks (position, candidates: token, id, prob)");
   verb->footer(
       "Prints probability, word and the text with it; an empty line ends each mask.\n"

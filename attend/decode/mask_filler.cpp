@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <map>
 
 #include "attend/core/error.h"
 #include "attend/kernels/best.h"
@@ -48,33 +49,54 @@ MaskFiller::MaskFiller(Bert model, const Tokenizer& tokenizer)
 std::vector<FilledText> MaskFiller::operator()(std::span<const std::string> texts, const FillOptions& options,
                                                const Progress& progress) const {
   const NoGrad no_grad;
-  if (options.long_text == LongText::split) fail<InputError>("fill-mask", "texts are cut or refused, not split");
   const Tokenizer& tokenizer = reader_->tokenizer;
   const std::int32_t mask = *tokenizer.special().mask;
   std::vector<std::string> own;
   for (const std::string& text : texts) own.push_back(with_own_masks(text, tokenizer.token(mask)));
-  const std::vector<BertWindow> windows =
-      reader_->windows(own, {.max_tokens = options.max_tokens, .long_text = options.long_text});
+  const std::int64_t limit = options.max_tokens > 0 ? options.max_tokens : reader_->max_tokens;
+  const std::vector<BertWindow> windows = reader_->windows(
+      own, {.max_tokens = options.max_tokens,
+            .long_text = options.long_text,
+            .overlap = options.long_text == LongText::split ? std::max<std::int64_t>(limit / 2 - 2, 0) : 0});
   std::vector<FilledText> results(texts.size());
   for (std::size_t i = 0; i < texts.size(); ++i) results[i].text = own[i];
+
+  // The masks of each text by where they stand, each in the window that shows most around it.
+  struct Seen {
+    std::size_t window;
+    std::int64_t token, margin;
+  };
+  std::vector<std::map<std::int64_t, Seen>> seen(texts.size());
+  for (std::size_t w = 0; w < windows.size(); ++w) {
+    const auto& [text, encoding, whole] = windows[w];
+    results[text].truncated = encoding.dropped;
+    for (std::int64_t t = 0; t < encoding.size(); ++t) {
+      const auto i = static_cast<std::size_t>(t);
+      if (encoding.ids[i] != mask) continue;
+      const Seen here{w, t, std::min(t, encoding.size() - 1 - t)};
+      const auto [known, fresh] = seen[text].try_emplace(encoding.spans[i].begin, here);
+      if (!fresh && here.margin > known->second.margin) known->second = here;
+    }
+  }
+  std::vector<std::vector<FilledMask*>> masks_of(windows.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    results[i].masks.reserve(seen[i].size());  // so that they do not move
+    for (const auto& [begin, at] : seen[i]) {
+      const Span span = windows[at.window].encoding.spans[static_cast<std::size_t>(at.token)];
+      masks_of[at.window].push_back(&results[i].masks.emplace_back(FilledMask{at.token, span, {}}));
+    }
+  }
 
   reader_->read(
       windows, options.batch_tokens,
       [&](const BertBatch& batch) {
         std::vector<std::int32_t> rows;
         std::vector<FilledMask*> masks;
-        for (std::size_t b = 0; b < batch.windows.size(); ++b) {
-          const BertWindow& window = windows[batch.windows[b]];
-          FilledText& result = results[window.text];
-          result.truncated = window.encoding.dropped;
-          for (std::int64_t t = 0; t < batch.lengths[b]; ++t)
-            if (const auto i = static_cast<std::size_t>(t); window.encoding.ids[i] == mask) {
-              result.masks.push_back({t, window.encoding.spans[i], {}});
-              rows.push_back(static_cast<std::int32_t>(batch.begins[b] + t));
-            }
-          // Taken when all are there: a vector that grows moves.
-          for (FilledMask& each : result.masks) masks.push_back(&each);
-        }
+        for (std::size_t b = 0; b < batch.windows.size(); ++b)
+          for (FilledMask* each : masks_of[batch.windows[b]]) {
+            rows.push_back(static_cast<std::int32_t>(batch.begins[b] + each->position));
+            masks.push_back(each);
+          }
         if (rows.empty()) return;
         const auto count = static_cast<std::int64_t>(rows.size());
         const Tensor logits = reader_->model.say(batch.states, Tensor::ids(rows, {count}));

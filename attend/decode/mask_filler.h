@@ -11,9 +11,11 @@
 namespace attend {
 
 struct FillOptions {
-  std::int64_t top = 5;                  ///< candidates of each mask
-  std::int64_t max_tokens = 0;           ///< of a text; 0: no limit but the model's
-  LongText long_text = LongText::error;  ///< truncate: masks behind the cut are lost
+  std::int64_t top = 5;         ///< candidates of each mask
+  std::int64_t max_tokens = 0;  ///< of a text; 0: no limit but the model's
+  /// truncate: masks behind the cut are lost. split: windows that overlap by half; each mask is filled in the one that
+  /// shows most around it.
+  LongText long_text = LongText::error;
   std::int64_t batch_tokens = kBertBatchTokens;
 };
 
@@ -24,7 +26,7 @@ struct MaskCandidate {
 };
 
 struct FilledMask {
-  std::int64_t position = 0;  ///< among the tokens, special ones counted
+  std::int64_t position = 0;  ///< among the tokens of its window, special ones counted
   Span span;                  ///< in FilledText::text
   std::vector<MaskCandidate> candidates;
 };

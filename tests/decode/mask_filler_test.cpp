@@ -60,6 +60,24 @@ TEST(MaskFiller, PutsAWordInItsPlace) {
   EXPECT_EQ(text.with(text.masks[0], {0, "##a", 1.f}), "una b");
 }
 
+TEST(MaskFiller, FillsLongTextsWithWhatIsAroundEachMask) {
+  const MaskFiller filler(bert_fixture("bert_words"));
+  const std::string part = "a b c d e f g h ";
+  const FilledText filled = filler(std::vector<std::string>{part + part + "[MASK] " + part + part + "[MASK] " + part},
+                                   {.max_tokens = 16, .long_text = LongText::split})
+                                .front();
+  ASSERT_EQ(filled.masks.size(), 2u);
+  EXPECT_EQ(filled.truncated, 0);
+  for (const FilledMask& mask : filled.masks) {
+    EXPECT_EQ(filled.text.substr(static_cast<std::size_t>(mask.span.begin), 6), "[MASK]");
+    EXPECT_EQ(mask.candidates.size(), 5u);
+    // In the middle half of its window.
+    EXPECT_GE(mask.position, 4);
+    EXPECT_LT(mask.position, 12);
+  }
+  EXPECT_LT(filled.masks[0].span.begin, filled.masks[1].span.begin);
+}
+
 TEST(MaskFiller, RefusesLongTextsUnlessTheyMayBeCut) {
   const MaskFiller filler(bert_fixture("bert_words"));
   const std::vector<std::string> texts{"the child reads [MASK]"};
