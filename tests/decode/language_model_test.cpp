@@ -35,7 +35,7 @@ Tokenizer words(std::int64_t count) {
   std::int64_t next = 0;
   return train_words(
       [&](std::string& line) {
-        line = "w" + std::to_string(next);
+        line.assign("w").append(std::to_string(next));
         return next++ < count;
       },
       {.vocab_size = count});
