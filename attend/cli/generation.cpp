@@ -43,6 +43,7 @@ void add_generation_flags(CLI::App& verb, GenerateOptions& options) {
       ->check(positive);
   add("--presence-penalty", options.presence_penalty, "Taken from the scores of tokens that were generated already",
       "X");
+  add("--frequency-penalty", options.frequency_penalty, "The same for each time that they were", "X");
 
   group = "Ending";
   add("--stop", options.stop, "End before this text; may be given several times", "TEXT")->allow_extra_args(false);

@@ -36,14 +36,15 @@ SearchOptions search_options(const LanguageModel& model, const GenerateOptions& 
   take(search.rules.no_repeat_ngram, options.no_repeat_ngram);
   take(search.rules.repetition_penalty, options.repetition_penalty);
   take(search.rules.presence_penalty, options.presence_penalty);
+  take(search.rules.frequency_penalty, options.frequency_penalty);
+  search.rules.biases = options.biases;
   take(search.sampling.temperature, options.temperature);
   take(search.sampling.top_k, options.top_k);
   take(search.sampling.top_p, options.top_p);
   take(search.sampling.min_p, options.min_p);
   search.seed = options.seed;
-  // A model may have more rows than there are tokens, so that its table has a round size.
-  for (std::int64_t id = model.tokenizer().size(); id < model.network().options.vocabulary; ++id)
-    search.rules.suppressed.push_back(static_cast<std::int32_t>(id));
+  const std::vector<std::int32_t> never = model.words_without_tokens();
+  search.rules.suppressed.insert(search.rules.suppressed.end(), never.begin(), never.end());
   if (options.ignore_eos) {
     search.rules.suppressed.insert(search.rules.suppressed.end(), search.ends.begin(), search.ends.end());
     search.ends.clear();

@@ -92,6 +92,13 @@ Generation LanguageModel::operator()(const std::string& prompt, const GenerateOp
   return generate(std::span(&prompt, 1), options).front().front();
 }
 
+std::vector<std::int32_t> LanguageModel::words_without_tokens() const {
+  std::vector<std::int32_t> words;
+  for (std::int64_t id = model_->tokenizer.size(); id < model_->network.options.vocabulary; ++id)
+    words.push_back(static_cast<std::int32_t>(id));
+  return words;
+}
+
 namespace {
 
 /// A part of a text that is read at once, and the first of its tokens that is to be scored.
@@ -116,25 +123,38 @@ std::vector<Window> windows_of(std::size_t text, std::span<const std::int32_t> i
   return windows;
 }
 
-/// The logarithms of the probabilities of all tokens but the first of each window, which was read into `states`.
-void score_windows(const Gpt2& network, std::span<const Window> windows, std::vector<TextLikelihood>& texts,
-                   const Tensor& states) {
-  std::vector<double*> places;  // where the logarithm of what follows each row goes; null: nowhere
+/// The logarithms of the probabilities of all tokens but the first of each window, which was read into `states`, and
+/// what was likeliest in their places.
+void score_windows(const LanguageModel& model, std::span<const Window> windows, std::vector<TextLikelihood>& texts,
+                   const Tensor& states, std::int64_t alternatives = 0) {
+  struct Place {
+    TextLikelihood* text;  // null: nobody wants to know what follows this row
+    std::size_t token;
+  };
+  std::vector<Place> places;
   std::vector<std::int32_t> next;
   for (const Window& window : windows)
     for (std::int64_t t = 1; t <= std::ssize(window.ids); ++t) {
       const bool wanted = t < std::ssize(window.ids) && t >= window.scored;
-      places.push_back(wanted ? &texts[window.text].logprobs[static_cast<std::size_t>(window.at + t)] : nullptr);
+      places.push_back({wanted ? &texts[window.text] : nullptr, static_cast<std::size_t>(window.at + t)});
       next.push_back(wanted ? window.ids[static_cast<std::size_t>(t)] : -100);
     }
+  const LogitsRules rules{.suppressed = model.words_without_tokens()};
   for (std::int64_t row = 0; row < states.dim(0); row += kLogitRows) {
     const std::int64_t end = std::min(row + kLogitRows, states.dim(0));
-    const Tensor targets = Tensor::ids(
-        std::span(next).subspan(static_cast<std::size_t>(row), static_cast<std::size_t>(end - row)), {end - row});
-    const Tensor losses =
-        cross_entropy(network.say(states.view_rows(row, end)), targets, {.reduction = Reduction::none});
-    for (std::int64_t i = row; i < end; ++i)
-      if (double* place = places[static_cast<std::size_t>(i)]) *place = -static_cast<double>(losses.data()[i - row]);
+    const auto rows = static_cast<std::size_t>(end - row);
+    const Tensor targets = Tensor::ids(std::span(next).subspan(static_cast<std::size_t>(row), rows), {end - row});
+    const Tensor logits = model.network().say(states.view_rows(row, end));
+    const Tensor losses = cross_entropy(logits, targets, {.reduction = Reduction::none});
+    std::vector<std::vector<NextWord>> best(rows);
+    if (alternatives > 0)
+      best = best_words(logits, std::vector<LogitsContext>(rows), rules, {}, alternatives, ScoreKind::logits);
+    for (std::size_t i = 0; i < rows; ++i) {
+      const auto& [text, token] = places[static_cast<std::size_t>(row) + i];
+      if (!text) continue;
+      text->logprobs[token] = -static_cast<double>(losses.data()[i]);
+      text->best[token] = std::move(best[i]);
+    }
   }
 }
 
@@ -142,17 +162,27 @@ void score_windows(const Gpt2& network, std::span<const Window> windows, std::ve
 
 std::vector<TextLikelihood> LanguageModel::score(std::span<const std::string> texts,
                                                  const LikelihoodOptions& options) const {
+  std::vector<Encoding> encodings = model_->tokenizer.encode_all(texts);
+  std::vector<std::vector<std::int32_t>> ids;
+  for (Encoding& encoding : encodings) ids.push_back(std::move(encoding.ids));
+  std::vector<TextLikelihood> all = score(std::move(ids), options);
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].invalid = encodings[i].invalid;
+  return all;
+}
+
+std::vector<TextLikelihood> LanguageModel::score(std::vector<std::vector<std::int32_t>> texts,
+                                                 const LikelihoodOptions& options) const {
   const NoGrad no_grad;
   const Training no_training(false);
   const Gpt2& network = model_->network;
-  std::vector<Encoding> encodings = model_->tokenizer.encode_all(texts);
   std::vector<TextLikelihood> all(texts.size());
   std::vector<Window> windows;
   for (std::size_t i = 0; i < texts.size(); ++i) {
     TextLikelihood& text = all[i];
-    text.ids = std::move(encodings[i].ids), text.invalid = encodings[i].invalid;
+    text.ids = std::move(texts[i]);
     if (options.start) text.ids.insert(text.ids.begin(), start());
     text.logprobs.assign(text.ids.size(), std::numeric_limits<double>::quiet_NaN());
+    text.best.resize(text.ids.size());
     const std::vector<Window> own = windows_of(i, text.ids, network.options.positions);
     text.windows = std::ssize(own);
     windows.insert(windows.end(), own.begin(), own.end());
@@ -164,11 +194,13 @@ std::vector<TextLikelihood> LanguageModel::score(std::span<const std::string> te
       batch.push_back(windows[first + batch.size()].ids);
       tokens += std::ssize(batch.back());
     }
-    score_windows(network, std::span(windows).subspan(first, batch.size()), all, network.read(batch));
+    score_windows(*this, std::span(windows).subspan(first, batch.size()), all, network.read(batch),
+                  options.alternatives);
     first += batch.size();
   }
   for (TextLikelihood& text : all) {
-    if (options.start) text.ids.erase(text.ids.begin()), text.logprobs.erase(text.logprobs.begin());
+    if (options.start)
+      text.ids.erase(text.ids.begin()), text.logprobs.erase(text.logprobs.begin()), text.best.erase(text.best.begin());
     for (const double logprob : text.logprobs)
       if (!std::isnan(logprob)) text.logprob += logprob;
   }
@@ -218,8 +250,9 @@ AttentionMap LanguageModel::look(const std::string& text, std::span<const std::i
   const Tensor states = network.states(Tensor::ids(ids, {1, T}), &probe);
   std::vector<TextLikelihood> likelihood(1);
   likelihood[0].logprobs.assign(ids.size(), std::numeric_limits<double>::quiet_NaN());
+  likelihood[0].best.resize(ids.size());
   const Window all[] = {{0, ids, 0, 1}};
-  score_windows(network, all, likelihood, states.reshape({T, states.dim(2)}));
+  score_windows(*this, all, likelihood, states.reshape({T, states.dim(2)}));
   map.logprobs = std::move(likelihood[0].logprobs);
   return map;
 }

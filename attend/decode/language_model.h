@@ -42,6 +42,8 @@ struct GenerateOptions {
   std::optional<std::int64_t> no_repeat_ngram = {};
   std::optional<double> repetition_penalty = {};
   std::optional<double> presence_penalty = {};
+  std::optional<double> frequency_penalty = {};
+  std::vector<LogitBias> biases = {};
   std::vector<std::string> stop = {};  ///< a text ends before the first of these
   bool ignore_eos = false;             ///< the end of a text is never said
   LongContext long_context = LongContext::refuse;
@@ -74,13 +76,15 @@ struct TextLikelihood {
   std::vector<std::int32_t> ids;
   /// Of each token, natural logarithm; the first has none (NaN) unless the start stood before it.
   std::vector<double> logprobs;
-  double logprob = 0;        ///< their sum
+  std::vector<std::vector<NextWord>> best;  ///< what was likeliest in place of each, if asked for; best first
+  double logprob = 0;                       ///< their sum
   std::int64_t windows = 1;  ///< in which it was read, as it has more tokens than the model has positions
   std::int64_t invalid = 0;  ///< sequences that were no UTF-8
 };
 
 struct LikelihoodOptions {
   bool start = false;                ///< the model's start stands before each text
+  std::int64_t alternatives = 0;     ///< of TextLikelihood::best
   std::int64_t batch_tokens = 2048;  ///< tokens that are read at once
 };
 
@@ -108,6 +112,9 @@ class LanguageModel {
   /// Of each text. Long ones are read in windows that overlap by half, so that each token has at least so much before
   /// it.
   std::vector<TextLikelihood> score(std::span<const std::string> texts, const LikelihoodOptions& options = {}) const;
+  /// The same from ids.
+  std::vector<TextLikelihood> score(std::vector<std::vector<std::int32_t>> texts,
+                                    const LikelihoodOptions& options = {}) const;
 
   /// Where the tokens of a text look, and those that were generated behind it (Generation::ids); what each of them saw
   /// when it was written, as nothing sees what follows. Of a text with more tokens than positions, with
@@ -116,6 +123,8 @@ class LanguageModel {
                     const AttentionSelection& selection = {}, LongText long_text = LongText::error) const;
 
   const Tokenizer& tokenizer() const;
+  /// A model may have more rows than there are tokens, so that its table has a round size: those that are never said.
+  std::vector<std::int32_t> words_without_tokens() const;
   const Gpt2& network() const;
   const GenerationConfig& generation() const;  ///< what the folder says
   std::int64_t positions() const;              ///< tokens that it sees at once

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <tuple>
 #include <unordered_set>
 #include <utility>
 
@@ -26,32 +25,41 @@ double log_add(double a, double b) {
 struct RowRules {
   struct Word {
     std::int32_t id;
-    bool banned, said;  // said: behind the prompt
+    bool banned = false;
+    bool repeated = false;  // stands in the text already
+    std::int64_t said = 0;  // times, behind the prompt
+    double bias = 0;
     float logit = 0;
   };
   bool forced = false;
   std::vector<Word> words = {};  // the possible ones, or those that are banned or penalised
 
-  void add(std::int32_t id, bool banned, bool said = false) { words.push_back({id, banned, said}); }
   void ban(std::span<const std::int32_t> ids) {
-    for (const std::int32_t id : ids) add(id, true);
+    for (const std::int32_t id : ids) words.push_back({id, true});
   }
   void force(std::span<const std::int32_t> ids) {
     forced = true;
     words.clear();
-    for (const std::int32_t id : ids) add(id, false);
+    for (const std::int32_t id : ids) words.push_back({id});
   }
   void suppress(std::span<const std::int32_t> ids) {
     if (!forced) return ban(ids);
     for (const std::int32_t id : ids) std::erase_if(words, [id](const Word& word) { return word.id == id; });
   }
-  /// Each word once; a ban outweighs what else is said of it.
+  /// Each word once, with all that is said of it.
   void settle() {
-    std::ranges::sort(words, [](const Word& a, const Word& b) {
-      return std::tuple(a.id, !a.banned, !a.said) < std::tuple(b.id, !b.banned, !b.said);
-    });
-    words.erase(std::unique(words.begin(), words.end(), [](const Word& a, const Word& b) { return a.id == b.id; }),
-                words.end());
+    std::ranges::sort(words, {}, &Word::id);
+    std::size_t kept = 0;
+    for (const Word& word : words) {
+      if (kept == 0 || words[kept - 1].id != word.id) {
+        words[kept++] = word;
+        continue;
+      }
+      Word& same = words[kept - 1];
+      same.banned |= word.banned, same.repeated |= word.repeated;
+      same.said += word.said, same.bias += word.bias;
+    }
+    words.resize(kept);
   }
 };
 
@@ -59,7 +67,7 @@ void ban_repeated_ngrams(std::span<const std::int32_t> words, std::size_t n, Row
   if (words.size() < n) return;
   const std::span<const std::int32_t> last = words.last(n - 1);
   for (std::size_t i = 0; i + n <= words.size(); ++i)
-    if (std::ranges::equal(words.subspan(i, n - 1), last)) row.add(words[i + n - 1], true);
+    if (std::ranges::equal(words.subspan(i, n - 1), last)) row.words.push_back({words[i + n - 1], true});
 }
 
 using BadWords = std::vector<std::span<const std::int32_t>>;
@@ -83,7 +91,7 @@ void ban_bad_words(std::span<const std::int32_t> words, const BadWords& bad_word
   for (const std::span<const std::int32_t> bad : bad_words) {
     const std::size_t before = bad.size() - 1;
     if (before > 0 && bad.size() > words.size()) continue;
-    if (std::ranges::equal(words.last(before), bad.first(before))) row.add(bad.back(), true);
+    if (std::ranges::equal(words.last(before), bad.first(before))) row.words.push_back({bad.back(), true});
   }
 }
 
@@ -92,11 +100,12 @@ RowRules rules_for(const LogitsContext& context, const LogitsRules& rules, const
                    std::span<const std::int32_t> ends) {
   RowRules row;
   const auto length = static_cast<std::int64_t>(context.words.size());
+  for (const auto& [word, bias] : rules.biases) row.words.push_back({.id = word, .bias = bias});
   if (rules.repetition_penalty != 1.0)
-    for (const std::int32_t word : context.words) row.add(word, false);
-  if (rules.presence_penalty != 0.0)
+    for (const std::int32_t word : context.words) row.words.push_back({.id = word, .repeated = true});
+  if (rules.presence_penalty != 0.0 || rules.frequency_penalty != 0.0)
     for (const std::int32_t word : context.words.subspan(static_cast<std::size_t>(context.prompt)))
-      row.add(word, false, true);
+      row.words.push_back({.id = word, .said = 1});
   if (rules.no_repeat_ngram > 0)
     ban_repeated_ngrams(context.words, static_cast<std::size_t>(rules.no_repeat_ngram), row);
   ban_bad_words(context.words, bad_words, row);
@@ -109,7 +118,12 @@ RowRules rules_for(const LogitsContext& context, const LogitsRules& rules, const
   return row;
 }
 
-double penalised(double score, double penalty) { return score < 0 ? score * penalty : score / penalty; }
+double penalised(double score, const RowRules::Word& word, const LogitsRules& rules) {
+  score += word.bias;
+  if (word.repeated) score = score < 0 ? score * rules.repetition_penalty : score / rules.repetition_penalty;
+  if (word.said > 0) score -= rules.presence_penalty + rules.frequency_penalty * static_cast<double>(word.said);
+  return score;
+}
 
 /// The best words of a row, from the best of those that no rule concerns and their log-sum-exp.
 std::vector<NextWord> merged(const RowRules& row, std::span<const float> values, std::span<const std::int32_t> ids,
@@ -125,9 +139,7 @@ std::vector<NextWord> merged(const RowRules& row, std::span<const float> values,
   double left = row.forced ? kNever : log_sum - shift;  // log of the sum of what the rules leave
   for (const RowRules::Word& word : row.words) {
     if (word.banned) continue;
-    double score = 0;
-    if (!row.forced)
-      score = penalised(word.logit - shift, rules.repetition_penalty) - (word.said ? rules.presence_penalty : 0);
+    const double score = row.forced ? 0 : penalised(word.logit - shift, word, rules);
     best.push_back({word.id, score, word.logit - total});
     left = log_add(left, score);
   }

@@ -11,9 +11,15 @@
 
 namespace attend {
 
+struct LogitBias {
+  std::int32_t id = 0;
+  double bias = 0;
+};
+
 struct LogitsRules {
   double repetition_penalty = 1.0;   ///< of words that were said: a negative score times this, a positive one by this
   double presence_penalty = 0.0;     ///< taken from the scores of words that were said behind the prompt
+  double frequency_penalty = 0.0;    ///< the same for each time that they were said
   std::int64_t no_repeat_ngram = 0;  ///< so many words in a row are never said twice; 0: they may be
   std::vector<std::vector<std::int32_t>> bad_words = {};  ///< never said; a sequence is stopped before its last word
   std::int64_t min_new_tokens = 0;                        ///< no end before so many words, prompt not counted
@@ -21,6 +27,7 @@ struct LogitsRules {
   std::optional<std::int32_t> forced_first = {};          ///< what must follow the start, when that is the whole prompt
   std::vector<std::int32_t> forced_last = {};             ///< one of these must be the last word that length allows
   std::vector<std::int32_t> suppressed = {};              ///< never said, not even when forced
+  std::vector<LogitBias> biases = {};                     ///< added to the scores of single words, before all else
   std::vector<std::int32_t> suppressed_first = {};        ///< not said as first word after the prompt
   bool renormalise = false;  ///< probabilities of what the rules leave sum to 1 again, where they are added up
 };

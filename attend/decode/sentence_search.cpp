@@ -17,8 +17,6 @@ void check(const SearchOptions& options) {
                      " and nbest ", options.nbest);
   if (options.sample && options.beam > 1)
     fail<InputError>("search", "samples are drawn one by one: got beam ", options.beam, ", expected 1");
-  if (!std::isfinite(options.length_penalty))
-    fail<InputError>("search", "the length penalty is a number: got ", options.length_penalty);
   constexpr std::int64_t kMost = 1 << 30;
   for (const auto& [name, count] : {std::pair("max_new_tokens", options.max_new_tokens),
                                     {"max_length", options.max_length},
@@ -26,6 +24,10 @@ void check(const SearchOptions& options) {
                                     {"min_length", options.rules.min_length},
                                     {"no_repeat_ngram", options.rules.no_repeat_ngram}})
     if (count < 0 || count > kMost) fail<InputError>("search", name, ": got ", count, ", expected 0 to ", kMost);
+  for (const auto& [name, number] : {std::pair("length penalty", options.length_penalty),
+                                     {"presence penalty", options.rules.presence_penalty},
+                                     {"frequency penalty", options.rules.frequency_penalty}})
+    if (!std::isfinite(number)) fail<InputError>("search", "the ", name, " is a number: got ", number);
   if (!(options.rules.repetition_penalty > 0))
     fail<InputError>("search", "the repetition penalty must be above 0: got ", options.rules.repetition_penalty);
   if (options.sample) check(options.sampling);
@@ -44,6 +46,10 @@ void check_words(const SearchOptions& options, std::int64_t vocabulary) {
   check("the suppressed words", rules.suppressed);
   check("the suppressed first words", rules.suppressed_first);
   for (const std::vector<std::int32_t>& words : rules.bad_words) check("the bad words", words);
+  for (const LogitBias& one : rules.biases) {
+    check("the biased words", std::span(&one.id, 1));
+    if (!std::isfinite(one.bias)) fail<InputError>("search", "a bias is a number: got ", one.bias);
+  }
 }
 
 SentenceSearch::Live SentenceSearch::Live::followed_by(std::int32_t word, double log_probability,

@@ -118,12 +118,12 @@ Embeddings TextEncoder::embed(std::span<const std::string> texts, const EmbedOpt
 
   const std::vector<Pooling> ways = poolings(sentence, options);
   const std::int64_t W = reader.model.options.width, D = W * std::ssize(ways);
-  Embeddings result{{}, std::vector<std::int64_t>(texts.size()), std::vector<std::int64_t>(texts.size())};
-  std::vector<std::int64_t> tokens(texts.size());
+  const std::vector<std::int64_t> zeros(texts.size());
+  Embeddings result{.vectors = {}, .tokens = zeros, .truncated = zeros, .pieces = zeros};
   for (const BertWindow& window : windows) {
     result.truncated[window.text] += window.encoding.dropped;
     ++result.pieces[window.text];
-    tokens[window.text] += window.encoding.size();
+    result.tokens[window.text] += window.encoding.size();
   }
   const Tensor pooled = Tensor::zeros({std::ssize(texts), D});
   std::vector<float> one(static_cast<std::size_t>(W));
@@ -132,8 +132,8 @@ Embeddings TextEncoder::embed(std::span<const std::string> texts, const EmbedOpt
       [&](const BertBatch& batch) {
         for (std::size_t b = 0; b < batch.windows.size(); ++b) {
           const BertWindow& window = windows[batch.windows[b]];
-          const float share =
-              static_cast<float>(batch.lengths[b]) / static_cast<float>(tokens[window.text]);  // 1 of a whole text
+          const float share = static_cast<float>(batch.lengths[b]) /
+                              static_cast<float>(result.tokens[window.text]);  // 1 of a whole text
           float* row = pooled.data() + static_cast<std::int64_t>(window.text) * D;
           for (std::size_t way = 0; way < ways.size(); ++way, row += W) {
             pool(ways[way], skipped, batch.lengths[b], W, batch.states.data() + batch.begins[b] * W, one.data());

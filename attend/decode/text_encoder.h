@@ -27,7 +27,8 @@ struct EmbedOptions {
 
 struct Embeddings {
   Tensor vectors;                       ///< [texts, size]
-  std::vector<std::int64_t> truncated;  ///< tokens that were dropped, of each text
+  std::vector<std::int64_t> tokens;     ///< that were read of each text, special ones too
+  std::vector<std::int64_t> truncated;  ///< tokens that were dropped
   std::vector<std::int64_t> pieces;     ///< in which each was read
 };
 

@@ -235,7 +235,7 @@ TEST(LanguageModel, ScoresAreTheLogarithmsOfWhatItExpects) {
   const std::vector<std::string> texts{"To be or not", "", "x",
                                        "once upon a time there was a king who had no hair at all"};
   const auto scored = model.score(texts);
-  const auto started = model.score(texts, {.start = true, .batch_tokens = 1});
+  const auto started = model.score(texts, {.start = true, .alternatives = 3, .batch_tokens = 1});
   ASSERT_EQ(scored.size(), 4u);
   const NoGrad no_grad;
   for (std::size_t i = 0; i < 4; ++i) {
@@ -245,6 +245,8 @@ TEST(LanguageModel, ScoresAreTheLogarithmsOfWhatItExpects) {
     ASSERT_EQ(text.logprobs.size(), text.ids.size());
     double sum = 0;
     for (std::size_t t = 0; t < text.ids.size(); ++t) {
+      ASSERT_EQ(started[i].best[t].size(), 3u);
+      EXPECT_GE(started[i].best[t].front().log_probability, started[i].logprobs[t] - 1e-5);
       if (t == 0) {
         EXPECT_TRUE(std::isnan(text.logprobs[0]));
         EXPECT_LT(started[i].logprobs[0], 0);

@@ -161,6 +161,8 @@ TEST(Search, WordsThatTheModelDoesNotHaveAreNamed) {
   EXPECT_ERROR(with(options), "the forced first word");
   options = usual, options.ends = {kEnd, 99};
   EXPECT_ERROR(with(options), "the end of a sentence");
+  options = usual, options.rules.biases = {{2, 1.0}, {99, 1.0}};
+  EXPECT_ERROR(with(options), "the biased words: there is no word 99");
   options = usual, options.length_penalty = std::nan("");
   EXPECT_ERROR(with(options), "the length penalty is a number");
   options = usual, options.rules.min_new_tokens = std::numeric_limits<std::int64_t>::max();
