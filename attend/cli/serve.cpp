@@ -1,9 +1,9 @@
 // attend serve: models over HTTP.
 #include <CLI/CLI.hpp>
 #include <fstream>
+#include <future>
 #include <iostream>
 #include <memory>
-#include <thread>
 
 #include "attend/cli/interrupt.h"
 #include "attend/cli/model_folder.h"
@@ -54,17 +54,16 @@ void run(ServeFlags& flags) {
   std::cerr << "Serving " << names << " at http://" << options.host << ':' << server.port() << "  (Ctrl-C ends it)\n";
   if (options.host != "127.0.0.1" && options.host != "localhost" && options.host != "::1" && options.api_keys.empty())
     warn("whoever reaches " + options.host + " can use these models: there is no --api-key-file");
-  std::thread ending([&] {
-    while (!interrupted()) std::this_thread::sleep_for(std::chrono::milliseconds(50));
-    std::cerr << "Finishing what was begun; once more ends at once\n";
-    server.finish();
-  });
-  server.run();
-  if (!interrupted()) {
-    ending.detach();
-    fail("serve", "the server has ended by itself");
-  }
-  ending.join();
+  // Signals come to this thread, and so never into the middle of a call that accepts a connection.
+  std::future<void> running = std::async(std::launch::async, [&server] { server.run(); });
+  while (!interrupted())
+    if (running.wait_for(std::chrono::milliseconds(50)) == std::future_status::ready) {
+      running.get();
+      fail("serve", "the server has ended by itself");
+    }
+  std::cerr << "Finishing what was begun; once more ends at once\n";
+  server.finish();
+  running.get();
 }
 
 }  // namespace
@@ -105,7 +104,7 @@ void add_serve(CLI::App& program) {
       ->capture_default_str();
   verb->add_option("--timeout", flags->timeout, "Seconds until a request is given up")
       ->type_name("S")
-      ->check(positive)
+      ->check(CLI::Range(1, 1'000'000).description(""))
       ->group(limits)
       ->capture_default_str();
   verb->add_option("--body-limit", flags->body_limit, "Megabytes of a request at most")

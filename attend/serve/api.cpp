@@ -15,7 +15,7 @@ namespace {
 struct Route {
   const char* method;
   const char* path;
-  Reply (*handler)(Api&, const Call&);
+  Handler handler;
   bool libre_translate = false;
 };
 
@@ -42,13 +42,12 @@ const char* error_type(int status) {
   return status >= 500 ? "server_error" : "invalid_request_error";
 }
 
-/// Whether two texts are equal, in a time that does not tell where they differ.
-bool equal_in_constant_time(const std::string& a, const std::string& b) {
-  constexpr std::size_t kLongest = 512;
-  volatile unsigned char difference = a.size() != b.size() || a.size() > kLongest;
-  for (std::size_t i = 0; i < kLongest; ++i) {
-    const auto of = [i](const std::string& text) { return static_cast<unsigned char>(i < text.size() ? text[i] : 0); };
-    difference = static_cast<unsigned char>(difference | (of(a) ^ of(b)));
+/// Whether what was given is the key, in a time that tells nothing of the key.
+bool is_key(const std::string& key, const std::string& given) {
+  volatile unsigned char difference = key.empty() || key.size() != given.size();
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const char expected = key.empty() ? '\0' : key[i % key.size()];
+    difference = static_cast<unsigned char>(difference | (expected ^ given[i]));
   }
   return difference == 0;
 }
@@ -56,10 +55,20 @@ bool equal_in_constant_time(const std::string& a, const std::string& b) {
 /// The key that LibreTranslate's clients put into the body.
 std::string key_in_body(const Call& call) {
   if (const auto found = call.query.find("api_key"); found != call.query.end()) return found->second;
-  const Json body = Json::parse(call.body, nullptr, /*allow_exceptions=*/false);
-  if (!body.is_object()) return "";
-  const auto found = body.find("api_key");
-  return found != body.end() && found->is_string() ? found->get<std::string>() : "";
+  try {
+    const Json body = parse_object(call.body);
+    return Fields(body).optional_text("api_key").value_or("");
+  } catch (const ApiError&) {
+    return "";
+  }
+}
+
+/// Keeps something until the reply is given: a stream, whether it runs to its end, breaks off or is never begun.
+void keep(Reply& reply, std::shared_ptr<void> thing) {
+  if (reply.stream)
+    reply.stream = [stream = std::move(reply.stream), thing = std::move(thing)](const Reply::Write& write) {
+      stream(write);
+    };
 }
 
 constexpr const char* kNoExplorer =
@@ -70,54 +79,65 @@ constexpr const char* kNoExplorer =
 
 }  // namespace
 
-Json error_json(std::exception_ptr error) {
-  const auto shape = [](int status, const std::string& code, const std::string& message, const std::string& param) {
-    return Json{{"error",
-                 {{"message", message},
-                  {"type", error_type(status)},
-                  {"code", code},
-                  {"param", param.empty() ? Json() : Json(param)}}},
-                {"status", status}};
+Failure failure_of(std::exception_ptr error) {
+  const auto failure = [](const ApiError& e) {
+    return Failure{e.status, e.retry_after,
+                   Json{{"error",
+                         {{"message", e.what()},
+                          {"type", error_type(e.status)},
+                          {"code", e.code},
+                          {"param", e.param.empty() ? Json() : Json(e.param)}}}}};
   };
   try {
     std::rethrow_exception(error);
   } catch (const ApiError& e) {
-    Json json = shape(e.status, e.code, e.what(), e.param);
-    if (e.retry_after > 0) json["retry_after"] = e.retry_after;
-    return json;
+    return failure(e);
   } catch (const TextError& e) {
-    return shape(400, "input_too_long", "input " + std::to_string(e.text) + ": " + e.what(), "input");
+    return failure({400, "input_too_long", "input " + std::to_string(e.text) + ": " + e.what(), "input"});
   } catch (const InputError& e) {
-    return shape(400, "invalid_value", e.what(), "");
+    return failure({400, "invalid_value", e.what()});
   } catch (const std::exception& e) {
-    return shape(500, "internal", e.what(), "");
+    return failure({500, "internal", e.what()});
   }
 }
 
 Reply error_reply(std::exception_ptr error, bool libre_translate) {
-  Json json = error_json(error);
-  Reply reply;
-  reply.status = json["status"];
-  if (json.contains("retry_after"))
-    reply.headers.emplace_back("Retry-After", std::to_string(json["retry_after"].get<int>()));
-  if (reply.status == 401) reply.headers.emplace_back("WWW-Authenticate", "Bearer");
-  json.erase("status"), json.erase("retry_after");
+  auto [status, retry_after, json] = failure_of(error);
+  Reply reply{.status = status};
+  if (retry_after > 0) reply.headers.emplace_back("Retry-After", std::to_string(retry_after));
+  if (status == 401) reply.headers.emplace_back("WWW-Authenticate", "Bearer");
   if (libre_translate) json = Json{{"error", json["error"]["message"]}, {"code", json["error"]["code"]}};
   reply.body = dump(json);
   return reply;
 }
 
+LongText long_text(Fields& fields, LongText otherwise, bool can_split) {
+  std::vector<std::string> choices{"error", "truncate"};
+  if (can_split) choices.emplace_back("split");
+  const auto given = fields.choice("long", choices);
+  if (!given) return otherwise;
+  return given == "error" ? LongText::error : given == "truncate" ? LongText::truncate : LongText::split;
+}
+
+std::string key_of(Json body, std::initializer_list<const char*> others) {
+  for (const char* other : others) body.erase(other);
+  return body.dump();
+}
+
 Api::Api(ApiOptions options, std::vector<std::unique_ptr<ServedModel>> models)
     : options_(std::move(options)), models_(std::move(models)) {}
 
-ServedModel& Api::model(const std::string& name, const std::string& capability) const {
-  for (const auto& model : models_) {
-    if (model->name != name) continue;
-    if (model->can(capability)) return *model;
-    throw ApiError(400, "wrong_model_kind",
-                   "the model \"" + name + "\" is of the kind " + model->kind + " and cannot " + capability, "model");
-  }
+ServedModel& Api::model(const std::string& name) const {
+  for (const auto& model : models_)
+    if (model->name == name) return *model;
   throw ApiError(404, "unknown_model", "there is no model \"" + name + "\"; GET /v1/models lists them", "model");
+}
+
+ServedModel& Api::model(const std::string& name, const std::string& capability) const {
+  ServedModel& found = model(name);
+  if (found.can(capability)) return found;
+  throw ApiError(400, "wrong_model_kind",
+                 "the model \"" + name + "\" is of the kind " + found.kind + " and cannot " + capability, "model");
 }
 
 ServedModel& Api::model(Fields& fields, const std::string& capability) const {
@@ -125,7 +145,7 @@ ServedModel& Api::model(Fields& fields, const std::string& capability) const {
 }
 
 ServedModel::Patience Api::patience(const Call& call) const {
-  return {std::chrono::steady_clock::now() + options_.timeout, call.hung_up};
+  return {std::chrono::steady_clock::now() + options_.timeout, call.hung_up, &stopped_};
 }
 
 void Api::authorize(const Call& call) const {
@@ -135,7 +155,7 @@ void Api::authorize(const Call& call) const {
   std::string given = call.authorization.starts_with(kBearer) ? call.authorization.substr(kBearer.size()) : "";
   if (given.empty() && libre_translate) given = key_in_body(call);
   bool known = false;
-  for (const std::string& key : options_.keys) known |= equal_in_constant_time(key, given);
+  for (const std::string& key : options_.keys) known |= is_key(key, given);
   if (!known) throw ApiError(401, "unauthorized", "an API key is needed: send it as \"Authorization: Bearer KEY\"");
 }
 
@@ -147,24 +167,27 @@ Reply Api::answer(const Call& call) {
     if (call.path == route.path) path = call.path, libre_translate = route.libre_translate;
   for (const char* own : kOwnRoutes)
     if (call.path == own) path = call.path;
-  ++active_;
   Reply reply;
   try {
     reply = route(call);
   } catch (...) {
     reply = error_reply(std::current_exception(), libre_translate);
   }
-  const auto finish = [this, path, begin, status = reply.status] {
-    --active_;
-    metrics_.count(path, status, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
-  };
-  if (!reply.stream) {
-    finish();
-    return reply;
-  }
-  // Whether the stream runs to its end, breaks off or is never begun: when nobody holds it any more, it is over.
-  const std::shared_ptr<void> over(nullptr, [finish](void*) { finish(); });
-  reply.stream = [stream = std::move(reply.stream), over](const Reply::Write& write) { stream(write); };
+  keep(reply, {nullptr, [this, path, begin, status = reply.status](void*) {
+                 const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+                 metrics_.count(path, status, seconds.count());
+               }});
+  return reply;
+}
+
+/// What makes work, counted until it is done: first counted and then refused, so that whoever sees none after
+/// shut_down() knows that none will come.
+Reply Api::work(Handler handler, const Call& call) {
+  ++active_;
+  const std::shared_ptr<void> over(nullptr, [this](void*) { --active_; });
+  if (shutting_down_) throw shutting_down();
+  Reply reply = handler(*this, call);
+  keep(reply, over);
   return reply;
 }
 
@@ -173,7 +196,7 @@ Reply Api::route(const Call& call) {
   if (get) {
     if (call.path == "/health") return {.body = R"({"status":"ok"})"};
     if (call.path == "/ready") {
-      if (shutting_down_) throw ApiError(503, "shutting_down", "the server is about to end");
+      if (shutting_down_) throw shutting_down();
       return {.body = R"({"status":"ready"})"};
     }
     if (const Asset* asset = find_asset(call.path))
@@ -181,25 +204,20 @@ Reply Api::route(const Call& call) {
     if (call.path == "/") return {.type = "text/html; charset=utf-8", .body = kNoExplorer};
   }
   authorize(call);
-  if (get && call.path == "/v1/models") return list_models();
-  if (get && call.path.starts_with("/v1/models/")) {
-    const Json all = Json::parse(list_models().body);
-    for (const Json& one : all["data"])
-      if (one["id"] == call.path.substr(std::string_view("/v1/models/").size())) return {.body = dump(one)};
-    throw ApiError(404, "unknown_model", "there is no such model; GET /v1/models lists them", "model");
+  if (get && call.path == "/v1/models") {
+    Json all = Json::array();
+    for (const auto& model : models_) all.push_back(describe(*model));
+    return {.body = dump({{"object", "list"}, {"data", std::move(all)}})};
   }
+  if (constexpr std::string_view kOne = "/v1/models/"; get && call.path.starts_with(kOne))
+    return {.body = dump(describe(model(call.path.substr(kOne.size()))))};
   if (get && call.path == "/metrics") return show_metrics();
   const char* allowed = nullptr;
   for (const Route& route : kRoutes) {
     if (call.path != route.path) continue;
     allowed = route.method;
     if (call.method != route.method && !(get && std::string_view(route.method) == "GET")) continue;
-    if (shutting_down_) {
-      ApiError error(503, "shutting_down", "the server is about to end");
-      error.retry_after = 5;
-      throw error;
-    }
-    return route.handler(*this, call);
+    return work(route.handler, call);
   }
   for (const char* own : kOwnRoutes)
     if (call.path == own) allowed = "GET";
@@ -210,21 +228,16 @@ Reply Api::route(const Call& call) {
   return reply;
 }
 
-Reply Api::list_models() const {
-  Json data = Json::array();
+Json Api::describe(const ServedModel& model) const {
   const auto created = std::chrono::duration_cast<std::chrono::seconds>(started_.time_since_epoch()).count();
   const auto or_null = [](const auto& value) { return value ? Json(*value) : Json(); };
-  for (const auto& model : models_) {
-    Json one{{"id", model->name},       {"object", "model"},     {"created", created},
-             {"owned_by", "attend"},    {"kind", model->kind},   {"capabilities", model->capabilities()},
-             {"layers", model->layers}, {"heads", model->heads}, {"context", or_null(model->context)}};
-    if (model->translator)
-      one["source_language"] = or_null(model->source_language),
-      one["target_language"] = or_null(model->target_language);
-    if (model->classifier) one["labels"] = model->classifier->labels();
-    data.push_back(std::move(one));
-  }
-  return {.body = dump({{"object", "list"}, {"data", std::move(data)}})};
+  Json json{{"id", model.name},       {"object", "model"},    {"created", created},
+            {"owned_by", "attend"},   {"kind", model.kind},   {"capabilities", model.capabilities()},
+            {"layers", model.layers}, {"heads", model.heads}, {"context", or_null(model.context)}};
+  if (model.translator)
+    json["source_language"] = or_null(model.source_language), json["target_language"] = or_null(model.target_language);
+  if (model.classifier) json["labels"] = model.classifier->labels();
+  return json;
 }
 
 Reply Api::show_metrics() const {
@@ -232,7 +245,8 @@ Reply Api::show_metrics() const {
   out << metrics_.text();
   const auto gauge = [&](const char* name, const char* kind, const char* help, auto&& value) {
     out << "# HELP " << name << ' ' << help << "\n# TYPE " << name << ' ' << kind << '\n';
-    for (const auto& model : models_) out << name << "{model=\"" << model->name << "\"} " << value(*model) << '\n';
+    // Prometheus escapes labels as JSON does texts.
+    for (const auto& model : models_) out << name << "{model=" << dump(model->name) << "} " << value(*model) << '\n';
   };
   gauge("attend_waiting_requests", "gauge", "Requests that wait for a model.",
         [](const ServedModel& m) { return m.load().waiting; });
@@ -242,7 +256,7 @@ Reply Api::show_metrics() const {
         [](const ServedModel& m) { return m.load().tokens; });
   gauge("attend_prompt_tokens_total", "counter", "Tokens of prompts.",
         [](const ServedModel& m) { return m.prompt_tokens.load(); });
-  gauge("attend_generated_tokens_total", "counter", "Tokens that were written.",
+  gauge("attend_generated_tokens_total", "counter", "Tokens of texts that are done.",
         [](const ServedModel& m) { return m.generated_tokens.load(); });
   gauge("attend_steps_total", "counter", "Steps of a batch; each gives every text in it a token.",
         [](const ServedModel& m) { return m.steps.load(); });

@@ -21,4 +21,10 @@ inline ApiError invalid_value(const std::string& param, const std::string& messa
   return {400, "invalid_value", message, param};
 }
 
+inline ApiError shutting_down() {
+  ApiError error(503, "shutting_down", "the server is about to end");
+  error.retry_after = 5;
+  return error;
+}
+
 }  // namespace attend::serve

@@ -5,6 +5,7 @@
 #include <deque>
 #include <functional>
 #include <future>
+#include <memory>
 #include <mutex>
 #include <thread>
 
@@ -27,11 +28,12 @@ class Clerk {
   /// What f() gives, or throws what it throws.
   template <typename F>
   auto ask(F&& f) {
-    std::packaged_task<decltype(f())()> task(std::forward<F>(f));
-    auto answer = task.get_future();
+    // Shared: the clerk may still hold it when the answer is there.
+    const auto task = std::make_shared<std::packaged_task<decltype(f())()>>(std::forward<F>(f));
+    auto answer = task->get_future();
     {
       const std::lock_guard lock(mutex_);
-      tasks_.push_back([&task] { task(); });
+      tasks_.push_back([task] { (*task)(); });
     }
     arrived_.notify_one();
     return answer.get();

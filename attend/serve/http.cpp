@@ -32,11 +32,12 @@ class Connection final : public httplib::Stream {
     ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   }
 
-  /// A new request may take its time and its bytes anew.
+  /// A new request may take its time and its bytes anew: first those of its head.
   void begin_request() {
     deadline_ = Clock::now() + limits_.request;
-    allowed_ = limits_.head + limits_.body;
+    allowed_ = limits_.head;
   }
+  void begin_body() { allowed_ += limits_.body; }
   /// Whether something has come, within a time.
   bool wait_for_input(std::chrono::milliseconds patience) const {
     return at_ < size_ || ready(POLLIN, static_cast<int>(patience.count()));
@@ -117,21 +118,23 @@ class Connection final : public httplib::Stream {
 /// The connection whose request this thread answers.
 thread_local Connection* current = nullptr;
 
-void give(const Reply& reply, httplib::Response& response) {
+void give(Reply reply, httplib::Response& response) {
   response.status = reply.status;
   for (const auto& [key, value] : reply.headers) response.set_header(key, value);
   if (!reply.stream) {
-    response.set_content(reply.body, reply.type);
+    response.body = std::move(reply.body);
+    response.set_header("Content-Type", reply.type);
     return;
   }
-  response.set_chunked_content_provider(reply.type, [stream = reply.stream](std::size_t, httplib::DataSink& sink) {
+  const auto provide = [stream = std::move(reply.stream)](std::size_t, httplib::DataSink& sink) {
     bool alive = true;
     stream([&](std::string_view part) {
       return alive = alive && !current->hung_up() && sink.write(part.data(), part.size());
     });
     if (alive) sink.done();
     return alive;
-  });
+  };
+  response.set_chunked_content_provider(reply.type, provide);
 }
 
 void refuse(int status, const char* code, const std::string& message, httplib::Response& response) {
@@ -191,7 +194,7 @@ bool Http::process_and_close_socket(socket_t socket) {
   };
   const std::function<void(httplib::Request&)> setup = [](httplib::Request& request) {
     request.headers.erase("Accept-Encoding");  // answers go as they are: they are small, and often next door
-    request.headers.erase("Range");
+    request.headers.erase("Range"), request.ranges.clear();  // and whole
   };
   bool closed = false;
   const auto process = [&](auto& stream) {  // newer versions want to be told both ends
@@ -200,9 +203,12 @@ bool Http::process_and_close_socket(socket_t socket) {
     else
       return process_request(stream, "", 0, "", 0, false, closed, setup);
   };
-  while (may_wait()) {
-    connection.begin_request();
-    if (!process(connection) || closed || connection.must_close()) break;
+  try {
+    while (may_wait()) {
+      connection.begin_request();
+      if (!process(connection) || closed || connection.must_close()) break;
+    }
+  } catch (const std::exception&) {  // out of memory, say: this client's loss, and nobody else's
   }
   connection.close();
   current = nullptr;
@@ -216,6 +222,7 @@ httplib::Server::HandlerResponse Http::check(const httplib::Request& request, ht
     refuse(status, code, message, response);
     return HandlerResponse::Handled;
   };
+  current->begin_body();
   if (request.path.size() > 1024) return refused(414, "not_found", "the path is too long");
   const bool chunked = request.has_header("Transfer-Encoding");
   const std::size_t lengths = request.get_header_value_count("Content-Length");

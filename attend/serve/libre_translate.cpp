@@ -123,10 +123,7 @@ Reply translate(Api& api, const Call& call) {
   if (alternatives > 0) options.nbest = alternatives + 1;
   if (options.beam && options.nbest && *options.beam < *options.nbest)
     throw invalid_value("beam", "must be wider than the number of alternatives");
-  if (const auto length = fields.choice("long", {"error", "truncate", "split"}))
-    options.long_text = *length == "truncate" ? LongText::truncate
-                        : *length == "error"  ? LongText::error
-                                              : LongText::split;
+  options.long_text = long_text(fields, options.long_text, /*can_split=*/true);
   const bool attention = fields.flag("attention").value_or(false);
   const bool alignments = fields.flag("alignments").value_or(false);
   options.attention = options.only_best_attention = attention || alignments;
@@ -147,9 +144,8 @@ Reply translate(Api& api, const Call& call) {
   }
   ServedModel& model = translator_for(api, name, source, target);
   model.translator->check(options);
-  Json key = body;
-  for (const char* other : {"q", "source", "target", "api_key", "model"}) key.erase(other);
-  const auto all = model.translate(texts, options, key.dump(), api.patience(call));
+  const std::string key = key_of(body, {"q", "source", "target", "api_key", "model"});
+  const auto all = model.translate(texts, options, key, api.patience(call));
 
   std::vector<Json> translated, others, aligned, looked;
   for (std::size_t i = 0; i < all.size(); ++i) {

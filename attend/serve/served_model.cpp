@@ -13,9 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// How often somebody who waits looks whether somebody waits for them.
-constexpr std::chrono::milliseconds kLook{50};
-
 /// Bytes of texts in one call of a model, some thousand tokens. A request with more is answered in several, so that
 /// others get their turn between.
 constexpr std::size_t kBytesAtOnce = 5000, kBytesToTranslateAtOnce = 10000;
@@ -122,6 +119,7 @@ std::vector<std::int32_t> ServedModel::ids(const std::string& text) {
 }
 
 void ServedModel::Patience::check() const {
+  if (*stopped) throw shutting_down();
   if (hung_up && hung_up()) throw ApiError(499, "hung_up", "the client has hung up");
   if (std::chrono::steady_clock::now() >= deadline)
     throw ApiError(504, "timeout", "the request took longer than the server allows");
@@ -137,7 +135,8 @@ void ServedModel::refuse_when_full(std::size_t more) const {
   throw error;
 }
 
-std::shared_ptr<Feed> ServedModel::generate(std::vector<GenerationTask> tasks, std::int64_t alternatives) {
+std::shared_ptr<Feed> ServedModel::generate(std::vector<GenerationTask> tasks,
+                                            std::optional<std::int64_t> alternatives) {
   for (const GenerationTask& task : tasks)
     if (task.rows() > limits_.batch_rows || (limits_.batch_tokens > 0 && task.tokens() > limits_.batch_tokens))
       throw ApiError(400, "input_too_long",
@@ -183,7 +182,7 @@ std::vector<Embedded> ServedModel::embed(std::vector<std::string> texts, const E
     std::vector<Embedded> results;
     for (std::size_t i = 0; i < all.size(); ++i) {
       const float* first = found.vectors.data() + static_cast<std::int64_t>(i) * size;
-      results.push_back({{first, first + size}, found.truncated[i]});
+      results.push_back({{first, first + size}, found.tokens[i], found.truncated[i]});
     }
     return results;
   };
@@ -227,50 +226,47 @@ bool ServedModel::work() {
 /// Who waits joins the batch, in the order in which they came, as long as there is room.
 void ServedModel::admit() {
   const std::lock_guard lock(mutex_);
-  while (!waiting_.empty()) {
-    Waiting& next = waiting_.front();
-    if (!next.feed->abandoned) {
-      if (!batch_->has_room(next.task)) return;
-      auto done = std::make_shared<bool>(false);
-      GenerationListener told = listener(next, done);
-      writing_.push_back({batch_->join(std::move(next.task), std::move(told)), next.feed, done});
-    }
+  std::erase_if(waiting_, [](const Waiting& one) { return one.feed->abandoned.load(); });
+  while (!waiting_.empty() && batch_->has_room(waiting_.front().task)) {
+    Waiting next = std::move(waiting_.front());
     waiting_.pop_front();
+    auto done = std::make_shared<bool>(false);
+    writing_.push_back({0, next.feed, done});
+    GenerationListener told = listener(next, done);
+    writing_.back().ticket = batch_->join(std::move(next.task), std::move(told));
   }
 }
 
 GenerationListener ServedModel::listener(const Waiting& one, const std::shared_ptr<bool>& done) {
   GenerationListener told;
-  told.alternatives = one.alternatives;
-  told.said = [this, feed = one.feed, prompt = one.prompt, most = one.alternatives](
-                  std::size_t sample, const SaidToken* token, const std::string& text) {
-    FeedEvent event{.prompt = prompt, .sample = sample, .text = text};
-    if (token) {
-      ++generated_tokens;
-      event.token = FeedEvent::Token{token->word.id, token->word.log_probability, {}};
-      for (std::size_t i = 0; i < token->best.size() && i < static_cast<std::size_t>(most); ++i)
-        event.token->best.emplace_back(token->best[i].id, token->best[i].log_probability);
-    }
-    feed->push(std::move(event));
-  };
-  told.done = [feed = one.feed, prompt = one.prompt, done](std::vector<Generation>&& texts) {
+  told.alternatives = one.alternatives.value_or(0);
+  if (one.alternatives)
+    told.said = [feed = one.feed, prompt = one.prompt, most = static_cast<std::size_t>(*one.alternatives)](
+                    std::size_t sample, const SaidToken* token, const std::string& text) {
+      FeedEvent event{.prompt = prompt, .sample = sample, .text = text};
+      if (token) {
+        event.token = FeedEvent::Token{token->word.id, token->word.log_probability, {}};
+        for (std::size_t i = 0; i < std::min(token->best.size(), most); ++i)
+          event.token->best.emplace_back(token->best[i].id, token->best[i].log_probability);
+      }
+      feed->push(std::move(event));
+    };
+  told.done = [this, feed = one.feed, prompt = one.prompt, done](std::vector<Generation>&& texts) {
     *done = true;
+    for (const Generation& text : texts) generated_tokens += text.ids.size();
     feed->push({.prompt = prompt, .done = std::move(texts)});
   };
   return told;
 }
 
 bool ServedModel::write() {
-  for (const Writing& one : writing_)
-    if (one.feed->abandoned && !*one.done) batch_->drop(one.ticket), *one.done = true;
-  std::erase_if(writing_, [](const Writing& one) { return *one.done; });
-  admit();
-  if (writing_.empty()) {
-    rows_ = tokens_ = 0;
-    return false;
-  }
-  rows_ = batch_->rows(), tokens_ = batch_->tokens();
   try {
+    for (const Writing& one : writing_)
+      if (one.feed->abandoned && !*one.done) batch_->drop(one.ticket), *one.done = true;
+    std::erase_if(writing_, [](const Writing& one) { return *one.done; });
+    admit();
+    rows_ = batch_->rows(), tokens_ = batch_->tokens();
+    if (writing_.empty()) return false;
     batch_->step();
     ++steps;
   } catch (...) {

@@ -25,16 +25,19 @@
 
 namespace attend::serve {
 
+/// How often somebody who waits looks whether somebody waits for them.
+constexpr std::chrono::milliseconds kLook{50};
+
 struct ModelLimits {
   std::int64_t batch_rows = 64;       ///< texts that are written at once
   std::int64_t batch_tokens = 16384;  ///< of all of them, prompts included, in the end
   std::size_t queue = 256;            ///< requests that may wait
 };
 
-/// A text as a vector, and the tokens of it that were dropped.
+/// A text as a vector, and its tokens: those that were read and those that were dropped.
 struct Embedded {
   std::vector<float> vector;
-  std::int64_t truncated = 0;
+  std::int64_t tokens = 0, truncated = 0;
 };
 
 class ServedModel {
@@ -65,13 +68,17 @@ class ServedModel {
   std::vector<std::int32_t> ids(const std::string& text);
 
   using Deadline = std::chrono::steady_clock::time_point;
-  /// All of these throw ApiError: queue_full when too many wait already; those that wait, also timeout and hung_up.
-  std::shared_ptr<Feed> generate(std::vector<GenerationTask> tasks, std::int64_t alternatives);
+  /// All of these throw ApiError: queue_full when too many wait already; those that wait, also timeout, hung_up and
+  /// shutting_down.
+  /// With `alternatives`, every token is told as it is said, with so many that could have been; without, only texts
+  /// that are done.
+  std::shared_ptr<Feed> generate(std::vector<GenerationTask> tasks, std::optional<std::int64_t> alternatives);
 
   /// Who waits, and until when.
   struct Patience {
     Deadline deadline;
     std::function<bool()> hung_up;
+    const std::atomic<bool>* stopped;  ///< the server is
 
     /// Throws when it is over.
     void check() const;
@@ -95,14 +102,14 @@ class ServedModel {
     std::int64_t rows = 0, tokens = 0;  ///< that are being written
   };
   Load load() const;
-  std::atomic<std::uint64_t> prompt_tokens = 0, generated_tokens = 0, steps = 0;  ///< so far
+  std::atomic<std::uint64_t> prompt_tokens = 0, generated_tokens = 0, steps = 0;  ///< so far; of texts that are done
 
  private:
   struct Waiting {
     GenerationTask task;
     std::shared_ptr<Feed> feed;
     std::size_t prompt;
-    std::int64_t alternatives;
+    std::optional<std::int64_t> alternatives;
   };
   struct Writing {
     GenerationBatch::Ticket ticket;

@@ -1,5 +1,6 @@
 #include "attend/serve/server.h"
 
+#include <atomic>
 #include <set>
 #include <thread>
 
@@ -43,6 +44,7 @@ struct Server::Parts {
   serve::Api api;
   serve::Http http;
   int port;
+  std::atomic<bool> running = false, stopped = false;
 };
 
 Server::Server(const ServerOptions& options) : parts_(std::make_unique<Parts>(options)) {}
@@ -50,16 +52,25 @@ Server::~Server() = default;
 
 int Server::port() const { return parts_->port; }
 
-void Server::run() { parts_->http.listen_after_bind(); }
+void Server::run() {
+  parts_->running = true;
+  if (!parts_->stopped) parts_->http.listen_after_bind();
+  parts_->running = false;
+}
 
 void Server::finish() {
   parts_->api.shut_down();
-  // A moment longer than the last answer: whoever is told that the server ends should hear it to the end.
-  for (int quiet = 0; quiet < 3; quiet = parts_->api.active() == 0 ? quiet + 1 : 0)
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  // A moment longer than the last answer, so that whoever comes too late hears why.
+  do std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  while (parts_->api.active() > 0);
   stop();
 }
 
-void Server::stop() { parts_->http.stop(); }
+void Server::stop() {
+  parts_->api.stop();
+  if (parts_->stopped.exchange(true)) return;  // cpp-httplib wants to be told once, and not before it listens
+  while (parts_->running && !parts_->http.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  parts_->http.stop();
+}
 
 }  // namespace attend

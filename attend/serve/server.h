@@ -41,7 +41,7 @@ class Server {
   void run();
   /// Refuses new work, waits until what was begun is answered, and ends run(). From any thread.
   void finish();
-  /// Ends run() with whatever is under way. From any thread.
+  /// Ends run() without waiting: whoever still waits for an answer is told so. From any thread.
   void stop();
 
  private:

@@ -43,16 +43,6 @@ Json rows_of(const Tensor& matrix) {
   return rows;
 }
 
-LongText long_text(Fields& fields) {
-  return fields.choice("long", {"error", "truncate"}) == "truncate" ? LongText::truncate : LongText::error;
-}
-
-/// The options of a request, so that those that want the same go together.
-std::string key_of(Json body) {
-  body.erase("input"), body.erase("model");
-  return body.dump();
-}
-
 }  // namespace
 
 Reply tokenize(Api& api, const Call& call) {
@@ -90,10 +80,10 @@ Reply classify(Api& api, const Call& call) {
   } else {
     texts = fields.texts("input");
   }
-  options.long_text = long_text(fields);
+  options.long_text = long_text(fields, LongText::error);
   fields.refuse_others();
-  const std::vector<Classification> all =
-      model.classify(std::move(texts), options, key_of(body) + (options.pairs ? "pairs" : ""), api.patience(call));
+  const std::string key = key_of(body, {"input", "model"}) + (options.pairs ? "pairs" : "");
+  const std::vector<Classification> all = model.classify(std::move(texts), options, key, api.patience(call));
   const std::vector<std::string>& labels = model.classifier->labels();
   Json data = Json::array();
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -120,10 +110,11 @@ Reply fill_mask(Api& api, const Call& call) {
   std::vector<std::string> texts = fields.texts("input");
   FillOptions options;
   options.top = fields.integer("top", 1, 1000).value_or(options.top);
-  options.long_text = long_text(fields);
+  options.long_text = long_text(fields, LongText::error);
   fields.refuse_others();
   const std::string mask_token = model.tokenizer->token(model.tokenizer->special().mask.value());
-  const std::vector<FilledText> all = model.fill(std::move(texts), options, key_of(body), api.patience(call));
+  const std::vector<FilledText> all =
+      model.fill(std::move(texts), options, key_of(body, {"input", "model"}), api.patience(call));
   Json data = Json::array();
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].masks.empty())
@@ -155,7 +146,7 @@ Reply attention(Api& api, const Call& call) {
   request.beam = fields.integer("beam", 1, 64);
   request.selection.layers = fields.integers("layers");
   request.selection.heads = fields.integers("heads");
-  request.long_text = long_text(fields);
+  request.long_text = long_text(fields, LongText::error);
   const std::int64_t top_k = fields.integer("top_k", 1, 4096).value_or(0);
   fields.refuse_others();
   const auto run = [&model, request, top_k] {

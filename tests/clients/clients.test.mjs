@@ -35,7 +35,9 @@ test("models are listed", async () => {
 });
 
 test("completions, whole and streamed", async () => {
-  const request = { model: "gpt2", prompt: "The", max_tokens: 8, temperature: 1.5, seed: 3, n: 2, logprobs: 2 };
+  const request = {
+    model: "gpt2", prompt: "The", max_tokens: 8, temperature: 1.5, seed: 3, n: 2, logprobs: 2,
+    presence_penalty: 0.2, frequency_penalty: 0.5, logit_bias: { 7: -100 } };
   const whole = await client.completions.create(request);
   assert.equal(whole.choices.length, 2);
   assert.equal(whole.usage.total_tokens, whole.usage.prompt_tokens + whole.usage.completion_tokens);

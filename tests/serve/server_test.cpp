@@ -6,6 +6,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <optional>
 
 #include "attend/decode/language_model.h"
 #include "tests/serve/serving.h"
@@ -137,6 +138,12 @@ TEST(Server, SurvivesBadBytes) {
   EXPECT_EQ(answered(request("/v1/completions", "x", "Content-Encoding: gzip\r\n")).substr(0, 12), "HTTP/1.1 415");
   EXPECT_EQ(answered("GARBAGE\r\n\r\n").substr(0, 12), "HTTP/1.1 400");
   EXPECT_EQ(answered("GET /" + std::string(5000, 'x') + " HTTP/1.1\r\nHost: x\r\n\r\n").substr(0, 12), "HTTP/1.1 414");
+  std::string head = "GET / HTTP/1.1\r\n";
+  for (int i = 0; i < 30000; ++i) head += "a:b\r\n";
+  EXPECT_EQ(answered(head + "\r\n").substr(0, 10), "HTTP/1.1 4");
+  std::string ranges = "GET /health HTTP/1.1\r\nConnection: close\r\nRange: bytes=0-0";
+  for (int i = 0; i < 1990; ++i) ranges += ",0-0";
+  EXPECT_EQ(answered(ranges + "\r\n\r\n").substr(0, 9), "HTTP/1.1 ");
   const std::string chunk = "400\r\n" + std::string(0x400, 'x') + "\r\n";
   std::string chunks = "POST /v1/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
   for (int i = 0; i < 200; ++i) chunks += chunk;
@@ -168,6 +175,7 @@ TEST(Server, AsksForAKey) {
   EXPECT_EQ(server.get("/").status, 200);
   Json translate{{"q", "essere"}, {"source", "it"}, {"target", "en"}};
   EXPECT_EQ(server.post("/translate", translate).json["code"], "unauthorized");
+  EXPECT_EQ(server.post_text("/translate", "{\"q\":" + std::string(1 << 20, '[')).json["code"], "unauthorized");
   translate["api_key"] = "secret";
   EXPECT_EQ(server.post("/translate", translate).status, 200);
 }
@@ -292,6 +300,30 @@ TEST(Server, FinishesWhatItHasAndRefusesTheRest) {
   const std::string answer = raw.receive(20000);
   EXPECT_NE(answer.find("data: [DONE]"), std::string::npos);
   ending.join();
+}
+
+TEST(Server, StopsWithoutWaitingForWhatItHas) {
+  std::optional<Serving> server(std::in_place, one_model());
+  const Raw raw(server->port());
+  raw.send(request("/v1/completions", long_text().dump()));
+  ASSERT_TRUE(becomes(*server, "attend_running_texts{model=\"gpt2\"}", "1"));
+  server.reset();
+  EXPECT_EQ(status_of(raw.receive()), "HTTP/1.1 503 Service Unavailable");
+}
+
+TEST(Server, AStopBeforeTheRunEndsIt) {
+  Server server(one_model());
+  server.stop();
+  server.stop();
+  server.run();
+}
+
+TEST(Server, AnswersAreWhole) {
+  const Raw raw(serving().port());
+  raw.send("GET /openapi.json HTTP/1.1\r\nHost: x\r\nRange: bytes=0-9\r\nConnection: close\r\n\r\n");
+  const std::string answer = raw.receive();
+  EXPECT_EQ(status_of(answer), "HTTP/1.1 200 OK");
+  EXPECT_GT(answer.size(), 10000u);
 }
 
 TEST(Server, SaysWhyItCannotBegin) {

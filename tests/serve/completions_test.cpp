@@ -1,8 +1,6 @@
-// OpenAI's endpoints answer as the library does.
+// Completions and chat are what the library writes.
 #include "attend/decode/conversation.h"
 #include "attend/decode/language_model.h"
-#include "attend/decode/text_encoder.h"
-#include "attend/text/base64.h"
 #include "tests/serve/serving.h"
 
 namespace attend::test {
@@ -71,6 +69,12 @@ TEST(Completions, AreWhatTheLibraryWrites) {
   body = common;
   body["temperature"] = 2, body["seed"] = 1, body["stop"] = {"e", "a"}, body["repetition_penalty"] = 1.2;
   check(body, {.temperature = 2, .seed = 1, .max_new_tokens = 8, .repetition_penalty = 1.2, .stop = {"e", "a"}});
+  body = common;
+  body["presence_penalty"] = 0.5, body["frequency_penalty"] = 1.5, body["logit_bias"] = {{"7", -100}, {"9", 4}};
+  check(body, {.max_new_tokens = 8,
+               .presence_penalty = 0.5,
+               .frequency_penalty = 1.5,
+               .biases = {{.id = 7, .bias = -100}, {.id = 9, .bias = 4}}});
   body = common;
   body["ignore_eos"] = true, body["max_tokens"] = 60, body["long"] = "slide";
   check(body, {.max_new_tokens = 60, .ignore_eos = true, .long_context = LongContext::slide});
@@ -156,6 +160,38 @@ TEST(Completions, TellTheLogprobsOfEveryToken) {
   EXPECT_EQ(told, expected.ids.size());
 }
 
+TEST(Completions, AnEchoTellsTheLogprobsOfThePromptToo) {
+  const std::string prompt = "once upon a time";
+  Json body{{"model", "gpt2"}, {"prompt", prompt}, {"max_tokens", 3}, {"temperature", 0}, {"logprobs", 2}};
+  const Json alone = serving().post("/v1/completions", body).json["choices"][0]["logprobs"];
+  body["echo"] = true;
+  const auto answer = serving().post("/v1/completions", body);
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  const Json logprobs = answer.json["choices"][0]["logprobs"];
+  const TextLikelihood expected = language_model().score(std::vector{prompt}, {.alternatives = 2}).front();
+  const std::size_t count = expected.ids.size();
+  ASSERT_EQ(logprobs["tokens"].size(), count + alone["tokens"].size());
+  EXPECT_TRUE(logprobs["token_logprobs"][0].is_null());
+  EXPECT_TRUE(logprobs["top_logprobs"][0].is_null());
+  EXPECT_EQ(logprobs["text_offset"][0], 0);
+  for (std::size_t t = 1; t < count; ++t) {
+    EXPECT_NEAR(logprobs["token_logprobs"][t].get<double>(), expected.logprobs[t], 1e-6);
+    double best = -1e9;
+    for (const auto& [token, logprob] : logprobs["top_logprobs"][t].items())
+      best = std::max(best, logprob.get<double>());
+    EXPECT_NEAR(best, expected.best[t].front().log_probability, 1e-6);
+    EXPECT_GE(best, expected.logprobs[t] - 1e-5);
+  }
+  for (std::size_t t = 0; t < alone["tokens"].size(); ++t) {
+    EXPECT_EQ(logprobs["tokens"][count + t], alone["tokens"][t]);
+    EXPECT_EQ(logprobs["text_offset"][count + t], alone["text_offset"][t]);
+  }
+  body["stream"] = true;
+  const Json first = Json::parse(serving().stream("/v1/completions", body).front());
+  EXPECT_EQ(first["choices"][0]["text"], prompt);
+  EXPECT_EQ(first["choices"][0]["logprobs"]["tokens"].size(), count);
+}
+
 TEST(Chat, AnswersTheLastTurn) {
   const Json messages = {{{"role", "user"}, {"content", "To be"}},
                          {{"role", "assistant"}, {"content", "or not"}},
@@ -179,35 +215,6 @@ TEST(Chat, AnswersTheLastTurn) {
   }
   EXPECT_EQ(text, expected.text);
   EXPECT_EQ(Json::parse(events[0])["choices"][0]["delta"]["role"], "assistant");
-}
-
-TEST(Embeddings, AreTheLibrarysAsNumbersAndInBase64) {
-  const TextEncoder encoder(kSentences);
-  const std::vector<std::string> texts{"to be or not to be", "that is the question"};
-  const Tensor expected = encoder.embed(texts).vectors;
-  const auto answer = serving().post("/v1/embeddings", {{"model", "sentences"}, {"input", texts}});
-  ASSERT_EQ(answer.status, 200) << answer.body;
-  const auto encoded =
-      serving().post("/v1/embeddings", {{"model", "sentences"}, {"input", texts}, {"encoding_format", "base64"}});
-  for (std::size_t i = 0; i < 2; ++i) {
-    const Json& vector = answer.json["data"][i]["embedding"];
-    ASSERT_EQ(std::ssize(vector), expected.dim(1));
-    std::string bytes;
-    ASSERT_TRUE(from_base64(encoded.json["data"][i]["embedding"].get<std::string>(), bytes));
-    ASSERT_EQ(bytes.size(), vector.size() * sizeof(float));
-    for (std::size_t d = 0; d < vector.size(); ++d) {
-      const float exact =
-          expected.data()[static_cast<std::int64_t>(i) * expected.dim(1) + static_cast<std::int64_t>(d)];
-      EXPECT_NEAR(vector[d].get<float>(), exact, 1e-5);
-      EXPECT_EQ(reinterpret_cast<const float*>(bytes.data())[d], vector[d].get<float>());
-    }
-  }
-  EXPECT_GT(answer.json["usage"]["prompt_tokens"], 8);
-  const auto one =
-      serving().post("/v1/embeddings", {{"model", "words"}, {"input", "to be"}, {"pool", "cls"}, {"normalize", true}});
-  double length = 0;
-  for (const Json& value : one.json["data"][0]["embedding"]) length += value.get<double>() * value.get<double>();
-  EXPECT_NEAR(length, 1, 1e-5);
 }
 
 TEST(Requests, AreRefusedWithWhatIsWrong) {
@@ -242,10 +249,25 @@ TEST(Requests, AreRefusedWithWhatIsWrong) {
        "max_tokens"},
       {"/v1/completions", {{"model", "gpt2"}, {"prompt", "x"}, {"max_tokens", 100}}, 400, "input_too_long", "input"},
       {"/v1/completions",
-       {{"model", "gpt2"}, {"prompt", "x"}, {"frequency_penalty", 1}},
+       {{"model", "gpt2"}, {"prompt", "x"}, {"frequency_penalty", 3}},
        400,
        "invalid_value",
        "frequency_penalty"},
+      {"/v1/completions",
+       {{"model", "gpt2"}, {"prompt", "x"}, {"logit_bias", {{"99999", 1}}}},
+       400,
+       "invalid_value",
+       "logit_bias"},
+      {"/v1/completions",
+       {{"model", "gpt2"}, {"prompt", "x"}, {"logit_bias", {{"5", 101}}}},
+       400,
+       "invalid_value",
+       "logit_bias.5"},
+      {"/v1/completions",
+       {{"model", "gpt2"}, {"prompt", "x"}, {"stop", std::vector<std::string>(17, "y")}},
+       400,
+       "invalid_value",
+       "stop"},
       {"/v1/completions", {{"model", "gpt2"}, {"prompt", "x"}, {"suffix", "y"}}, 400, "invalid_value", "suffix"},
       {"/v1/completions", {{"model", "gpt2"}, {"prompt", "x"}, {"surprise", 1}}, 400, "invalid_value", "surprise"},
       {"/v1/completions", {{"model", "gpt2"}, {"prompt", "x"}, {"stop", {""}}}, 400, "invalid_value", "stop"},

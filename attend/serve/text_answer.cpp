@@ -1,0 +1,267 @@
+#include "attend/serve/text_answer.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "attend/serve/api.h"
+#include "attend/serve/api_error.h"
+
+namespace attend::serve {
+namespace {
+
+std::string new_id(const char* prefix) {
+  char digits[17] = {};
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(random_number()));
+  return std::string(prefix) + digits;
+}
+
+std::int64_t now() {
+  return std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::int64_t code_points(std::string_view text) {
+  return std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
+}
+
+/// The texts of a request as they come, in OpenAI's shapes.
+class TextAnswer {
+ public:
+  TextAnswer(TextRequest request, const ServedModel::Patience& patience)
+      : request_(std::move(request)),
+        id_(new_id(request_.chat ? "chatcmpl-" : "cmpl-")),
+        created_(now()),
+        samples_(static_cast<std::size_t>(request_.options.samples)),
+        choices_(request_.prompts.size() * samples_) {
+    std::vector<GenerationTask> tasks =
+        GenerationTask::make(*request_.model->language_model, request_.prompts, request_.options);
+    for (const GenerationTask& task : tasks) prompt_tokens_ += task.prompt_tokens();
+    for (std::size_t i = 0; i < choices_.size(); ++i) {
+      const std::string& prompt = request_.prompt_texts[i / samples_];
+      choices_[i].offset = code_points(prompt);
+      if (request_.echo) choices_[i].text = prompt;
+    }
+    if (request_.echo && request_.logprobs) echo_tokens(patience);
+    std::optional<std::int64_t> alternatives;  // nobody need hear of tokens of which nothing is told
+    if (request_.stream || request_.logprobs) alternatives = request_.alternatives;
+    feed_ = request_.model->generate(std::move(tasks), alternatives);
+  }
+  ~TextAnswer() {
+    if (feed_) feed_->abandoned = true;
+  }
+  TextAnswer(const TextAnswer&) = delete;
+  TextAnswer& operator=(const TextAnswer&) = delete;
+
+  Json whole(const ServedModel::Patience& patience) {
+    while (left() > 0) take(next(patience));
+    Json choices = Json::array();
+    for (std::size_t i = 0; i < choices_.size(); ++i) {
+      const Choice& choice = choices_[i];
+      Json logprobs = request_.logprobs ? logprobs_json(choice.tokens) : Json();
+      Json one;
+      if (request_.chat)
+        one = {{"index", i},
+               {"message", {{"role", "assistant"}, {"content", choice.text}, {"refusal", nullptr}}},
+               {"logprobs", std::move(logprobs)},
+               {"finish_reason", choice.finish}};
+      else
+        one = {
+            {"text", choice.text}, {"index", i}, {"logprobs", std::move(logprobs)}, {"finish_reason", choice.finish}};
+      choices.push_back(std::move(one));
+    }
+    Json json = head(request_.chat ? "chat.completion" : "text_completion");
+    json["choices"] = std::move(choices), json["usage"] = usage();
+    return json;
+  }
+
+  /// Never throws: what goes wrong is told in the stream.
+  void stream(const Reply::Write& write, const ServedModel::Patience& patience) {
+    const auto send = [&](const Json& json) {
+      if (!write("data: " + dump(json) + "\n\n")) throw ApiError(499, "hung_up", "the client has hung up");
+    };
+    try {
+      for (std::size_t i = 0; i < choices_.size(); ++i)
+        if (request_.chat)
+          send(chunk(i, {{"role", "assistant"}, {"content", ""}}, nullptr, nullptr));
+        else if (!choices_[i].text.empty())
+          send(chunk(i, choices_[i].text, request_.logprobs ? logprobs_json(choices_[i].tokens) : Json(), nullptr));
+      while (left() > 0) {
+        const FeedEvent event = next(patience);
+        const std::size_t first = event.prompt * samples_;
+        std::vector<std::size_t> before;
+        for (std::size_t s = 0; s < samples_; ++s) before.push_back(choices_[first + s].text.size());
+        take(event);
+        if (event.done.empty()) {
+          const std::size_t i = first + event.sample;
+          const std::string text = choices_[i].text.substr(before[event.sample]);
+          const Json logprobs = request_.logprobs && event.token ? logprobs_json({choices_[i].tokens.back()}) : Json();
+          if (!text.empty() || !logprobs.is_null()) send(chunk(i, text_delta(text), logprobs, nullptr));
+          continue;
+        }
+        for (std::size_t s = 0; s < samples_; ++s) {
+          const std::string text = choices_[first + s].text.substr(before[s]);
+          if (!text.empty()) send(chunk(first + s, text_delta(text), nullptr, nullptr));
+          send(chunk(first + s, request_.chat ? Json::object() : Json(""), nullptr, choices_[first + s].finish));
+        }
+      }
+      if (request_.include_usage) {
+        Json json = head(request_.chat ? "chat.completion.chunk" : "text_completion");
+        json["choices"] = Json::array(), json["usage"] = usage();
+        send(json);
+      }
+      write("data: [DONE]\n\n");
+    } catch (...) {
+      write("data: " + dump(failure_of(std::current_exception()).json) + "\n\n");
+    }
+  }
+
+ private:
+  struct Token {
+    FeedEvent::Token said;
+    std::int64_t offset;  // in code points
+  };
+  struct Choice {
+    std::string text = {};
+    std::vector<Token> tokens = {};
+    std::int64_t offset = 0;  // of the next token
+    std::int64_t count = 0;
+    Json finish = {};
+  };
+
+  /// What is echoed has its tokens too, and how likely they were.
+  void echo_tokens(const ServedModel::Patience& patience) {
+    for (std::size_t p = 0; p < request_.prompts.size(); ++p) {
+      const auto scored = std::make_shared<TextLikelihood>();  // outlives this, should the client hang up
+      const auto run = [scored, model = request_.model, ids = request_.prompts[p], most = request_.alternatives] {
+        *scored =
+            model->language_model->score(std::vector<std::vector<std::int32_t>>{ids}, {.alternatives = most}).front();
+        return std::string();
+      };
+      request_.model->ask(run, patience);
+      std::vector<Token> tokens;
+      std::int64_t offset = 0;
+      for (std::size_t t = 0; t < scored->ids.size(); ++t) {
+        Token& token = tokens.emplace_back(Token{{scored->ids[t], scored->logprobs[t], {}}, offset});
+        for (const NextWord& word : scored->best[t]) token.said.best.emplace_back(word.id, word.log_probability);
+        offset += code_points(token_text(scored->ids[t]));
+      }
+      for (std::size_t s = 0; s < samples_; ++s) choices_[p * samples_ + s].tokens = tokens;
+    }
+  }
+
+  std::size_t left() const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(choices_, [](const Choice& c) { return c.finish.is_null(); }));
+  }
+
+  FeedEvent next(const ServedModel::Patience& patience) {
+    for (;;) {
+      patience.check();  // also of those to whom something comes all the time
+      if (auto event = feed_->pop(kLook)) {
+        if (event->failed) std::rethrow_exception(event->failed);
+        return std::move(*event);
+      }
+    }
+  }
+
+  void take(const FeedEvent& event) {
+    const std::size_t first = event.prompt * samples_;
+    if (event.done.empty()) {
+      Choice& choice = choices_[first + event.sample];
+      choice.text += event.text;
+      if (!event.token || !request_.logprobs) return;
+      choice.tokens.push_back({*event.token, choice.offset});
+      choice.offset += code_points(token_text(event.token->id));
+      return;
+    }
+    for (std::size_t s = 0; s < samples_; ++s) {
+      Choice& choice = choices_[first + s];
+      const Generation& made = event.done[std::min(s, event.done.size() - 1)];
+      choice.text = (request_.echo ? request_.prompt_texts[event.prompt] : "") + made.text;
+      choice.count = std::ssize(made.ids);
+      choice.finish = made.finish == Finish::length ? "length" : "stop";
+    }
+  }
+
+  std::string token_text(std::int32_t id) const {
+    return request_.model->tokenizer->decode(std::span(&id, 1), /*skip_special=*/false);
+  }
+
+  Json logprobs_json(const std::vector<Token>& tokens) const {
+    if (request_.chat) {
+      Json content = Json::array();
+      for (const Token& token : tokens) {
+        Json best = Json::array();
+        for (const auto& [id, logprob] : token.said.best)
+          best.push_back({{"token", token_text(id)}, {"logprob", logprob}, {"bytes", nullptr}});
+        content.push_back({{"token", token_text(token.said.id)},
+                           {"logprob", token.said.log_probability},
+                           {"bytes", nullptr},
+                           {"top_logprobs", std::move(best)}});
+      }
+      return {{"content", std::move(content)}, {"refusal", nullptr}};
+    }
+    Json texts = Json::array(), logprobs = Json::array(), best = Json::array(), offsets = Json::array();
+    for (const Token& token : tokens) {
+      texts.push_back(token_text(token.said.id));
+      logprobs.push_back(token.said.log_probability);
+      Json of_token = Json::object();
+      // Of those that look alike, parts of letters say, the likeliest.
+      for (const auto& [id, logprob] : token.said.best) of_token.emplace(token_text(id), logprob);
+      best.push_back(std::isnan(token.said.log_probability) ? Json() : std::move(of_token));
+      offsets.push_back(token.offset);
+    }
+    return {{"tokens", std::move(texts)},
+            {"token_logprobs", std::move(logprobs)},
+            {"top_logprobs", std::move(best)},
+            {"text_offset", std::move(offsets)}};
+  }
+
+  Json head(const char* object) const {
+    return {{"id", id_}, {"object", object}, {"created", created_}, {"model", request_.model->name}};
+  }
+  Json text_delta(const std::string& text) const { return request_.chat ? Json{{"content", text}} : Json(text); }
+  Json chunk(std::size_t index, Json delta, Json logprobs, Json finish) const {
+    Json json = head(request_.chat ? "chat.completion.chunk" : "text_completion");
+    Json choice{{request_.chat ? "delta" : "text", std::move(delta)},
+                {"index", index},
+                {"logprobs", std::move(logprobs)},
+                {"finish_reason", std::move(finish)}};
+    json["choices"] = Json::array({std::move(choice)});
+    if (request_.include_usage) json["usage"] = nullptr;
+    return json;
+  }
+  Json usage() const {
+    std::int64_t completion = 0;
+    for (const Choice& choice : choices_) completion += choice.count;
+    return {{"prompt_tokens", prompt_tokens_},
+            {"completion_tokens", completion},
+            {"total_tokens", prompt_tokens_ + completion}};
+  }
+
+  TextRequest request_;
+  std::string id_;
+  std::int64_t created_;
+  std::size_t samples_;
+  std::vector<Choice> choices_;
+  std::int64_t prompt_tokens_ = 0;
+  std::shared_ptr<Feed> feed_;
+};
+
+}  // namespace
+
+std::uint64_t random_number() {
+  std::random_device device;
+  return (std::uint64_t{device()} << 32) | device();
+}
+
+Reply answer(TextRequest request, const ServedModel::Patience& patience) {
+  const bool stream = request.stream;
+  const auto answer = std::make_shared<TextAnswer>(std::move(request), patience);
+  if (!stream) return {.body = dump(answer->whole(patience))};
+  Reply reply{.type = "text/event-stream", .headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}}};
+  reply.stream = [answer, patience](const Reply::Write& write) { answer->stream(write, patience); };
+  return reply;
+}
+
+}  // namespace attend::serve
