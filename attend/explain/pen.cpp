@@ -5,16 +5,21 @@
 #include <sstream>
 
 #include "attend/explain/axis.h"
+#include "attend/explain/terminal.h"
 #include "attend/text/unicode.h"
 
 namespace attend {
 namespace {
 
-// A panel is a square with room for labels around it; all in pixels.
+// A panel is a square, of this side unless it needs more, with room for labels around it; all in pixels.
 constexpr float kSide = 300, kLeft = 62, kTop = 34, kRight = 18, kBottom = 52, kLine = 16, kLetter = 7;
 constexpr std::size_t kPanelsInARow = 3;
 
-float width_of(const std::string& label) { return kLetter * static_cast<float>(count_code_points(label)); }
+constexpr int kMostColumns = 24;  // of a row's or a column's label, as a terminal counts them
+
+float width_of(const std::string& label) {
+  return kLetter * static_cast<float>(std::min(display_width(label), kMostColumns));
+}
 float widest(const std::vector<std::string>& labels) {
   float width = 0;
   for (const std::string& label : labels) width = std::max(width, width_of(label));
@@ -22,21 +27,20 @@ float widest(const std::vector<std::string>& labels) {
 }
 
 /// What fits over a panel in bold letters.
-std::string shortened(const std::string& title) {
-  constexpr auto kMost = static_cast<std::size_t>((kSide + kRight) / (1.05f * kLetter));
-  if (static_cast<std::size_t>(count_code_points(title)) <= kMost) return title;
-  std::size_t end = 0;
-  for (std::size_t letters = 0; letters + 1 < kMost; ++letters)
-    end += static_cast<std::size_t>(decode_utf8(title, end).size);
-  return title.substr(0, end) + "…";
+std::string fitting(const std::string& title, float side) {
+  return shortened(title, static_cast<int>((side + kRight) / (1.05f * kLetter)));
 }
 
 /// The room that the labels below a map take: they are written at half a right angle.
 float below(const HeatMap& map) { return map.column_labels.empty() ? 18 : 14 + 0.75f * widest(map.column_labels); }
 
+/// The longer side of a panel. Every cell of a map has a pixel at least: a long text's picture is a large one.
+float side_of(const LinePlot& /*plot*/) { return kSide; }
+float side_of(const HeatMap& map) { return std::max(kSide, static_cast<float>(std::max(map.rows, map.columns))); }
+
 /// The side of a map's cells.
 float cell_of(const HeatMap& map) {
-  return kSide / static_cast<float>(std::max<std::int64_t>(std::max(map.rows, map.columns), 1));
+  return side_of(map) / static_cast<float>(std::max<std::int64_t>(std::max(map.rows, map.columns), 1));
 }
 
 /// Draws one panel, whose square begins at (0, 0).
@@ -45,7 +49,7 @@ class PanelDrawer {
   PanelDrawer(Pen& pen, float left) : pen_(pen), left_(left) {}
 
   void operator()(const LinePlot& plot) {
-    frame(plot.title, plot.x_label, plot.y_label, kSide, 34);
+    frame(plot, kSide, kSide, 34);
     const Axis x = Axis::x_of(plot), y = Axis::y_of(plot);
     for (const Axis::Tick& tick : x.ticks()) {
       const float at = tick.at * kSide;
@@ -67,25 +71,29 @@ class PanelDrawer {
 
   void operator()(const HeatMap& map) {
     const float cell = cell_of(map), height = cell * static_cast<float>(map.rows);
-    frame(map.title, map.x_label, map.y_label, height, below(map) + kLine);
+    frame(map, cell * static_cast<float>(map.columns), height, below(map) + kLine);
     pen_.cells(map, cell);
     const std::int64_t every = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(13 / cell)));
     for (std::int64_t r = 0; r < std::ssize(map.row_labels); r += every)
-      pen_.label(
-          {{-6, (static_cast<float>(r) + 0.5f) * cell + 4}, map.row_labels[static_cast<std::size_t>(r)], Anchor::end});
+      name({-6, (static_cast<float>(r) + 0.5f) * cell + 4}, map.row_labels[static_cast<std::size_t>(r)], Anchor::end,
+           0);
     for (std::int64_t c = 0; c < std::ssize(map.column_labels); c += every)
-      pen_.label({{(static_cast<float>(c) + 0.5f) * cell + 3, height + 8},
-                  map.column_labels[static_cast<std::size_t>(c)],
-                  Anchor::start,
-                  45});
+      name({(static_cast<float>(c) + 0.5f) * cell + 3, height + 8}, map.column_labels[static_cast<std::size_t>(c)],
+           Anchor::start, 45);
   }
 
  private:
-  void frame(const std::string& title, const std::string& x_label, const std::string& y_label, float height,
-             float to_label) {
-    if (!title.empty()) pen_.label({{0, -12}, shortened(title), Anchor::start, 0, true, false, title});
-    if (!x_label.empty()) pen_.label({{kSide / 2, height + to_label}, x_label, Anchor::middle});
-    if (!y_label.empty()) pen_.label({{18 - left_, height / 2}, y_label, Anchor::middle, -90});
+  /// A row or a column; what is cut of a long name its tooltip has.
+  void name(Point at, const std::string& label, Anchor anchor, float degrees) {
+    const std::string words = shortened(label, kMostColumns);
+    pen_.label({at, words, anchor, degrees, false, false, words == label ? "" : label});
+  }
+
+  void frame(const auto& panel, float width, float height, float to_label) {
+    const std::string &title = panel.title, &x = panel.x_label, &y = panel.y_label;
+    if (!title.empty()) pen_.label({{0, -12}, fitting(title, side_of(panel)), Anchor::start, 0, true, false, title});
+    if (!x.empty()) pen_.label({{width / 2, height + to_label}, x, Anchor::middle});
+    if (!y.empty()) pen_.label({{18 - left_, height / 2}, y, Anchor::middle, -90});
   }
 
   void draw(const Series& series, const Axis& x, const Axis& y, Colour colour) {
@@ -117,7 +125,7 @@ float right_of(const LinePlot& /*plot*/) { return kRight; }
 float right_of(const HeatMap& map) {
   float right = kRight, middle = 0.5f * cell_of(map);
   for (const std::string& label : map.column_labels) {
-    right = std::max(right, middle + 0.75f * width_of(label) - kSide);
+    right = std::max(right, middle + 0.75f * width_of(label) - side_of(map));
     middle += cell_of(map);
   }
   return right;
@@ -152,12 +160,13 @@ struct Layout {
 
 Layout layout_of(const Figure& figure) {
   Layout layout{std::clamp<std::size_t>(figure.panels.size(), 1, kPanelsInARow)};
-  float right = kRight;
+  float side = kSide, right = kRight;
   for (const auto& panel : figure.panels) {
+    side = std::max(side, std::visit([](const auto& p) { return side_of(p); }, panel));
     layout.left = std::max(layout.left, std::visit([](const auto& p) { return left_of(p); }, panel));
     right = std::max(right, std::visit([](const auto& p) { return right_of(p); }, panel));
   }
-  layout.step = layout.left + kSide + right;
+  layout.step = layout.left + side + right;
   layout.width = layout.step * static_cast<float>(layout.columns);
   for (std::size_t first = 0; first < figure.panels.size(); first += layout.columns) {
     layout.tops.push_back(layout.height + kTop);

@@ -160,10 +160,12 @@ std::string to_png(const Figure& figure, const PngOptions& options) {
   check(figure);
   const FigureSize size = size_of(figure);
   constexpr float kMost = 30'000;
-  if (size.width * options.scale > kMost || size.height * options.scale > kMost)
-    fail<InputError>("png", "the picture is too large: it would have ", size.width * options.scale, " × ",
-                     size.height * options.scale, " pixels; draw fewer panels");
-  PixelPen pen(size, options.scale);
+  // Many panels are drawn smaller, until a cell of a map might have less than a pixel.
+  const float scale = std::min(options.scale, kMost / std::max(size.width, size.height));
+  if (scale < std::min(1.f, options.scale))
+    fail<InputError>("png", "the picture is too large: it would have ", std::lround(size.width), " × ",
+                     std::lround(size.height), " pixels, expected at most ", kMost, "; draw fewer panels, or SVG");
+  PixelPen pen(size, scale);
   draw(figure, pen);
   return encode_png(pen.image());
 }

@@ -19,7 +19,8 @@ std::string encode_png(const Image& image);
 Image image_of(const HeatMap& map);
 
 struct PngOptions {
-  float scale = 2;  ///< pixels for each of SVG's; a panel is some 300 of those
+  float scale = 2;  ///< pixels for each of SVG's, of which a panel has 300, or as many as a long text has tokens; of
+                    ///< very large figures fewer
 };
 /// The same figure as to_svg gives, with the fonts of this machine. Throws as check() does.
 std::string to_png(const Figure& figure, const PngOptions& options = {});

@@ -17,8 +17,10 @@ namespace attend {
 namespace {
 
 constexpr int kPlotLines = 16;  // of text, in a plot
-constexpr int kMostMapLines = 25;
-constexpr int kLeast = 40;  // columns that a picture takes, however narrow the terminal
+constexpr int kMostMapLines = 48;
+constexpr int kLeastAcross = 6;  // columns that a label of a column takes, or less if it is short
+constexpr int kMostLetters = 8;  // of a label that stands upright
+constexpr int kLeast = 40;       // columns that a picture takes, however narrow the terminal
 
 std::string repeat(std::string_view text, int times) {
   std::string out;
@@ -28,17 +30,8 @@ std::string repeat(std::string_view text, int times) {
 
 /// The text in exactly `width` columns: cut with "…", or padded on the right.
 std::string fit(const std::string& text, int width) {
-  const int wide = display_width(text);
-  if (wide <= width) return text + std::string(static_cast<std::size_t>(width - wide), ' ');
-  std::string out;
-  int used = 0;
-  for (std::size_t at = 0; at < text.size();) {
-    const int size = decode_utf8(text, at).size;
-    const std::string_view character(text.data() + at, static_cast<std::size_t>(size));
-    if (used + display_width(character) > width - 1) break;
-    out += character, used += display_width(character), at += static_cast<std::size_t>(size);
-  }
-  return out + "…" + std::string(static_cast<std::size_t>(std::max(0, width - 1 - used)), ' ');
+  const std::string kept = shortened(text, width);
+  return kept + std::string(static_cast<std::size_t>(std::max(0, width - display_width(kept))), ' ');
 }
 
 std::string fit_right(const std::string& text, int width) {
@@ -145,16 +138,20 @@ class PanelWriter {
     int gutter = 1;
     for (const std::string& label : map.row_labels) gutter = std::max(gutter, std::min(display_width(label) + 1, 16));
     const int room = std::max(options_.width - gutter - 2, kLeast);
-    // Cells as wide as their labels, if that fits; else two columns, which looks square; else one, each for several.
+    // Cells as wide as their labels, if that nearly fits; else two columns, which looks square, under labels that stand
+    // upright; else one, each for several.
     int wanted = 2;
     for (const std::string& label : map.column_labels) wanted = std::max(wanted, std::min(display_width(label) + 1, 9));
     const int columns = static_cast<int>(std::min<std::int64_t>(map.columns, room));
     const int lines = static_cast<int>(std::min<std::int64_t>(map.rows, kMostMapLines));
-    const int cell = std::clamp(room / columns, 1, wanted);
-    if (!map.column_labels.empty() && cell >= 3) {
+    const bool across = room / columns >= std::min(wanted, kLeastAcross);
+    const int cell = std::clamp(room / columns, 1, across ? wanted : 2);
+    if (!map.column_labels.empty() && across) {
       out_ += std::string(static_cast<std::size_t>(gutter + 1), ' ');
       for (const std::string& label : map.column_labels) out_ += fit(label, cell - 1) + ' ';
       out_ += '\n';
+    } else if (std::ssize(map.column_labels) == columns) {
+      upright(map.column_labels, gutter + 1, cell);
     }
     const HeatScale scale(map.values);
     for (int r = 0; r < lines; ++r) {
@@ -180,6 +177,40 @@ class PanelWriter {
         if (std::abs(value) > std::abs(most)) most = value;
       }
     return most;
+  }
+
+  /// Labels of columns that are narrower: their letters one below the other, down to the map.
+  void upright(const std::vector<std::string>& labels, int indent, int cell) {
+    std::vector<std::vector<std::string>> letters;
+    std::size_t lines = 0;
+    for (const std::string& label : labels) {
+      letters.push_back(letters_of(label));
+      if (letters.back().size() > kMostLetters) letters.back().resize(kMostLetters), letters.back().back() = "⋮";
+      lines = std::max(lines, letters.back().size());
+    }
+    for (std::size_t line = 0; line < lines; ++line) {
+      std::string text(static_cast<std::size_t>(indent), ' ');
+      for (const std::vector<std::string>& label : letters) {
+        const std::size_t above = lines - label.size();
+        text += fit(line < above ? "" : label[line - above], cell);
+      }
+      out_ += text.substr(0, text.find_last_not_of(' ') + 1) + '\n';
+    }
+  }
+
+  /// Each with the marks that combine with it.
+  static std::vector<std::string> letters_of(const std::string& label) {
+    std::vector<std::string> letters;
+    for (std::size_t at = 0; at < label.size();) {
+      const auto size = static_cast<std::size_t>(decode_utf8(label, at).size);
+      const std::string letter = label.substr(at, size);
+      if (display_width(letter) > 0 || letters.empty())
+        letters.push_back(letter);
+      else
+        letters.back() += letter;
+      at += size;
+    }
+    return letters;
   }
 
   std::string shade(const HeatScale& scale, float value, int width) const {
@@ -297,6 +328,18 @@ TerminalOptions terminal_of_output() {
   const char* const kind = std::getenv("TERM");
   options.colour = (!no_colour || !*no_colour) && kind && std::string_view(kind) != "dumb";
   return options;
+}
+
+std::string shortened(const std::string& text, int columns) {
+  if (display_width(text) <= columns) return text;
+  std::size_t end = 0;
+  for (int used = 0; end < text.size();) {
+    const auto size = static_cast<std::size_t>(decode_utf8(text, end).size);
+    used += display_width(std::string_view(text).substr(end, size));
+    if (used > columns - 1) break;
+    end += size;
+  }
+  return text.substr(0, end) + "…";
 }
 
 int display_width(std::string_view text) {

@@ -21,5 +21,7 @@ TerminalOptions terminal_of_output();
 
 /// Columns that a text takes: wide characters two, combining marks none.
 int display_width(std::string_view text);
+/// The text, or as much of its beginning as takes no more columns with "…" behind it.
+std::string shortened(const std::string& text, int columns);
 
 }  // namespace attend

@@ -65,10 +65,17 @@ TEST(Svg, DrawsEachCellThatIsNotZeroAndNamesIt) {
 
 TEST(Svg, LongLabelsBelowAMapLieWithinThePicture) {
   const auto width_with = [](const std::string& label) {
-    const std::string svg = to_svg({"", {HeatMap{"", "", "", 1, 3, {1, 1, 1}, {}, {"a", label, "."}}}});
+    const std::string svg = to_svg({"", {HeatMap{"", "", "", 1, 3, {1, 1, 1}, {}, {"a", ".", label}}}});
     return std::stof(svg.substr(svg.find(" width='") + 8));
   };
-  EXPECT_GT(width_with(std::string(60, 'm')), width_with("b") + 100);
+  EXPECT_GT(width_with(std::string(20, 'm')), width_with("b") + 30);
+}
+
+TEST(Svg, AVeryLongLabelIsCutAndToldWholeInItsTooltip) {
+  const std::string label(300, 'm');
+  const std::string svg = to_svg({"", {HeatMap{"", "", "", 1, 1, {1}, {label}, {label}}}});
+  EXPECT_EQ(count(svg, "…<title>" + label), 2u);
+  EXPECT_LT(std::stof(svg.substr(svg.find(" width='") + 8)), 800);
 }
 
 TEST(Svg, ALongTitleIsCutAndToldWholeInItsTooltip) {
@@ -102,6 +109,16 @@ TEST(Terminal, AMapLargerThanTheScreenKeepsItsStrongestCells) {
   const std::string text = to_terminal(Figure{"", {map}}, {.width = 80});
   EXPECT_EQ(count(text, "█"), 1u);
   EXPECT_EQ(count(text, "400 × 400"), 1u);
+}
+
+TEST(Terminal, LabelsWiderThanTheirColumnsStandUpright) {
+  const std::size_t n = 30;
+  HeatMap map{"", "", "", 1, n, std::vector<float>(n, 1.f), {"row"}, std::vector<std::string>(n, "ab")};
+  map.column_labels[1] = "e\xcc\x81tranglement", map.column_labels[2] = "";
+  const std::string text = to_terminal(Figure{"", {map}}, {.width = 70});
+  EXPECT_EQ(count(text, "       e\xcc\x81\n"), 1u) << text;  // the highest letter of the longest label
+  EXPECT_EQ(count(text, "\n     a l   a a"), 1u) << text;
+  EXPECT_EQ(count(text, "\n     b ⋮   b b"), 1u) << text;
 }
 
 TEST(Terminal, WidthCountsWideAndCombiningCharacters) {
