@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
+#include "attend/explain/attention_matrix.h"
+
 namespace attend {
 namespace {
 
@@ -38,8 +40,9 @@ class Writer {
     }
     key("views"), list(map.views, [&](const AttentionView& one) { view(one); });
     if (options_.main_layers && options_.top_k == 0) {
-      key("layers"),
-          list(main.weights, [&](const Tensor& layer) { heads_of(main, [&](std::size_t h) { rows(layer, h); }); });
+      key("layers"), list(main.weights, [&](const Tensor& layer) {
+        heads_of(main, [&](std::size_t h) { rows(main, head_of(layer, h)); });
+      });
     }
     out_ += '}';
     return std::move(out_);
@@ -61,24 +64,33 @@ class Writer {
       key("heads"), heads_of(view, [&](std::size_t h) {
         out_ += '{';
         key("head"), number(view.heads[h]);
-        if (options_.top_k > 0)
-          key("rows"), greatest(layer, h);
-        else
-          key("weights"), rows(layer, h);
+        key(options_.top_k > 0 ? "rows" : "weights"), matrix(view, head_of(layer, h));
         out_ += '}';
       });
       out_ += '}';
     });
+    if (options_.rollout && can_roll_out(view)) key("rollout"), matrix(view, attention_rollout(view).data());
     out_ += '}';
   }
 
-  void rows(const Tensor& layer, std::size_t head) {
-    each_row(layer, head, [&](std::span<const float> row) { list(row, [&](float weight) { number(weight); }); });
+  static const float* head_of(const Tensor& layer, std::size_t head) {
+    return layer.data() + static_cast<std::int64_t>(head) * layer.dim(1) * layer.dim(2);
   }
 
-  void greatest(const Tensor& layer, std::size_t head) {
+  void matrix(const AttentionView& view, const float* weights) {
+    if (options_.top_k > 0)
+      greatest(view, weights);
+    else
+      rows(view, weights);
+  }
+
+  void rows(const AttentionView& view, const float* weights) {
+    each_row(view, weights, [&](std::span<const float> row) { list(row, [&](float weight) { number(weight); }); });
+  }
+
+  void greatest(const AttentionView& view, const float* weights) {
     std::vector<std::int64_t> order;
-    each_row(layer, head, [&](std::span<const float> row) {
+    each_row(view, weights, [&](std::span<const float> row) {
       order.resize(row.size());
       std::iota(order.begin(), order.end(), std::int64_t{0});
       const auto count = std::min<std::int64_t>(options_.top_k, std::ssize(row));
@@ -90,13 +102,12 @@ class Writer {
     });
   }
 
-  void each_row(const Tensor& layer, std::size_t head, auto&& write) {
-    const std::int64_t Q = layer.dim(1), K = layer.dim(2);
+  void each_row(const AttentionView& view, const float* weights, auto&& write) {
+    const std::int64_t K = view.keys.size();
     out_ += '[';
-    for (std::int64_t q = 0; q < Q; ++q) {
+    for (std::int64_t q = 0; q < view.queries.size(); ++q) {
       if (q > 0) out_ += ',';
-      write(std::span<const float>(layer.data() + (static_cast<std::int64_t>(head) * Q + q) * K,
-                                   static_cast<std::size_t>(K)));
+      write(std::span<const float>(weights + q * K, static_cast<std::size_t>(K)));
     }
     out_ += ']';
   }

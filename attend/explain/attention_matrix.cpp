@@ -29,16 +29,6 @@ void add_heads(const Tensor& weights, std::size_t first, std::size_t count, floa
   }
 }
 
-bool is_square(const AttentionView& view) {
-  return view.kind != AttentionKind::cross && view.queries.size() == view.keys.size();
-}
-
-/// The layer to show by itself, of those that were captured.
-std::int64_t view_default(const AttentionView& view) {
-  const std::int64_t wanted = default_layer(view.kind, view.layers.back() + 1);
-  return std::ranges::find(view.layers, wanted) == view.layers.end() ? view.layers.back() : wanted;
-}
-
 /// Which group each token belongs to, and the groups as tokens of their own.
 struct Groups {
   std::vector<std::size_t> of_token;
@@ -62,8 +52,21 @@ Groups groups_of(const AttentionTokens& tokens) {
 
 }  // namespace
 
+bool looks_at_itself(const AttentionView& view) {
+  return view.kind != AttentionKind::cross && view.queries.size() == view.keys.size();
+}
+
+std::size_t default_place(const AttentionView& view) {
+  const auto found = std::ranges::find(view.layers, default_layer(view.kind, view.layers.back() + 1));
+  return found == view.layers.end() ? view.layers.size() - 1 : static_cast<std::size_t>(found - view.layers.begin());
+}
+
+bool can_roll_out(const AttentionView& view) {
+  return looks_at_itself(view) && view.layers.back() + 1 == std::ssize(view.layers);
+}
+
 std::vector<float> attention_rollout(const AttentionView& view) {
-  if (!is_square(view))
+  if (!looks_at_itself(view))
     fail<InputError>("attention", "roll-out follows tokens through the layers of one text: ", name_of(view.kind),
                      " attention of ", view.queries.size(), " × ", view.keys.size(), " tokens cannot be rolled out");
   for (std::size_t l = 0; l < view.layers.size(); ++l)
@@ -131,7 +134,7 @@ AttentionMatrix matrix_of(const AttentionMap& map, const AttentionChoice& choice
   } else {
     const std::size_t first_layer = choice.average ? 0
                                     : choice.layer ? index_of(view.layers, *choice.layer, "layer", view.kind)
-                                                   : index_of(view.layers, view_default(view), "layer", view.kind);
+                                                   : default_place(view);
     const std::size_t layers = choice.average ? view.layers.size() : 1;
     const std::size_t first_head = choice.head ? index_of(view.heads, *choice.head, "head", view.kind) : 0;
     const std::size_t heads = choice.head ? 1 : view.heads.size();

@@ -31,10 +31,17 @@ struct AttentionMatrix {
 /// Throws InputError when the map lacks what was chosen.
 AttentionMatrix matrix_of(const AttentionMap& map, const AttentionChoice& choice = {});
 
+/// Whether the queries are the keys: the tokens of one text, which look at each other and have neighbours.
+bool looks_at_itself(const AttentionView& view);
+
+/// The place, among the layers that were captured, of the one to show when none is chosen.
+std::size_t default_place(const AttentionView& view);
+
 /// How much of each token's information comes from which other when layers are taken together (Abnar & Zuidema 2020):
 ///   R_0 = I,  R_l = (½ A_l + ½ I) R_(l-1),  A_l the mean of layer l's heads.
-/// Needs all layers of a view whose queries are its keys; throws InputError otherwise.   -> [T, T], row by row
+/// Needs all layers of a view that looks at itself; throws InputError otherwise.   -> [T, T], row by row
 std::vector<float> attention_rollout(const AttentionView& view);
+bool can_roll_out(const AttentionView& view);
 
 /// Rows and columns of one word together: what goes to a word is the sum over its tokens, what comes from it their mean
 /// (Clark et al. 2019). Special tokens stay by themselves.

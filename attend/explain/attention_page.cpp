@@ -32,7 +32,7 @@ std::int64_t kept(const AttentionView& view, std::int64_t wanted) {
 /// The root keeps small weights apart: most are.
 char to_byte(float weight) { return static_cast<char>(std::lround(255 * std::sqrt(std::clamp(weight, 0.f, 1.f)))); }
 
-/// Matrices one after the other as the script reads them: see attention.js.
+/// Matrices one after the other as the script reads them: see assets/weights.js.
 std::string packed(const std::vector<const float*>& heads, std::int64_t Q, std::int64_t K, std::int64_t k) {
   const auto H = std::ssize(heads);
   if (k == 0) {
@@ -77,18 +77,13 @@ double rounded(double value) { return std::round(value * 1e4) / 1e4; }
 
 Json statistics_of(const AttentionView& view) {
   Json all = Json::array();
-  const bool cross = view.kind == AttentionKind::cross || view.queries.size() != view.keys.size();
+  const bool itself = looks_at_itself(view);
   for (const HeadStatistics& s : head_statistics(view)) {
     Json& head = all.emplace_back(Json::array({rounded(s.entropy), rounded(s.distance)}));
-    for (const double share : {s.previous, s.self, s.next}) head.push_back(cross ? Json() : Json(rounded(share)));
+    for (const double share : {s.previous, s.self, s.next}) head.push_back(itself ? Json(rounded(share)) : Json());
     for (const double share : {s.first, s.separator, s.same_word}) head.push_back(rounded(share));
   }
   return all;
-}
-
-bool can_roll_out(const AttentionView& view) {
-  return view.kind != AttentionKind::cross && view.queries.size() == view.keys.size() && view.layers.size() > 1 &&
-         view.layers.back() + 1 == std::ssize(view.layers);
 }
 
 /// The place of a number in a list, from the last if it is negative; -1 where there is none.
@@ -105,6 +100,7 @@ void AttentionPage::add(const AttentionMap& map) {
   Json json{{"text", map.text}, {"kind", map.kind}, {"main", map.main}, {"words", first_.words}};
   if (map.truncated > 0) json["truncated"] = map.truncated;
   if (map.translation) json["translation"] = *map.translation, json["alignments"] = map.alignments;
+  if (map.score) json["score"] = rounded(*map.score);
   if (map.generated_text) json["generatedText"] = *map.generated_text, json["generated"] = map.generated;
   Json& views = json["views"] = Json::array();
   for (std::size_t v = 0; v < map.views.size(); ++v) {
@@ -112,9 +108,17 @@ void AttentionPage::add(const AttentionMap& map) {
     if (first_.view == view.kind) json["main"] = v;
     const std::int64_t Q = view.queries.size(), K = view.keys.size(), k = kept(view, first_.top_k);
     const std::int64_t wanted = first_.layer ? place_in(view.layers, *first_.layer) : -1;
-    const std::int64_t otherwise = place_in(view.layers, default_layer(view.kind, view.layers.back() + 1));
-    Json first = wanted >= 0 ? wanted : otherwise >= 0 ? otherwise : std::ssize(view.layers) - 1;
-    if (first_.rollout && can_roll_out(view)) first = "r";
+    Json first = wanted >= 0 ? wanted : static_cast<std::int64_t>(default_place(view));
+    // All layers as one matrix: what can stand in a layer's place.
+    std::vector<std::pair<std::string, AttentionChoice>> together;
+    if (view.layers.size() > 1) together.push_back({"mean", {.view = view.kind, .average = true}});
+    if (view.layers.size() > 1 && can_roll_out(view))
+      together.push_back({"rollout", {.view = view.kind, .rollout = true}});
+    Json names = Json::array();
+    for (const auto& [name, choice] : together) {
+      names.push_back(name);
+      if ((first_.average && choice.average) || (first_.rollout && choice.rollout)) first = name;
+    }
     views.push_back({{"name", name_of(view.kind)},
                      {"causal", view.causal},
                      {"queries", view.queries.shown},
@@ -124,7 +128,7 @@ void AttentionPage::add(const AttentionMap& map) {
                      {"layers", view.layers},
                      {"heads", view.heads},
                      {"k", k},
-                     {"rollout", can_roll_out(view)},
+                     {"together", names},
                      {"first", first},
                      {"firstHead", first_.head ? place_in(view.heads, *first_.head) : -1},
                      {"statistics", statistics_of(view)}});
@@ -136,20 +140,14 @@ void AttentionPage::add(const AttentionMap& map) {
       std::vector<const float*> heads;
       for (std::size_t h = 0; h < view.heads.size(); ++h)
         heads.push_back(view.weights[l].data() + static_cast<std::int64_t>(h) * Q * K);
-      std::vector<float> mean;
+      AttentionMatrix mean;
       if (heads.size() > 1) {
-        mean.assign(static_cast<std::size_t>(Q * K), 0.f);
-        const float share = 1.f / static_cast<float>(heads.size());
-        for (const float* head : heads)
-          for (std::size_t i = 0; i < mean.size(); ++i) mean[i] += share * head[i];
-        heads.push_back(mean.data());
+        mean = matrix_of(map, {.view = view.kind, .layer = view.layers[l]});
+        heads.push_back(mean.values.data());
       }
       write(std::to_string(l), heads);
     }
-    if (can_roll_out(view)) {
-      const std::vector<float> rolled = attention_rollout(view);
-      write("r", {rolled.data()});
-    }
+    for (const auto& [name, choice] : together) write(name, {matrix_of(map, choice).values.data()});
   }
   maps_ += (count_++ > 0 ? ",\n" : "") + in_script(json);
 }

@@ -1,5 +1,6 @@
 #include "attend/explain/head_statistics.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "attend/explain/attention_matrix.h"
@@ -16,42 +17,70 @@ constexpr double HeadStatistics::*kMeasures[] = {
     &HeadStatistics::entropy, &HeadStatistics::distance, &HeadStatistics::previous,  &HeadStatistics::next,
     &HeadStatistics::self,    &HeadStatistics::first,    &HeadStatistics::separator, &HeadStatistics::same_word};
 
+/// What is the same for all heads of a view.
+class Measurer {
+ public:
+  explicit Measurer(const AttentionView& view)
+      : view_(view), queries_(labels_of(view.queries)), keys_(labels_of(view.keys)), itself_(looks_at_itself(view)) {}
+
+  /// Of weights [queries, keys].
+  void measure(const float* weights, HeadStatistics& s) const {
+    const std::int64_t Q = view_.queries.size(), K = view_.keys.size();
+    const double step = itself_ ? 1 : Q > 1 ? static_cast<double>(K - 1) / static_cast<double>(Q - 1) : 0;
+    std::int64_t rows = 0;
+    for (std::int64_t q = 0; q < Q; ++q) {
+      const float* row = weights + q * K;
+      const double place = static_cast<double>(q) * step;
+      double sum = 0;
+      for (std::int64_t k = 0; k < K; ++k) {
+        const double weight = row[k];
+        if (weight <= 0) continue;
+        sum += weight;
+        s.entropy -= weight * std::log2(weight);
+        s.distance += weight * std::abs(static_cast<double>(k) - place);
+        const auto i = static_cast<std::size_t>(k);
+        if (k > 0 && view_.keys.words[i] < 0) s.separator += weight;
+        if ((!itself_ || k != q) && view_.keys.words[i] >= 0 && keys_[i] == queries_[static_cast<std::size_t>(q)])
+          s.same_word += weight;
+      }
+      if (sum == 0) continue;
+      ++rows;
+      s.first += at(row, 0, K);
+      if (itself_) s.previous += at(row, q - 1, K), s.next += at(row, q + 1, K), s.self += at(row, q, K);
+    }
+    for (const auto measure : kMeasures) s.*measure /= static_cast<double>(std::max<std::int64_t>(rows, 1));
+  }
+
+ private:
+  const AttentionView& view_;
+  std::vector<std::string> queries_, keys_;
+  bool itself_;
+};
+
 }  // namespace
 
+std::string name_of(const HeadStatistics& head) {
+  return head.rollout ? "roll-out" : std::to_string(head.layer) + "." + std::to_string(head.head);
+}
+
 std::vector<HeadStatistics> head_statistics(const AttentionView& view) {
-  const bool cross = view.kind == AttentionKind::cross || view.queries.size() != view.keys.size();
-  const std::int64_t Q = view.queries.size(), K = view.keys.size();
-  const std::vector<std::string> queries = labels_of(view.queries), keys = labels_of(view.keys);
-  const double step = cross ? (Q > 1 ? static_cast<double>(K - 1) / static_cast<double>(Q - 1) : 0) : 1;
+  const Measurer measurer(view);
   std::vector<HeadStatistics> all;
   for (std::size_t l = 0; l < view.layers.size(); ++l)
     for (std::size_t h = 0; h < view.heads.size(); ++h) {
       HeadStatistics& s = all.emplace_back();
       s.layer = view.layers[l], s.head = view.heads[h];
-      std::int64_t rows = 0;
-      for (std::int64_t q = 0; q < Q; ++q) {
-        const float* row = view.weights[l].data() + (static_cast<std::int64_t>(h) * Q + q) * K;
-        const double place = static_cast<double>(q) * step;
-        double sum = 0;
-        for (std::int64_t k = 0; k < K; ++k) {
-          const double weight = row[k];
-          if (weight <= 0) continue;
-          sum += weight;
-          s.entropy -= weight * std::log2(weight);
-          s.distance += weight * std::abs(static_cast<double>(k) - place);
-          const auto i = static_cast<std::size_t>(k);
-          if (k > 0 && view.keys.words[i] < 0) s.separator += weight;
-          if ((cross || k != q) && view.keys.words[i] >= 0 && keys[i] == queries[static_cast<std::size_t>(q)])
-            s.same_word += weight;
-        }
-        if (sum == 0) continue;
-        ++rows;
-        s.first += at(row, 0, K);
-        if (!cross) s.previous += at(row, q - 1, K), s.next += at(row, q + 1, K), s.self += at(row, q, K);
-      }
-      for (const auto measure : kMeasures) s.*measure /= static_cast<double>(std::max<std::int64_t>(rows, 1));
+      measurer.measure(view.weights[l].data() + static_cast<std::int64_t>(h) * view.queries.size() * view.keys.size(),
+                       s);
     }
   return all;
+}
+
+HeadStatistics rollout_statistics(const AttentionView& view) {
+  HeadStatistics s;
+  s.rollout = true;
+  Measurer(view).measure(attention_rollout(view).data(), s);
+  return s;
 }
 
 std::vector<HeadStatistics> mean_of(const std::vector<std::vector<HeadStatistics>>& texts) {
@@ -71,7 +100,7 @@ Table table_of(const std::vector<HeadStatistics>& heads, AttentionKind kind) {
   if (!cross) table.header.insert(table.header.begin() + 3, {"previous", "self", "next"});
   for (const HeadStatistics& s : heads) {
     std::vector<std::string>& row = table.rows.emplace_back();
-    row = {std::to_string(s.layer) + "." + std::to_string(s.head), fixed(s.entropy, 2), fixed(s.distance, 1)};
+    row = {name_of(s), fixed(s.entropy, 2), fixed(s.distance, 1)};
     if (!cross) row.insert(row.end(), {fixed(s.previous, 2), fixed(s.self, 2), fixed(s.next, 2)});
     row.insert(row.end(), {fixed(s.first, 2), fixed(s.separator, 2), fixed(s.same_word, 2)});
   }

@@ -144,6 +144,26 @@ TEST(HeadStatistics, TellsWhatAHeadLooksAt) {
   EXPECT_NEAR(mean[2].previous, heads[2].previous, 1e-9);
 }
 
+TEST(HeadStatistics, OfTheRollOutAreThoseOfItsMatrix) {
+  AttentionMap map = small_map();
+  AttentionView& view = map.views.front();
+  const HeadStatistics rolled = rollout_statistics(view);
+  EXPECT_EQ(name_of(rolled), "roll-out");
+  const std::vector<float> values = attention_rollout(view);
+  view.layers = view.heads = {0};
+  view.weights = {Tensor::empty({1, 7, 7})};
+  std::ranges::copy(values, view.weights[0].data());
+  EXPECT_EQ(rolled.entropy, head_statistics(view)[0].entropy);
+  EXPECT_EQ(rolled.previous, head_statistics(view)[0].previous);
+}
+
+TEST(AttentionJson, HasTheRollOutIfAsked) {
+  const AttentionMap map = small_map();
+  const Json view = Json::parse(to_json(map, {.rollout = true})).at("views")[0];
+  EXPECT_EQ(view.at("rollout")[3][2].get<float>(), attention_rollout(map.view())[3 * 7 + 2]);
+  EXPECT_FALSE(Json::parse(to_json(map)).at("views")[0].contains("rollout"));
+}
+
 TEST(AttentionJson, HasWhatWasPromised) {
   AttentionMap map = small_map();
   map.logprobs = {std::nan(""), -1.5};
@@ -184,7 +204,19 @@ TEST(AttentionPage, NeedsNothingFromElsewhereAndIsSafeFromItsTexts) {
   ASSERT_EQ(maps.size(), 2u);
   EXPECT_EQ(maps[1].at("text"), map.text);
   EXPECT_EQ(maps[0].at("views")[0].at("statistics").size(), 4u);
-  EXPECT_TRUE(maps[0].at("views")[0].at("rollout"));
+  EXPECT_EQ(maps[0].at("views")[0].at("together"), Json({"mean", "rollout"}));
+}
+
+TEST(AttentionPage, OpensAtWhatWasChosen) {
+  const auto first = [](const AttentionChoice& choice) {
+    AttentionPage page("t", choice);
+    page.add(small_map());
+    return Json::parse(between(page.html(), "id='maps'>", "</script>"))[0].at("views")[0].at("first");
+  };
+  EXPECT_EQ(first({}), 1);
+  EXPECT_EQ(first({.layer = 0}), 0);
+  EXPECT_EQ(first({.average = true}), "mean");
+  EXPECT_EQ(first({.rollout = true}), "rollout");
 }
 
 TEST(AttentionPage, HoldsEveryWeightOfAShortTextWithinItsBytes) {
@@ -258,6 +290,22 @@ TEST(Png, DrawsTheSameFigureAsSvgAtTwiceItsSize) {
       {"c",
        {LinePlot{
            "p", "x", "y", {{"s", {1, 2}, {1, 2}, Series::Mark::dashed}, {"d", {1}, {2}, Series::Mark::points}}}}}));
+}
+
+TEST(Png, LosesNoCellOfALongText) {
+  constexpr std::int64_t kTokens = 700;
+  HeatMap map{"", "", "", kTokens, kTokens, std::vector<float>(kTokens * kTokens, 0.f)};
+  for (std::size_t i = 0; i < kTokens; ++i) map.values[i * kTokens + i] = 1;
+  const Decoded read(to_png({"", {map}}));
+  std::size_t dark = 0;
+  for (std::size_t i = 0; i < read.pixels.size(); i += 3) dark += read.pixels[i] == 5 && read.pixels[i + 2] == 97;
+  EXPECT_NEAR(static_cast<double>(dark), 4. * kTokens, 16);
+}
+
+TEST(Png, RefusesPanelsThatItCouldNotShow) {
+  Figure figure;
+  for (int i = 0; i < 600; ++i) figure.panels.emplace_back(HeatMap{"", "", "", 1, 1, {1}});
+  EXPECT_THROW(to_png(figure), InputError);
 }
 
 TEST(Svg, AMapOfManyCellsIsOnePicture) {
