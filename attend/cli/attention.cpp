@@ -16,7 +16,6 @@
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
 #include "attend/decode/attention_reader.h"
-#include "attend/explain/attention_json.h"
 #include "attend/explain/head_statistics.h"
 #include "attend/explain/terminal.h"
 
@@ -54,13 +53,14 @@ class Texts {
   std::optional<LineReader> reader_;
 };
 
-/// Statistics of the heads of all texts, at the end as a table or a line of JSON for each head.
+/// Statistics of the heads of all texts, and of their roll-out, at the end as a table or a line of JSON for each.
 class Summary {
  public:
   void add(const AttentionMap& map, const AttentionChoice& choice) {
     const AttentionView& view = map.view(choice.view);
     kind_ = view.kind;
     texts_.push_back(head_statistics(view));
+    if (!choice.head && view.layers.size() > 1 && can_roll_out(view)) texts_.back().push_back(rollout_statistics(view));
   }
   std::string table() const {
     Page page{"What the heads look at: " + name_of(kind_) + " attention of " + grouped(std::ssize(texts_)) +
@@ -69,17 +69,18 @@ class Summary {
     page.show(table_of(mean_of(texts_), kind_));
     page.say(
         "Entropy in bits; distance in tokens; the others are shares of the weight. \"separator\": special tokens "
-        "but the first; \"same word\": the same token elsewhere.");
+        "but the first; \"same word\": the same token elsewhere. \"roll-out\": all layers together.");
     return to_terminal(page, terminal_of_output());
   }
   std::string json() const {
     std::string lines;
     for (const HeadStatistics& s : mean_of(texts_)) {
-      Json line{{"view", name_of(kind_)},
-                {"layer", s.layer},
-                {"head", s.head},
-                {"entropy", s.entropy},
-                {"distance", s.distance}};
+      Json line{{"view", name_of(kind_)}};
+      if (s.rollout)
+        line["rollout"] = true;
+      else
+        line.update({{"layer", s.layer}, {"head", s.head}});
+      line.update({{"entropy", s.entropy}, {"distance", s.distance}});
       if (kind_ != AttentionKind::cross) line.update({{"previous", s.previous}, {"next", s.next}, {"self", s.self}});
       line.update({{"first", s.first}, {"separator", s.separator}, {"same_word", s.same_word}});
       lines += line.dump() + "\n";
@@ -108,11 +109,11 @@ AttentionRequest request_of(const AttentionReader& reader, const AttentionFlags&
 }
 
 void run(AttentionFlags& flags) {
-  const AttentionReader reader{std::filesystem::path(flags.model)};
-  warn_of_weights(flags.model);
-  Texts texts(flags);
   std::optional<AttentionFile> file;
   if (!flags.output.empty()) file.emplace("--output", flags.output, flags.choice);
+  Texts texts(flags);
+  const AttentionReader reader{std::filesystem::path(flags.model)};
+  warn_of_weights(flags.model);
   AttentionSelection& selection = flags.request.selection;
   selection = file ? file->selection() : selection_of(flags.choice);
   if (flags.summary || flags.json) selection.one_layer = false;
@@ -121,14 +122,16 @@ void run(AttentionFlags& flags) {
   std::int64_t read = 0, cut = 0;
   for (std::string text; texts.next(text); ++read) {
     stop_if_interrupted();
-    std::vector<AttentionMap> maps;
+    if (file && file->room() == 0 && !flags.summary) {
+      file->leave_out(1);
+      continue;
+    }
     try {
-      maps = reader(request_of(reader, flags, text));
-      for (const AttentionMap& map : maps) {
+      for (const AttentionMap& map : reader(request_of(reader, flags, text))) {
         cut += map.truncated > 0;
         if (flags.summary) summary.add(map, flags.choice);
         if (file) file->add(map);
-        if (flags.json && !flags.summary) out.write(to_json(map, {.top_k = flags.choice.top_k}) + "\n");
+        if (flags.json && !flags.summary) out.write(json_of(map, flags.choice) + "\n");
         if (!file && !flags.json && !flags.summary)
           out.write(to_terminal(figure_of(std::span(&map, 1), flags.choice), terminal_of_output()));
       }
@@ -172,8 +175,8 @@ void add_what_flags(CLI::App& verb, AttentionFlags& flags) {
       ->check(CLI::PositiveNumber.description(""))
       ->group(kGroup);
   verb.add_flag("--summary", flags.summary,
-                "A table of what each head looks at, the mean of all texts: entropy, distance, previous, next, first, "
-                "separator, same word")
+                "A table of what each head looks at, and the roll-out, the mean of all texts: entropy, distance, "
+                "previous, next, first, separator, same word")
       ->group(kGroup);
 }
 
@@ -230,6 +233,10 @@ void add_attention(CLI::App& program) {
     if (!flags->view.empty())
       for (const auto& [name, kind] : kAttentionKindNames)
         if (name == flags->view) flags->choice.view = kind;
+    const bool pictures = flags->output.empty() ? !flags->json && !flags->summary : !is_json(flags->output);
+    if (!pictures && (flags->choice.words || flags->choice.average))
+      throw CLI::ValidationError(flags->choice.words ? "--words" : "--average",
+                                 "is for pictures: numbers are of every token and layer");
     if (flags->request.beam && flags->request.nbest > *flags->request.beam)
       throw CLI::ValidationError("--nbest", "cannot be more than --beam");
     run(*flags);

@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "attend/cli/progress.h"
-#include "attend/core/file.h"
 #include "attend/explain/attention_json.h"
 #include "attend/explain/attention_page.h"
 #include "attend/explain/png.h"
@@ -62,9 +61,7 @@ struct JsonForm : AttentionFile::Form {
     all.one_layer = false;
     return all;
   }
-  void add(const AttentionMap& map, const AttentionChoice& choice) override {
-    lines += to_json(map, {.top_k = choice.top_k}) + '\n';
-  }
+  void add(const AttentionMap& map, const AttentionChoice& choice) override { lines += json_of(map, choice) + '\n'; }
   std::string finish() override { return std::move(lines); }
 };
 
@@ -73,7 +70,7 @@ std::unique_ptr<AttentionFile::Form> form_of(const std::string& flag, const std:
   if (path.ends_with(".html")) return std::make_unique<HtmlForm>(choice);
   if (path.ends_with(".svg")) return std::make_unique<SvgForm>();
   if (path.ends_with(".png")) return std::make_unique<PngForm>();
-  if (path.ends_with(".json") || path.ends_with(".jsonl")) return std::make_unique<JsonForm>();
+  if (is_json(path)) return std::make_unique<JsonForm>();
   throw CLI::ValidationError(flag, path + ": must end with .html, .svg, .png or .json");
 }
 
@@ -94,6 +91,12 @@ void add_attention_file_flags(CLI::App& verb, std::string& path, AttentionChoice
       ->needs(file);
 }
 
+bool is_json(const std::string& path) { return path.ends_with(".json") || path.ends_with(".jsonl"); }
+
+std::string json_of(const AttentionMap& map, const AttentionChoice& choice) {
+  return to_json(map, {.top_k = choice.top_k, .rollout = choice.rollout});
+}
+
 AttentionSelection selection_of(const AttentionChoice& choice) {
   AttentionSelection selection;
   if (choice.view) selection.views = {*choice.view};
@@ -104,7 +107,7 @@ AttentionSelection selection_of(const AttentionChoice& choice) {
 }
 
 AttentionFile::AttentionFile(const std::string& flag, std::string path, AttentionChoice choice)
-    : path_(std::move(path)), choice_(choice), form_(form_of(flag, path_, choice)) {}
+    : path_(std::move(path)), choice_(choice), form_(form_of(flag, path_, choice)), writer_(path_) {}
 AttentionFile::~AttentionFile() = default;
 
 AttentionSelection AttentionFile::selection() const { return form_->selection(choice_); }
@@ -117,9 +120,8 @@ void AttentionFile::add(const AttentionMap& map) {
 }
 
 void AttentionFile::finish() {
-  AtomicFile file(path_);
-  file.write(form_->finish());
-  file.commit();
+  writer_.write(form_->finish());
+  writer_.finish();
   if (left_out_ > 0)
     warn(grouped(left_out_) + " texts are not in " + path_ + ": it shows the first " + grouped(form_->most()));
 }

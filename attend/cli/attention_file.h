@@ -5,6 +5,7 @@
 #include <string>
 
 #include "attend/attention/map.h"
+#include "attend/cli/input.h"
 #include "attend/explain/attention_matrix.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): its own name
@@ -16,7 +17,8 @@ namespace attend::cli {
 /// Takes one map after the other; the file appears, complete, at finish().
 class AttentionFile {
  public:
-  /// Throws CLI::ValidationError, naming the flag, for an ending that is no picture of attention.
+  /// Throws CLI::ValidationError, naming the flag, for an ending that is no picture of attention, and InputError where
+  /// no file can be: before a model is loaded and looked at for nothing.
   AttentionFile(const std::string& flag, std::string path, AttentionChoice choice);
   ~AttentionFile();
 
@@ -37,11 +39,17 @@ class AttentionFile {
   std::string path_;
   AttentionChoice choice_;
   std::unique_ptr<Form> form_;
+  TextWriter writer_;
   std::int64_t shown_ = 0, left_out_ = 0;
 };
 
 /// --attention FILE, and --layer N and --head N, which say what is seen in it first.
 void add_attention_file_flags(CLI::App& verb, std::string& path, AttentionChoice& choice);
+
+/// Whether a file with this name is for programs.
+bool is_json(const std::string& path);
+/// A map for programs: one line.
+std::string json_of(const AttentionMap& map, const AttentionChoice& choice);
 
 /// What has to be captured for a picture of this choice.
 AttentionSelection selection_of(const AttentionChoice& choice);

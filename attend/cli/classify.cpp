@@ -84,13 +84,13 @@ std::string text_line(const std::string& line, const Classification& result, con
 }
 
 void run(const ClassifyFlags& flags) {
+  std::optional<AttentionFile> attention;
+  if (!flags.attention_file.empty()) attention.emplace("--attention", flags.attention_file, AttentionChoice{});
   const Classifier classifier(flags.model);
   warn_of_weights(flags.model);
   const bool several = classifier.several_labels();
   LineReader reader(flags.input);
   TextWriter writer(flags.output);
-  std::optional<AttentionFile> attention;
-  if (!flags.attention_file.empty()) attention.emplace("--attention", flags.attention_file, AttentionChoice{});
   std::int64_t truncated = 0;
   for_line_blocks(reader, "Classifying", [&](const std::vector<std::string>& lines, const Progress& progress) {
     const std::vector<Classification> results = classifier(lines, flags.options, progress);

@@ -95,8 +95,8 @@ class Writer {
 };
 
 void run(const GenerateFlags& flags) {
+  Writer writer(flags);  // where it cannot write, nothing is loaded
   const LanguageModel model = open_language_model(flags.model);
-  Writer writer(flags);
   if (!flags.prompts.empty()) {
     ProgressBar bar("Writing", "prompts");
     writer.write(model, flags.prompts, flags.prompts.size() > 1 ? bar.progress() : Progress());

@@ -93,35 +93,38 @@ void warn_of_limits(const Translator& translator, const TranslateFlags& flags) {
          ", so no translation gets longer");
 }
 
-/// A map for each piece of the source; blank lines, and translations in which nothing was said, have none.
-void add_maps(AttentionFile& file, const Translation& translation) {
-  for (const AttentionMap& map : translation.maps) file.add(map);
-  if (translation.maps.empty() && translation.pieces > 0 && file.room() == 0) file.leave_out(translation.pieces);
+/// A map for each piece of the source, of every hypothesis; blank lines, and translations in which nothing was said,
+/// have none.
+void add_maps(AttentionFile& file, const std::vector<Translation>& hypotheses) {
+  for (const Translation& one : hypotheses) {
+    for (const AttentionMap& map : one.maps) file.add(map);
+    if (one.maps.empty() && one.pieces > 0 && file.room() == 0) file.leave_out(one.pieces);
+  }
 }
 
 void run(TranslateFlags& flags) {
+  std::optional<AttentionFile> attention;
+  if (!flags.attention_file.empty())
+    attention.emplace("--attention", flags.attention_file,
+                      AttentionChoice{.layer = flags.options.layer, .head = flags.options.head});
   const Translator translator(flags.model);
   warn_of_weights(flags.model);
   warn_of_limits(translator, flags);
   for (const std::string& given : flags.bad_words) add_bad_words(given, flags.options.bad_words);
   LineReader reader(flags.input);
   TextWriter writer(flags.output);
-  std::optional<AttentionFile> attention;
-  if (!flags.attention_file.empty())
-    attention.emplace("--attention", flags.attention_file,
-                      AttentionChoice{.layer = flags.options.layer, .head = flags.options.head});
   flags.options.attention = attention || flags.alignments;
-  flags.options.only_best_attention = !flags.alignments;
   translator.check(flags.options);
-  // Of a translation its source is what matters; `attend attention` shows the rest.
   AttentionSelection shown;
-  if (attention) shown = attention->selection(), shown.views = {AttentionKind::cross};
+  if (attention) shown = attention->selection();
+  if (shown.one_layer) shown.views = {AttentionKind::cross};  // a picture has but one view
   ProgressBar bar("Translating", "B");
   Troubles troubles;
   // As many lines as make some batches: sorted by length together, written in their order. Those that only a picture
   // wants the attention of are a part of their own, so that it is computed for no others.
   const auto lines_at_once = [&]() -> std::size_t {
-    const std::int64_t drawn = attention ? attention->room() : 0;
+    const std::int64_t room = attention ? attention->room() : 0, nbest = flags.options.nbest.value_or(1);
+    const std::int64_t drawn = room > 0 ? std::max<std::int64_t>(room / nbest, 1) : 0;
     flags.options.attention = flags.alignments;
     flags.options.maps = drawn > 0 ? std::optional(shown) : std::nullopt;
     return static_cast<std::size_t>(std::clamp<std::int64_t>(drawn > 0 ? drawn : 1024, 1, 1024));
@@ -140,7 +143,7 @@ void run(TranslateFlags& flags) {
     }
     for (std::size_t i = 0; i < lines.size(); ++i) {
       troubles.count(results[i].front());
-      if (attention) add_maps(*attention, results[i].front());
+      if (attention) add_maps(*attention, results[i]);
       Json all = Json::array();
       for (const Translation& t : results[i]) {
         Rendered one = rendered(lines[i], t, flags.alignments);

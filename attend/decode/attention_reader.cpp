@@ -42,9 +42,13 @@ std::vector<AttentionMap> look(const Translator& translator, const AttentionRequ
 std::vector<AttentionMap> look(const LanguageModel& model, const AttentionRequest& request) {
   refuse(request.pair.has_value(), "a second text", "BERT and its kin");
   refuse(request.target.has_value(), "a target", "translators");
+  if (request.max_new_tokens == 0 && (request.beam || request.nbest > 1))
+    fail<InputError>("attention", "hypotheses are of what the model writes: got max_new_tokens 0");
+  if (request.nbest > 1 && !request.beam)
+    fail<InputError>("attention", "of ", request.nbest, " hypotheses, a beam at least as wide must be followed");
   if (request.max_new_tokens == 0) return {model.look(request.text, {}, request.selection, request.long_text)};
   GenerateOptions options{.samples = request.nbest, .beam = request.beam, .max_new_tokens = request.max_new_tokens};
-  if (!request.beam) options.greedy = true, options.samples = 1;
+  options.greedy = !request.beam;
   if (request.long_text == LongText::truncate) options.long_context = LongContext::slide;
   std::vector<AttentionMap> maps;
   const auto generations = model.generate(std::span(&request.text, 1), options);

@@ -76,6 +76,8 @@ TEST(Attention, WithoutAFileThereIsAPictureInTheTerminal) {
   EXPECT_TRUE(contains(outcome.output, "█"));
   EXPECT_TRUE(contains(attention(kGpt2, "'low lower' --rollout").output, "roll-out of 2 layers"));
   EXPECT_TRUE(contains(attention(kGpt2, "'low lower' --average").output, "mean of 2 layers"));
+  const Json json = Json::parse(attention(kGpt2, "'low lower' --rollout --json").output);
+  EXPECT_EQ(json.at("views")[0].at("rollout").size(), json.at("tokens").size());
 }
 
 TEST(Attention, ATabMakesAPairOrGivesTheTranslation) {
@@ -98,12 +100,12 @@ TEST(Attention, ShowsATextAsItWasGenerated) {
 TEST(Attention, SummaryHasALineForEachHead) {
   const Outcome table = attention(kBert, "'the river' 'of the money' --summary");
   EXPECT_TRUE(contains(table.output, "2 texts"));
-  for (const char* head : {"0.0", "0.1", "1.0", "1.1", "entropy", "separator", "same word"})
+  for (const char* head : {"0.0", "0.1", "1.0", "1.1", "roll-out", "entropy", "separator", "same word"})
     EXPECT_TRUE(contains(table.output, head)) << head;
   std::istringstream lines(attention(kBert, "'the river' --summary --json").output);
   int heads = 0;
   for (std::string line; std::getline(lines, line); ++heads) EXPECT_GE(Json::parse(line).at("entropy"), 0);
-  EXPECT_EQ(heads, 4);
+  EXPECT_EQ(heads, 5);  // and the roll-out
 }
 
 TEST(Attention, WhatIsWrongIsSaid) {
@@ -119,6 +121,16 @@ TEST(Attention, WhatIsWrongIsSaid) {
   EXPECT_TRUE(contains(errors(kBert, "'" + longer + "' --long truncate"), "were cut"));
   EXPECT_EQ(attention(kBert, "'" + longer + "'").code, 2);
   EXPECT_EQ(attention("/nowhere", "x").code, 2);
+  EXPECT_TRUE(contains(errors(kBert, "'the river' --words --json"), "--words"));
+  EXPECT_TRUE(contains(errors(kBert, "'the river' --average --output x.json"), "--average"));
+  EXPECT_TRUE(contains(errors(kGpt2, "low --beam 2"), "max_new_tokens"));
+  EXPECT_TRUE(contains(errors(kGpt2, "low --nbest 2 --max-new-tokens 2"), "beam"));
+}
+
+TEST(Attention, AFileThatCannotBeIsSaidBeforeTheModelIsLoaded) {
+  EXPECT_TRUE(contains(errors("/nowhere", "x --output x.gif"), "must end with .html, .svg, .png or .json"));
+  EXPECT_TRUE(contains(errors("/nowhere", "x --output /nowhere/x.html"), "there is no folder /nowhere"));
+  EXPECT_TRUE(contains(run_for_errors("translate -m /nowhere --attention x.gif").output, "must end with"));
 }
 
 TEST(Attention, GenerateAndClassifyDrawWhereTheyLooked) {

@@ -176,6 +176,21 @@ TEST_F(Translate, AttentionOfALayerAndHeadIsDrawn) {
   EXPECT_EQ(translate("one two\n", "--attention look.txt").code, 2);
 }
 
+TEST_F(Translate, APageHasEveryViewOfEveryHypothesis) {
+  const std::string page = (folder_ / "look.html").string(), picture = (folder_ / "look.svg").string();
+  ASSERT_EQ(translate("one two\n", "--beam 3 --nbest 2 --attention " + page).code, 0);
+  const std::string html = contents(page);
+  const std::size_t begin = html.find("id='maps'>") + 10;
+  const Json maps = Json::parse(html.substr(begin, html.find("</script>", begin) - begin));
+  ASSERT_EQ(maps.size(), 2u);
+  for (const Json& map : maps) {
+    EXPECT_EQ(map.at("views").size(), 3u);
+    EXPECT_EQ(map.at("views")[map.at("main").get<std::size_t>()].at("name"), "cross");
+  }
+  ASSERT_EQ(translate("one two\n", "--attention " + picture).code, 0);
+  EXPECT_TRUE(contains(contents(picture), "Cross attention"));
+}
+
 TEST_F(Translate, APageShowsTheFirstLinesAndSaysHowManyItLeavesOut) {
   std::string lines = "\n";
   for (int i = 0; i < 150; ++i) lines += "one two\n\nthree\n";
