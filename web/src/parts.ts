@@ -24,6 +24,9 @@ export const able = (page: Page, capability: Capability): Model[] =>
 export const languages = (model: Model): string =>
   model.source_language && model.target_language ? ` (${model.source_language} → ${model.target_language})` : "";
 
+/** The layer of a decoder in which a word looks at what it translates: deep ones think of the next word in their last. */
+export const alignedLayer = (layers: number): number => layers - (layers > 4 ? 2 : 1);
+
 /** The models for a job; the one that was chosen last is chosen again. */
 export function modelField(models: Model[], job: string, change: (model: Model) => void): [HTMLElement, Model] {
   const wanted = remembered.get(`model.${job}`, "");

@@ -2,6 +2,10 @@
 import { h, visible } from "./dom";
 import { css, mix, palette, strength, textOn } from "./draw/colours";
 
+/** About how many tokens a text has: three letters make one, but a character of another script may take several. */
+export const tokensIn = (text: string): number =>
+  [...text].reduce((sum, letter) => sum + (letter < "\x80" ? 1 / 3 : 2), 0);
+
 export interface TokenEvents {
   point?: (index: number | null) => void;
   pick?: (index: number) => void;

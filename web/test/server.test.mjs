@@ -1,7 +1,7 @@
 // The explorer against a real server: ATTEND_URL=http://127.0.0.1:8080/ npm test. What its models can do is tried.
 import assert from "node:assert/strict";
 import { after, afterEach, before, test } from "node:test";
-import { launch, open, picture } from "./browser.mjs";
+import { launch, open, picture, scrolled } from "./browser.mjs";
 
 const url = process.env.ATTEND_URL && new URL("/", process.env.ATTEND_URL).href;
 const options = { skip: url ? false : "ATTEND_URL is not set" };
@@ -59,9 +59,10 @@ test("a text of 512 tokens, or as many as the model can see, opens soon", option
     const shown = Date.now() - began;
     const heads = model.layers * model.heads;
     await page.waitForFunction((n) => document.querySelectorAll(".thumbnails button[title]").length === n, heads);
-    t.diagnostic(
-      `${model.id}: ${await tokens.count()} tokens after ${shown} ms, all ${heads} heads after ${Date.now() - began} ms`,
-    );
+    const all = Date.now() - began;
+    t.diagnostic(`${model.id}: ${await tokens.count()} tokens after ${shown} ms, all ${heads} heads after ${all} ms`);
+    for (const [what, box] of [["lines", ".viewport >> nth=0"], ["page", "html"]])
+      t.diagnostic(`${model.id}: scrolling the ${what}: ${await scrolled(page, box)}`);
     await noError();
   }
 });

@@ -57,8 +57,7 @@ export class HeatMap {
       Math.min(kLabel, Math.max(0, ...labels.map((label) => context.measureText(visible(label)).width)) + 10);
     const left = longest(queries);
     const wide = (room - left) / Math.max(keys.length, 1);
-    const fitting = Math.min(keys.length < 8 ? 44 : 30, Math.max(wide, room / keys.length < kLegible ? 0 : wide));
-    this.cell = Math.max(1, fitting) * this.zoom;
+    this.cell = Math.max(1, Math.min(keys.length < 8 ? 44 : 30, wide)) * this.zoom;
     if (this.cell > 3) this.cell = Math.floor(this.cell);
     const labelled = this.cell >= kLegible;
     this.left = labelled ? left : 0;

@@ -99,7 +99,7 @@ export class Lines {
     const shows = (row: number) => place(row) > -kRow && place(row) < h + kRow;
     const pointed = focus.query !== null || focus.key !== null;
 
-    this.bars(context, left, right, w, place, shows);
+    this.bars(context, right, w, place, shows);
 
     context.lineWidth = pointed ? 2 : 1.25;
     context.lineCap = "round";
@@ -169,7 +169,6 @@ export class Lines {
   /** Behind the tokens that are looked at: a stripe for each head, as strong as the weight. */
   private bars(
     context: CanvasRenderingContext2D,
-    left: number,
     right: number,
     w: number,
     place: (row: number) => number,
@@ -188,7 +187,7 @@ export class Lines {
       if (focus.query !== null)
         for (const { key, weight } of matrix.row(focus.query)) paint(right + 2, key, index, weight);
       else if (focus.key !== null)
-        for (const { key, weight } of matrix.column(focus.key)) paint(2, key, index, weight * (left > 0 ? 1 : 0));
+        for (const { key, weight } of matrix.column(focus.key)) paint(2, key, index, weight);
     });
     context.globalAlpha = 1;
   }

@@ -8,11 +8,11 @@ import { Lines } from "../draw/lines";
 import { Thumbnails } from "../draw/thumbnails";
 import { chooseHead, headBar, type Heads } from "../heads";
 import { groups, habit, Matrix, mean, regroup } from "../matrix";
-import { able, modelField, nothingFor, panel, type View } from "../parts";
+import { able, alignedLayer, modelField, nothingFor, panel, type View } from "../parts";
 import { kNowhere, type Focus, type Scene } from "../scene";
 import { Status } from "../status";
 import { attentionTable } from "../table";
-import { Tokens } from "../tokens";
+import { Tokens, tokensIn } from "../tokens";
 
 const kExample = "The animal did not cross the street because it was too tired.";
 // So many weights come in one answer, for all layers; more are asked for layer by layer, as they are looked at.
@@ -36,7 +36,7 @@ export const attentionView: View = (root, page) => {
 
   let [chooser, model] = modelField(models, "attention", (chosen) => {
     model = chosen;
-    layer = 0;
+    layer = firstLayer();
     view = "";
     heads = null;
     offer();
@@ -45,7 +45,7 @@ export const attentionView: View = (root, page) => {
   let text = remembered.get("attention.text", kExample);
   let pair = remembered.get("attention.pair", "");
   let write = 0;
-  let layer = 0;
+  let layer = firstLayer();
   let heads: Heads = null;
   let view = "";
   let whole = remembered.get("attention.words", "") === "yes";
@@ -60,7 +60,6 @@ export const attentionView: View = (root, page) => {
   let abort = new AbortController();
 
   const writes = () => model.capabilities.includes("generate");
-  const translates = () => model.capabilities.includes("translate");
   const type = debounce(250, () => void reload());
 
   const status = new Status();
@@ -145,6 +144,13 @@ export const attentionView: View = (root, page) => {
     h("section", { class: "panel" }, numbers),
   );
 
+  function translates(): boolean {
+    return model.capabilities.includes("translate");
+  }
+  function firstLayer(): number {
+    return translates() ? alignedLayer(model.layers) : 0;
+  }
+
   /** The fields that depend on the kind of model. */
   function offer(): void {
     writing.hidden = !writes();
@@ -167,13 +173,14 @@ export const attentionView: View = (root, page) => {
     abort = new AbortController();
     const { signal } = abort;
     pinned = null;
+    queryTokens.press(null);
     if (!text.trim()) {
       status.note("Type something above.");
       return;
     }
     status.busy("Reading…");
     try {
-      const tokens = Math.min((text.length + pair.length) / 3 + 2 + write, model.context ?? Infinity);
+      const tokens = Math.min(tokensIn(text) + tokensIn(pair) + 2 + write, model.context ?? Infinity);
       const small = tokens * tokens * model.layers * model.heads <= kAtOnce;
       const first = await api.attention(
         small ? request() : { ...request(), layers: [layer], ...(tokens > 96 && { top_k: kKept }) },
@@ -278,7 +285,7 @@ export const attentionView: View = (root, page) => {
       keys: keys.map(({ label }) => label),
       heads: chosen,
       mean: mean(chosen.map(({ matrix }) => matrix)),
-      same: view !== "cross",
+      same: view !== "cross" && queries.length === keys.length, // of pooling, one query looks at all tokens
     };
     results.hidden = false;
     queryTokens.show(scene.queries);

@@ -7,7 +7,7 @@ import { match } from "../match";
 import { Matrix, mean } from "../matrix";
 import { able, barOf, modelField, nothingFor, panel, type View } from "../parts";
 import { Status } from "../status";
-import { Tokens } from "../tokens";
+import { Tokens, tokensIn } from "../tokens";
 
 const kAtOnce = 64e6; // weights that an answer may be made from: of longer texts one layer is asked for
 const kExample = "Once upon a time there was a";
@@ -201,10 +201,17 @@ export const generateView: View = (root, page) => {
     looking = new AbortController();
     try {
       const input = asked + written.map((token) => token.text).join("");
-      const tokens = written.length + asked.length / 3;
+      const tokens = written.length + tokensIn(asked);
       if (layer < 0 && tokens * tokens * model.layers * model.heads > kAtOnce) layer = model.layers - 1;
       seen = await api.attention(
-        { model: model.id, input, max_tokens: 0, top_k: 24, long: "truncate", ...(layer >= 0 && { layers: [layer] }) },
+        {
+          model: model.id,
+          input,
+          max_tokens: 0,
+          top_k: 24,
+          long: "truncate",
+          ...(layer >= 0 && { layers: [layer] }),
+        },
         looking.signal,
       );
       layerSlot.replaceChildren(

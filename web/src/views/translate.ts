@@ -2,7 +2,7 @@
 import * as api from "../api";
 import { Alignment } from "../draw/alignment";
 import { debounce, field, h, percent, remembered, slider, textArea } from "../dom";
-import { able, modelField, nothingFor, panel, type View } from "../parts";
+import { able, alignedLayer, modelField, nothingFor, panel, type View } from "../parts";
 import { wordWeights } from "../words";
 import { Status } from "../status";
 
@@ -127,7 +127,7 @@ export const translateView: View = (root, page) => {
     const cross = data.views.find(({ name }) => name === "cross");
     if (!cross?.layers.length) return;
     const depth = cross.layers.length;
-    const shown = Math.min(layer ?? depth - (depth > 4 ? 2 : 1), depth - 1);
+    const shown = Math.min(layer ?? alignedLayer(depth), depth - 1);
     picture.weigh(wordWeights(cross, cross.layers[shown]));
     if (depth > 1)
       layerSlot.append(
