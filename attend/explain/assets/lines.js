@@ -1,7 +1,7 @@
 // Lines between tokens: those on the left look at those on the right.
 
-const kMostLines = 1500;  // at once: more can neither be told apart nor drawn in a frame
-const kShades = 12;       // lines of one shade are drawn together
+const kMostLines = 300;  // at once: more can neither be told apart nor drawn in a frame
+const kShades = 12;      // lines of one shade are drawn together
 
 function showLines(host) {
   const { queries, keys } = sides, Q = queries.labels.length, K = keys.labels.length;
@@ -36,7 +36,7 @@ function showLines(host) {
           const q = Math.floor(at / K), k = at % K, weight = values[at];
           if (one && weight < 0.004) continue;
           if (one) share[one === "key" ? q : k] += weight / parts.length;
-          if (!seen(q) && !seen(k) && (place(q) < 0) === (place(k) < 0)) continue;
+          if (!seen(q) && !seen(k)) continue;  // lines that only pass through would hide those that end here
           if (++lines > kMostLines / parts.length) break;
           const path = paths[clamp(Math.floor(kShades * weight / full), 0, kShades - 1)] ??= new Path2D();
           path.moveTo(left + 6, place(q));

@@ -9,7 +9,7 @@ const kRow = 25;
 const kPad = 6;
 const kSteps = 10; // shades of a line: lines of one shade are drawn at once
 const kFaintest = 0.02; // of the greatest weight: what is fainter would not show
-const kMost = 700; // lines at once: the strongest of those that would be seen
+const kMost = 300; // lines at once: the strongest of those that would be seen
 
 export class Lines {
   readonly viewport = new Viewport(
