@@ -38,6 +38,7 @@
 #include "attend/data/xml.h"
 #include "attend/decode/alignment.h"
 #include "attend/decode/answerer.h"
+#include "attend/decode/attention_capture.h"
 #include "attend/decode/attention_reader.h"
 #include "attend/decode/attention_tokens.h"
 #include "attend/decode/bert_reader.h"

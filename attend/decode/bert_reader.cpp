@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "attend/core/error.h"
+#include "attend/decode/attention_capture.h"
 #include "attend/decode/attention_tokens.h"
 #include "attend/ops/tape.h"
 
@@ -162,9 +163,7 @@ AttentionMap BertReader::look(const std::string& text, const BertWindowOptions& 
   if (!prepare(view, model.options.layers, model.options.heads, selection, true))
     fail<InputError>("attention", "BERT and its kin have self-attention only");
   map.views.push_back(std::move(view));
-  AttentionMap* const maps[] = {&map};
-  Probe probe([&](const Probe::Record& record) { keep(record, maps); });
-  read(encoding, &probe);
+  capture(map, [&](Probe& probe) { read(encoding, &probe); });
   return map;
 }
 

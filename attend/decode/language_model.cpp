@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "attend/decode/attention_capture.h"
 #include "attend/decode/attention_tokens.h"
 #include "attend/decode/generation_batch.h"
 #include "attend/ops/cross_entropy.h"
@@ -244,10 +245,16 @@ AttentionMap LanguageModel::look(const std::string& text, std::span<const std::i
   if (!prepare(view, network.options.layers, network.options.heads, selection, true))
     fail<InputError>("attention", "a language model has self-attention only");
   map.views.push_back(std::move(view));
+  const std::int64_t T = std::ssize(ids);
+  Tensor states;
+  const auto read = [&](Probe& probe) { states = network.states(Tensor::ids(ids, {1, T}), &probe); };
+  if (!selection.layers.empty() || selection.one_layer) {
+    capture(map, read);
+    return map;
+  }
   AttentionMap* const maps[] = {&map};
   Probe probe([&](const Probe::Record& record) { keep(record, maps); });
-  const std::int64_t T = std::ssize(ids);
-  const Tensor states = network.states(Tensor::ids(ids, {1, T}), &probe);
+  read(probe);
   std::vector<TextLikelihood> likelihood(1);
   likelihood[0].logprobs.assign(ids.size(), std::numeric_limits<double>::quiet_NaN());
   likelihood[0].best.resize(ids.size());

@@ -45,6 +45,17 @@ void check_rows(const AttentionView& view) {
     }
 }
 
+TEST(AttentionReader, ALayerAloneIsTheSameAsAmongAll) {
+  for (const fs::path& folder : {kBert, kGpt2}) {
+    const AttentionReader reader(folder);
+    const AttentionMap all = reader({.text = "low lower"}).front();
+    const AttentionMap first = reader({.text = "low lower", .selection = {.layers = {0}}}).front();
+    ASSERT_EQ(first.view().weights.size(), 1u);
+    EXPECT_TRUE(std::ranges::equal(first.view().weights[0].span(), all.view().weights[0].span()));
+    EXPECT_TRUE(first.logprobs.empty());
+  }
+}
+
 TEST(AttentionReader, GivesHuggingFacesWeightsFromRawText) {
   std::ifstream file(kTests / "golden/attention_maps.json");
   const Json cases = Json::parse(file);
