@@ -58,7 +58,7 @@ struct AttentionMap {
   std::optional<std::string> generated_text;                    ///< of language models that wrote something
   std::int64_t generated = 0;                                   ///< how many of the tokens they wrote
   std::vector<std::pair<std::size_t, std::size_t>> alignments;  ///< of translators: source word, target word
-  std::vector<double> logprobs;  ///< of language models: of each token, natural logarithm; NaN for the first
+  std::vector<double> logprobs;  ///< of language models, all layers: ln p of each token; NaN for the first
 
   /// Throws InputError when there is no such view.
   const AttentionView& view(std::optional<AttentionKind> kind = {}) const;
