@@ -2,6 +2,7 @@
 // with the same weights' shapes, is bert_torch.py. Weights are mapped from a file, as a downloaded model's are.
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 
@@ -10,6 +11,7 @@
 #include "attend/nn/module.h"
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/dropout.h"
+#include "attend/ops/linear.h"
 #include "attend/ops/tape.h"
 #include "attend/train/optimizer.h"
 #include "bench/job.h"
@@ -52,8 +54,8 @@ BertInput random_texts(const std::vector<std::int64_t>& lengths, std::int64_t vo
 }
 
 /// As the program does it: some 1,024 tokens at a time, so that what is between the layers stays in the cache.
+constexpr std::int64_t kTokens = 1024;
 bench::Run encode(const BertOptions& options, const std::vector<std::int64_t>& lengths) {
-  constexpr std::int64_t kTokens = 1024;
   const std::shared_ptr<const Bert> model = mapped(options);
   std::vector<BertInput> batches;
   std::vector<std::int64_t> batch;
@@ -75,6 +77,30 @@ bench::Run encode(const BertOptions& options, const std::vector<std::int64_t>& l
 
 bench::Run encode_equal(const BertOptions& options, std::int64_t texts, std::int64_t length) {
   return encode(options, std::vector<std::int64_t>(static_cast<std::size_t>(texts), length));
+}
+
+/// What of the time is spent if nothing is done but the products with the weights, in percent: the rest is all that is
+/// left to gain.
+double share_of_products(const BertOptions& options, std::int64_t texts, std::int64_t length) {
+  const bench::Run all = encode_equal(options, texts, length);
+  const std::shared_ptr<const Bert> model = mapped(options);
+  const std::int64_t rows = std::min<std::int64_t>(texts * length, kTokens), times = texts * length / rows;
+  const Tensor x = Tensor::full({rows, options.width}, 0.5f), inner = Tensor::full({rows, options.inner}, 0.5f);
+  const auto products = [&] {
+    const NoGrad no_grad;
+    for (std::int64_t i = 0; i < times; ++i)
+      for (const BertLayer& layer : model->layers) {
+        linear(x, layer.feed_forward.up.weight);  // in place of attention's four, which together are as large
+        linear(x, layer.feed_forward.up.weight);
+        linear(inner, layer.feed_forward.down.weight);
+      }
+  };
+  double seconds = 1e30, of_products = 1e30;
+  for (int round = 0; round < 3; ++round) {
+    seconds = std::min(seconds, bench::best_seconds(all));
+    of_products = std::min(of_products, bench::best_seconds(products));
+  }
+  return 100 * of_products / seconds;
 }
 
 /// 1,000 sentences of 5 to 128 tokens: as they come, since none is filled up to another.
@@ -118,6 +144,8 @@ int main(int argc, char** argv) {
     bench::job("bert_base.1x128" + name, 1.25, [] { return encode_equal(base(), 1, 128); });
     bench::job("mini_lm.32x64" + name, 1.3, [] { return encode_equal(mini_lm(), 32, 64); });
   }
+  bench::figure("bert_base.32x128.share_of_products", "%", 0, [] { return share_of_products(base(), 32, 128); });
+  bench::figure("mini_lm.32x64.share_of_products", "%", 0, [] { return share_of_products(mini_lm(), 32, 64); });
   bench::job("mini_lm.mixed.hf", 2.0, encode_mixed);
   bench::job("bert_base.step.8x128", 1.35, pre_training_step);
   return bench::serve(argc, argv);
