@@ -54,6 +54,7 @@
 #include "attend/decode/recurrent_stepper.h"
 #include "attend/decode/sampling.h"
 #include "attend/decode/search.h"
+#include "attend/decode/search_wishes.h"
 #include "attend/decode/sentence_folder.h"
 #include "attend/decode/sentence_search.h"
 #include "attend/decode/source_stepper.h"

@@ -11,9 +11,9 @@
 #include "attend/ops/dropout.h"
 #include "attend/ops/reduce.h"
 #include "attend/ops/tape.h"
-#include "attend/text/train_words.h"
 #include "attend/train/optimizer.h"
 #include "bench/job.h"
+#include "tests/support/numbered_words.h"
 
 namespace {
 
@@ -60,23 +60,12 @@ bench::Run step(const Gpt2Options& options, std::int64_t B, std::int64_t T) {
   };
 }
 
-/// A tokenizer of so many words.
-Tokenizer words(std::int64_t count) {
-  std::int64_t next = 0;
-  return train_words(
-      [&](std::string& line) {
-        line.assign("w").append(std::to_string(next));
-        return next++ < count;
-      },
-      {.vocab_size = count});
-}
-
 /// The likeliest 128 tokens after 32, for so many texts at once.
 bench::Run write(std::int64_t texts, bool int8 = false) {
   Gpt2 network(base(0.f));
   if (int8) quantise_parameters(network);
   const std::int64_t vocabulary = network.options.vocabulary;
-  const LanguageModel model(std::move(network), words(vocabulary));
+  const LanguageModel model(std::move(network), test::numbered_words(vocabulary));
   const std::vector<std::vector<std::int32_t>> prompts(static_cast<std::size_t>(texts), random_ids(32, vocabulary));
   return [=] { model.generate(prompts, {.greedy = true, .max_new_tokens = 128, .ignore_eos = true}); };
 }
@@ -86,7 +75,7 @@ double share_of_bandwidth() {
   Gpt2 network(base(0.f));
   const std::int64_t read = count_parameters(network) - network.options.positions * network.options.width;
   const Tensor weights = Tensor::full({read}, 1.f);
-  const LanguageModel model(std::move(network), words(base(0.f).vocabulary));
+  const LanguageModel model(std::move(network), test::numbered_words(base(0.f).vocabulary));
   const std::vector<std::vector<std::int32_t>> prompts{random_ids(32, 50257)};
   const auto seconds = [&](std::int64_t tokens) {
     return bench::best_seconds(

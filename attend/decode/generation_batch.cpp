@@ -7,6 +7,7 @@
 
 #include "attend/core/threads.h"
 #include "attend/data/hash.h"
+#include "attend/decode/search_wishes.h"
 #include "attend/decode/sentence_search.h"
 #include "attend/kernels/few_rows.h"
 
@@ -22,27 +23,14 @@ constexpr std::int64_t kReadBetweenSteps = 512;
 /// What the folder says, and over it what the caller does.
 SearchOptions search_options(const LanguageModel& model, const GenerateOptions& options) {
   SearchOptions search = model.generation().search;
-  const auto take = [](auto& value, const auto& given) {
-    if (given) value = *given;
-  };
+  take_wishes(options, search);
   if (options.samples_by_chance()) search.sample = true, search.beam = 1;
   if (options.greedy) search.sample = false, search.beam = 1;
   if (options.beam) search.sample = false, search.beam = *options.beam;
   search.nbest = options.samples;
-  take(search.length_penalty, options.length_penalty);
-  take(search.max_new_tokens, options.max_new_tokens);
-  take(search.rules.min_new_tokens, options.min_new_tokens);
-  if (options.min_new_tokens) search.rules.min_length = 0;
-  take(search.rules.no_repeat_ngram, options.no_repeat_ngram);
-  take(search.rules.repetition_penalty, options.repetition_penalty);
-  take(search.rules.presence_penalty, options.presence_penalty);
-  take(search.rules.frequency_penalty, options.frequency_penalty);
+  if (options.presence_penalty) search.rules.presence_penalty = *options.presence_penalty;
+  if (options.frequency_penalty) search.rules.frequency_penalty = *options.frequency_penalty;
   search.rules.biases = options.biases;
-  take(search.sampling.temperature, options.temperature);
-  take(search.sampling.top_k, options.top_k);
-  take(search.sampling.top_p, options.top_p);
-  take(search.sampling.min_p, options.min_p);
-  search.seed = options.seed;
   const std::vector<std::int32_t> never = model.words_without_tokens();
   search.rules.suppressed.insert(search.rules.suppressed.end(), never.begin(), never.end());
   if (options.ignore_eos) {

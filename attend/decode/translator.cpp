@@ -10,6 +10,7 @@
 #include "attend/data/hash.h"
 #include "attend/decode/alignment.h"
 #include "attend/decode/attention_tokens.h"
+#include "attend/decode/search_wishes.h"
 #include "attend/decode/translation_model.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
@@ -140,26 +141,13 @@ void add_bad_words(const Tokenizer& tokenizer, const std::vector<std::string>& t
 /// What the folder says, and over it what the caller does.
 SearchOptions search_options(const TranslationModel& model, const TranslateOptions& options) {
   SearchOptions search = model.generation.search;
-  const auto take = [](auto& value, const auto& given) {
-    if (given) value = *given;
-  };
+  take_wishes(options, search);
   if (options.sample) search.sample = true, search.beam = 1;
   if (options.beam && !options.sample) search.sample = false;
-  take(search.beam, options.beam);
+  if (options.beam) search.beam = *options.beam;
   search.nbest = options.nbest.value_or(1);  // whoever asks for one line is not to get three, whatever the folder says
   if (!options.beam && !search.sample) search.beam = std::max(search.beam, search.nbest);
-  take(search.length_penalty, options.length_penalty);
-  take(search.early_stopping, options.early_stopping);
-  take(search.max_new_tokens, options.max_new_tokens);
-  take(search.rules.min_new_tokens, options.min_new_tokens);
-  if (options.min_new_tokens) search.rules.min_length = 0;
-  take(search.rules.no_repeat_ngram, options.no_repeat_ngram);
-  take(search.rules.repetition_penalty, options.repetition_penalty);
-  take(search.sampling.temperature, options.temperature);
-  take(search.sampling.top_k, options.top_k);
-  take(search.sampling.top_p, options.top_p);
-  take(search.sampling.min_p, options.min_p);
-  search.seed = options.seed;
+  if (options.early_stopping) search.early_stopping = *options.early_stopping;
   add_bad_words(model.target, options.bad_words, search.rules);
   return search;
 }

@@ -8,9 +8,9 @@
 #include <map>
 
 #include "attend/ops/tape.h"
-#include "attend/text/train_words.h"
 #include "tests/support/errors.h"
 #include "tests/support/golden.h"
+#include "tests/support/numbered_words.h"
 
 namespace attend {
 namespace {
@@ -30,22 +30,11 @@ Ids row_of(const Tensor& ids, std::int64_t row, std::int64_t length) {
   return {first, first + length};
 }
 
-/// A tokenizer of so many words, for a folder that has none.
-Tokenizer words(std::int64_t count) {
-  std::int64_t next = 0;
-  return train_words(
-      [&](std::string& line) {
-        line.assign("w").append(std::to_string(next));
-        return next++ < count;
-      },
-      {.vocab_size = count});
-}
-
 TEST_P(Gpt2Folder, SaysWhatTransformersSays) {
   const SafetensorsFile golden(fixture(GetParam()) / "golden.safetensors");
   const Gpt2 model = load_gpt2(fixture(GetParam()), true);
   const std::int32_t end = model.options.end;
-  const LanguageModel writer(model, words(model.options.vocabulary));
+  const LanguageModel writer(model, test::numbered_words(model.options.vocabulary));
   std::vector<Ids> prompts;
   for (std::int64_t row = 0; row < 3; ++row)
     prompts.push_back(row_of(golden.get("ids"), row, golden.get("lengths").data<std::int32_t>()[row]));
