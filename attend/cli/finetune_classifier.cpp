@@ -3,63 +3,25 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
-#include <set>
 
+#include "attend/cli/labelled_texts.h"
 #include "attend/cli/model_folder.h"
 #include "attend/cli/progress.h"
-#include "attend/cli/training.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
 #include "attend/data/fingerprint.h"
-#include "attend/data/reader.h"
 #include "attend/models/bert.h"
 #include "attend/ops/tape.h"
-#include "attend/train/classifier.h"
 
 namespace attend::cli {
 namespace {
 
-struct Flags {
-  TrainingFlags training;
-  std::string from, train, validation, text_column = "1", label_column, pair_column, separator;
-  std::int64_t batch = 32, max_tokens = 0, frozen = 0;
-  float label_smoothing = 0.f, dropout = -1.f, word_dropout = 0.f;
+struct Flags : LabelFlags {
+  std::string from;
+  std::int64_t max_tokens = 0, frozen = 0;
+  float dropout = -1.f;
   bool balanced = false;
 };
-
-struct Labelled {
-  std::vector<std::string> texts, seconds;  // seconds: empty unless pairs
-  std::vector<std::vector<std::string>> labels;
-};
-
-std::vector<std::string> labels_in(const std::string& field, const std::string& separator) {
-  if (separator.empty()) return {field};
-  std::vector<std::string> labels;
-  for (std::size_t begin = 0; begin <= field.size();) {
-    const std::size_t end = std::min(field.find(separator, begin), field.size());
-    std::string label = field.substr(begin, end - begin);
-    label.erase(0, label.find_first_not_of(' '));
-    label.erase(label.find_last_not_of(' ') + 1);
-    if (!label.empty()) labels.push_back(std::move(label));
-    begin = end + separator.size();
-  }
-  return labels;
-}
-
-Labelled read_labelled(const Flags& flags, const std::string& path) {
-  Labelled data;
-  const auto reader = read_tsv(TextStream::open(path), {flags.text_column, flags.label_column});
-  for (Record record; reader->next(record);) {
-    if (record.target.empty() && flags.separator.empty())
-      fail<InputError>("finetune", path, ", line ", record.line, ": has no label in column ", flags.label_column);
-    data.texts.push_back(record.source), data.labels.push_back(labels_in(record.target, flags.separator));
-  }
-  if (data.texts.empty()) fail<InputError>("finetune", path, ": holds no labelled text");
-  if (flags.pair_column.empty()) return data;
-  const auto seconds = read_tsv(TextStream::open(path), {flags.pair_column, flags.label_column});
-  for (Record record; seconds->next(record);) data.seconds.push_back(record.source);
-  return data;
-}
 
 LabelledTexts encode(const Tokenizer& tokenizer, const Labelled& data, const std::vector<std::string>& labels,
                      std::int64_t max_tokens, bool types, const std::string& path, std::int64_t& cut) {
@@ -76,15 +38,7 @@ LabelledTexts encode(const Tokenizer& tokenizer, const Labelled& data, const std
     encoded.texts.push_back(std::move(encoding.ids));
     if (types) encoded.types.push_back(std::move(encoding.types));
   }
-  for (const std::vector<std::string>& held : data.labels) {
-    std::vector<std::int32_t>& places = encoded.labels.emplace_back();
-    for (const std::string& label : held) {
-      const auto found = std::ranges::lower_bound(labels, label);
-      if (found == labels.end() || *found != label)
-        fail<InputError>("finetune", path, ": has the label \"", label, "\", which no text to learn from has");
-      places.push_back(static_cast<std::int32_t>(found - labels.begin()));
-    }
-  }
+  encoded.labels = label_places(data, labels, path);
   return encoded;
 }
 
@@ -130,9 +84,7 @@ void run(Flags& flags) {
   const Labelled train_data = read_labelled(flags, flags.train);
   Labelled validation_data;
   if (!flags.validation.empty()) validation_data = read_labelled(flags, flags.validation);
-  std::set<std::string> sorted;
-  for (const auto& held : train_data.labels) sorted.insert(held.begin(), held.end());
-  const std::vector<std::string> labels(sorted.begin(), sorted.end());
+  const std::vector<std::string> labels = labels_of(train_data);
   const bool several = !flags.separator.empty();
 
   warn_of_weights(flags.from);
@@ -166,14 +118,10 @@ void run(Flags& flags) {
   std::cerr << grouped(training.size()) << " texts, " << grouped(validation.size()) << " for validation, "
             << labels.size() << " labels, " << grouped(count) << " of " << grouped(count_parameters(model))
             << " parameters to train" << std::endl;
-  ClassifierTrainingOptions options{.padding = model.options.padding,
-                                    .label_smoothing = flags.label_smoothing,
-                                    .several_labels = several,
-                                    .batches = {.max_tokens = flags.training.batch_tokens,
-                                                .max_sequences = flags.batch,
-                                                .seed = flags.training.trainer.seed}};
   const SpecialTokens& special = tokenizer.special();
-  options.unknown = special.mask.value_or(special.unknown.value_or(-1)), options.word_dropout = flags.word_dropout;
+  ClassifierTrainingOptions options = flags.options();
+  options.padding = model.options.padding;
+  options.unknown = special.mask.value_or(special.unknown.value_or(-1));
   for (const auto& id : {special.classify, special.separator, special.bos, special.eos})
     if (id) options.never_dropped.push_back(*id);
   if (flags.balanced) options.label_weights = balanced_weights(training, labels.size());
@@ -204,20 +152,10 @@ void add_finetune_classifier(CLI::App& parent) {
   TrainerOptions& trainer = flags->training.trainer;
   trainer.epochs = 4, trainer.learning_rate = 5e-5, trainer.schedule = Schedule::Kind::linear, trainer.warmup = 50;
   trainer.patience = 3;
-  const auto positive = CLI::PositiveNumber.description("");
-  const auto share = CLI::Range(0.0, 0.99).description("");
-  const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
-    return verb->add_option(name, value, help)->type_name(type)->capture_default_str();
-  };
   verb->add_option("--from", flags->from, "The encoder's folder: BERT, DistilBERT or RoBERTa, or one of Attend's own")
       ->type_name("DIR")
       ->required();
-  verb->add_option("--train", flags->train, "Texts to learn from: text, tab, label on each line")
-      ->type_name("FILE")
-      ->required();
-  verb->add_option("--validation", flags->validation, "Texts to judge by; the best model on them is kept")
-      ->type_name("FILE");
-  option("--text-column", flags->text_column, "The column of the text: a number, or a name of the first row", "C");
+  add_label_data_flags(*verb, *flags);
   verb->add_option("--pair-column", flags->pair_column, "The column of a second text, for labels of pairs")
       ->type_name("C");
   verb->add_option("--label-column", flags->label_column, "The column of the label; 2, or 3 with pairs")
@@ -226,17 +164,17 @@ void add_finetune_classifier(CLI::App& parent) {
                    "A text may have several labels, or none, with this between them")
       ->type_name("TEXT");
   verb->add_flag("--balanced", flags->balanced, "Rare labels count as much as frequent ones");
-  option("--batch", flags->batch, "Texts of a batch at most", "N")->check(positive);
   verb->add_option("--max-tokens", flags->max_tokens, "Longer texts are cut; otherwise by the model's own limit")
       ->type_name("N")
-      ->check(positive);
-  option("--freeze", flags->frozen, "Keep the embeddings and so many of the first layers as they are", "N")
+      ->check(CLI::PositiveNumber.description(""));
+  verb->add_option("--freeze", flags->frozen, "Keep the embeddings and so many of the first layers as they are")
+      ->type_name("N")
+      ->capture_default_str()
       ->check(CLI::NonNegativeNumber.description(""));
-  verb->add_option("--dropout", flags->dropout, "Instead of the model's own")->type_name("SHARE")->check(share);
-  option("--word-dropout", flags->word_dropout, "The share of words that are hidden in training", "SHARE")
-      ->check(share);
-  option("--label-smoothing", flags->label_smoothing, "This share of the target goes to all labels", "SHARE")
-      ->check(share);
+  verb->add_option("--dropout", flags->dropout, "Instead of the model's own")
+      ->type_name("SHARE")
+      ->check(CLI::Range(0.0, 0.99).description(""));
+  add_label_learning_flags(*verb, *flags);
   add_training_flags(*verb, flags->training, {"accuracy", "f1", "loss"});
   verb->footer(
       "Example:\n"

@@ -3,10 +3,13 @@
 #include <algorithm>
 
 #include "attend/core/random.h"
+#include "attend/ops/activation.h"
 #include "attend/ops/arithmetic.h"
 #include "attend/ops/concat.h"
 #include "attend/ops/cross_entropy.h"
+#include "attend/ops/gather.h"
 #include "attend/ops/reduce.h"
+#include "attend/ops/softmax.h"
 #include "attend/train/classification.h"
 
 namespace attend {
@@ -32,6 +35,19 @@ Tensor flags_of(const LabelledTexts& texts, std::span<const std::int64_t> chosen
 Tensor several_labels_loss(const Tensor& logits, const Tensor& flags) {
   const Tensor holds = logits.reshape({logits.numel(), 1});
   return cross_entropy(concat({Tensor::zeros(holds.shape()), holds}, 1), flags, {.reduction = Reduction::sum});
+}
+
+/// How far the answers to the two readings of each text are apart, summed over the texts: the mean of both KL
+/// divergences, ½ Σ (p - q) · (log p - log q). What the logarithms lack to the logits is the same for all labels of a
+/// text, and p - q sums to 0, so that the logits do as well.   logits [2 B, labels]: b and B + b are the same text
+Tensor disagreement(const Tensor& logits, bool several_labels) {
+  const auto rows = static_cast<std::int32_t>(logits.dim(0));
+  std::vector<std::int32_t> other;
+  for (std::int32_t row = 0; row < rows; ++row) other.push_back((row + rows / 2) % rows);
+  const Tensor swap = Tensor::ids(other, {rows});
+  const Tensor probabilities = several_labels ? sigmoid(logits) : softmax(logits);
+  const auto difference = [&](const Tensor& x) { return x - index_select(x, swap, 0); };
+  return sum(difference(probabilities) * difference(logits)) * 0.25f;  // every text is there twice
 }
 
 /// Hides words at random: each id that is no padding and not to be kept becomes `unknown` with probability p.
@@ -96,14 +112,23 @@ Tensor ClassifierTrainee::logits(const LabelledTexts& texts, const TokenBatch& b
 }
 
 Trainee::Loss ClassifierTrainee::next() {
-  const std::vector<std::int64_t> chosen = choose();
+  std::vector<std::int64_t> chosen = choose();
+  if (const std::size_t count = chosen.size(); options_.consistency > 0) {
+    chosen.resize(2 * count);
+    std::copy_n(chosen.begin(), count, chosen.begin() + static_cast<std::ptrdiff_t>(count));
+  }
   const TokenBatch batch = pad(training_.texts, chosen, options_.padding);
   if (options_.unknown >= 0 && options_.word_dropout > 0)
     hide_words(batch, options_.unknown, options_.never_dropped, options_.word_dropout);
   const Tensor scores = logits(training_, batch, chosen);
+  // The trainer divides by what is counted, and a text counts twice where it is read twice.
+  const auto with_consistency = [&](const Tensor& loss) {
+    if (options_.consistency == 0) return loss;
+    return loss + disagreement(scores, options_.several_labels) * (2 * options_.consistency);
+  };
   const auto count = static_cast<std::int64_t>(chosen.size());
   if (options_.several_labels)
-    return {several_labels_loss(scores, flags_of(training_, chosen, labels_.size())),
+    return {with_consistency(several_labels_loss(scores, flags_of(training_, chosen, labels_.size()))),
             count * static_cast<std::int64_t>(labels_.size()), batch.tokens};
   const Tensor labels = label_of(training_, chosen);
   const CrossEntropyOptions options{.label_smoothing = options_.label_smoothing, .reduction = Reduction::none};
@@ -114,7 +139,7 @@ Trainee::Loss ClassifierTrainee::next() {
       weights.data()[b] = options_.label_weights[static_cast<std::size_t>(labels.data<std::int32_t>()[b])];
     losses = losses * weights;
   }
-  return {sum(losses), count, batch.tokens};
+  return {with_consistency(sum(losses)), count, batch.tokens};
 }
 
 Scores ClassifierTrainee::judge() {

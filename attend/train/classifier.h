@@ -31,6 +31,9 @@ struct ClassifierTrainingOptions {
   std::vector<std::int32_t> never_dropped = {};
   float word_dropout = 0.f;  ///< the share of words that are hidden in training, so that no single one decides
   float label_smoothing = 0.f;
+  /// Above 0, each text is read twice, with other words and units dropped, and this weighs how far the two answers are
+  /// apart (R-Drop, Liang and others 2021).
+  float consistency = 0.f;
   bool several_labels = false;  ///< each label holds or not, by itself
   /// What each label's texts count for in the loss, so that rare ones are not drowned; empty: all alike. Not with
   /// several labels.

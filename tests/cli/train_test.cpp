@@ -278,7 +278,7 @@ TEST_F(Train, AnEncoderLearnsFromPlainTextAndIsFineTunedToAClassifier) {
   const Outcome films = run_attend(finetune + file("films") + " --balanced --json");
   ASSERT_EQ(films.code, 0) << films.output;
   EXPECT_GT(nlohmann::json::parse(films.output).at("accuracy").get<double>(), 0.95);
-  const Outcome frozen = run_attend(finetune + file("frozen") + " --freeze 2 --several-labels '|' --json");
+  const Outcome frozen = run_attend(finetune + file("frozen") + " --freeze 2 --several-labels '|' --consistency 0.5 --json");
   ASSERT_EQ(frozen.code, 0) << frozen.output;
   EXPECT_TRUE(contains(contents(file("frozen/config.json")), "multi_label_classification"));
 
