@@ -77,18 +77,23 @@ std::unique_ptr<AttentionFile::Form> form_of(const std::string& flag, const std:
 }  // namespace
 
 void add_attention_file_flags(CLI::App& verb, std::string& path, AttentionChoice& choice) {
-  constexpr const char* kGroup = "Looking inside";
   CLI::Option* file =
       verb.add_option("--attention", path, "Draw where each token looked: a file .html, .svg, .png or .json");
-  file->type_name("FILE")->group(kGroup);
+  file->type_name("FILE");
+  add_attention_choice_flags(verb, *file, choice);
+}
+
+void add_attention_choice_flags(CLI::App& verb, CLI::Option& file, AttentionChoice& choice) {
+  constexpr const char* kGroup = "Looking inside";
+  file.group(kGroup);
   verb.add_option("--layer", choice.layer, "From 0, or from -1 back; otherwise the last")
       ->type_name("N")
       ->group(kGroup)
-      ->needs(file);
+      ->needs(&file);
   verb.add_option("--head", choice.head, "Of that layer, from 0; otherwise the mean of all")
       ->type_name("N")
       ->group(kGroup)
-      ->needs(file);
+      ->needs(&file);
 }
 
 bool is_json(const std::string& path) { return path.ends_with(".json") || path.ends_with(".jsonl"); }

@@ -10,7 +10,8 @@
 
 namespace CLI {  // NOLINT(readability-identifier-naming): its own name
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace attend::cli {
 
@@ -45,6 +46,8 @@ class AttentionFile {
 
 /// --attention FILE, and --layer N and --head N, which say what is seen in it first.
 void add_attention_file_flags(CLI::App& verb, std::string& path, AttentionChoice& choice);
+/// The last two alone, for a verb whose --attention, `file`, can do more.
+void add_attention_choice_flags(CLI::App& verb, CLI::Option& file, AttentionChoice& choice);
 
 /// Whether a file with this name is for programs.
 bool is_json(const std::string& path);

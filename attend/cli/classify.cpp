@@ -24,6 +24,7 @@ struct ClassifyFlags {
   std::string model, output, attention_file;
   std::vector<std::string> input;
   ClassifyOptions options;
+  AttentionChoice shown;
   bool json = false;
   std::int64_t top = 0;  // as many as hold
 };
@@ -85,7 +86,7 @@ std::string text_line(const std::string& line, const Classification& result, con
 
 void run(const ClassifyFlags& flags) {
   std::optional<AttentionFile> attention;
-  if (!flags.attention_file.empty()) attention.emplace("--attention", flags.attention_file, AttentionChoice{});
+  if (!flags.attention_file.empty()) attention.emplace("--attention", flags.attention_file, flags.shown);
   const Classifier classifier(flags.model);
   warn_of_weights(flags.model);
   const bool several = classifier.several_labels();
@@ -127,16 +128,16 @@ void add_classify(CLI::App& program) {
       ->type_name("N")
       ->check(CLI::PositiveNumber.description(""));
   verb->add_flag("--pairs", flags->options.pairs, "Each line is two texts with a tab between them");
-  verb->add_option_function<std::vector<std::string>>(
-          "--attention",
-          [flags](const std::vector<std::string>& file) {
-            flags->options.attention = true;
-            if (!file.empty()) flags->attention_file = file.front();
-          },
-          "Print the words that decided, with their weights; with a file .html, .svg, .png or .json also draw where "
-          "the model looks")
-      ->type_name("[FILE]")
-      ->expected(0, 1);
+  CLI::Option* attention = verb->add_option_function<std::vector<std::string>>(
+      "--attention",
+      [flags](const std::vector<std::string>& file) {
+        flags->options.attention = true;
+        if (!file.empty()) flags->attention_file = file.front();
+      },
+      "Print the words that decided, with their weights; with a file .html, .svg, .png or .json also draw where the "
+      "model looks");
+  attention->type_name("[FILE]")->expected(0, 1);
+  add_attention_choice_flags(*verb, *attention, flags->shown);
   verb->add_flag("--json", flags->json,
                  "One JSON object a line: text, label, prob, probs; labels where several may hold");
   verb->footer(
@@ -145,7 +146,12 @@ void add_classify(CLI::App& program) {
       "Examples:\n"
       "  echo 'What is the capital of France?' | attend classify --model topics --attention\n"
       "  attend classify --model bert-mnli --pairs --input premise-hypothesis.tsv --top 3");
-  verb->callback([flags] { run(*flags); });
+  verb->callback([flags] {
+    if ((flags->shown.layer || flags->shown.head) && flags->attention_file.empty())
+      throw CLI::ValidationError(flags->shown.layer ? "--layer" : "--head",
+                                 "is for a picture: name --attention's file");
+    run(*flags);
+  });
 }
 
 }  // namespace attend::cli

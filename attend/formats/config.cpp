@@ -42,6 +42,13 @@ bool are_integers(const nlohmann::ordered_json& value) {
 Config::Config() : json_(std::make_shared<Json>()) {}
 
 Config::Config(const std::filesystem::path& path) : Config() {
+  // Mostly it is the folder that was mistyped.
+  std::error_code ignored;
+  if (const std::filesystem::path folder = path.parent_path();
+      !folder.empty() && !std::filesystem::is_directory(folder, ignored))
+    fail<InputError>("config", folder.string(),
+                     std::filesystem::exists(folder, ignored) ? ": is a file, expected a model's folder"
+                                                              : ": there is no such folder");
   const MappedFile file = map_file(path);
   *this = parse({reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size()}, path.string());
 }

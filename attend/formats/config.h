@@ -16,7 +16,7 @@ class Config {
  public:
   /// Without keys, to be filled with set().
   Config();
-  /// Throws InputError [config] when the file is missing or no JSON object.
+  /// Throws InputError [config] when the file or its folder is missing, or it is no JSON object.
   explicit Config(const std::filesystem::path& path);
   /// The same from text; `name` is for messages.
   static Config parse(std::string_view json, std::string name);

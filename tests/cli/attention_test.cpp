@@ -141,6 +141,10 @@ TEST(Attention, GenerateAndClassifyDrawWhereTheyLooked) {
   EXPECT_EQ(run_attend("generate -m " + kGpt2 + " low --max-new-tokens 2 --layer 0 2>/dev/null").code, 2);
   ASSERT_EQ(run_attend("classify -m " + kBert + " --attention " + picture + "", "echo 'the river' |").code, 0);
   EXPECT_TRUE(contains(contents(picture), "Self attention, layer 1, mean of 2 heads"));
+  const std::string classify = "classify -m " + kBert + " --layer 0 --head 1 --attention ";
+  ASSERT_EQ(run_attend(classify + picture, "echo 'the river' |").code, 0);
+  EXPECT_TRUE(contains(contents(picture), "Self attention, layer 0, head 1"));
+  EXPECT_TRUE(contains(run_for_errors(classify).output, "--layer: is for a picture"));
 }
 
 }  // namespace

@@ -319,7 +319,7 @@ TEST_F(Train, BadInputIsNamed) {
         {translation("x", "--metric blue"), "--metric"},
         {classifier("x", "--metric f1"), "needs --validation"},
         {classifier("x", "--average-best 3"), "needs --validation"},
-        {finetune("missing", "x"), "config.json"},
+        {finetune("missing", "x"), "missing: there is no such folder"},
         {finetune(".", "."), "is both --from and --output"},
         {"translate --model " + file("missing"), "missing"},
         {"classify --model " + folder_.path().string(), "config.json"}}) {
