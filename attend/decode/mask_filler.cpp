@@ -27,10 +27,20 @@ std::string with_own_masks(std::string text, const std::string& own) {
   return text;
 }
 
+MaskCandidate candidate_of(const Tokenizer& tokenizer, std::int32_t id, float probability) {
+  if (id >= tokenizer.size()) return {id, "", probability};
+  const std::array twice{id, id};
+  const std::string token = tokenizer.decode(std::span(&id, 1), /*skip_special=*/false),
+                    two = tokenizer.decode(twice, /*skip_special=*/false);
+  return {id, token, probability, two.size() <= token.size() || two[token.size()] != ' '};
+}
+
 }  // namespace
 
 std::string FilledText::with(const FilledMask& mask, const MaskCandidate& candidate) const {
-  std::string before = text.substr(0, static_cast<std::size_t>(mask.span.begin));
+  auto begin = static_cast<std::size_t>(mask.span.begin);
+  if (!candidate.joins) begin = std::min(text.find_first_not_of(" \t", begin), text.size());
+  std::string before = text.substr(0, begin);
   std::string word = candidate.token;
   if (word.starts_with("##")) {  // the rest of the word before
     word.erase(0, 2);
@@ -107,9 +117,7 @@ std::vector<FilledText> MaskFiller::operator()(std::span<const std::string> text
         for (std::size_t m = 0; m < rows.size(); ++m)
           for (std::size_t i = m * static_cast<std::size_t>(k); i < (m + 1) * static_cast<std::size_t>(k); ++i)
             if (const std::int32_t id = places[i]; id >= 0)
-              masks[m]->candidates.push_back(
-                  {id, id < tokenizer.size() ? tokenizer.decode(std::span(&id, 1), /*skip_special=*/false) : "",
-                   std::exp(values[i] - log_sums[m])});
+              masks[m]->candidates.push_back(candidate_of(tokenizer, id, std::exp(values[i] - log_sums[m])));
       },
       progress);
   return results;

@@ -23,11 +23,12 @@ struct MaskCandidate {
   std::int32_t id;
   std::string token;  ///< decoded alone: "capital", " capital", "##ing"
   float probability;
+  bool joins = false;  ///< it goes on with the word before it
 };
 
 struct FilledMask {
   std::int64_t position = 0;  ///< among the tokens of its window, special ones counted
-  Span span;                  ///< in FilledText::text
+  Span span;  ///< in FilledText::text; with the white space before it where a tokenizer's mask takes that
   std::vector<MaskCandidate> candidates;
 };
 

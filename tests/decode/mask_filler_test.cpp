@@ -58,6 +58,23 @@ TEST(MaskFiller, PutsAWordInItsPlace) {
   EXPECT_EQ(text.with(text.masks[0], {0, "a", 1.f}), "un a b");
   EXPECT_EQ(text.with(text.masks[0], {0, " a", 1.f}), "un a b");
   EXPECT_EQ(text.with(text.masks[0], {0, "##a", 1.f}), "una b");
+
+  const FilledText with_space{"un [MASK] b", {{1, {2, 9}, {}}}};  // a mask that takes the space before it
+  EXPECT_EQ(with_space.with(with_space.masks[0], {0, "a", 1.f}), "un a b");
+  EXPECT_EQ(with_space.with(with_space.masks[0], {0, " a", 1.f}), "un a b");
+  EXPECT_EQ(with_space.with(with_space.masks[0], {0, "a", 1.f, /*joins=*/true}), "una b");
+}
+
+TEST(MaskFiller, KnowsWhatGoesOnWithAWord) {
+  for (const char* name : {"bert_words", "roberta_words"}) {
+    const MaskFiller filler(bert_fixture(name));
+    const FilledText filled = filler(std::vector<std::string>{"The [MASK] reads."}, {.top = 40}).front();
+    for (const MaskCandidate& candidate : filled.masks.front().candidates) {
+      if (candidate.token.find_first_of("abcdefghijklmnopqrstuvwxyz") == std::string::npos) continue;
+      const bool joins = name[0] == 'b' ? candidate.token.starts_with("##") : !candidate.token.starts_with(' ');
+      EXPECT_EQ(candidate.joins, joins) << name << ": " << candidate.token;
+    }
+  }
 }
 
 TEST(MaskFiller, FillsLongTextsWithWhatIsAroundEachMask) {
