@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attend/cli/arguments.h"
 #include "attend/cli/input.h"
 #include "attend/cli/interrupt.h"
 #include "attend/cli/verbs.h"
@@ -115,8 +116,11 @@ int run(int argc, char** argv) {
   program.footer(
       "attend VERB --help tells what a verb takes. Exit codes: 0 done, 1 failed, 2 wrong usage or bad input.");
 
+  take_hidden_lists(program);
+  std::vector<std::string> arguments;
+  while (--argc > 0) arguments.push_back(hide_list(argv[argc]));  // the last first, as CLI11 wants them
   try {
-    program.parse(argc, argv);
+    program.parse(std::move(arguments));
     return kDone;
   } catch (const CLI::Success& request) {  // --help and --version end the parse this way
     return program.exit(request);

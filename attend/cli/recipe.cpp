@@ -6,6 +6,7 @@
 #include <set>
 #include <sstream>
 
+#include "attend/cli/arguments.h"
 #include "attend/core/error.h"
 #include "attend/core/threads.h"
 #include "attend/core/version.h"
@@ -55,7 +56,7 @@ void apply(CLI::App& verb, const std::filesystem::path& path) {
           refuse("\"", entry.key, "\" is true or false");
         option->add_result(option->get_flag_value(entry.key, entry.values.front()));
       } else {
-        option->add_result(entry.values);
+        for (const std::string& value : entry.values) option->add_result(hide_list(value));
       }
       option->run_callback();
     } catch (const CLI::ParseError& error) {

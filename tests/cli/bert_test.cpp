@@ -121,6 +121,13 @@ TEST_F(BertVerbs, FillMaskTakesArgumentsFilesAndPipes) {
   EXPECT_TRUE(first["masks"][1]["candidates"][0]["prob"].is_number());
   EXPECT_TRUE(json::parse(lines(two.output)[1])["masks"].empty());
   EXPECT_TRUE(contains(run_for_errors(use + "--input " + texts).output, "1 lines have no mask"));
+  // Brackets make no list of a text.
+  const Outcome brackets = run_attend(use + "'[MASK], a and [MASK]' '[MASK]' --json --top 1");
+  ASSERT_EQ(lines(brackets.output).size(), 2u);
+  EXPECT_EQ(json::parse(lines(brackets.output)[0])["text"], "[MASK], a and [MASK]");
+  EXPECT_EQ(json::parse(lines(brackets.output)[0])["masks"].size(), 2u);
+  write("[a,b]", "a [MASK]\n");
+  EXPECT_EQ(run_attend(use + "--json '--input=" + file("[a,b]") + "'").code, 0);
   const Outcome none = run_for_errors(use + "'no mask'");
   EXPECT_EQ(none.code, 2);
   EXPECT_TRUE(contains(none.output, "write [MASK]")) << none.output;
@@ -184,7 +191,7 @@ TEST_F(BertVerbs, RefuseFoldersForOtherPurposes) {
            {"answer -q x -t y", "bert_words", "expected one for answers"},
            {"tag", "bert_words", "expected one for labels of tokens"},
            {"classify", "bert_words", "expected one for labels of texts"},
-           {"embed", "nowhere", "config.json"}}) {
+           {"embed", "nowhere", "nowhere: there is no such folder"}}) {
     const Outcome outcome = run_for_errors(verb + " --model " + fixture(folder) + " </dev/null");
     EXPECT_EQ(outcome.code, 2) << verb;
     EXPECT_TRUE(contains(outcome.output, says)) << outcome.output;
