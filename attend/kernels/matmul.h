@@ -17,8 +17,9 @@ struct MatmulShape {
 };
 
 /// `bias` [n], added to each row, may be null. Plans are kept per calling thread, so that a shape seen before costs no
-/// set-up. Few rows times a transposed B go to few_rows, where a row's bits depend on no other row and on no thread.
-/// Elsewhere results can differ in the last bits with the number of threads: oneDNN may divide k among them.
+/// set-up. Some hundred rows or fewer times a transposed B go to few_rows and row_blocks, where a row's bits depend on
+/// no other row and on no thread. Elsewhere results can differ in the last bits with the number of threads: oneDNN may
+/// divide k among them.
 void matmul(const MatmulShape& shape, const float* a, const float* b, float* c, const float* bias = nullptr);
 
 }  // namespace attend::kernels
