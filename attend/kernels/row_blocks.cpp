@@ -59,8 +59,9 @@ constexpr const TileFunction* kTiles[] = {kTilesOf<1>, kTilesOf<std::min(2, gemm
                                           kTilesOf<std::min(3, gemm::kVectors)>, kTilesOf<gemm::kVectors>};
 
 // sums[j, i] = W[j] · x[i] for up to a strip of W's rows and all packed rows of a block. `more`: as many rows follow.
+// The places of y where the sums will go are asked of memory on the way, too.
 void Strip(std::int64_t strip, std::int64_t rows, std::int64_t k, const float* w, std::int64_t w_stride,
-           const float* packed, float* sums, bool more) {
+           const float* packed, float* sums, bool more, const float* y, std::int64_t y_stride) {
   // Rows of W that are a multiple of a page apart evict each other from the first cache, unless they are copied.
   constexpr std::int64_t kCopyStride = kMostDepth + 16;
   HWY_ALIGN float copy[kGemmRows * kCopyStride];
@@ -71,6 +72,8 @@ void Strip(std::int64_t strip, std::int64_t rows, std::int64_t k, const float* w
     for (std::int64_t i = 0, panel = 0; i < rows; i += kGemmWidth, ++panel) {
       const std::int64_t vectors = (std::min(kGemmWidth, rows - i) + gemm::kLanes - 1) / gemm::kLanes;
       const std::int64_t next = more ? kGemmRows + panel % kGemmRows : 0;
+      if (j + kGemmRows >= strip)
+        for (std::int64_t r = i; r < std::min(i + kGemmWidth, rows); ++r) __builtin_prefetch(y + r * y_stride, 1, 2);
       kTiles[vectors - 1][count - 1](k, copied ? copy : w, copied ? kCopyStride : w_stride, packed + i * k, sums + i,
                                      w + next * w_stride);
     }
@@ -142,10 +145,11 @@ void RowBlocks(const FewRows& s, const float* x, const float* w, float* y, const
     for (std::int64_t depth = 0; depth < depths.count; ++depth)
       for (std::int64_t j = columns.Begin(part); j < end; j += kStrip) {
         const std::int64_t strip = std::min(kStrip, end - j), rows = blocks.Length(block);
+        float* to = y + blocks.Begin(block) * s.y_stride + j;
         Strip(strip, rows, depths.Length(depth), w + j * s.w_stride + depths.Begin(depth), s.w_stride,
-              packed_rows(block, depth), sums, j + 2 * kStrip <= s.n);
-        StoreTurned(rows, strip, sums, y + blocks.Begin(block) * s.y_stride + j, s.y_stride,
-                    bias && depth == 0 ? bias + j : nullptr, s.accumulate || depth > 0);
+              packed_rows(block, depth), sums, j + 2 * kStrip <= s.n, to, s.y_stride);
+        StoreTurned(rows, strip, sums, to, s.y_stride, bias && depth == 0 ? bias + j : nullptr,
+                    s.accumulate || depth > 0);
       }
   });
 }
