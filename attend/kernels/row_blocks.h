@@ -11,6 +11,6 @@ namespace attend::kernels {
 void row_blocks(const FewRows& shape, const float* x, const float* w, float* y, const float* bias);
 
 /// With more rows than this packed weights pay; with fewer columns packed rows do not.
-inline constexpr std::int64_t kMostInRowBlocks = 384, kLeastForRowBlocks = 384;
+inline constexpr std::int64_t kMostInRowBlocks = 512, kLeastForRowBlocks = 384;
 
 }  // namespace attend::kernels
