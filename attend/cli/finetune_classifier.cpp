@@ -77,9 +77,8 @@ void freeze(Bert& model, std::int64_t layers) {
 }
 
 void run(Flags& flags) {
-  check_output(flags.training);
-  if (std::filesystem::exists(flags.training.output) && std::filesystem::equivalent(flags.from, flags.training.output))
-    fail<InputError>("finetune", flags.from, ": is both --from and --output; name another folder for the new model");
+  check_output(flags.training, flags.from);
+  check_texts({flags.train, flags.validation});
   if (flags.label_column.empty()) flags.label_column = flags.pair_column.empty() ? "2" : "3";
   const Labelled train_data = read_labelled(flags, flags.train);
   Labelled validation_data;
@@ -107,7 +106,7 @@ void run(Flags& flags) {
   const bool types = model.options.types > 1 && !train_data.seconds.empty();
   LabelledTexts training = encode(tokenizer, train_data, labels, most, types, flags.train, cut);
   LabelledTexts validation = encode(tokenizer, validation_data, labels, most, types, flags.validation, cut);
-  if (cut > 0) warn(grouped(cut) + " texts are longer than " + grouped(most) + " tokens and are cut");
+  if (cut > 0) warn("cut: " + counted(cut, "text") + " longer than " + counted(most, "token"));
 
   train_parameters(model);
   if (flags.frozen > 0) freeze(model, flags.frozen);

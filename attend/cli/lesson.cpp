@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "attend/cli/lessons/lesson.h"
+#include "attend/cli/output_folder.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/file.h"
 #include "attend/explain/html.h"
@@ -36,6 +37,7 @@ void write(const fs::path& path, const std::string& text) {
 }
 
 void give(const Lesson& lesson, const fs::path& folder) {
+  check_output_folder(folder);
   const Page page = lesson.give();
   std::cout << to_terminal(page, terminal_of_output());
   fs::create_directories(folder);

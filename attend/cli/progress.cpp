@@ -50,6 +50,10 @@ std::string grouped(std::int64_t count) {
   return digits;
 }
 
+std::string counted(std::int64_t count, const std::string& noun) {
+  return grouped(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
 std::string duration(double seconds) {
   if (seconds < 9.95) return format("%.1f s", seconds);
   const auto whole = std::llround(seconds);

@@ -31,7 +31,7 @@ std::string command(const CLI::App& verb) {
 
 bool is_flag(const CLI::Option& option) { return option.get_expected_min() == 0; }
 
-void apply(CLI::App& verb, const std::filesystem::path& path) {
+void apply(CLI::App& verb, const std::filesystem::path& path, std::set<const CLI::Option*>& decided) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   std::set<const CLI::Option*> on_command_line, in_recipe;
@@ -59,6 +59,7 @@ void apply(CLI::App& verb, const std::filesystem::path& path) {
         for (const std::string& value : entry.values) option->add_result(hide_list(value));
       }
       option->run_callback();
+      decided.insert(option);
     } catch (const CLI::ParseError& error) {
       refuse(error.what());
     }
@@ -93,9 +94,9 @@ std::filesystem::path find_recipe(const std::string& name) {
       all.empty() ? ", and Attend's own recipes are not beside the program" : "; Attend's recipes: " + all);
 }
 
-void add_config_flag(CLI::App& verb) {
+void add_config_flag(CLI::App& verb, std::set<const CLI::Option*>& decided) {
   verb.add_option_function<std::string>(
-          "--config", [&verb](const std::string& name) { apply(verb, find_recipe(name)); },
+          "--config", [&](const std::string& name) { apply(verb, find_recipe(name), decided); },
           "Flags from a TOML file, or from one of Attend's recipes by its name; flags given here win")
       ->type_name("RECIPE")
       ->configurable(false);
@@ -108,6 +109,8 @@ std::string recipe_of(const CLI::App& verb) {
   for (const CLI::App* part : parts_of(verb)) {
     for (const CLI::Option* option : part->get_options()) {
       if (!option->get_configurable() || option->get_lnames().empty()) continue;
+      if (std::ranges::any_of(option->get_excludes(), [](const CLI::Option* other) { return other->count() > 0; }))
+        continue;  // it decided nothing
       std::vector<std::string> values = option->results();
       if (values.empty() && !option->get_default_str().empty()) values = {option->get_default_str()};
       if (values.empty()) continue;

@@ -1,17 +1,20 @@
 // Recipes: a verb's flags in a TOML file, one key a flag, without its dashes. What is given on the command line wins.
 #pragma once
 #include <filesystem>
+#include <set>
 #include <string>
 
 namespace CLI {  // NOLINT(readability-identifier-naming): its own name
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace attend::cli {
 
 /// --config RECIPE: a file, or the name of one of Attend's own. A key that is no flag of the verb, or belongs on the
-/// command line (CLI's configurable(false)), is an InputError that says file, line and key; so is a bad value.
-void add_config_flag(CLI::App& verb);
+/// command line (CLI's configurable(false)), is an InputError that says file, line and key; so is a bad value. The
+/// flags that it decided are put into `decided`.
+void add_config_flag(CLI::App& verb, std::set<const CLI::Option*>& decided);
 
 /// A recipe's file: as named, or NAME.toml among Attend's own, which are looked for beside the program (as installed
 /// and as built). Throws InputError that lists what there is.

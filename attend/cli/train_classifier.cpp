@@ -8,6 +8,7 @@
 #include "attend/cli/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/data/fingerprint.h"
+#include "attend/data/tokenized_texts.h"
 #include "attend/decode/classifier.h"
 #include "attend/models/recurrent_common.h"
 #include "attend/nn/module.h"
@@ -49,6 +50,7 @@ LabelledTexts encode(const Tokenizer& tokenizer, const Labelled& data, const std
 
 void run(Flags& flags) {
   check_output(flags.training);
+  check_texts({flags.train, flags.validation});
   const Labelled train_data = read_labelled(flags, flags.train);
   Labelled validation_data;
   if (!flags.validation.empty()) validation_data = read_labelled(flags, flags.validation);
@@ -62,8 +64,8 @@ void run(Flags& flags) {
   Generator generator(flags.training.trainer.seed);
   RecurrentClassifier model(flags.model, generator);
   train_parameters(model);
-  std::cerr << grouped(training.size()) << " texts, " << grouped(validation.size()) << " for validation, "
-            << labels.size() << " labels, " << grouped(tokenizer.size()) << " words, "
+  std::cerr << counted(training.size(), "text") << ", " << grouped(validation.size()) << " for validation, "
+            << counted(std::ssize(labels), "label") << ", " << counted(tokenizer.size(), "word") << ", "
             << grouped(count_parameters(model)) << " parameters" << std::endl;
   ClassifierTrainingOptions options = flags.options();
   options.padding = tokenizer.special().padding.value_or(0);
@@ -79,7 +81,7 @@ void run(Flags& flags) {
   Config config;
   flags.model.write(config);
   Fingerprint data;
-  data.add(config.dump()).add_contents(flags.train);
+  data.add(config.dump()).add(fingerprint(tokenizer)).add_contents(flags.train);
   run_training(trainee, flags.training, "Training of " + flags.training.output, std::to_string(data.value()));
 }
 
@@ -100,11 +102,17 @@ void add_train_classifier(CLI::App& parent) {
   option(verb, "--label-column", flags->label_column, "The column of the label", "C");
   option(verb, "--arch", flags->arch, "rnn: a recurrent network", "NAME")
       ->check(CLI::IsMember({"rnn"}).description(""));
-  verb->add_option("--tokenizer", flags->tokenizer, "A tokenizer's folder, instead of learning words")
-      ->type_name("DIR");
-  option(verb, "--vocab-size", flags->vocab_size, "Words at most, the most frequent", "N")->check(positive);
-  option(verb, "--min-frequency", flags->min_frequency, "Rarer words are unknown", "N")->check(positive);
-  verb->add_flag("--lowercase,!--cased", flags->lowercase, "Take words as lower case (the default), or as they are");
+  CLI::Option* tokenizer =
+      verb->add_option("--tokenizer", flags->tokenizer, "A tokenizer's folder, instead of learning words");
+  tokenizer->type_name("DIR");
+  option(verb, "--vocab-size", flags->vocab_size, "Words at most, the most frequent", "N")
+      ->check(positive)
+      ->excludes(tokenizer);
+  option(verb, "--min-frequency", flags->min_frequency, "Rarer words are unknown", "N")
+      ->check(positive)
+      ->excludes(tokenizer);
+  verb->add_flag("--lowercase,!--cased", flags->lowercase, "Take words as lower case (the default), or as they are")
+      ->excludes(tokenizer);
   add_label_learning_flags(*verb, *flags);
   RecurrentClassifierOptions& model = flags->model;
   auto* net = verb->add_option_group("The network");

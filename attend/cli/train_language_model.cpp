@@ -73,6 +73,7 @@ TokenStore tokenized(const Flags& flags, const std::vector<std::string>& files, 
   }
   ProgressBar bar("Tokenizing", "B");
   const std::filesystem::path folder = flags.training.output;
+  std::filesystem::create_directories(folder);
   return tokenized_texts(paths(files), tokenizer, folder / name, {.document_end = flags.document_end}, bar.progress())
       .store;
 }
@@ -115,20 +116,12 @@ void save_generation(const Flags& flags, const Gpt2Options& o, const std::filesy
 }
 
 void run(Flags& flags) {
-  check_output(flags.training);
-  const std::filesystem::path folder = flags.training.output;
-  if (!flags.from.empty() && std::filesystem::exists(folder) && std::filesystem::equivalent(flags.from, folder))
-    fail<InputError>("finetune", flags.from, ": is both --from and --output; name another folder for the new model");
-  for (const std::vector<std::string>* files : {&flags.train, &flags.validation})
-    for (const std::string& file : *files)
-      if (!std::filesystem::is_regular_file(file)) fail<InputError>("train", file, ": there is no such file");
-  std::filesystem::create_directories(folder);
-  const bool resumed = flags.training.resume && std::filesystem::exists(folder / "checkpoint.safetensors");
-  if (!resumed) {
-    const std::string& given = flags.from.empty() ? flags.tokenizer : flags.from;
-    save_tokenizer(given.empty() ? learn_tokenizer(flags) : load_tokenizer(given), folder);
-  }
-  const Tokenizer tokenizer = load_tokenizer(folder);
+  check_output(flags.training, flags.from);
+  for (const std::vector<std::string>* files : {&flags.train, &flags.validation}) check_texts(*files);
+  const std::string& given = flags.from.empty() ? flags.tokenizer : flags.from;
+  const Tokenizer tokenizer = given.empty() ? learn_tokenizer(flags) : load_tokenizer(given);
+  Gpt2 model = flags.from.empty() ? new_model(flags, tokenizer) : old_model(flags, tokenizer);
+  train_parameters(model);
   const TokenStore store = tokenized(flags, flags.train, tokenizer, "train.tokens");
   StoredText training{store, {0, store.size()}};
   std::optional<StoredText> validation;
@@ -138,14 +131,11 @@ void run(Flags& flags) {
   } else if (flags.validation_share > 0) {
     std::tie(training, validation) = hold_back(store, flags.validation_share);
   }
-
-  Gpt2 model = flags.from.empty() ? new_model(flags, tokenizer) : old_model(flags, tokenizer);
-  train_parameters(model);
   const std::int64_t batch = std::max<std::int64_t>(flags.training.batch_tokens / flags.context, 1);
-  std::cerr << grouped(training.range.size()) << " tokens, " << grouped(validation ? validation->range.size() : 0)
+  std::cerr << counted(training.range.size(), "token") << ", " << grouped(validation ? validation->range.size() : 0)
             << " for validation, " << grouped(tokenizer.size()) << " different, " << grouped(count_parameters(model))
-            << " parameters, " << grouped(batch) << (batch == 1 ? " window" : " windows") << " of "
-            << grouped(flags.context) << " in a batch" << std::endl;
+            << " parameters, " << counted(batch, "window") << " of " << grouped(flags.context) << " in a batch"
+            << std::endl;
   LanguageModelTrainee trainee(
       {.parameters = parameters(model),
        .logits = [&](const Tensor& ids) { return model(ids); },
@@ -172,7 +162,7 @@ void run(Flags& flags) {
   Config config;
   model.options.write(config);
   Fingerprint data;
-  data.add(config.dump());
+  data.add(config.dump()).add(fingerprint(tokenizer));
   for (const std::int64_t number : {batch, flags.context, training.range.end})
     data.add(static_cast<std::uint64_t>(number));
   for (const std::string& file : flags.train) data.add_contents(file);
@@ -260,7 +250,10 @@ void add_train_language_model(CLI::App& parent) {
       "  attend train language-model --config shakespeare-char --train input.txt --output shakespeare\n"
       "  attend generate --model shakespeare 'ROMEO:' --temperature 0.8\n"
       "Recipes for --config: shakespeare-char.");
-  verb->callback([flags] { check_and_run(*flags); });
+  verb->callback([flags] {
+    check_heads(flags->model.heads, flags->model.width);
+    check_and_run(*flags);
+  });
 }
 
 void add_finetune_language_model(CLI::App& parent) {

@@ -1,5 +1,6 @@
 // attend train masked-lm and attend finetune masked-lm: an encoder of texts from plain text, or a better one.
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <iostream>
 #include <memory>
 
@@ -11,12 +12,15 @@
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
 #include "attend/data/fingerprint.h"
+#include "attend/data/tokenized_texts.h"
 #include "attend/text/sentences.h"
 #include "attend/text/train_wordpiece.h"
 #include "attend/train/pre_training.h"
 
 namespace attend::cli {
 namespace {
+
+constexpr std::int64_t kMaxTokens = 128;  // of an example, unless told
 
 enum class Documents : std::uint8_t { empty_line, line, file };
 const std::vector<std::pair<std::string, Documents>> kDocumentsNames = {
@@ -27,7 +31,7 @@ struct Flags {
   std::vector<std::string> train, validation;
   std::string from, tokenizer;
   Documents documents = Documents::empty_line;
-  std::int64_t vocab_size = 8000, max_tokens = 128;
+  std::int64_t vocab_size = 8000, max_tokens = 0;  // max_tokens: 0 until the model is known
   bool next_sentence = true, lowercase = true;
   BertOptions model;
   MaskingOptions masking;
@@ -58,12 +62,36 @@ Texts read_documents(const std::vector<std::string>& paths, Documents end) {
   return documents;
 }
 
+/// Whether one text follows another can be learned only from documents of two sentences, and from two of them.
+void check_documents(const Texts& texts, const std::string& path) {
+  constexpr const char* kHint = "; add --no-next-sentence, or see --documents";
+  const std::int64_t all = std::ssize(texts);
+  const std::int64_t short_ones =
+      std::ranges::count_if(texts, [](const auto& sentences) { return sentences.size() < 2; });
+  if (short_ones == all)
+    fail<InputError>("train", path, ": has no two sentences in one document, so that there is nothing ",
+                     "that could follow", kHint);
+  if (all == 1)
+    fail<InputError>("train", path, ": is one document, so that no second text could be from another", kHint);
+  if (short_ones > 0)
+    warn(path + ": " + grouped(short_ones) + " of " + grouped(all) +
+         " documents have no second sentence and are left out; --no-next-sentence uses them");
+}
+
+Texts read_texts(const Flags& flags, const std::vector<std::string>& paths) {
+  Texts texts = read_documents(paths, flags.documents);
+  if (paths.empty()) return texts;
+  if (texts.empty()) fail<InputError>("train", paths.front(), ": holds no text");
+  if (flags.next_sentence) check_documents(texts, paths.front());
+  return texts;
+}
+
 Tokenizer make_tokenizer(const Flags& flags, const Texts& texts) {
   if (!flags.tokenizer.empty()) return load_tokenizer(flags.tokenizer);
   if (!flags.from.empty()) return load_tokenizer(flags.from);
   std::cerr << "Learning " << grouped(flags.vocab_size) << " subwords" << std::endl;
   ProgressBar bar("Merging", "tokens");
-  return train_wordpiece(
+  Tokenizer tokenizer = train_wordpiece(
       [&, document = std::size_t{0}, sentence = std::size_t{0}](std::string& line) mutable {
         while (document < texts.size() && sentence == texts[document].size()) ++document, sentence = 0;
         if (document == texts.size()) return false;
@@ -71,16 +99,25 @@ Tokenizer make_tokenizer(const Flags& flags, const Texts& texts) {
         return true;
       },
       {.vocab_size = flags.vocab_size, .lowercase = flags.lowercase}, bar.progress());
+  bar.erase();
+  if (tokenizer.size() < flags.vocab_size)
+    std::cerr << "There are no more than " << grouped(tokenizer.size()) << " in the text" << std::endl;
+  return tokenizer;
 }
 
-std::vector<PreTrainingExample> encode(const Texts& texts, const Tokenizer& tokenizer, const ExampleOptions& options) {
+/// `path` is whose texts they are.
+std::vector<PreTrainingExample> encode(const Texts& texts, const std::string& path, const Tokenizer& tokenizer,
+                                       const ExampleOptions& options) {
   std::vector<Document> documents;
   for (const std::vector<std::string>& text : texts) {
     Document& document = documents.emplace_back();
     for (const Encoding& encoding : tokenizer.encode_all(text, {.special_tokens = false}))
       document.push_back(to_sentence(encoding));
   }
-  return make_examples(documents, options);
+  std::vector<PreTrainingExample> examples = make_examples(documents, options);
+  if (examples.empty() && !texts.empty())
+    fail<InputError>("train", path, ": gives no example of ", options.max_tokens, " tokens");
+  return examples;
 }
 
 std::int32_t special_id(const std::optional<std::int32_t>& id, const char* what) {
@@ -103,53 +140,44 @@ Bert make_model(Flags& flags, const Tokenizer& tokenizer) {
   flags.model.head = head;
   flags.model.vocabulary = tokenizer.size();
   flags.model.padding = special_id(tokenizer.special().padding, "padding");
-  flags.model.positions = flags.max_tokens;
+  flags.model.positions = flags.max_tokens > 0 ? flags.max_tokens : kMaxTokens;
   flags.model.attention_dropout = flags.model.head_dropout = flags.model.dropout;
   Generator generator(flags.training.trainer.seed);
   return Bert(flags.model, generator);
 }
 
 void run(Flags& flags) {
-  check_output(flags.training);
-  const Texts texts = read_documents(flags.train, flags.documents);
-  if (texts.empty()) fail<InputError>("train", flags.train.front(), ": holds no text");
-  const Texts validation_texts = read_documents(flags.validation, flags.documents);
-  // A resumed run takes its own tokenizer.
-  const std::filesystem::path folder = flags.training.output;
-  const bool resumed = flags.training.resume && std::filesystem::exists(folder / "checkpoint.safetensors");
-  std::filesystem::create_directories(folder);
-  if (!resumed) save_tokenizer(make_tokenizer(flags, texts), folder);
-  const Tokenizer tokenizer = load_tokenizer(folder);
+  check_output(flags.training, flags.from);
+  for (const std::vector<std::string>* files : {&flags.train, &flags.validation}) check_texts(*files);
+  const Texts texts = read_texts(flags, flags.train), validation_texts = read_texts(flags, flags.validation);
+  const Tokenizer tokenizer = make_tokenizer(flags, texts);
   Bert model = make_model(flags, tokenizer);
-  if (flags.max_tokens > model.options.max_tokens())
-    fail<InputError>("train", "--max-tokens is ", flags.max_tokens, ", but the model has positions for ",
-                     model.options.max_tokens());
+  const std::int64_t room = model.options.max_tokens();
+  const std::int64_t max_tokens = flags.max_tokens > 0 ? flags.max_tokens : std::min(kMaxTokens, room);
+  if (max_tokens > room)
+    fail<InputError>("train", "--max-tokens is ", max_tokens, ", but the model has positions for ", room);
 
   const SpecialTokens& special = tokenizer.special();
   flags.masking.mask = special_id(special.mask, "mask");
   for (std::int32_t id = 0; id < static_cast<std::int32_t>(tokenizer.size()); ++id)
     if (!tokenizer.is_special(id)) flags.masking.words.push_back(id);
   const ExampleOptions options{
-      .max_tokens = flags.max_tokens,
+      .max_tokens = max_tokens,
       .next_sentence = flags.next_sentence,
       .classify = special_id(special.classify ? special.classify : special.bos, "first"),
       .separator = special_id(special.separator ? special.separator : special.eos, "separator"),
       .seed = flags.training.trainer.seed};
-  std::vector<PreTrainingExample> training = encode(texts, tokenizer, options);
-  std::vector<PreTrainingExample> validation = encode(validation_texts, tokenizer, options);
-  if (training.empty())
-    fail<InputError>("train", flags.train.front(), ": has no two sentences in one document, so that there is nothing ",
-                     "that could follow; add --no-next-sentence, or see --documents");
+  std::vector<PreTrainingExample> training = encode(texts, flags.train.front(), tokenizer, options), validation;
+  if (!flags.validation.empty()) validation = encode(validation_texts, flags.validation.front(), tokenizer, options);
   train_parameters(model);
-  std::cerr << grouped(static_cast<std::int64_t>(texts.size())) << " documents, "
-            << grouped(static_cast<std::int64_t>(training.size())) << " examples, "
-            << grouped(static_cast<std::int64_t>(validation.size())) << " for validation, "
-            << grouped(count_parameters(model)) << " parameters" << std::endl;
+  std::cerr << counted(std::ssize(texts), "document") << ", " << counted(std::ssize(training), "example") << ", "
+            << grouped(std::ssize(validation)) << " for validation, " << grouped(count_parameters(model))
+            << " parameters" << std::endl;
   Config config;
   model.options.write(config);
   Fingerprint data;
-  data.add(config.dump());
-  for (const double value : {static_cast<double>(flags.training.batch_tokens), static_cast<double>(flags.max_tokens),
+  data.add(config.dump()).add(fingerprint(tokenizer));
+  for (const double value : {static_cast<double>(flags.training.batch_tokens), static_cast<double>(max_tokens),
                              static_cast<double>(flags.masking.share), flags.masking.whole_words ? 1.0 : 0.0})
     data.add(std::to_string(value));
   for (const std::string& path : flags.train) data.add_contents(path);
@@ -165,7 +193,6 @@ void run(Flags& flags) {
 }
 
 void add_flags(CLI::App& verb, Flags& flags) {
-  const auto share = CLI::Range(0.0, 1.0).description("");
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
     return verb.add_option(name, value, help)->type_name(type)->capture_default_str();
   };
@@ -173,17 +200,23 @@ void add_flags(CLI::App& verb, Flags& flags) {
   verb.add_option("--validation", flags.validation, "Plain text to judge by; the best model on it is kept")
       ->type_name("FILE…");
   add_choice(verb, "--documents", flags.documents, kDocumentsNames, "Where a document ends");
-  option("--max-tokens", flags.max_tokens, "Tokens of an example: sentences are put together up to it", "N")
+  verb.add_option("--max-tokens", flags.max_tokens,
+                  "Tokens of an example, up to which sentences are put together; otherwise 128, or what --from takes")
+      ->type_name("N")
       ->check(CLI::PositiveNumber.description(""));
   verb.add_flag("--next-sentence,!--no-next-sentence", flags.next_sentence,
                 "Learn too whether a text follows another (the default), or hidden words alone");
-  option("--hidden", flags.masking.share, "The share of tokens that are to be said", "SHARE")->check(share);
+  option("--hidden", flags.masking.share, "The share of tokens that are to be said", "SHARE")
+      ->check(CLI::PositiveNumber.description(""))
+      ->check(CLI::Range(0.0, 1.0).description(""));
   verb.add_flag("--whole-words", flags.masking.whole_words, "Hide all pieces of a word, or none");
-  add_training_flags(verb, flags.training, {"loss", "word_accuracy", "next_accuracy"});
+  add_training_flags(verb, flags.training, {"loss", "word_loss", "word_accuracy", "next_loss", "next_accuracy"});
 }
 
 void check_and_run(Flags& flags) {
   check_validation(flags.training, !flags.validation.empty());
+  if (const std::string& metric = flags.training.trainer.metric; metric.starts_with("next_") && !flags.next_sentence)
+    throw CLI::ValidationError("--metric", metric + " is of --next-sentence");
   run(flags);
 }
 
@@ -198,12 +231,17 @@ void add_train_masked_lm(CLI::App& parent) {
   model.width = 256, model.layers = 4, model.heads = 4, model.inner = 1024;
   add_flags(*verb, *flags);
   const auto positive = CLI::PositiveNumber.description("");
-  verb->add_option("--tokenizer", flags->tokenizer, "A tokenizer's folder, instead of learning one")->type_name("DIR");
+  CLI::Option* tokenizer =
+      verb->add_option("--tokenizer", flags->tokenizer, "A tokenizer's folder, instead of learning one");
+  tokenizer->type_name("DIR");
   const auto option = [](CLI::App* app, const char* name, auto& value, const char* help, const char* type) {
     return app->add_option(name, value, help)->type_name(type)->capture_default_str();
   };
-  option(verb, "--vocab-size", flags->vocab_size, "Subwords to learn", "N")->check(positive);
-  verb->add_flag("--lowercase,!--cased", flags->lowercase, "Take words as lower case (the default), or as they are");
+  option(verb, "--vocab-size", flags->vocab_size, "Subwords to learn at most", "N")
+      ->check(positive)
+      ->excludes(tokenizer);
+  verb->add_flag("--lowercase,!--cased", flags->lowercase, "Take words as lower case (the default), or as they are")
+      ->excludes(tokenizer);
   auto* net = verb->add_option_group("The network");
   option(net, "--width", model.width, "Numbers for each token", "N")->check(positive);
   option(net, "--layers", model.layers, "", "N")->check(positive);
@@ -217,7 +255,10 @@ void add_train_masked_lm(CLI::App& parent) {
       "  attend train masked-lm --train texts.txt --validation held-out.txt --output encoder\n"
       "  attend fill-mask --model encoder 'The door is [MASK].'\n"
       "  attend finetune classifier --from encoder --train reviews.tsv --output reviews");
-  verb->callback([flags] { check_and_run(*flags); });
+  verb->callback([flags] {
+    check_heads(flags->model.heads, flags->model.width);
+    check_and_run(*flags);
+  });
 }
 
 void add_finetune_masked_lm(CLI::App& parent) {

@@ -13,6 +13,7 @@
 #include "attend/core/error.h"
 #include "attend/data/fingerprint.h"
 #include "attend/data/reader.h"
+#include "attend/data/tokenized_texts.h"
 #include "attend/decode/translation_model.h"
 #include "attend/text/train_sentencepiece.h"
 #include "attend/train/bleu.h"
@@ -93,6 +94,13 @@ Tokenizer make_tokenizer(const Flags& flags, const TextPairs& pairs) {
   return learn_tokenizer(flags, pairs);
 }
 
+/// The same tokenizer for the targets, which may have subwords of their own.
+Tokenizer target_side(const Tokenizer& tokenizer) {
+  Tokenizer::Parts parts = tokenizer.parts();
+  if (const auto* pair = std::get_if<SentencePiece>(&parts.model)) parts.model = pair->for_target();
+  return Tokenizer(std::move(parts));
+}
+
 /// Pairs as ids; those that are empty or too long on a side are left out and counted.
 EncodedPairs encode(const Tokenizers& tokenizers, const TextPairs& pairs, std::int64_t max_length,
                     std::int64_t& left_out) {
@@ -111,25 +119,16 @@ EncodedPairs encode(const Tokenizers& tokenizers, const TextPairs& pairs, std::i
 }
 
 void run(Flags& flags) {
-  check_output(flags.training);
+  check_output(flags.training, flags.from);
+  for (const PairFiles* files : {&flags.train, &flags.validation})
+    check_texts({files->pairs, files->source, files->target});
   std::optional<Origin> origin;
-  if (!flags.from.empty()) {
-    if (std::filesystem::exists(flags.training.output) &&
-        std::filesystem::equivalent(flags.from, flags.training.output))
-      fail<InputError>("finetune", flags.from, ": is both --from and --output; name another folder for the new model");
-    flags.model.arch = origin.emplace(flags.from).arch;
-  }
+  if (!flags.from.empty()) flags.model.arch = origin.emplace(flags.from).arch;
   const TextPairs train_text = read_pairs(flags.train, "Reading");
   TextPairs validation_text;
   if (flags.validation.given()) validation_text = read_pairs(flags.validation, "Reading the validation pairs");
-  // A resumed run takes its own tokenizer, which was whole before the first checkpoint was written: training one anew
-  // would give the same, but takes its time.
-  const bool resumed = flags.training.resume &&
-                       std::filesystem::exists(std::filesystem::path(flags.training.output) / "checkpoint.safetensors");
-  const std::filesystem::path& folder = flags.training.output;
-  std::filesystem::create_directories(folder);
-  if (!resumed) save_tokenizer(make_tokenizer(flags, train_text), folder);
-  const Tokenizers tokenizers{load_tokenizer(folder), load_tokenizer(folder, Side::target)};
+  const Tokenizer tokenizer = make_tokenizer(flags, train_text);
+  const Tokenizers tokenizers{tokenizer, target_side(tokenizer)};
   const std::uint64_t seed = flags.training.trainer.seed;
   const bool new_vocabulary = !flags.tokenizer.empty() || flags.vocab_size > 0;
   TranslatorInTraining made = origin ? continue_translator(*origin, flags.model, tokenizers, new_vocabulary, seed)
@@ -140,10 +139,10 @@ void run(Flags& flags) {
   EncodedPairs training = encode(tokenizers, train_text, max_length, left_out);
   EncodedPairs validation = encode(tokenizers, validation_text, max_length, left_out);
   if (left_out > 0)
-    warn(grouped(left_out) + " pairs are left out: empty, or longer than " + grouped(max_length) +
+    warn("left out: " + counted(left_out, "pair") + " that are empty, or longer than " + grouped(max_length) +
          " tokens (--max-length)");
 
-  std::cerr << grouped(training.size()) << " pairs, " << grouped(validation.size()) << " for validation, "
+  std::cerr << counted(training.size(), "pair") << ", " << grouped(validation.size()) << " for validation, "
             << grouped(made.size) << " parameters" << std::endl;
   const std::int32_t padding = needed_token("padding", tokenizers.source.special().padding);
   std::string& metric = flags.training.trainer.metric;
@@ -173,7 +172,7 @@ void run(Flags& flags) {
                               .batches = {.max_tokens = flags.training.batch_tokens, .seed = seed}});
   if (metric.empty() && made.task.judge) metric = "bleu";
   Fingerprint data;
-  data.add(made.options);
+  data.add(made.options).add(fingerprint(tokenizer));
   for (const double value : {static_cast<double>(flags.training.batch_tokens), static_cast<double>(max_length),
                              static_cast<double>(flags.label_smoothing)})
     data.add(std::to_string(value));
@@ -214,11 +213,14 @@ void add_train_translation(CLI::App& parent) {
   trainer.epochs = 20, trainer.warmup = 200, trainer.patience = 5;
   flags->training.batch_tokens = 2048;
   add_flags(*verb, *flags);
-  verb->add_option("--tokenizer", flags->tokenizer, "A tokenizer's folder, instead of learning one")->type_name("DIR");
+  CLI::Option* tokenizer =
+      verb->add_option("--tokenizer", flags->tokenizer, "A tokenizer's folder, instead of learning one");
+  tokenizer->type_name("DIR");
   verb->add_option("--vocab-size", flags->vocab_size,
                    "Subwords to learn: of each language (--arch marian), or of both together")
       ->type_name("N")
       ->capture_default_str()
+      ->excludes(tokenizer)
       ->check(CLI::PositiveNumber.description(""));
   add_architecture_flags(*verb, flags->model);
   verb->footer(
@@ -229,6 +231,7 @@ void add_train_translation(CLI::App& parent) {
       "Recipes for --config: translation-small, translation-medium and translation-large, by how much data there is.");
   verb->callback([flags, verb] {
     check_architecture_flags(*verb, flags->model);
+    if (flags->model.arch == Architecture::marian) check_heads(flags->model.heads, flags->model.transformer.width);
     check_and_run(*flags);
   });
 }

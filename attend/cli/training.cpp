@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "attend/cli/choice.h"
+#include "attend/cli/interrupt.h"
+#include "attend/cli/output_folder.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/recipe.h"
 #include "attend/core/error.h"
@@ -75,7 +77,7 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
 void add_training_flags(CLI::App& verb, TrainingFlags& flags, const std::vector<std::string>& metrics) {
   TrainerOptions& t = flags.trainer;
   flags.verb = &verb;
-  add_config_flag(verb);
+  add_config_flag(verb, flags.from_recipe);
   const auto positive = CLI::PositiveNumber.description("");
   const auto not_negative = CLI::NonNegativeNumber.description("");
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
@@ -93,7 +95,8 @@ void add_training_flags(CLI::App& verb, TrainingFlags& flags, const std::vector<
   option("--accumulate", t.accumulate, "Batches that make one update", "N")->check(positive);
   option("--learning-rate", t.learning_rate, "At its highest", "RATE")->check(positive);
   add_choice(verb, "--schedule", t.schedule, kScheduleNames, "How the learning rate falls");
-  option("--warmup", t.warmup, "Updates over which the learning rate rises", "N")->check(not_negative);
+  option("--warmup", t.warmup, "Updates over which the learning rate rises; half of the run at most", "N")
+      ->check(not_negative);
   option("--weight-decay", t.weight_decay, "Of matrices", "SHARE")->check(not_negative);
   option("--clip", t.clip, "The gradient's norm at most; 0: any", "NORM")->check(not_negative);
   option("--average", t.average, "Judge and keep a running average of the parameters, with this decay; 0: none",
@@ -114,10 +117,12 @@ void add_training_flags(CLI::App& verb, TrainingFlags& flags, const std::vector<
   verb.add_flag("--json", flags.json, "Print the summary as one JSON object")->configurable(false);
 }
 
-void check_output(const TrainingFlags& flags) {
+void check_output(const TrainingFlags& flags, const std::string& from) {
   const std::filesystem::path folder = flags.output;
-  if (std::filesystem::exists(folder) && !std::filesystem::is_directory(folder))
-    fail<InputError>("output", flags.output, ": is a file, expected a folder");
+  check_output_folder(folder);
+  std::error_code not_there;
+  if (!from.empty() && std::filesystem::equivalent(from, folder, not_there))
+    fail<InputError>("output", from, ": is both --from and --output; name another folder for the new model");
   if (flags.resume || flags.overwrite) return;
   if (std::filesystem::exists(folder / "checkpoint.safetensors"))
     fail<InputError>("output", flags.output, ": holds a run; add --resume to go on with it, or --overwrite");
@@ -125,10 +130,39 @@ void check_output(const TrainingFlags& flags) {
     fail<InputError>("output", flags.output, ": holds a model; add --overwrite, or name another folder");
 }
 
+void check_texts(const std::vector<std::string>& files) {
+  for (const std::string& file : files) {
+    if (file.empty()) continue;
+    std::error_code unknown;
+    const std::filesystem::file_status status = std::filesystem::status(file, unknown);
+    if (file == "-" || (std::filesystem::exists(status) && std::filesystem::is_other(status)))
+      fail<InputError>("train", file, ": is a stream, but training reads its texts more than once; name a file");
+    if (!std::filesystem::exists(status)) fail<InputError>("train", file, ": there is no such file");
+    if (std::filesystem::is_directory(status)) fail<InputError>("train", file, ": is a folder, expected a file");
+  }
+}
+
 void check_validation(const TrainingFlags& flags, bool given) {
   if (given) return;
-  if (!flags.trainer.metric.empty()) throw CLI::ValidationError("--metric", "needs --validation, to judge by");
-  if (flags.trainer.average_best > 0) throw CLI::ValidationError("--average-best", "needs --validation, to judge by");
+  const TrainerOptions& t = flags.trainer;
+  // Recipes say how to judge for whoever has something to judge by, and a default is nobody's wish.
+  const auto wished = [&](const char* name) {
+    const CLI::Option* option = flags.verb->get_option(name);
+    return option->count() > 0 && !flags.from_recipe.contains(option);
+  };
+  const auto refuse_if = [](bool asked, const char* name) {
+    if (asked) throw CLI::ValidationError(name, "needs --validation, to judge by");
+  };
+  refuse_if(!t.metric.empty(), "--metric");
+  refuse_if(t.average_best > 0, "--average-best");
+  refuse_if(t.patience > 0 && wished("--patience"), "--patience");
+  refuse_if(t.judge_every > 0 && wished("--validate-every"), "--validate-every");
+}
+
+void check_heads(std::int64_t heads, std::int64_t width) {
+  if (width % heads != 0)
+    throw CLI::ValidationError("--heads",
+                               grouped(heads) + " heads do not divide the width, which is " + grouped(width));
 }
 
 TrainingResult run_training(Trainee& trainee, TrainingFlags& flags, const std::string& title, const std::string& data,
@@ -137,14 +171,16 @@ TrainingResult run_training(Trainee& trainee, TrainingFlags& flags, const std::s
   options.output = flags.output;
   options.resume = flags.resume;
   options.fingerprint = data;
-  std::filesystem::create_directories(options.output);
-  write_file(options.output / "recipe.toml", recipe_of(*flags.verb));
   ProgressBar bar("Training", "updates");
   const auto show_curve = [&](const TrainingState& state) {
     write_file(options.output / "curve.html", to_html(curve_page(state, title)));
   };
   std::int64_t tokens = -1;  // at this program's first update: what a resumed run did before counts for no rate
   double seconds = 0;
+  std::string reached;  // how far it is; nothing before anything was done
+  const auto note = [&](const TrainingState& state) {
+    reached = "update " + grouped(state.step) + " of " + grouped(state.total_steps);
+  };
   const TrainingObserver observer{
       .stepped =
           [&](const TrainingState& state) {
@@ -153,6 +189,7 @@ TrainingResult run_training(Trainee& trainee, TrainingFlags& flags, const std::s
               seconds = state.seconds;
               bar.go_on_from(state.step - 1);
             }
+            note(state);
             const double rate = static_cast<double>(state.tokens - tokens) / std::max(state.seconds - seconds, 1e-9);
             bar.label("Training  loss " + fixed(state.loss, 3) + "  " + grouped(std::llround(rate)) + " tokens/s");
             bar.update(state.step, state.total_steps);
@@ -160,29 +197,43 @@ TrainingResult run_training(Trainee& trainee, TrainingFlags& flags, const std::s
       .judged =
           [&](const TrainingState& state) {
             bar.erase();
+            note(state);
             const CurvePoint& point = state.curve.back();
             std::cerr << "epoch " << state.epoch << "  update " << grouped(state.step) << "  training loss "
                       << fixed(point.loss, 3) << "  validation " << text_of(point.scores)
                       << (state.best_step == state.step ? "  (best)" : "") << std::endl;
             if (show) show();
             show_curve(state);
-          }};
-  TrainingResult result = train(trainee, options, observer);
+          },
+      .saved = [&](const TrainingState&) { write_file(options.output / "recipe.toml", recipe_of(*flags.verb)); }};
+  const TrainingResult result = [&] {
+    try {
+      return train(trainee, options, observer);
+    } catch (const Interrupted&) {
+      bar.erase();
+      std::cerr << "attend: stopped at " << reached << "; --resume goes on" << std::endl;
+      throw;
+    }
+  }();
   bar.erase();
   show_curve(result.state);
   const TrainingState& state = result.state;
-  if (state.skipped > 0) warn(grouped(state.skipped) + " updates were skipped: their gradients were not finite");
+  const double loss = state.curve.empty() ? state.loss : state.curve.back().loss;
+  if (state.skipped > 0) warn(counted(state.skipped, "update") + " had gradients that were not finite: left out");
+  if (flags.resume && reached.empty())
+    std::cerr << "The run was over already; more --epochs or --steps go on with it" << std::endl;
   if (flags.json) {
-    nlohmann::ordered_json json{{"folder", flags.output}, {"steps", state.step},      {"epochs", state.epoch},
-                                {"tokens", state.tokens}, {"seconds", state.seconds}, {"best_step", state.best_step}};
+    nlohmann::ordered_json json{{"folder", flags.output},      {"steps", state.step},      {"epochs", state.epoch},
+                                {"tokens", state.tokens},      {"seconds", state.seconds}, {"training_loss", loss},
+                                {"best_step", state.best_step}};
     for (const auto& [name, value] : state.best) json[name] = value;
     json["averaged_models"] = state.mean.kept ? state.mean.models : 0;
     std::cout << json.dump() << '\n';
     return result;
   }
   std::cout << "Model       " << flags.output << '\n'
-            << "Training    " << grouped(state.step) << " updates, " << grouped(state.tokens) << " tokens, "
-            << duration(state.seconds)
+            << "Training    " << counted(state.step, "update") << ", " << counted(state.tokens, "token") << ", "
+            << duration(state.seconds) << ", loss " << fixed(loss, 3)
             << (result.end == TrainingEnd::no_longer_better ? "; stopped, as it was no longer better\n" : "\n");
   if (!state.best.empty()) std::cout << "Validation  " << text_of(state.best) << ", " << best_model(state) << '\n';
   if (state.mean.models > 0 && !state.mean.kept)

@@ -111,7 +111,7 @@ class Training {
     if (words.empty()) fail<InputError>("train", "the text has no words");
     if (size() > options.vocab_size)
       fail<InputError>("train", "there is no room for special tokens and the alphabet: got vocab_size ",
-                       options.vocab_size, ", expected at least ", size(), "; limit_alphabet leaves rare letters out");
+                       options.vocab_size, ", expected at least ", size());
     count_pairs();
   }
 

@@ -23,7 +23,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BatchPosition, seed, epoch, batch)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CurvePoint, step, epoch, loss, learning_rate, gradient_norm, tokens, seconds, scores)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeanOfBest, models, scores, kept)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingState, step, total_steps, epoch, tokens, seconds, loss, curve, best,
-                                   best_step, judgements_without_gain, skipped, mean)
+                                   best_step, judgements_without_gain, skipped, saved_step, mean)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BestModels::Entry, step, scores)
 
 namespace {
@@ -46,8 +46,10 @@ class Run {
     per_epoch_ = std::max<std::int64_t>(updates, 1);
     state_.total_steps = options.steps > 0 ? options.steps : options.epochs * per_epoch_;
     if (options.average > 0) average_.emplace(parameters_, options.average);
-    schedule_ = {
-        .kind = options.schedule, .warmup = options.warmup, .total = state_.total_steps, .floor = options.floor};
+    schedule_ = {.kind = options.schedule,
+                 .warmup = std::min(options.warmup, state_.total_steps / 2),
+                 .total = state_.total_steps,
+                 .floor = options.floor};
   }
 
   TrainingResult go() {
@@ -60,6 +62,7 @@ class Run {
         if (state_.step % options_.log_every == 0) log();
         const bool last = state_.step == state_.total_steps;
         if ((judge_due() || last) && !judge()) end = TrainingEnd::no_longer_better;
+        if (last && state_.best.empty()) save_averaged();
         if (checkpoint_due() || last || end != TrainingEnd::finished) checkpoint();
         if (end == TrainingEnd::finished && observer_.stepped) observer_.stepped(state_);
       }
@@ -71,10 +74,8 @@ class Run {
     }
     try_mean();
     save_curve();  // a run that was killed between its last checkpoint and this has nothing else left to do
-    if (state_.best.empty()) {
-      const InPlace averaged = use_average();
-      trainee_.save(options_.output);
-    }
+    // Resumed, and told to do no more than it has done.
+    if (state_.best.empty() && state_.saved_step != state_.step) save_averaged();
     return {state_, end};
   }
 
@@ -138,7 +139,7 @@ class Run {
     state_.curve.back().scores = scores;
     if (state_.best.empty() || better(scores, state_.best, options_.metric)) {
       state_.best = scores, state_.best_step = state_.step, state_.mean.kept = false;
-      trainee_.save(options_.output);
+      save();
     }
     best_models_.offer(state_.step, scores, distinct(parameters_));
     if (observer_.judged) observer_.judged(state_);
@@ -159,7 +160,7 @@ class Run {
       const InPlace mean(moved, best_models_.mean(moved));
       state_.mean = {.models = models, .scores = scores_of_now()};
       state_.mean.kept = better(state_.mean.scores, state_.best, options_.metric);
-      if (state_.mean.kept) state_.best = state_.mean.scores, trainee_.save(options_.output);
+      if (state_.mean.kept) state_.best = state_.mean.scores, save();
     }
     best_models_.clear();
     checkpoint();
@@ -168,6 +169,17 @@ class Run {
   bool out_of_patience() const { return options_.patience > 0 && state_.judgements_without_gain >= options_.patience; }
 
   InPlace use_average() { return average_ ? InPlace(average_->parameters(), average_->averages()) : InPlace({}, {}); }
+
+  /// The model as it is now becomes the folder's.
+  void save() {
+    trainee_.save(options_.output);
+    state_.saved_step = state_.step;
+    if (observer_.saved) observer_.saved(state_);
+  }
+  void save_averaged() {
+    const InPlace averaged = use_average();
+    save();
+  }
 
   /// Whether any score is better than it ever was.
   bool any_gain(const Scores& scores) const {

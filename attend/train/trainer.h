@@ -47,7 +47,7 @@ struct TrainerOptions {
   std::int64_t epochs = 10;  ///< when steps is 0
   double learning_rate = 1e-3;
   Schedule::Kind schedule = Schedule::Kind::cosine;
-  std::int64_t warmup = 0;     ///< steps
+  std::int64_t warmup = 0;     ///< steps, but at most half of the run: the rate is to reach its height
   double floor = 0.0;          ///< the factor of the learning rate at the end of linear and cosine
   float weight_decay = 1e-2f;  ///< of matrices; biases, gains and embeddings' rows that are vectors do not decay
   double beta2 = 0.999;
@@ -92,13 +92,14 @@ struct TrainingState {
   std::vector<CurvePoint> curve;
   Scores best;
   std::int64_t best_step = 0, judgements_without_gain = 0, skipped = 0;  ///< skipped: updates without finite gradients
+  std::int64_t saved_step = 0;  ///< whose model was put into the folder last; 0: none yet
   MeanOfBest mean = {};
 };
 
-/// Told of every update and every judgement. May throw to stop it: a checkpoint is written before the exception goes
-/// on, unless that is an Error.
+/// Told of every update, every judgement, and every model that was put into the folder. May throw to stop it: a
+/// checkpoint is written before the exception goes on, unless that is an Error.
 struct TrainingObserver {
-  std::function<void(const TrainingState&)> stepped, judged;
+  std::function<void(const TrainingState&)> stepped = {}, judged = {}, saved = {};
 };
 
 /// Why it ended.
@@ -109,7 +110,8 @@ struct TrainingResult {
 };
 
 /// Trains. Afterwards the output folder holds the model as it was when it was best (or last, if it was never judged),
-/// or the mean of the best, if that is better.
+/// or the mean of the best, if that is better. Until there is one, a model that was there stays as it was: only the
+/// run's own files (checkpoint.safetensors, curve.csv, best-models) are written.
 /// Throws InputError when a checkpoint belongs to another run, Error when gradients stop being finite.
 TrainingResult train(Trainee& trainee, const TrainerOptions& options, const TrainingObserver& observer = {});
 

@@ -58,6 +58,9 @@ TEST(Lesson, EachWritesAPageAndAPicture) {
     EXPECT_TRUE(std::filesystem::file_size(folder.path() / (std::string(name) + ".html")) > 1000) << name;
     EXPECT_TRUE(std::filesystem::file_size(folder.path() / (std::string(name) + ".svg")) > 1000) << name;
   }
+  const Outcome nowhere = run_attend("lesson pooling --output /dev/full/x 2>&1");
+  EXPECT_EQ(nowhere.code, 2);
+  EXPECT_NE(nowhere.output.find("/dev/full/x: cannot be made: "), std::string::npos) << nowhere.output;
 }
 
 }  // namespace

@@ -119,7 +119,7 @@ TEST_F(Recipe, AFlagThatAnotherOneExcludesGivesWayToTheCommandLine) {
   const Outcome outcome = run_for_errors("train translation --config " + file("r.toml") + " --train-source none.en " +
                                          "--train-target none.de --output " + file("x"));
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_TRUE(contains(outcome.output, "none.de")) << outcome.output;
+  EXPECT_TRUE(contains(outcome.output, "none.en")) << outcome.output;
 }
 
 TEST_F(Recipe, EveryOneOfOursIsTakenByItsVerb) {

@@ -82,6 +82,22 @@ class Train : public testing::Test {
            " --embedding 8 --hidden 8 --epochs 8 --learning-rate 2e-2 --output " + file(output) + " " + more;
   }
 
+  /// Documents about films, from which an encoder learns.
+  void write_documents() const {
+    std::ofstream text(folder_ / "text.txt");
+    for (int document = 0; document < 60; ++document) {
+      for (int line = 0; line < 4; ++line)
+        text << (line % 2 ? "The music was great. The plot was lovely.\n" : "The actor was bad. The film was awful.\n");
+      text << "\n";
+    }
+  }
+  std::string encoder(const std::string& output, const std::string& more = "") const {
+    return "train masked-lm --threads 1 --train " + file("text.txt") +
+           " --max-tokens 32 --width 16 --layers 2 --inner 32 --learning-rate 5e-3 --warmup 5 "
+           "--batch-tokens 256 --output " +
+           file(output) + " " + more;
+  }
+
   test::TempFolder folder_;
 };
 
@@ -249,26 +265,16 @@ TEST_F(Train, AClassifierLearnsAndShowsTheWordsThatDecided) {
 }
 
 TEST_F(Train, AnEncoderLearnsFromPlainTextAndIsFineTunedToAClassifier) {
-  {
-    std::ofstream text(folder_ / "text.txt");
-    for (int document = 0; document < 60; ++document) {
-      for (int line = 0; line < 4; ++line)
-        text << (line % 2 ? "The music was great. The plot was lovely.\n" : "The actor was bad. The film was awful.\n");
-      text << "\n";
-    }
-  }
-  const std::string pre_training = "train masked-lm --threads 1 --train " + file("text.txt") + " --validation " +
-                                   file("text.txt") +
-                                   " --vocab-size 60 --max-tokens 32 --width 16 --layers 2 --heads 2 --inner 32 "
-                                   "--learning-rate 5e-3 --warmup 5 --batch-tokens 256 --output ";
-  const Outcome encoder = run_attend(pre_training + file("encoder") + " --epochs 4 --json");
-  ASSERT_EQ(encoder.code, 0) << encoder.output;
-  const auto summary = nlohmann::json::parse(encoder.output);
+  write_documents();
+  const std::string flags = "--vocab-size 60 --epochs 4 --validation " + file("text.txt");
+  const Outcome learned = run_attend(encoder("encoder", flags + " --json"));
+  ASSERT_EQ(learned.code, 0) << learned.output;
+  const auto summary = nlohmann::json::parse(learned.output);
   for (const char* score : {"word_loss", "word_accuracy", "next_loss", "next_accuracy"})
     EXPECT_TRUE(summary.contains(score)) << score;
   EXPECT_GT(summary.at("word_accuracy").get<double>(), 0.3);
 
-  ASSERT_EQ(run_attend(pre_training + file("half") + " --epochs 4 --whole-words --no-next-sentence").code, 0);
+  ASSERT_EQ(run_attend(encoder("half", flags + " --whole-words --no-next-sentence")).code, 0);
   EXPECT_TRUE(contains(contents(file("half/config.json")), "BertForMaskedLM"));
   EXPECT_TRUE(contains(contents(file("encoder/config.json")), "BertForPreTraining"));
 
@@ -278,7 +284,8 @@ TEST_F(Train, AnEncoderLearnsFromPlainTextAndIsFineTunedToAClassifier) {
   const Outcome films = run_attend(finetune + file("films") + " --balanced --json");
   ASSERT_EQ(films.code, 0) << films.output;
   EXPECT_GT(nlohmann::json::parse(films.output).at("accuracy").get<double>(), 0.95);
-  const Outcome frozen = run_attend(finetune + file("frozen") + " --freeze 2 --several-labels '|' --consistency 0.5 --json");
+  const Outcome frozen =
+      run_attend(finetune + file("frozen") + " --freeze 2 --several-labels '|' --consistency 0.5 --json");
   ASSERT_EQ(frozen.code, 0) << frozen.output;
   EXPECT_TRUE(contains(contents(file("frozen/config.json")), "multi_label_classification"));
 
@@ -291,6 +298,54 @@ TEST_F(Train, AnEncoderLearnsFromPlainTextAndIsFineTunedToAClassifier) {
                                       file("text.txt") + " --output " + file("x"))
                            .output,
                        "positions for 32"));
+  EXPECT_EQ(run_attend("finetune masked-lm --steps 1 --from " + file("films") + " --train " + file("text.txt") +
+                       " --output " + file("x"))
+                .code,
+            0);
+}
+
+TEST_F(Train, ARunThatFailsOrIsStoppedEarlyLeavesTheOldModelAsItWas) {
+  write_documents();
+  std::ofstream(folder_ / "one.txt") << "A film. A plot.\n";
+  const Outcome first = run_attend(encoder("model", "--vocab-size 60 --steps 2 --json"));
+  ASSERT_EQ(first.code, 0);
+  EXPECT_GT(nlohmann::json::parse(first.output).at("training_loss"), 0);
+  const auto now = [&] {
+    std::string all;
+    for (const char* name : {"config.json", "tokenizer.json", "vocab.txt", "model.safetensors", "recipe.toml"})
+      all += contents(folder_ / "model" / name);
+    return all;
+  };
+  const std::string before = now();
+  for (const auto& [more, message] : {std::pair<std::string, std::string>{"--overwrite --heads 3", "--heads"},
+                                      {"--overwrite --documents file", "is one document"},
+                                      {"--overwrite --validation " + file("one.txt"), "is one document"},
+                                      {"--overwrite --vocab-size 3", "no room for special tokens"},
+                                      {"--resume --vocab-size 50", "other data or options"},
+                                      {"--resume --cased --vocab-size 60", "other data or options"}}) {
+    const Outcome outcome = run_for_errors(encoder("model", more));
+    EXPECT_EQ(outcome.code, 2) << more;
+    EXPECT_TRUE(contains(outcome.output, message)) << more << outcome.output;
+    EXPECT_EQ(now(), before) << more;
+    if (contains(more, "--overwrite")) {
+      EXPECT_EQ(run_for_errors(encoder("none", more)).code, 2);
+      EXPECT_FALSE(std::filesystem::exists(folder_ / "none")) << more;
+    }
+  }
+  const Outcome finished = run_for_errors(encoder("model", "--resume --vocab-size 60 --steps 1"));
+  EXPECT_EQ(finished.code, 0);
+  EXPECT_TRUE(contains(finished.output, "over already")) << finished.output;
+  EXPECT_EQ(now(), before);
+
+  std::filesystem::remove(folder_ / "model/checkpoint.safetensors");
+  const std::string stopped =
+      encoder("model", "--overwrite --vocab-size 50 --steps 100000 --checkpoint-every 0 >/dev/null 2>") +
+      file("errors") + " & run=$!; while [ ! -e " + file("model/checkpoint.safetensors") +
+      " ] && kill -0 $run; do sleep 0.02; done; kill $run; wait $run";
+  EXPECT_EQ(run_attend(stopped).code, 143);
+  EXPECT_TRUE(contains(contents(folder_ / "errors"), " of 100,000; --resume goes on")) << contents(folder_ / "errors");
+  EXPECT_EQ(now(), before);
+  EXPECT_EQ(run_attend("fill-mask --model " + file("model") + " 'The [MASK] was bad.' >/dev/null").code, 0);
 }
 
 TEST_F(Train, FlagsOfAnotherArchitectureAreNamed) {
@@ -319,6 +374,14 @@ TEST_F(Train, BadInputIsNamed) {
         {translation("x", "--metric blue"), "--metric"},
         {classifier("x", "--metric f1"), "needs --validation"},
         {classifier("x", "--average-best 3"), "needs --validation"},
+        {classifier("x", "--patience 3"), "needs --validation"},
+        {classifier("x", "--validate-every 3"), "needs --validation"},
+        {classifier("x", "--tokenizer x --cased"), "excludes"},
+        {classifier("films.tsv/x"), "films.tsv/x: cannot be made"},
+        {"train classifier --train - --output " + file("x"), "reads its texts more than once"},
+        {encoder("x", "--heads 3"), "3 heads do not divide the width, which is 16"},
+        {encoder("x", "--hidden 0"), "--hidden"},
+        {encoder("x", "--metric next_accuracy --no-next-sentence --validation " + file("few.tsv")), "--next-sentence"},
         {finetune("missing", "x"), "missing: there is no such folder"},
         {finetune(".", "."), "is both --from and --output"},
         {"translate --model " + file("missing"), "missing"},

@@ -53,6 +53,7 @@ class Line : public Trainee {
   void restore(const BatchPosition& position) override { sampler_.restore(position); }
   std::int64_t batches_per_epoch() const override { return sampler_.batches(); }
   Scores judge() override {
+    if (!judged) return {};
     if (!scores.empty()) {
       const auto [loss, accuracy] = scores.front();
       scores.erase(scores.begin());
@@ -67,6 +68,7 @@ class Line : public Trainee {
 
   std::vector<float> losses;
   std::vector<std::pair<double, double>> scores;  ///< what judge() is to say: loss and accuracy
+  bool judged = true;                             ///< whether there is anything to judge by
   int saves = 0;
   int explode_at = -1;
 
@@ -95,6 +97,40 @@ TEST(Trainer, LearnsAndKeepsTheBest) {
 }
 
 struct Stop {};
+
+TEST(Trainer, TheLearningRateReachesItsHeightHoweverShortTheRun) {
+  const TempFolder folder;
+  Line line;
+  TrainerOptions options = options_in(folder);
+  options.epochs = 4, options.warmup = 1000, options.log_every = 1;
+  double highest = 0;
+  for (const CurvePoint& point : train(line, options).state.curve) highest = std::max(highest, point.learning_rate);
+  EXPECT_DOUBLE_EQ(highest, options.learning_rate);
+}
+
+TEST(Trainer, TheFoldersModelStaysUntilThereIsANewOne) {
+  const TempFolder folder;
+  std::ofstream(folder / "model.safetensors") << "old";
+  TrainerOptions options = options_in(folder);
+  options.epochs = 2, options.resume = true;
+  std::vector<std::int64_t> saved;
+  const auto run = [&](std::int64_t stop_at) {
+    Line line;
+    line.judged = false;
+    const auto stop = [&](const TrainingState& state) {
+      if (state.step == stop_at) throw Stop();
+    };
+    train(line, options, {.stepped = stop, .saved = [&](const TrainingState& state) { saved.push_back(state.step); }});
+  };
+  EXPECT_THROW(run(7), Stop);
+  EXPECT_EQ(test::contents(folder / "model.safetensors"), "old");
+  run(-1);
+  EXPECT_NE(test::contents(folder / "model.safetensors"), "old");
+  run(-1);  // there is nothing left to do
+  options.epochs = 1;
+  run(-1);
+  EXPECT_EQ(saved, std::vector<std::int64_t>{10});
+}
 
 TEST(Trainer, AStoppedRunResumesToTheSameLosses) {
   const TempFolder whole_folder, parts_folder;
