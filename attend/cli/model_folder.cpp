@@ -1,12 +1,13 @@
 #include "attend/cli/model_folder.h"
 
 #include "attend/cli/progress.h"
+#include "attend/decode/sentence_folder.h"
 #include "attend/formats/weights.h"
 
 namespace attend::cli {
 
 void warn_of_weights(const std::filesystem::path& folder) {
-  const std::vector<std::string> all = Weights(folder).warnings();
+  const std::vector<std::string> all = Weights(transformer_in(folder)).warnings();
   if (all.empty()) return;
   const auto others = static_cast<std::int64_t>(all.size()) - 1;
   warn(all.front() + (others > 0 ? "; so are others of its tensors: " + grouped(others) : ""));

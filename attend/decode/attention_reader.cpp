@@ -86,9 +86,7 @@ std::vector<AttentionMap> look(const BertReader& reader, const AttentionRequest&
 }
 
 std::shared_ptr<const AttentionReader::Model> load(const std::filesystem::path& given) {
-  // A folder of sentence-transformers may have its model one floor below.
-  const bool sentences = !exists(given / "config.json") && exists(given / "modules.json");
-  const std::filesystem::path folder = sentences ? SentenceFolder::read(given).model : given;
+  const std::filesystem::path folder = transformer_in(given);
   const std::string type = Config(folder / "config.json").text("model_type", "");
   const auto made = [](auto reader) {
     return std::make_shared<const AttentionReader::Model>(AttentionReader::Model{std::move(reader)});

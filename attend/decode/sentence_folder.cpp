@@ -77,23 +77,30 @@ LayerNorm read_norm(const fs::path& folder) {
   return norm;
 }
 
-void read_modules(const fs::path& folder, SentenceFolder& sentence) {
+/// The modules of a folder, none where it is not one of sentence-transformers.
+std::vector<Config> modules_of(const fs::path& folder) {
   const fs::path path = folder / "modules.json";
+  if (!fs::exists(path)) return {};
   const MappedFile file = map_file(path);
   const std::string_view text(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size());
   // An array, which Config takes as the value of a key.
-  const Config config = Config::parse("{\"modules\": " + std::string(text) + "}", path.string());
+  return Config::parse("{\"modules\": " + std::string(text) + "}", path.string()).objects("modules");
+}
+
+std::string type_of(const Config& module) { return last_part(module.text("type")); }
+
+void read_modules(const fs::path& folder, SentenceFolder& sentence) {
+  const fs::path path = folder / "modules.json";
   bool first = true;
-  for (const Config& module : config.objects("modules")) {
-    const std::string type = last_part(module.text("type"));
+  for (const Config& module : modules_of(folder)) {
+    const std::string type = type_of(module);
     const fs::path inner = folder / module.text("path", "");
     if (first != (type == "Transformer"))
       fail<InputError>("embed", path.string(), ": has the module ", type, first ? " first" : " behind another",
                        ", expected Transformer first and only there");
     first = false;
-    if (type == "Transformer")
-      sentence.model = inner;
-    else if (type == "Pooling")
+    if (type == "Transformer") continue;
+    if (type == "Pooling")
       read_pooling(inner, sentence);
     else if (type == "Normalize")
       sentence.layers.emplace_back(UnitLength{});
@@ -109,9 +116,15 @@ void read_modules(const fs::path& folder, SentenceFolder& sentence) {
 
 }  // namespace
 
+fs::path transformer_in(const fs::path& folder) {
+  for (const Config& module : modules_of(folder))
+    if (type_of(module) == "Transformer") return folder / module.text("path", "");
+  return folder;
+}
+
 SentenceFolder SentenceFolder::read(const fs::path& folder) {
-  SentenceFolder sentence{.model = folder};
-  if (fs::exists(folder / "modules.json")) read_modules(folder, sentence);
+  SentenceFolder sentence{.model = transformer_in(folder)};
+  read_modules(folder, sentence);
   // The file was named after the model once.
   for (const char* kin : {"bert", "roberta", "distilbert", "camembert", "xlm-roberta"}) {
     const fs::path path = sentence.model / ("sentence_" + std::string(kin) + "_config.json");

@@ -36,6 +36,9 @@ struct Dense {
 /// What is done to a pooled vector.
 using SentenceLayer = std::variant<UnitLength, Dense, LayerNorm>;
 
+/// Where a folder has its model and tokenizer: in itself, or where its modules.json says.
+std::filesystem::path transformer_in(const std::filesystem::path& folder);
+
 struct SentenceFolder {
   std::filesystem::path model;  ///< where model and tokenizer are
   std::vector<Pooling> pooling = {Pooling::mean};
