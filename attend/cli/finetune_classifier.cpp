@@ -10,6 +10,7 @@
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
 #include "attend/data/fingerprint.h"
+#include "attend/decode/sentence_folder.h"
 #include "attend/models/bert.h"
 #include "attend/ops/tape.h"
 
@@ -83,15 +84,20 @@ void run(Flags& flags) {
   const Labelled train_data = read_labelled(flags, flags.train);
   Labelled validation_data;
   if (!flags.validation.empty()) validation_data = read_labelled(flags, flags.validation);
-  const std::vector<std::string> labels = labels_of(train_data);
-  const bool several = !flags.separator.empty();
 
-  warn_of_weights(flags.from);
-  const Tokenizer tokenizer = load_tokenizer(flags.from);
+  const std::filesystem::path from = transformer_in(flags.from);
+  warn_of_weights(from);
+  const Tokenizer tokenizer = load_tokenizer(from);
   std::vector<std::string> begun;
   default_generator().restore(flags.training.trainer.seed, 0);
-  Bert model = load_bert(flags.from,
-                         {.head = BertHead::text_labels, .labels = labels, .several_labels = several, .begun = &begun});
+  Bert model = load_bert(from, {.head = BertHead::text_labels,
+                                .labels = labels_of(train_data),
+                                .several_labels = !flags.separator.empty(),
+                                .begun = &begun});
+  const std::vector<std::string>& labels = model.options.labels;
+  if (const BertOptions own = BertOptions::read(Config(from / "config.json"));
+      own.head == BertHead::text_labels && !begun.empty())
+    warn("the model's head is for other labels (" + listed(own.labels) + "), and begins anew");
   if (flags.dropout >= 0) {
     BertOptions& o = model.options;
     o.dropout = o.attention_dropout = o.head_dropout = flags.dropout;
@@ -115,8 +121,8 @@ void run(Flags& flags) {
   for (const NamedTensor& parameter : parameters(model))
     if (requires_grad(parameter.tensor)) moved.push_back(parameter), count += parameter.tensor.numel();
   std::cerr << grouped(training.size()) << " texts, " << grouped(validation.size()) << " for validation, "
-            << labels.size() << " labels, " << grouped(count) << " of " << grouped(count_parameters(model))
-            << " parameters to train" << std::endl;
+            << counted(std::ssize(labels), "label") << " (" << listed(labels) << "), " << grouped(count) << " of "
+            << grouped(count_parameters(model)) << " parameters to train" << std::endl;
   const SpecialTokens& special = tokenizer.special();
   ClassifierTrainingOptions options = flags.options();
   options.padding = model.options.padding;

@@ -2,26 +2,43 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <map>
 #include <set>
 
+#include "attend/cli/progress.h"
 #include "attend/core/error.h"
-#include "attend/data/reader.h"
+#include "attend/data/table.h"
 
 namespace attend::cli {
 namespace {
 
+/// Without the spaces around them; none where there is nothing else.
 std::vector<std::string> labels_in(const std::string& field, const std::string& separator) {
-  if (separator.empty()) return {field};
   std::vector<std::string> labels;
   for (std::size_t begin = 0; begin <= field.size();) {
-    const std::size_t end = std::min(field.find(separator, begin), field.size());
+    const std::size_t end = separator.empty() ? field.size() : std::min(field.find(separator, begin), field.size());
     std::string label = field.substr(begin, end - begin);
     label.erase(0, label.find_first_not_of(' '));
     label.erase(label.find_last_not_of(' ') + 1);
     if (!label.empty()) labels.push_back(std::move(label));
-    begin = end + separator.size();
+    begin = end + std::max<std::size_t>(separator.size(), 1);
   }
   return labels;
+}
+
+/// A column of texts with the labels beside them. Throws InputError where a row lacks one of them.
+std::vector<Record> rows_of(const LabelFlags& flags, const std::string& column, const std::string& path) {
+  const auto reader = read_tsv(TextStream::open(path), {column, flags.label_column});
+  std::vector<Record> rows;
+  for (Record record; reader->next(record);) rows.push_back(record);
+  for (const Skipped& skipped : reader->skipped())
+    if (skipped.reason == kTooFewColumns)
+      fail<InputError>("labels", path, ", line ", skipped.first_line,
+                       ": has too few columns, expected a text in column ", column, " and a label in column ",
+                       flags.label_column, ", with tabs between",
+                       skipped.count == 1 ? "" : "; " + counted(skipped.count, "line") + " are so");
+  if (rows.empty()) fail<InputError>("labels", path, ": holds no labelled text");
+  return rows;
 }
 
 }  // namespace
@@ -60,36 +77,48 @@ void add_label_learning_flags(CLI::App& verb, LabelFlags& flags) {
 }
 
 Labelled read_labelled(const LabelFlags& flags, const std::string& path) {
-  Labelled data;
-  const auto reader = read_tsv(TextStream::open(path), {flags.text_column, flags.label_column});
-  for (Record record; reader->next(record);) {
-    if (record.target.empty() && flags.separator.empty())
-      fail<InputError>("labels", path, ", line ", record.line, ": has no label in column ", flags.label_column);
-    data.texts.push_back(record.source), data.labels.push_back(labels_in(record.target, flags.separator));
+  if (flags.label_column == flags.text_column || flags.label_column == flags.pair_column)
+    throw CLI::ValidationError("--label-column", "is " + flags.label_column + ", where the text is");
+  Labelled data{.path = path, .several = !flags.separator.empty()};
+  for (Record& row : rows_of(flags, flags.text_column, path)) {
+    data.texts.push_back(std::move(row.source)), data.labels.push_back(labels_in(row.target, flags.separator));
+    if (data.labels.back().empty() && flags.separator.empty())
+      fail<InputError>("labels", path, ", line ", row.line, ": has no label in column ", flags.label_column);
   }
-  if (data.texts.empty()) fail<InputError>("labels", path, ": holds no labelled text");
-  if (flags.pair_column.empty()) return data;
-  const auto seconds = read_tsv(TextStream::open(path), {flags.pair_column, flags.label_column});
-  for (Record record; seconds->next(record);) data.seconds.push_back(record.source);
+  if (!flags.pair_column.empty())
+    for (Record& row : rows_of(flags, flags.pair_column, path)) data.seconds.push_back(std::move(row.source));
   return data;
 }
 
 std::vector<std::string> labels_of(const Labelled& data) {
   std::set<std::string> sorted;
   for (const auto& held : data.labels) sorted.insert(held.begin(), held.end());
+  if (sorted.empty()) fail<InputError>("labels", data.path, ": no text has a label");
+  if (sorted.size() == 1 && !data.several)
+    fail<InputError>("labels", data.path, ": all texts have the label \"", *sorted.begin(),
+                     "\", expected at least two labels to tell apart");
   return {sorted.begin(), sorted.end()};
+}
+
+std::string listed(const std::vector<std::string>& labels) {
+  constexpr std::size_t kMost = 10;
+  std::string all;
+  for (std::size_t i = 0; i < std::min(labels.size(), kMost); ++i) all += (i ? ", " : "") + labels[i];
+  return all + (labels.size() > kMost ? ", …" : "");
 }
 
 std::vector<std::vector<std::int32_t>> label_places(const Labelled& data, const std::vector<std::string>& labels,
                                                     const std::string& path) {
+  std::map<std::string, std::int32_t> place;
+  for (const std::string& label : labels) place.emplace(label, static_cast<std::int32_t>(place.size()));
   std::vector<std::vector<std::int32_t>> all;
   for (const std::vector<std::string>& held : data.labels) {
     std::vector<std::int32_t>& places = all.emplace_back();
     for (const std::string& label : held) {
-      const auto found = std::ranges::lower_bound(labels, label);
-      if (found == labels.end() || *found != label)
+      const auto found = place.find(label);
+      if (found == place.end())
         fail<InputError>("labels", path, ": has the label \"", label, "\", which no text to learn from has");
-      places.push_back(static_cast<std::int32_t>(found - labels.begin()));
+      places.push_back(found->second);
     }
   }
   return all;

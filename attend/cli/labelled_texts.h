@@ -26,12 +26,17 @@ void add_label_learning_flags(CLI::App& verb, LabelFlags& flags);
 struct Labelled {
   std::vector<std::string> texts, seconds;  ///< seconds: empty unless pairs
   std::vector<std::vector<std::string>> labels;
+  std::string path;      ///< of their file
+  bool several = false;  ///< labels may hold together
 };
-/// Throws InputError when a text has no label though it must have one, and when there is none at all.
+/// Empty lines are passed over. Throws InputError, with the line, where a column or the label is missing, and when
+/// there is no text at all.
 Labelled read_labelled(const LabelFlags& flags, const std::string& path);
 
-/// All that occur, sorted.
+/// All that occur, sorted. Throws InputError when there is nothing to tell apart.
 std::vector<std::string> labels_of(const Labelled& data);
+/// "a, b, c", the first ten of them.
+std::string listed(const std::vector<std::string>& labels);
 /// The places of each text's labels among those. Throws InputError for one that is not there; `path` is whose it is.
 std::vector<std::vector<std::int32_t>> label_places(const Labelled& data, const std::vector<std::string>& labels,
                                                     const std::string& path);

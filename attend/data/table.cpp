@@ -42,6 +42,7 @@ void TableReader::find_columns() {
   const auto find = [&](const std::string& column) {
     if (const auto number = number_of(column)) return *number;
     const auto found = std::ranges::find(header, column);
+    if (found == header.end() && column == "0") fail<InputError>("corpus", "there is no column 0: they count from 1");
     if (found == header.end())
       fail<InputError>("corpus", name(), ": the first row has no column \"", column, "\": got ", joined(header));
     return static_cast<std::size_t>(found - header.begin());
@@ -54,7 +55,8 @@ bool TableReader::next(Record& record) {
   if (!started_) find_columns();
   while (row(fields_, record.line)) {
     if (fields_.size() <= std::max(source_, target_)) {
-      skip("too few columns", record.line);
+      const bool empty = fields_.size() == 1 && fields_.front().find_first_not_of(" \r") == std::string::npos;
+      skip(empty ? "empty line" : kTooFewColumns, record.line);
       continue;
     }
     record.target.clear();

@@ -3,11 +3,15 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "attend/data/reader.h"
 
 namespace attend {
+
+/// Why a row that is not empty is passed over.
+constexpr std::string_view kTooFewColumns = "too few columns";
 
 class TableReader : public CorpusReader {
  public:

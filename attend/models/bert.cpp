@@ -330,7 +330,9 @@ Bert load_bert(const std::filesystem::path& folder, const BertLoading& loading) 
   if (loading.head) o.head = *loading.head;
   const bool labelled = o.head == BertHead::text_labels || o.head == BertHead::token_labels;
   if (!labelled) o.labels.clear();
-  const bool new_labels = labelled && !loading.labels.empty();
+  const bool new_labels = labelled && !loading.labels.empty() &&
+                          (o.head != own || o.several_labels != loading.several_labels ||
+                           !std::ranges::is_permutation(o.labels, loading.labels));
   if (new_labels) o.labels = loading.labels, o.several_labels = loading.several_labels;
   if (labelled && o.labels.empty())
     fail<InputError>("bert", folder.string(), ": holds no labels: it is no ",

@@ -134,7 +134,8 @@ struct Bert {
 
 struct BertLoading {
   std::optional<BertHead> head = {};      ///< instead of the folder's own; what it has no weights for begins anew
-  std::vector<std::string> labels = {};   ///< with a head for labels: instead of the folder's own
+  std::vector<std::string> labels = {};   ///< with a head for labels: instead of the folder's own. Where that has the
+                                          ///< same ones, in whichever order, it is kept with its order
   bool several_labels = false;            ///< with `labels`: see BertOptions
   bool mapped = false;                    ///< for models that are only run: weights stay in the file
   std::vector<std::string>* begun = {};   ///< gets the names of weights that the folder lacks and that begin anew

@@ -28,10 +28,11 @@ TEST(Parallel, PairsLineByLineAndRefusesDifferentLengths) {
 }
 
 TEST(Tsv, TakesColumnsByNumber) {
-  const auto reader = read_tsv(TextStream::of("1\tone\tuno\n2\ttwo\tdue\r\n3\n"), {"2", "3"});
+  const auto reader = read_tsv(TextStream::of("1\tone\tuno\n2\ttwo\tdue\r\n3\n\n"), {"2", "3"});
   EXPECT_EQ(pairs_of(reader), (Pairs{{"one", "uno"}, {"two", "due"}}));
   EXPECT_EQ(skipped_of(*reader, "too few columns"), 1);
   EXPECT_EQ(reader->skipped()[0].first_line, 3);
+  EXPECT_EQ(skipped_of(*reader, "empty line"), 1);
 }
 
 TEST(Tsv, TakesColumnsByNameOfTheFirstRow) {
