@@ -4,6 +4,7 @@
 #include <iomanip>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
 #include "attend/explain/page.h"
+#include "attend/explain/terminal.h"
 #include "attend/text/unicode.h"
 #include "attend/train/bleu.h"
 #include "attend/train/chrf.h"
@@ -121,6 +123,8 @@ MetricResult chrf(const ScoredSystem& system, const Task& task, const std::strin
   return result;
 }
 
+constexpr int kLabelColumns = 40;  // of a label that is shown
+
 /// What stands before the first tab: `attend classify` prints the probability behind it.
 Lines labels_of(const Lines& lines) {
   Lines labels;
@@ -140,18 +144,41 @@ MetricResult accuracy(const ScoredSystem& system, const Task& task) {
   return result;
 }
 
+/// Says so where predictions and references have nothing in common, as when one file has the texts, too.
+void warn_of_foreign_labels(const ScoredSystem& system, const Task& task) {
+  const Lines predicted = labels_of(system.lines), expected = labels_of(task.references.front());
+  const std::set<std::string> known(expected.begin(), expected.end());
+  if (std::ranges::none_of(predicted, [&](const std::string& label) { return known.contains(label); }))
+    warn(text(system.name, ": none of its labels, such as \"", shortened(predicted.front(), kLabelColumns),
+              "\", is in the reference, which has \"", shortened(expected.front(), kLabelColumns),
+              "\"; each line must begin with its label"));
+}
+
+/// The most frequent labels, as many as one looks at, by their names.
 std::string table_of_labels(const ClassificationScores& scores, int digits) {
-  std::size_t width = 5;
-  for (const LabelScore& label : scores.labels) width = std::max(width, label.label.size());
+  constexpr std::size_t kMost = 50;
+  std::vector<LabelScore> shown = scores.labels;
+  if (shown.size() > kMost) {
+    std::ranges::stable_sort(shown, std::greater(), &LabelScore::expected);
+    shown.resize(kMost);
+    std::ranges::sort(shown, {}, &LabelScore::label);
+  }
+  int width = 5;
+  for (LabelScore& label : shown) {
+    label.label = shortened(label.label, kLabelColumns);
+    width = std::max(width, display_width(label.label));
+  }
   std::ostringstream out;
-  out << '\n' << std::left << std::setw(static_cast<int>(width)) << "label" << std::right;
+  out << '\n' << std::left << std::setw(width) << "label" << std::right;
   for (const char* column : {"precision", "recall", "F1", "expected", "predicted"}) out << std::setw(11) << column;
   out << std::fixed << std::setprecision(digits);
-  for (const LabelScore& label : scores.labels)
+  for (const LabelScore& label : shown)
     out << '\n'
-        << std::left << std::setw(static_cast<int>(width)) << label.label << std::right << std::setw(11)
-        << label.precision() << std::setw(11) << label.recall() << std::setw(11) << label.f1() << std::setw(11)
-        << label.expected << std::setw(11) << label.predicted;
+        << label.label << std::string(static_cast<std::size_t>(width - display_width(label.label)), ' ')
+        << std::setw(11) << label.precision() << std::setw(11) << label.recall() << std::setw(11) << label.f1()
+        << std::setw(11) << label.expected << std::setw(11) << label.predicted;
+  if (const std::size_t left = scores.labels.size() - shown.size(); left > 0)
+    out << "\n… and " << left << " more (--json has all)";
   return out.str();
 }
 
@@ -295,6 +322,7 @@ void run(const EvaluateOptions& options) {
 
   for (ScoredSystem& system : systems) {
     if (!task.references.empty()) warn_about(system);
+    if (std::ranges::any_of(options.metrics, is_of_labels)) warn_of_foreign_labels(system, task);
     for (const std::string& metric : options.metrics) system.results.push_back(evaluate(metric, system, task));
   }
   if (options.confidence) add_confidence(systems, options.bootstrap);

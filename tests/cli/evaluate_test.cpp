@@ -126,6 +126,17 @@ TEST_F(Evaluate, LabelsStandBeforeATab) {
   EXPECT_EQ(scores.at("f1_details").at("confusion"), nlohmann::json({{1, 0, 0}, {1, 1, 0}, {0, 0, 1}}));
   const std::string text = run_attend("evaluate -m f1 -r " + file("gold") + " -i " + file("labels")).output;
   EXPECT_TRUE(contains(text, "F1 = 0.7778 macro, 0.7500 micro\nlabel")) << text;
+
+  std::string texts, labels;
+  for (int i = 0; i < 60; ++i)
+    texts += "A text of some length whose label is behind it, number " + std::to_string(i) + "\tgood\n",
+        labels += "good\n";
+  write("texts", texts), write("good", labels);
+  const std::string foreign = "evaluate -m f1 -r " + file("texts") + " -i " + file("good");
+  EXPECT_TRUE(contains(run_for_errors(foreign).output, "none of its labels, such as \"good\", is in the reference"));
+  const std::string table = run_attend(foreign + " 2>/dev/null").output;
+  EXPECT_TRUE(contains(table, "A text of some length whose label is be…") && contains(table, "and 11 more"))
+      << table;
 }
 
 TEST_F(Evaluate, PerplexityReadsWhatScorePrints) {
