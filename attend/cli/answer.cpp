@@ -31,7 +31,9 @@ std::string answer_text(const std::string& text, const Answer& answer) {
                      static_cast<std::size_t>(answer.span.end - answer.span.begin));
 }
 
-std::string json_line(const std::string& question, const std::string& text, const std::vector<Answer>& answers) {
+/// The best answer, and all of them where several were asked for.
+std::string json_line(const std::string& question, const std::string& text, const std::vector<Answer>& answers,
+                      bool several) {
   const CharacterPositions characters(text);
   Json all = Json::array();
   for (const Answer& answer : answers) {
@@ -40,8 +42,9 @@ std::string json_line(const std::string& question, const std::string& text, cons
         {{"answer", answer_text(text, answer)}, {"score", answer.score}, {"start", place.begin}, {"end", place.end}});
   }
   Json json{{"question", question}};
-  json.update(all.empty() ? Json{{"answer", nullptr}} : all.front());
-  if (all.size() > 1) json["answers"] = std::move(all);
+  json.update(all.empty() ? Json{{"answer", nullptr}, {"score", nullptr}, {"start", nullptr}, {"end", nullptr}}
+                          : all.front());
+  if (several) json["answers"] = std::move(all);
   return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
@@ -74,7 +77,7 @@ void run(const AnswerFlags& flags) {
   TextWriter writer(flags.output);
   const auto answer = [&](const std::string& question, const std::string& text) {
     const std::vector<Answer> answers = answerer(question, text, flags.options);
-    writer.write(flags.json ? json_line(question, text, answers) : text_lines(text, answers));
+    writer.write(flags.json ? json_line(question, text, answers, flags.options.top > 1) : text_lines(text, answers));
     writer.flush();
   };
   if (flags.question) {
@@ -83,6 +86,7 @@ void run(const AnswerFlags& flags) {
     LineReader reader(flags.input);
     for_line_blocks(reader, "Answering", [&](const std::vector<std::string>& lines, const Progress& progress) {
       for (std::size_t i = 0; i < lines.size(); ++i) {
+        if (lines[i].find_first_not_of(' ') == std::string::npos) continue;
         const std::size_t tab = lines[i].find('\t');
         if (tab == std::string::npos) throw TextError(i, "has no tab between question and text");
         answer(lines[i].substr(0, tab), lines[i].substr(tab + 1));
@@ -123,20 +127,20 @@ void add_answer(CLI::App& program) {
       ->type_name("N")
       ->check(positive)
       ->capture_default_str();
-  verb->add_option("--overlap", options.overlap, "Tokens that neighbouring windows share")
-      ->type_name("N")
-      ->check(CLI::NonNegativeNumber.description(""))
-      ->capture_default_str();
+  CLI::Option* overlap = add_overlap_flag(*verb, options.overlap);
   verb->add_flag("--json", flags->json,
-                 "One JSON object a question: question, answer, score, start, end; answers with --top");
+                 "One JSON object a question: question, answer, score, start, end; answers where --top is more than 1");
   verb->footer(
       "Prints score, place (in characters) and answer. With --question, the input is one text; without it, each line\n"
-      "is a question, a tab and its text.\n"
+      "is a question, a tab and its text; empty ones are passed over.\n"
       "Examples:\n"
       "  attend answer --model distilbert-squad --question 'Who lives here?' --text 'Joe lives in Rome.'\n"
       "  attend answer --model distilbert-squad --question 'When was it built?' --input castle.txt --top 3\n"
       "  attend answer --model distilbert-squad --input questions.tsv --json");
-  verb->callback([flags] { run(*flags); });
+  verb->callback([flags, overlap] {
+    check_overlap(*overlap, flags->options.overlap, flags->options.max_tokens);
+    run(*flags);
+  });
 }
 
 }  // namespace attend::cli

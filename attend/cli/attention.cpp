@@ -144,7 +144,7 @@ void run(AttentionFlags& flags) {
   if (flags.summary) out.write(flags.json ? summary.json() : summary.table());
   out.finish();
   if (file) file->finish();
-  warn_of(cut, "texts were longer than the model takes, and were cut (--long truncate)");
+  warn_of(cut, "text", "cut: longer than the model takes (--long truncate)");
 }
 
 void add_what_flags(CLI::App& verb, AttentionFlags& flags) {

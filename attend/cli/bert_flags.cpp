@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <map>
 
+#include "attend/cli/choice.h"
 #include "attend/cli/progress.h"
 #include "attend/decode/text_error.h"
 
@@ -18,15 +18,29 @@ void add_long_text_flags(CLI::App& verb, std::int64_t& max_tokens, LongText& lon
   verb.add_option("--max-tokens", max_tokens, "Tokens of a line at most; otherwise what the model takes")
       ->type_name("N")
       ->check(CLI::PositiveNumber.description(""));
-  std::map<std::string, LongText> names{{"error", LongText::error}, {"truncate", LongText::truncate}};
-  if (may_split) names.emplace("split", LongText::split);
-  std::string now;
-  for (const auto& [name, meaning] : names)
-    if (meaning == long_text) now = name;
-  verb.add_option("--long", long_text, help)
-      ->type_name("HOW")
-      ->transform(CLI::CheckedTransformer(names).description(""))
-      ->default_str(now);
+  std::vector<std::pair<std::string, LongText>> names{{"error", LongText::error}, {"truncate", LongText::truncate}};
+  if (may_split) names.emplace_back("split", LongText::split);
+  add_choice(verb, "--long", long_text, names, help)->type_name("HOW")->description(help);
+}
+
+CLI::Option* add_overlap_flag(CLI::App& verb, std::int64_t& overlap) {
+  return verb.add_option("--overlap", overlap, "Tokens that neighbouring windows share, at most half a window")
+      ->type_name("N")
+      ->check(CLI::NonNegativeNumber.description(""))
+      ->capture_default_str();
+}
+
+void check_overlap(const CLI::Option& flag, std::int64_t overlap, std::int64_t max_tokens) {
+  if (flag.count() > 0 && max_tokens > 0 && overlap >= max_tokens)
+    throw CLI::ValidationError("--overlap", "is " + std::to_string(overlap) + ", but windows have " +
+                                                std::to_string(max_tokens) + " tokens (--max-tokens)");
+}
+
+void add_text_flags(CLI::App& verb, TextFlags& flags, const std::string& help) {
+  CLI::Option* texts =
+      verb.add_option("text", flags.texts, help + "; otherwise the lines of --input, or of standard input");
+  texts->type_name("TEXT");
+  add_input_flag(verb, flags.input)->excludes(texts);
 }
 
 void add_batch_flag(CLI::App& verb, std::int64_t& batch_tokens) {
@@ -55,8 +69,22 @@ void for_line_blocks(LineReader& reader, const std::string& label,
   }
 }
 
-void warn_of(std::int64_t count, const std::string& what) {
-  if (count > 0) warn(grouped(count) + " " + what);
+void for_text_blocks(const TextFlags& flags, const std::string& label,
+                     const std::function<void(const std::vector<std::string>&, const Progress&)>& work) {
+  if (flags.texts.empty()) {
+    LineReader reader(flags.input);
+    for_line_blocks(reader, label, work);
+    return;
+  }
+  try {
+    work(flags.texts, {});
+  } catch (const TextError& error) {
+    throw InputError("text " + std::to_string(error.text + 1) + ": " + error.what());
+  }
+}
+
+void warn_of(std::int64_t count, const std::string& noun, const std::string& done) {
+  if (count > 0) warn(counted(count, noun) + (count == 1 ? " was " : " were ") + done);
 }
 
 }  // namespace attend::cli

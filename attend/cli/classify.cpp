@@ -22,15 +22,15 @@ using Json = nlohmann::ordered_json;
 
 struct ClassifyFlags {
   std::string model, output, attention_file;
-  std::vector<std::string> input;
+  TextFlags texts;
   ClassifyOptions options;
   AttentionChoice shown;
   bool json = false;
   std::int64_t top = 0;  // as many as hold
 };
 
-/// The words that decided, most first: "terrible 0.61, plot 0.12".
-std::string deciding_words(const std::string& line, const Classification& result) {
+/// The words that the model looks at, most first: "terrible 0.61, plot 0.12".
+std::string words_looked_at(const std::string& line, const Classification& result) {
   std::vector<std::pair<std::string, float>> words;  // tokens of one word together
   const bool only_added = std::ranges::all_of(result.spans, [](const Span& span) { return span.begin == span.end; });
   for (std::size_t i = 0; i < result.attention.size(); ++i) {
@@ -53,10 +53,24 @@ std::string deciding_words(const std::string& line, const Classification& result
   return out;
 }
 
+/// The most probable labels first.
+std::vector<std::size_t> order_of(const Classification& result) {
+  std::vector<std::size_t> order(result.probabilities.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return result.probabilities[i]; });
+  return order;
+}
+
 std::string json_line(const std::string& line, const Classification& result, const std::vector<std::string>& labels,
-                      bool several) {
+                      bool several, const ClassifyFlags& flags) {
+  std::vector<std::size_t> shown(labels.size());
+  std::iota(shown.begin(), shown.end(), std::size_t{0});
+  if (flags.top > 0) {
+    shown = order_of(result);
+    shown.resize(std::min(shown.size(), static_cast<std::size_t>(flags.top)));
+  }
   Json probabilities = Json::object();
-  for (std::size_t i = 0; i < labels.size(); ++i) probabilities[labels[i]] = result.probabilities[i];
+  for (const std::size_t i : shown) probabilities[labels[i]] = result.probabilities[i];
   Json json{{"text", line},
             {"label", labels[result.label]},
             {"prob", result.probabilities[result.label]},
@@ -72,15 +86,13 @@ std::string json_line(const std::string& line, const Classification& result, con
 
 std::string text_line(const std::string& line, const Classification& result, const std::vector<std::string>& labels,
                       bool several, const ClassifyFlags& flags) {
-  std::vector<std::size_t> order(labels.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return result.probabilities[i]; });
+  const std::vector<std::size_t> order = order_of(result);
   std::string out;
   // Of several labels those that hold; otherwise, or where another number is asked for, the most probable.
   const std::size_t count = flags.top > 0 ? static_cast<std::size_t>(flags.top) : several ? result.holding.size() : 1;
   for (std::size_t i = 0; i < std::min(order.size(), count); ++i)
     out += (i ? "\t" : "") + labels[order[i]] + "\t" + fixed(result.probabilities[order[i]], 4);
-  if (flags.options.attention) out += "\t" + deciding_words(line, result);
+  if (flags.options.attention) out += "\t" + words_looked_at(line, result);
   return out + "\n";
 }
 
@@ -90,24 +102,23 @@ void run(const ClassifyFlags& flags) {
   const Classifier classifier(flags.model);
   warn_of_weights(flags.model);
   const bool several = classifier.several_labels();
-  LineReader reader(flags.input);
   TextWriter writer(flags.output);
   std::int64_t truncated = 0;
-  for_line_blocks(reader, "Classifying", [&](const std::vector<std::string>& lines, const Progress& progress) {
+  for_text_blocks(flags.texts, "Classifying", [&](const std::vector<std::string>& lines, const Progress& progress) {
     const std::vector<Classification> results = classifier(lines, flags.options, progress);
     for (std::size_t i = 0; i < lines.size(); ++i) {
       truncated += results[i].truncated > 0;
       if (attention && attention->room() == 0) attention->leave_out(1);
       if (attention && attention->room() > 0 && count_words(lines[i]) > 0)
         attention->add(classifier.look(lines[i], flags.options, attention->selection()));
-      writer.write(flags.json ? json_line(lines[i], results[i], classifier.labels(), several)
+      writer.write(flags.json ? json_line(lines[i], results[i], classifier.labels(), several, flags)
                               : text_line(lines[i], results[i], classifier.labels(), several, flags));
     }
     writer.flush();
   });
   writer.finish();
   if (attention) attention->finish();
-  warn_of(truncated, "lines were longer than --max-tokens, or than the model takes, and were cut");
+  warn_of(truncated, "line", "cut: longer than --max-tokens, or than the model takes");
 }
 
 }  // namespace
@@ -117,7 +128,7 @@ void add_classify(CLI::App& program) {
   verb->group(kUseAModel);
   auto flags = std::make_shared<ClassifyFlags>();
   add_model_flag(*verb, flags->model);
-  add_input_flag(*verb, flags->input);
+  add_text_flags(*verb, flags->texts);
   add_output_flag(*verb, flags->output);
   verb->add_option("--top", flags->top,
                    "Labels to print, the most probable first; otherwise the best, of a model with several labels all "
@@ -134,17 +145,19 @@ void add_classify(CLI::App& program) {
         flags->options.attention = true;
         if (!file.empty()) flags->attention_file = file.front();
       },
-      "Print the words that decided, with their weights; with a file .html, .svg, .png or .json also draw where the "
+      "Print the words that the model looks at most, with their weights, a hint at what decided; with a file .html, "
+      ".svg, .png or .json also draw where the "
       "model looks");
   attention->type_name("[FILE]")->expected(0, 1);
   add_attention_choice_flags(*verb, *attention, flags->shown);
-  verb->add_flag("--json", flags->json,
-                 "One JSON object a line: text, label, prob, probs; labels where several may hold");
+  verb->add_flag(
+      "--json", flags->json,
+      "One JSON object a line: text, label, prob, probs (all, or --top of them); labels where several may hold");
   verb->footer(
       "Prints label, tab, probability for each line. The model is one that attend trained, or a folder of BERT and its "
       "kin.\n"
       "Examples:\n"
-      "  echo 'What is the capital of France?' | attend classify --model topics --attention\n"
+      "  attend classify --model topics 'What is the capital of France?' --attention\n"
       "  attend classify --model bert-mnli --pairs --input premise-hypothesis.tsv --top 3");
   verb->callback([flags] {
     if ((flags->shown.layer || flags->shown.head) && flags->attention_file.empty())

@@ -1,6 +1,7 @@
 // attend embed: lines to vectors.
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -27,11 +28,19 @@ struct EmbedFlags {
   Format format = Format::automatic;
 };
 
-/// As the file's name ends; JSON where it says nothing.
-Format format_of(const std::string& path) {
-  for (const auto& [ending, format] : kFormats)
-    if (path.ends_with("." + ending)) return format;
-  return Format::jsonl;
+/// As was asked for, or else as the file's name ends; JSON where that has no ending. Throws where both disagree.
+Format format_of(const EmbedFlags& flags) {
+  const std::string ending = std::filesystem::path(flags.output).extension().string();
+  Format named = ending.empty() || ending == ".json" ? Format::jsonl : Format::automatic;
+  for (const auto& [name, format] : kFormats)
+    if (ending == "." + name) named = format;
+  if (flags.format == Format::automatic && named == Format::automatic)
+    throw CLI::ValidationError("--output", flags.output + ": no format ends in " + ending + "; choose one by --format");
+  if (flags.format == Format::automatic) return named;
+  if (!ending.empty() && named != Format::automatic && named != flags.format)
+    throw CLI::ValidationError(
+        "--output", flags.output + ": ends in " + ending + ", but --format is " + name_of(flags.format, kFormats));
+  return flags.format;
 }
 
 /// The shortest text that reads back as this number.
@@ -87,10 +96,10 @@ class VectorWriter {
 };
 
 void run(const EmbedFlags& flags) {
+  const Format format = format_of(flags);
   const TextEncoder encoder(flags.embedding.model);
-  warn_of_weights(SentenceFolder::read(flags.embedding.model).model);
+  warn_of_weights(flags.embedding.model);
   const EmbedOptions options = options_of(flags.embedding, encoder);
-  const Format format = flags.format == Format::automatic ? format_of(flags.output) : flags.format;
   LineReader reader(flags.input);
   VectorWriter writer(flags.output, format, encoder.size(options));
   embed_lines(encoder, options, reader, "Embedding",
@@ -121,7 +130,7 @@ void add_embed(CLI::App& program) {
   add_input_flag(*verb, flags->input);
   add_output_flag(*verb, flags->output);
   CLI::Option* format = add_choice(*verb, "--format", flags->format, kFormats,
-                                   "How vectors are written; otherwise as the output's name ends, else jsonl");
+                                   "How vectors are written; otherwise as --output ends, jsonl where it has no ending");
   verb->add_flag_callback(
           "--json", [flags] { flags->format = Format::jsonl; }, "The same as --format jsonl")
       ->excludes(format);

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <filesystem>
 
 #include "attend/cli/bert_flags.h"
 #include "attend/cli/progress.h"
@@ -36,9 +37,11 @@ EmbedOptions options_of(const EmbeddingFlags& flags, const TextEncoder& encoder)
   options.prompt = flags.prompt;
   if (flags.prompt_name.empty()) return options;
   options.prompt = encoder.prompt(flags.prompt_name);
+  constexpr const char* kFile = "config_sentence_transformers.json";
   if (!options.prompt)
-    fail<InputError>("embed", flags.model, ": config_sentence_transformers.json has no prompt named \"",
-                     flags.prompt_name, "\"");
+    fail<InputError>("embed", flags.model, ": has no prompt named \"", flags.prompt_name, "\"",
+                     std::filesystem::exists(std::filesystem::path(flags.model) / kFile) ? " in " : ", as it has no ",
+                     kFile);
   return options;
 }
 
@@ -51,8 +54,8 @@ void embed_lines(const TextEncoder& encoder, const EmbedOptions& options, LineRe
     split += std::ranges::count_if(embeddings.pieces, [](std::int64_t pieces) { return pieces > 1; });
     take(lines, embeddings);
   });
-  warn_of(truncated, "lines were longer than the model takes and were cut (--long split reads all of them)");
-  warn_of(split, "lines were longer than the model takes and were read in parts");
+  warn_of(truncated, "line", "cut: longer than the model takes (--long split reads all of them)");
+  warn_of(split, "line", "read in parts: longer than the model takes");
 }
 
 }  // namespace attend::cli

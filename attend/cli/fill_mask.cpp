@@ -6,6 +6,7 @@
 #include "attend/cli/bert_flags.h"
 #include "attend/cli/input.h"
 #include "attend/cli/model_folder.h"
+#include "attend/cli/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
 #include "attend/decode/mask_filler.h"
@@ -18,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 struct FillMaskFlags {
   std::string model, output;
-  std::vector<std::string> texts, input;
+  TextFlags texts;
   FillOptions options;
   bool json = false;
 };
@@ -49,44 +50,55 @@ std::string text_lines(const FilledText& filled) {
   return out.empty() ? "\n" : out;
 }
 
+/// "3, 7, 8, …"
+std::string first_of(const std::vector<std::int64_t>& numbers) {
+  constexpr std::size_t kMost = 5;
+  std::string all;
+  for (std::size_t i = 0; i < std::min(numbers.size(), kMost); ++i) all += (i ? ", " : "") + std::to_string(numbers[i]);
+  return all + (numbers.size() > kMost ? ", …" : "");
+}
+
 class Filler {
  public:
   explicit Filler(const FillMaskFlags& flags) : flags_(flags), filler_(flags.model), writer_(flags.output) {}
 
-  void fill(const std::vector<std::string>& texts, const Progress& progress = {}) {
+  void fill(const std::vector<std::string>& texts, const Progress& progress) {
     const std::vector<FilledText> filled = filler_(texts, flags_.options, progress);
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      ++texts_, without_ += filled[i].masks.empty(), truncated_ += filled[i].truncated > 0;
+      ++texts_, truncated_ += filled[i].truncated > 0, lost_ += filled[i].lost_masks;
+      if (filled[i].masks.empty() && filled[i].lost_masks == 0) without_.push_back(texts_);
+      filled_ += !filled[i].masks.empty();
       writer_.write(flags_.json ? json_line(texts[i], filled[i]) : text_lines(filled[i]));
     }
     writer_.flush();
   }
   void finish() {
-    if (texts_ > 0 && without_ == texts_)
-      fail<InputError>("fill-mask", "there is nothing to fill in: write [MASK] where a word is hidden");
+    if (texts_ > 0 && filled_ == 0)
+      fail<InputError>("fill-mask", "there is nothing to fill in: ",
+                       lost_ > 0 ? "each mask stands where the text was cut; --long split fills it with what is around"
+                                 : "write [MASK] where a word is hidden");
     writer_.finish();
-    warn_of(without_, "lines have no mask");
-    warn_of(truncated_, "lines were longer than the model takes and were cut");
+    if (!without_.empty())
+      warn(counted(std::ssize(without_), "text") + (without_.size() == 1 ? " has" : " have") +
+           " no mask: " + first_of(without_));
+    warn_of(truncated_, "text", "cut: longer than --max-tokens, or than the model takes");
+    warn_of(lost_, "mask", "lost by that (--long split fills it with what is around)");
   }
 
  private:
   const FillMaskFlags& flags_;
   MaskFiller filler_;
   TextWriter writer_;
-  std::int64_t texts_ = 0, without_ = 0, truncated_ = 0;
+  std::int64_t texts_ = 0, filled_ = 0, truncated_ = 0, lost_ = 0;
+  std::vector<std::int64_t> without_;  // numbers of texts
 };
 
 void run(const FillMaskFlags& flags) {
   Filler filler(flags);
   warn_of_weights(flags.model);
-  if (!flags.texts.empty()) {
-    filler.fill(flags.texts);
-  } else {
-    LineReader reader(flags.input);
-    for_line_blocks(reader, "Filling", [&](const std::vector<std::string>& lines, const Progress& progress) {
-      filler.fill(lines, progress);
-    });
-  }
+  for_text_blocks(flags.texts, "Filling", [&](const std::vector<std::string>& texts, const Progress& progress) {
+    filler.fill(texts, progress);
+  });
   filler.finish();
 }
 
@@ -97,9 +109,7 @@ void add_fill_mask(CLI::App& program) {
   verb->group(kUseAModel);
   auto flags = std::make_shared<FillMaskFlags>();
   add_model_flag(*verb, flags->model);
-  CLI::Option* texts = verb->add_option("text", flags->texts, "Texts with [MASK] or <mask>; otherwise --input is read");
-  texts->type_name("TEXT");
-  add_input_flag(*verb, flags->input)->excludes(texts);
+  add_text_flags(*verb, flags->texts, "Texts with [MASK] or <mask>");
   add_output_flag(*verb, flags->output);
   verb->add_option("--top", flags->options.top, "Words for each mask, the most probable first")
       ->type_name("N")

@@ -44,6 +44,7 @@ std::vector<std::string> queries_of(const SimilarFlags& flags) {
   if (flags.query_file.empty()) return queries;
   LineReader reader({flags.query_file});
   for (std::string line; reader.next(line);) queries.push_back(line);
+  if (queries.empty()) fail<InputError>("similar", flags.query_file, ": holds no query");
   return queries;
 }
 
@@ -58,42 +59,64 @@ void add_vectors(const std::string& path, Nearest& nearest) {
   }
 }
 
-/// The lines with these numbers, from a second reading: a million of them need not be held.
-std::map<std::int64_t, std::string> lines_of(const std::string& path,
-                                             const std::vector<std::vector<Nearest::Match>>& best,
-                                             std::int64_t expected) {
-  std::map<std::int64_t, std::string> lines;
-  for (const auto& matches : best)
+/// Lines by their numbers: those that are among the nearest, as a million of them need not be held.
+using Lines = std::map<std::int64_t, std::string>;
+
+Lines wanted_lines(const Nearest& nearest) {
+  Lines lines;
+  for (const auto& matches : nearest.best())
     for (const Nearest::Match& match : matches) lines[match.row];
+  return lines;
+}
+
+/// Embeds and compares all texts, which are read once: they may come from a pipe.
+Lines compare_texts(const TextEncoder& encoder, const EmbedOptions& options, const std::string& path,
+                    Nearest& nearest) {
+  LineReader reader({path});
+  Lines lines;
+  embed_lines(encoder, options, reader, "Reading",
+              [&](const std::vector<std::string>& block, const Embeddings& embeddings) {
+                const std::int64_t first = nearest.rows();
+                nearest.add(embeddings.vectors);
+                Lines wanted = wanted_lines(nearest);
+                for (auto& [row, text] : wanted)
+                  text = row < first ? std::move(lines[row]) : block[static_cast<std::size_t>(row - first)];
+                lines = std::move(wanted);
+              });
+  return lines;
+}
+
+/// The lines that belong to the nearest of so many vectors.
+Lines lines_of(const std::string& path, const Nearest& nearest) {
+  Lines lines = wanted_lines(nearest);
   LineReader reader({path});
   std::int64_t number = 0;
   for (std::string line; reader.next(line); ++number)
     if (const auto wanted = lines.find(number); wanted != lines.end()) wanted->second = line;
-  if (number != expected)
-    fail<InputError>("similar", path, ": has ", number, " lines, but there are ", expected,
-                     " vectors; are they of this file?");
+  if (number != nearest.rows())
+    fail<InputError>("similar", path, ": has ", counted(number, "line"), ", but there are ",
+                     counted(nearest.rows(), "vector"), "; are they of this file?");
   return lines;
 }
 
 void run(const SimilarFlags& flags) {
   const TextEncoder encoder(flags.embedding.model);
-  warn_of_weights(SentenceFolder::read(flags.embedding.model).model);
+  warn_of_weights(flags.embedding.model);
   EmbedOptions options = flags.embedding.options;
   const std::vector<std::string> queries = queries_of(flags);
   TextWriter writer(flags.output);
   options.prompt = prompt_of(encoder, flags.query_prompt, {"query"});
   Nearest nearest(encoder.embed(queries, options).vectors, flags.top);
+  Lines lines;
   if (!flags.vectors.empty()) {
     add_vectors(flags.vectors, nearest);
+    lines = lines_of(flags.texts, nearest);
   } else {
     options.prompt = prompt_of(encoder, flags.embedding.prompt, {"document", "passage", "corpus"});
-    LineReader reader({flags.texts});
-    embed_lines(
-        encoder, options, reader, "Reading",
-        [&](const std::vector<std::string>&, const Embeddings& embeddings) { nearest.add(embeddings.vectors); });
+    lines = compare_texts(encoder, options, flags.texts, nearest);
   }
+  if (nearest.rows() == 0) fail<InputError>("similar", flags.texts, ": holds no text");
   const std::vector<std::vector<Nearest::Match>> best = nearest.best();
-  const std::map<std::int64_t, std::string> lines = lines_of(flags.texts, best, nearest.rows());
   for (std::size_t q = 0; q < queries.size(); ++q) {
     Json matches = Json::array();
     if (!flags.json && queries.size() > 1) writer.write((q ? "\n# " : "# ") + queries[q] + "\n");
@@ -120,12 +143,12 @@ void add_similar(CLI::App& program) {
   auto flags = std::make_shared<SimilarFlags>();
   CLI::Option* query = verb->add_option("-q,--query", flags->queries, "What to look for; may be given several times");
   query->type_name("TEXT")->allow_extra_args(false);
-  CLI::Option* file = verb->add_option("--queries", flags->query_file, "A file with a query a line");
+  CLI::Option* file =
+      verb->add_option("--queries", flags->query_file, "A file with a query a line; - is standard input");
   file->type_name("FILE");
-  verb->add_option("--texts", flags->texts, "Where to look: a file with a text a line")
+  verb->add_option("--texts", flags->texts, "Where to look: a file with a text a line; - is standard input")
       ->type_name("FILE")
-      ->required()
-      ->check(CLI::ExistingFile.description(""));
+      ->required();
   verb->add_option("--vectors", flags->vectors,
                    "What attend embed wrote of these texts (.npy), with the same model and prompt; otherwise they are "
                    "embedded now")
@@ -152,6 +175,8 @@ void add_similar(CLI::App& program) {
   verb->callback([flags] {
     if (flags->queries.empty() && flags->query_file.empty())
       throw CLI::ValidationError("--query", "say what to look for with --query TEXT or --queries FILE");
+    if (flags->query_file == "-" && flags->texts == "-")
+      throw CLI::ValidationError("--queries", "and --texts cannot both be standard input");
     run(*flags);
   });
 }

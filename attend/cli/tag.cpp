@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 struct TagFlags {
   std::string model, output;
-  std::vector<std::string> input;
+  TextFlags texts;
   TagOptions options;
   bool json = false, all = false, words = false;
 };
@@ -57,10 +57,9 @@ void run(TagFlags& flags) {
   warn_of_weights(flags.model);
   if (flags.all) flags.options.ignored.clear();
   if (flags.words) flags.options.group = false;
-  LineReader reader(flags.input);
   TextWriter writer(flags.output);
   std::int64_t truncated = 0;
-  for_line_blocks(reader, "Tagging", [&](const std::vector<std::string>& lines, const Progress& progress) {
+  for_text_blocks(flags.texts, "Tagging", [&](const std::vector<std::string>& lines, const Progress& progress) {
     const std::vector<TaggedText> tagged = tagger(lines, flags.options, progress);
     for (std::size_t i = 0; i < lines.size(); ++i) {
       truncated += tagged[i].truncated > 0;
@@ -69,7 +68,7 @@ void run(TagFlags& flags) {
     writer.flush();
   });
   writer.finish();
-  warn_of(truncated, "lines were longer than the model takes and were cut");
+  warn_of(truncated, "line", "cut: longer than --max-tokens, or than the model takes");
 }
 
 }  // namespace
@@ -79,7 +78,7 @@ void add_tag(CLI::App& program) {
   verb->group(kUseAModel);
   auto flags = std::make_shared<TagFlags>();
   add_model_flag(*verb, flags->model);
-  add_input_flag(*verb, flags->input);
+  add_text_flags(*verb, flags->texts);
   add_output_flag(*verb, flags->output);
   add_choice(
       *verb, "--strategy", flags->options.strategy, kTagStrategyNames,
@@ -89,17 +88,17 @@ void add_tag(CLI::App& program) {
   verb->add_flag("--all", flags->all, "Words with the label O, too");
   add_long_text_flags(*verb, flags->options.max_tokens, flags->options.long_text,
                       "Longer lines: split reads them in windows, truncate drops their end, error stops");
-  verb->add_option("--overlap", flags->options.overlap, "Tokens that neighbouring windows share")
-      ->type_name("N")
-      ->check(CLI::NonNegativeNumber.description(""))
-      ->capture_default_str();
+  CLI::Option* overlap = add_overlap_flag(*verb, flags->options.overlap);
   verb->add_flag("--json", flags->json, "One JSON object a line: text, tags (label, text, start, end, prob)");
   verb->footer(
       "Prints a line for each line: label, words and probability of what was found, with tabs between.\n"
       "Examples:\n"
-      "  echo 'Joe Smith lives in Rome.' | attend tag --model bert-base-NER\n"
+      "  attend tag --model bert-base-NER 'Joe Smith lives in Rome.'\n"
       "  attend tag --model bert-base-NER --input articles.txt --strategy average --json");
-  verb->callback([flags] { run(*flags); });
+  verb->callback([flags, overlap] {
+    check_overlap(*overlap, flags->options.overlap, flags->options.max_tokens);
+    run(*flags);
+  });
 }
 
 }  // namespace attend::cli

@@ -252,21 +252,16 @@ void add_tokenize(CLI::App& program) {
   CLI::Option* limit = verb->add_option("--max-tokens", flags->max_tokens, "How many tokens a text may have")
                            ->type_name("N")
                            ->check(CLI::PositiveNumber.description(""));
-  const std::map<std::string, LongText> kinds{
-      {"error", LongText::error}, {"truncate", LongText::truncate}, {"split", LongText::split}};
   CLI::Option* kind =
-      verb->add_option("--long", flags->long_text,
-                       "What becomes of a longer text: error (the default), truncate, or split into several lines")
-          ->type_name("KIND")
-          ->transform(CLI::CheckedTransformer(kinds).description(""));
+      add_choice(*verb, "--long", flags->long_text,
+                 {{"error", LongText::error}, {"truncate", LongText::truncate}, {"split", LongText::split}},
+                 "What becomes of a longer text; split makes several lines of it");
   CLI::Option* overlap =
       verb->add_option("--overlap", flags->overlap, "With --long split: tokens that neighbouring lines share")
           ->type_name("N")
           ->check(CLI::NonNegativeNumber.description(""));
-  const std::map<std::string, Side> sides{{"source", Side::source}, {"target", Side::target}};
-  verb->add_option("--side", flags->side, "Which language of a translation model: source (the default) or target")
-      ->type_name("SIDE")
-      ->transform(CLI::CheckedTransformer(sides).description(""));
+  add_choice(*verb, "--side", flags->side, {{"source", Side::source}, {"target", Side::target}},
+             "Which language of a translation model");
   verb->add_flag("-d,--decode", flags->decode,
                  "Read ids, or the JSON objects that this verb prints, and print the text");
   CLI::Option* keep = verb->add_flag("--keep-special", flags->keep_special, "With --decode: print special tokens too");

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "attend/cli/attention_file.h"
+#include "attend/cli/bert_flags.h"
 #include "attend/cli/input.h"
 #include "attend/cli/model_folder.h"
 #include "attend/cli/progress.h"
@@ -255,17 +256,9 @@ void add_translate(CLI::App& program) {
   verb->add_flag("--json", flags->json,
                  "One JSON object a line: source, translation, score, ids; hypotheses with --nbest, alignments with "
                  "--alignments");
-  verb->add_option("--max-tokens", options.max_tokens, "Tokens of a line at most; otherwise what the model takes")
-      ->type_name("N")
-      ->check(positive);
-  verb->add_option("--long", options.long_text,
-                   "Longer lines: split translates them sentence by sentence, truncate drops their end, error stops")
-      ->type_name("HOW")
-      ->transform(CLI::CheckedTransformer(std::map<std::string, LongText>{{"error", LongText::error},
-                                                                          {"truncate", LongText::truncate},
-                                                                          {"split", LongText::split}})
-                      .description(""))
-      ->default_str("split");
+  add_long_text_flags(
+      *verb, options.max_tokens, options.long_text,
+      "Longer lines: split translates them sentence by sentence, truncate drops their end, error stops");
   verb->add_option("--batch-tokens", options.batch_tokens, "Source tokens that are translated at once")
       ->type_name("N")
       ->check(positive)

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <queue>
 
 #include "attend/core/error.h"
 #include "attend/ops/tape.h"
@@ -43,30 +42,6 @@ Span words_between(const Encoding& encoding, Places text, std::size_t first, std
   return {encoding.spans[first].begin, encoding.spans[last].end};
 }
 
-struct Found {
-  double score;
-  std::size_t first, last;
-  /// Better first; of equal ones the earlier.
-  bool operator<(const Found& other) const {
-    if (score != other.score) return score > other.score;
-    return std::pair(first, last) < std::pair(other.first, other.last);
-  }
-};
-
-/// The best pairs of a first and a last token.
-std::vector<Found> best_pairs(const std::vector<double>& begins, const std::vector<double>& ends, Places text,
-                              const AnswerOptions& options) {
-  std::priority_queue<Found> best;  // the worst of them on top
-  for (std::size_t i = text.begin; i < text.end; ++i)
-    for (std::size_t j = i; j < std::min(text.end, i + static_cast<std::size_t>(options.longest)); ++j) {
-      best.push({begins[i] * ends[j], i, j});
-      if (std::ssize(best) > options.top) best.pop();
-    }
-  std::vector<Found> found;
-  for (; !best.empty(); best.pop()) found.push_back(best.top());
-  return found;
-}
-
 }  // namespace
 
 Answerer::Answerer(const std::filesystem::path& folder)
@@ -95,8 +70,9 @@ std::vector<Answer> Answerer::operator()(const std::string& question, const std:
                                                           .overlap = std::min({options.overlap, limit / 2, room - 1})}))
     windows.push_back({windows.size(), std::move(encoding), false});
 
-  std::map<std::pair<std::int64_t, std::int64_t>, double> scores;  // the best of each place: windows share tokens
-  double lacking = 1;                                              // the least that any window gives to "no answer"
+  std::map<std::pair<std::int64_t, std::int64_t>, double>
+      scores;          // the best of each place: tokens share words, and windows
+  double lacking = 1;  // the least that any window gives to "no answer"
   reader_->read(windows, options.batch_tokens, [&](const BertBatch& batch) {
     const Tensor logits = reader_->model.find_answer(batch.states);
     for (std::size_t b = 0; b < batch.windows.size(); ++b) {
@@ -106,11 +82,12 @@ std::vector<Answer> Answerer::operator()(const std::string& question, const std:
       const std::vector<double> begins = chances(own, 0, encoding.ids.size(), place);
       const std::vector<double> ends = chances(own, 1, encoding.ids.size(), place);
       lacking = std::min(lacking, begins[0] * ends[0]);
-      for (const Found& found : best_pairs(begins, ends, place, options)) {
-        const Span span = words_between(encoding, place, found.first, found.last);
-        double& score = scores[{span.begin, span.end}];
-        score = std::max(score, found.score);
-      }
+      for (std::size_t i = place.begin; i < place.end; ++i)
+        for (std::size_t j = i; j < std::min(place.end, i + static_cast<std::size_t>(options.longest)); ++j) {
+          const Span span = words_between(encoding, place, i, j);
+          double& score = scores[{span.begin, span.end}];
+          score = std::max(score, begins[i] * ends[j]);
+        }
     }
   });
   std::vector<Answer> answers;

@@ -15,7 +15,7 @@ namespace {
 const char* purpose(BertHead head) {
   switch (head) {
     case BertHead::none:
-      return "states";
+      return "states and embeddings";
     case BertHead::pre_training:
     case BertHead::masked_words:
       return "hidden words";
@@ -31,6 +31,12 @@ const char* purpose(BertHead head) {
   return "";
 }
 
+/// Throws where a folder is for something else.
+[[noreturn]] void refuse(const std::filesystem::path& folder, BertHead own, BertHead wanted, const std::string& why) {
+  fail<InputError>("bert", folder.string(), ": is a model for ", purpose(own), ", expected one for ", purpose(wanted),
+                   why);
+}
+
 Bert load(const std::filesystem::path& folder, BertHead head) {
   const Config config(folder / "config.json");
   const std::string type = config.text("model_type", "");
@@ -41,9 +47,13 @@ Bert load(const std::filesystem::path& folder, BertHead head) {
   // A folder that does not say what it is for may still have the weights; one that says something else has not.
   const bool fits = head == BertHead::none || own == BertHead::none || own == head ||
                     (own == BertHead::pre_training && head == BertHead::masked_words);
-  if (!fits)
-    fail<InputError>("bert", folder.string(), ": is a model for ", purpose(own), ", expected one for ", purpose(head));
-  return load_bert(folder, {.head = head, .mapped = true});
+  if (!fits) refuse(folder, own, head, "");
+  try {
+    return load_bert(folder, {.head = head, .mapped = true});
+  } catch (const InputError& error) {
+    if (own != head && own == BertHead::none) refuse(folder, own, head, std::string("; ") + error.what());
+    throw;
+  }
 }
 
 /// The smaller of two limits, where 0 is none.
@@ -91,7 +101,11 @@ std::size_t second_text(const Encoding& pair) {
 std::vector<BertWindow> BertReader::windows(std::span<const std::string> texts,
                                             const BertWindowOptions& options) const {
   const std::int64_t limit = tighter(options.max_tokens, max_tokens);
-  const EncodeOptions cut{.max_tokens = limit, .long_text = options.long_text, .overlap = options.overlap};
+  const std::int64_t special = tokenizer.encode("").size();
+  const EncodeOptions cut{
+      .max_tokens = limit,
+      .long_text = options.long_text,
+      .overlap = std::clamp<std::int64_t>(options.overlap, 0, std::max<std::int64_t>(limit - special - 1, 0))};
   std::vector<Encoding> encodings;
   if (!options.pairs) encodings = tokenizer.encode_all(texts);
   std::vector<BertWindow> all;
@@ -103,6 +117,9 @@ std::vector<BertWindow> BertReader::windows(std::span<const std::string> texts,
       if (options.long_text == LongText::error)
         throw TextError(i, "the text is too long: got " + std::to_string(size) + " tokens, expected at most " +
                                std::to_string(limit));
+      if (limit <= special)
+        fail<InputError>("bert", "max_tokens is ", limit, ", of which special tokens take ", special,
+                         ": expected at least ", special + 1);
       parts = options.pairs ? tokenizer.encode_pair_windows(pair.first, pair.second, cut)
                             : tokenizer.encode_windows(pair.first, cut);
     }

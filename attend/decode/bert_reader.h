@@ -33,7 +33,7 @@ std::size_t second_text(const Encoding& pair);
 struct BertWindowOptions {
   std::int64_t max_tokens = 0;  ///< special ones included; 0: no limit but the model's
   LongText long_text = LongText::truncate;
-  std::int64_t overlap = 0;  ///< tokens that neighbouring windows share
+  std::int64_t overlap = 0;  ///< tokens that neighbouring windows share, less where they have not as many
   bool pairs = false;        ///< each text is two, with a tab between
 };
 

@@ -27,6 +27,12 @@ std::string with_own_masks(std::string text, const std::string& own) {
   return text;
 }
 
+std::int64_t count(const std::string& text, const std::string& part) {
+  std::int64_t found = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != text.npos; at += part.size()) ++found;
+  return found;
+}
+
 MaskCandidate candidate_of(const Tokenizer& tokenizer, std::int32_t id, float probability) {
   if (id >= tokenizer.size()) return {id, "", probability};
   const std::array twice{id, id};
@@ -90,6 +96,7 @@ std::vector<FilledText> MaskFiller::operator()(std::span<const std::string> text
   }
   std::vector<std::vector<FilledMask*>> masks_of(windows.size());
   for (std::size_t i = 0; i < texts.size(); ++i) {
+    if (results[i].truncated > 0) results[i].lost_masks = count(own[i], tokenizer.token(mask)) - std::ssize(seen[i]);
     results[i].masks.reserve(seen[i].size());  // so that they do not move
     for (const auto& [begin, at] : seen[i]) {
       const Span span = windows[at.window].encoding.spans[static_cast<std::size_t>(at.token)];

@@ -36,6 +36,7 @@ struct FilledText {
   std::string text;               ///< with the tokenizer's own mask token
   std::vector<FilledMask> masks;  ///< in the order of the text; each as if the others stayed hidden
   std::int64_t truncated = 0;     ///< tokens that were dropped
+  std::int64_t lost_masks = 0;    ///< masks among them
 
   /// The text with one candidate in place of its mask.
   std::string with(const FilledMask& mask, const MaskCandidate& candidate) const;

@@ -46,7 +46,7 @@ void Nearest::add(const Tensor& rows) {
       std::vector<Match>& heap = heaps_[static_cast<std::size_t>(q)];
       const float* row = cosines.data() + q * N;
       for (std::int64_t i = 0; i < N; ++i) {
-        const Match match{rows_ + i, row[i]};
+        const Match match{rows_ + i, std::clamp(row[i], -1.f, 1.f)};  // rounding goes beyond
         if (std::ssize(heap) == top_) {
           if (!better(match, heap.front())) continue;
           std::ranges::pop_heap(heap, better);

@@ -118,7 +118,7 @@ TEST(Attention, WhatIsWrongIsSaid) {
   std::string longer;
   for (int i = 0; i < 60; ++i) longer += "river ";
   EXPECT_TRUE(contains(errors(kBert, "'" + longer + "'"), "too long"));
-  EXPECT_TRUE(contains(errors(kBert, "'" + longer + "' --long truncate"), "were cut"));
+  EXPECT_TRUE(contains(errors(kBert, "'" + longer + "' --long truncate"), "was cut"));
   EXPECT_EQ(attention(kBert, "'" + longer + "'").code, 2);
   EXPECT_EQ(attention("/nowhere", "x").code, 2);
   EXPECT_TRUE(contains(errors(kBert, "'the river' --words --json"), "--words"));

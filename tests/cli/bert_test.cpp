@@ -1,6 +1,7 @@
 // What people do with a BERT folder, through the program. The numbers are tested in tests/decode/.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -63,12 +64,18 @@ TEST_F(BertVerbs, EmbedWritesTheSameNumbersInEveryFormat) {
   const Outcome piped = run_for_errors(use + "--format npy");
   EXPECT_EQ(piped.code, 2);
   EXPECT_TRUE(contains(piped.output, "npy needs a file")) << piped.output;
+  const Outcome both = run_for_errors(use + "--json --output " + file("y.npy"));
+  EXPECT_EQ(both.code, 2);
+  EXPECT_TRUE(contains(both.output, "ends in .npy, but --format is jsonl")) << both.output;
+  const Outcome other = run_for_errors(use + "--output " + file("y.csv"));
+  EXPECT_EQ(other.code, 2);
+  EXPECT_TRUE(contains(other.output, "choose one by --format")) << other.output;
 }
 
 TEST_F(BertVerbs, EmbedSaysWhatItCut) {
   const std::string use = "embed --model " + fixture("sentence_mean") + " --max-tokens 4 --input " +
                           write("texts", "a\nthe child the child\n");
-  EXPECT_TRUE(contains(run_for_errors(use).output, "1 lines were longer"));
+  EXPECT_TRUE(contains(run_for_errors(use).output, "1 line was cut: longer"));
   EXPECT_EQ(json::parse(lines(run_attend(use + " 2>/dev/null").output)[1])["truncated"], 2);
   const Outcome refused = run_for_errors(use + " --long error");
   EXPECT_EQ(refused.code, 2);
@@ -76,6 +83,10 @@ TEST_F(BertVerbs, EmbedSaysWhatItCut) {
   const Outcome prompt = run_for_errors(use + " --prompt-name nobody");
   EXPECT_EQ(prompt.code, 2);
   EXPECT_TRUE(contains(prompt.output, "no prompt named \"nobody\"")) << prompt.output;
+  const Outcome way = run_for_errors(use + " --long foo");
+  EXPECT_EQ(way.code, 2);
+  EXPECT_TRUE(contains(way.output, "--long") && contains(way.output, "truncate")) << way.output;
+  EXPECT_EQ(run_for_errors(use + " --long 0").code, 2);
 }
 
 TEST_F(BertVerbs, SimilarFindsATextItselfFirstAlsoInStoredVectors) {
@@ -93,6 +104,9 @@ TEST_F(BertVerbs, SimilarFindsATextItselfFirstAlsoInStoredVectors) {
   EXPECT_EQ(match["query"], "Un marinaio");
   EXPECT_EQ(match["matches"][0]["line"], 3);
 
+  EXPECT_EQ(run_attend("similar " + model + "--texts - --top 2 --query 'Un marinaio'", "cat " + texts + " |").output,
+            found.output);
+
   const std::string queries = write("queries", "Nobody here\nThe old sailor\n");
   const Outcome many =
       run_attend("similar " + model + "--texts " + texts + " --top 1 --queries " + queries + " --json");
@@ -102,8 +116,11 @@ TEST_F(BertVerbs, SimilarFindsATextItselfFirstAlsoInStoredVectors) {
   write("texts", "only one\n");
   const Outcome other = run_for_errors(use + "--vectors " + file("v.npy"));
   EXPECT_EQ(other.code, 2);
-  EXPECT_TRUE(contains(other.output, "has 1 lines, but there are 4 vectors")) << other.output;
+  EXPECT_TRUE(contains(other.output, "has 1 line, but there are 4 vectors")) << other.output;
   EXPECT_EQ(run_for_errors("similar " + model + "--texts " + texts).code, 2);
+  const Outcome empty = run_for_errors("similar " + model + "--query x --texts " + write("nothing", ""));
+  EXPECT_EQ(empty.code, 2);
+  EXPECT_TRUE(contains(empty.output, "nothing: holds no text")) << empty.output;
 }
 
 TEST_F(BertVerbs, FillMaskTakesArgumentsFilesAndPipes) {
@@ -120,7 +137,7 @@ TEST_F(BertVerbs, FillMaskTakesArgumentsFilesAndPipes) {
   EXPECT_EQ(first["masks"][1]["candidates"].size(), 5u);
   EXPECT_TRUE(first["masks"][1]["candidates"][0]["prob"].is_number());
   EXPECT_TRUE(json::parse(lines(two.output)[1])["masks"].empty());
-  EXPECT_TRUE(contains(run_for_errors(use + "--input " + texts).output, "1 lines have no mask"));
+  EXPECT_TRUE(contains(run_for_errors(use + "--input " + texts).output, "1 text has no mask: 2"));
   // Brackets make no list of a text.
   const Outcome brackets = run_attend(use + "'[MASK], a and [MASK]' '[MASK]' --json --top 1");
   ASSERT_EQ(lines(brackets.output).size(), 2u);
@@ -131,6 +148,12 @@ TEST_F(BertVerbs, FillMaskTakesArgumentsFilesAndPipes) {
   const Outcome none = run_for_errors(use + "'no mask'");
   EXPECT_EQ(none.code, 2);
   EXPECT_TRUE(contains(none.output, "write [MASK]")) << none.output;
+  const Outcome lost = run_for_errors(use + "'a b c d e f [MASK]' --max-tokens 5 --long truncate");
+  EXPECT_EQ(lost.code, 2);
+  EXPECT_TRUE(contains(lost.output, "where the text was cut")) << lost.output;
+  const Outcome narrow = run_for_errors(use + "'a [MASK] b' --max-tokens 2 --long split");
+  EXPECT_EQ(narrow.code, 2);
+  EXPECT_TRUE(contains(narrow.output, "max_tokens is 2")) << narrow.output;
 }
 
 TEST_F(BertVerbs, AnswerSaysWhereTheAnswerStands) {
@@ -141,11 +164,15 @@ TEST_F(BertVerbs, AnswerSaysWhereTheAnswerStands) {
   EXPECT_TRUE(contains(text, answer["answer"].get<std::string>()));
   EXPECT_LE(answer["start"], answer["end"]);
   EXPECT_LE(answer["end"], 31);  // characters
-  const std::string pairs = write("pairs.tsv", "Nobody here?\t" + text + "\nwho?\tThe child\n");
+  const std::string pairs = write("pairs.tsv", "Nobody here?\t" + text + "\n\nwho?\tThe child\n");
   const Outcome all = run_attend(use + "--json --top 2 --input " + pairs);
   ASSERT_EQ(lines(all.output).size(), 2u);
   EXPECT_EQ(json::parse(lines(all.output)[0])["answer"], answer["answer"]);
   EXPECT_EQ(json::parse(lines(all.output)[1])["answers"].size(), 2u);
+  const json nothing = json::parse(run_attend(use + "--json --top 2 --question who? --text ''").output);
+  for (const char* key : {"answer", "score", "start", "end"}) EXPECT_TRUE(nothing.at(key).is_null()) << key;
+  EXPECT_TRUE(nothing.at("answers").empty());
+  EXPECT_EQ(run_for_errors(use + "--max-tokens 20 --overlap 20 --question who? --text x").code, 2);
   const Outcome outcome = run_for_errors(use + "--input " + write("no tab", "one text\n").insert(0, "'") + "'");
   EXPECT_EQ(outcome.code, 2);
   EXPECT_TRUE(contains(outcome.output, "line 1: has no tab")) << outcome.output;
@@ -165,6 +192,8 @@ TEST_F(BertVerbs, TagPrintsALineForEachLine) {
   EXPECT_EQ(tagged["tags"][1]["start"], 4);
   EXPECT_EQ(run_attend(use + "--strategy average").code, 0);
   EXPECT_EQ(run_for_errors(use + "--strategy best").code, 2);
+  EXPECT_EQ(run_attend("tag --model " + fixture("bert_tags") + " 'The child' '' --max-tokens 3").code, 0);
+  EXPECT_EQ(run_for_errors(use + "--max-tokens 8 --overlap 8").code, 2);
 }
 
 TEST_F(BertVerbs, ClassifyTakesPairsAndSeveralLabels) {
@@ -177,6 +206,7 @@ TEST_F(BertVerbs, ClassifyTakesPairsAndSeveralLabels) {
   for (const json& label : result["labels"]) EXPECT_GT(result["probs"][label.get<std::string>()], 0.5);
   EXPECT_EQ(result["tokens"].size(), result["attention"].size());
   EXPECT_EQ(lines(run_attend(use + "--top 3 --input " + texts).output).size(), 1u);
+  EXPECT_EQ(json::parse(run_attend(use + "'Nobody here' --json --top 2").output)["probs"].size(), 2u);
   const Outcome words =
       run_attend("classify --model " + fixture("bert_labels") + " --attention", "echo 'Nobody here' |");
   EXPECT_TRUE(contains(words.output, "Nobody 0.") && !contains(words.output, "[CLS]")) << words.output;
@@ -185,9 +215,26 @@ TEST_F(BertVerbs, ClassifyTakesPairsAndSeveralLabels) {
   EXPECT_TRUE(contains(lacking.output, "one, line 1: has no tab")) << lacking.output;
 }
 
+TEST_F(BertVerbs, FindTheModelOneFloorBelow) {
+  std::filesystem::create_directories(folder_ / "nested/1_Pooling");
+  std::filesystem::copy(fixture("sentence_mean"), folder_ / "nested/0_Transformer");
+  std::filesystem::copy(fixture("sentence_mean") + "/1_Pooling", folder_ / "nested/1_Pooling");
+  write("nested/modules.json", R"([{"path": "0_Transformer", "type": "sentence_transformers.models.Transformer"},)"
+                               R"( {"path": "1_Pooling", "type": "sentence_transformers.models.Pooling"}])");
+  const std::string labels = write("labels.tsv", "a\tx\nb\ty\n");
+  for (const std::string& verb :
+       {"embed --json --model " + file("nested") + " </dev/null", "attention 'The child' --model " + file("nested"),
+        "finetune classifier --epochs 1 --train " + labels + " --output " + file("new") + " --from " + file("nested") +
+            " 2>&1"}) {
+    const Outcome outcome = run_attend(verb);
+    EXPECT_EQ(outcome.code, 0) << verb << "\n" << outcome.output;
+  }
+}
+
 TEST_F(BertVerbs, RefuseFoldersForOtherPurposes) {
   for (const auto& [verb, folder, says] : std::vector<std::tuple<std::string, std::string, std::string>>{
            {"fill-mask x", "bert_tags", "expected one for hidden words"},
+           {"fill-mask x", "sentence_mean", "is a model for states and embeddings, expected one for hidden words"},
            {"answer -q x -t y", "bert_words", "expected one for answers"},
            {"tag", "bert_words", "expected one for labels of tokens"},
            {"classify", "bert_words", "expected one for labels of texts"},

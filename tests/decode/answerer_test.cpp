@@ -31,6 +31,13 @@ TEST(Answerer, FindsTheAnswersThatHuggingFaceFound) {
   });
 }
 
+TEST(Answerer, GivesAsManyPlacesAsAskedForWhereThereAreSoMany) {
+  const Answerer answerer(bert_fixture("bert_answers"));
+  const std::string text = "unbelievably restored";  // many tokens, two words, three places
+  EXPECT_EQ(answerer("who?", text, {.top = 3}).size(), 3u);
+  EXPECT_EQ(answerer("who?", text, {.top = 9}).size(), 3u);
+}
+
 TEST(Answerer, HasNothingToFindInAnEmptyText) {
   const Answerer answerer(bert_fixture("bert_answers"));
   EXPECT_TRUE(answerer("who?", "").empty());
