@@ -2,7 +2,10 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
+#include <csignal>
+#include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -70,6 +73,20 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
   AtomicFile file(path);
   file.write(text);
   file.commit();
+}
+
+/// Removes what killed runs were writing (AtomicFile's NAME.part-PROCESS-NUMBER), but not what a living one is.
+void remove_leftovers(const std::filesystem::path& folder) {
+  if (!std::filesystem::exists(folder)) return;
+  std::vector<std::filesystem::path> dead;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    int process = 0, number = 0;
+    const std::size_t part = name.rfind(".part-");
+    if (part == std::string::npos || std::sscanf(name.c_str() + part, ".part-%d-%d", &process, &number) != 2) continue;
+    if (process > 0 && ::kill(process, 0) != 0 && errno == ESRCH) dead.push_back(entry.path());
+  }
+  for (const std::filesystem::path& path : dead) std::filesystem::remove(path);
 }
 
 }  // namespace
@@ -171,6 +188,7 @@ TrainingResult run_training(Trainee& trainee, TrainingFlags& flags, const std::s
   options.output = flags.output;
   options.resume = flags.resume;
   options.fingerprint = data;
+  if (flags.resume || flags.overwrite) remove_leftovers(options.output);
   ProgressBar bar("Training", "updates");
   const auto show_curve = [&](const TrainingState& state) {
     write_file(options.output / "curve.html", to_html(curve_page(state, title)));

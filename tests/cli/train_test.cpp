@@ -1,5 +1,6 @@
 // attend train classifier and translation, and what is done with what they made, run as a user runs them.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -332,7 +333,12 @@ TEST_F(Train, ARunThatFailsOrIsStoppedEarlyLeavesTheOldModelAsItWas) {
       EXPECT_FALSE(std::filesystem::exists(folder_ / "none")) << more;
     }
   }
+  const std::string dead = file("model/checkpoint.safetensors.part-999999999-0");
+  const std::string living = file("model/checkpoint.safetensors.part-" + std::to_string(::getpid()) + "-0");
+  for (const std::string& part : {dead, living}) std::ofstream(part) << "half";
   const Outcome finished = run_for_errors(encoder("model", "--resume --vocab-size 60 --steps 1"));
+  EXPECT_FALSE(std::filesystem::exists(dead));
+  EXPECT_TRUE(std::filesystem::exists(living));
   EXPECT_EQ(finished.code, 0);
   EXPECT_TRUE(contains(finished.output, "over already")) << finished.output;
   EXPECT_EQ(now(), before);
