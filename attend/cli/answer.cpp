@@ -8,6 +8,7 @@
 #include "attend/cli/character_positions.h"
 #include "attend/cli/input.h"
 #include "attend/cli/model_folder.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/verbs.h"
 #include "attend/decode/answerer.h"
 #include "attend/decode/text_error.h"
@@ -104,7 +105,6 @@ void add_answer(CLI::App& program) {
   verb->group(kUseAModel);
   auto flags = std::make_shared<AnswerFlags>();
   AnswerOptions& options = flags->options;
-  const auto positive = CLI::PositiveNumber.description("");
   add_model_flag(*verb, flags->model);
   CLI::Option* question = verb->add_option("-q,--question", flags->question, "What is asked");
   question->type_name("TEXT");
@@ -114,18 +114,18 @@ void add_answer(CLI::App& program) {
   add_output_flag(*verb, flags->output);
   verb->add_option("--top", options.top, "Answers, the best first")
       ->type_name("N")
-      ->check(positive)
+      ->check(kPositive)
       ->capture_default_str();
   verb->add_option("--max-answer-tokens", options.longest, "Tokens of an answer at most")
       ->type_name("N")
-      ->check(positive)
+      ->check(kPositive)
       ->capture_default_str();
   verb->add_flag("--may-lack", options.may_lack,
                  "The text may have no answer: an empty one is compared with the others");
   verb->add_option("--max-tokens", options.max_tokens,
                    "Of question and text together; longer texts are read in windows")
       ->type_name("N")
-      ->check(positive)
+      ->check(kPositive)
       ->capture_default_str();
   CLI::Option* overlap = add_overlap_flag(*verb, options.overlap);
   verb->add_flag("--json", flags->json,

@@ -12,6 +12,7 @@
 #include "attend/cli/input.h"
 #include "attend/cli/interrupt.h"
 #include "attend/cli/model_folder.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
@@ -172,7 +173,7 @@ void add_what_flags(CLI::App& verb, AttentionFlags& flags) {
   verb.add_flag("--words", flags.choice.words, "Words instead of tokens")->group(kGroup);
   verb.add_option("--top-k", flags.choice.top_k, "Of each row only the N greatest weights; in JSON as pairs")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(kPositive)
       ->group(kGroup);
   verb.add_flag("--summary", flags.summary,
                 "A table of what each head looks at, and the roll-out, the mean of all texts: entropy, distance, "
@@ -182,19 +183,18 @@ void add_what_flags(CLI::App& verb, AttentionFlags& flags) {
 
 void add_writing_flags(CLI::App& verb, AttentionFlags& flags) {
   constexpr const char* kGroup = "Models that write";
-  const auto positive = CLI::PositiveNumber.description("");
   verb.add_option("--max-new-tokens", flags.request.max_new_tokens,
                   "Of language models: write so many behind the text, and show them too; of translators: at most")
       ->type_name("N")
-      ->check(positive)
+      ->check(kPositive)
       ->group(kGroup);
   verb.add_option("--beam", flags.request.beam, "Hypotheses that are followed at once; 1 is greedy")
       ->type_name("N")
-      ->check(positive)
+      ->check(kPositive)
       ->group(kGroup);
   verb.add_option("--nbest", flags.request.nbest, "Hypotheses to show, best first")
       ->type_name("N")
-      ->check(positive)
+      ->check(kPositive)
       ->group(kGroup);
   verb.add_option("--target", flags.target, "Look at this translation instead of one of the model's own")
       ->type_name("TEXT")

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "attend/cli/choice.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/progress.h"
 #include "attend/decode/text_error.h"
 
@@ -17,7 +18,7 @@ void add_long_text_flags(CLI::App& verb, std::int64_t& max_tokens, LongText& lon
                          bool may_split) {
   verb.add_option("--max-tokens", max_tokens, "Tokens of a line at most; otherwise what the model takes")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(kPositive);
   std::vector<std::pair<std::string, LongText>> names{{"error", LongText::error}, {"truncate", LongText::truncate}};
   if (may_split) names.emplace_back("split", LongText::split);
   add_choice(verb, "--long", long_text, names, help)->type_name("HOW")->description(help);
@@ -26,7 +27,7 @@ void add_long_text_flags(CLI::App& verb, std::int64_t& max_tokens, LongText& lon
 CLI::Option* add_overlap_flag(CLI::App& verb, std::int64_t& overlap) {
   return verb.add_option("--overlap", overlap, "Tokens that neighbouring windows share, at most half a window")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber.description(""))
+      ->check(kNotNegative)
       ->capture_default_str();
 }
 
@@ -46,7 +47,7 @@ void add_text_flags(CLI::App& verb, TextFlags& flags, const std::string& help) {
 void add_batch_flag(CLI::App& verb, std::int64_t& batch_tokens) {
   verb.add_option("--batch-tokens", batch_tokens, "Tokens that are read at once: more memory, rarely more speed")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(kPositive)
       ->capture_default_str();
 }
 

@@ -10,6 +10,7 @@
 #include "attend/cli/bert_flags.h"
 #include "attend/cli/input.h"
 #include "attend/cli/model_folder.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/verbs.h"
 #include "attend/decode/classifier.h"
 #include "attend/explain/page.h"
@@ -134,10 +135,10 @@ void add_classify(CLI::App& program) {
                    "Labels to print, the most probable first; otherwise the best, of a model with several labels all "
                    "above 0.5")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(kPositive);
   verb->add_option("--max-tokens", flags->options.max_tokens, "Longer lines are cut, and a warning says how many")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(kPositive);
   verb->add_flag("--pairs", flags->options.pairs, "Each line is two texts with a tab between them");
   CLI::Option* attention = verb->add_option_function<std::vector<std::string>>(
       "--attention",

@@ -8,6 +8,7 @@
 
 #include "attend/cli/corpus_pipeline.h"
 #include "attend/cli/input.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/verbs.h"
 
 namespace attend::cli {
@@ -100,13 +101,13 @@ void add_cleaning(CLI::App& verb, CorpusJob& job) {
   verb.add_option("--max-length", clean.max_length, "Drop longer texts, in characters; 0 keeps all")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber.description(""))
+      ->check(kNotNegative)
       ->group(group);
   verb.add_option("--max-ratio", clean.max_ratio,
                   "Drop pairs where one side is so many times as long, after 10 characters more for each; 0 keeps all")
       ->type_name("R")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber.description(""))
+      ->check(kNotNegative)
       ->group(group);
   add_choice<bool>(verb, "--empty", clean.empty, drop_or_keep, "Pairs with an empty side; otherwise drop")
       ->group(group);
@@ -126,7 +127,7 @@ void add_cleaning(CLI::App& verb, CorpusJob& job) {
                   "Drop texts with a smaller share of letters in the script of their language; 0 keeps all")
       ->type_name("SHARE")
       ->capture_default_str()
-      ->check(CLI::Range(0.0, 1.0).description(""))
+      ->check(between(0.0, 1.0))
       ->group(group);
   add_choice<Duplicates>(verb, "--duplicates", clean.duplicates,
                          {{"pair", Duplicates::pair}, {"source", Duplicates::source}, {"keep", Duplicates::keep}},

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "attend/cli/input.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/verbs.h"
 #include "attend/data/phrase_book.h"
 
@@ -27,14 +28,13 @@ void add_corpus_phrase_book(CLI::App& corpus) {
   CLI::App* verb = corpus.add_subcommand("phrase-book", "Italian sentences in English, out of a grammar: no download");
   auto flags = std::make_shared<Flags>();
   flags->options.held_out = 1000;
-  const auto not_negative = CLI::NonNegativeNumber.description("");
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
     return verb->add_option(name, value, help)->type_name(type)->capture_default_str();
   };
-  option("--pairs", flags->options.pairs, "How many to learn from", "N")->check(not_negative);
+  option("--pairs", flags->options.pairs, "How many to learn from", "N")->check(kNotNegative);
   add_output_flag(*verb, flags->output);
   auto* held_out = option("--held-out", flags->held_out, "Further pairs, none of them in the others, go here", "FILE");
-  option("--held-out-pairs", flags->options.held_out, "How many of them", "N")->check(not_negative)->needs(held_out);
+  option("--held-out-pairs", flags->options.held_out, "How many of them", "N")->check(kNotNegative)->needs(held_out);
   option("--seed", flags->options.seed, "Another seed draws other sentences", "N");
   verb->footer(
       "Source, tab, target on each line. The same flags give the same pairs.\n"

@@ -11,6 +11,7 @@
 
 #include "attend/cli/evaluate_report.h"
 #include "attend/cli/input.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
@@ -370,19 +371,19 @@ void add_evaluate(CLI::App& program) {
                    "about as many lines")
       ->type_name("N,N")
       ->delimiter(',')
-      ->check(CLI::Range(1, 1'000'000).description(""));
+      ->check(between(1, 1'000'000));
   verb->add_flag("--sentence", options->sentence, "Print the scores of each line instead of all together");
   verb->add_flag("--confidence", options->confidence,
                  "Add the range in which 95 of 100 resampled test sets score, and for a second system the probability "
                  "that it differs from the first by chance");
   verb->add_option("--resamples", options->bootstrap.resamples, "How many test sets --confidence draws; otherwise 1000")
       ->type_name("N")
-      ->check(CLI::Range(1, 1'000'000).description(""));
+      ->check(between(1, 1'000'000));
   verb->add_option("--seed", options->bootstrap.seed, "The seed that --confidence draws with; otherwise 12345")
       ->type_name("N");
   verb->add_option("--digits", options->digits, "Digits after the point; otherwise 2")
       ->type_name("N")
-      ->check(CLI::Range(0, 12).description(""));
+      ->check(between(0, 12));
   verb->add_flag("--json", options->json,
                  "Print one JSON object a system; a line with --sentence, a group with --by-length");
   verb->callback([options] { run(*options); });

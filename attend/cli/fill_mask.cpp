@@ -6,6 +6,7 @@
 #include "attend/cli/bert_flags.h"
 #include "attend/cli/input.h"
 #include "attend/cli/model_folder.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
@@ -113,7 +114,7 @@ void add_fill_mask(CLI::App& program) {
   add_output_flag(*verb, flags->output);
   verb->add_option("--top", flags->options.top, "Words for each mask, the most probable first")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(kPositive)
       ->capture_default_str();
   add_long_text_flags(*verb, flags->options.max_tokens, flags->options.long_text,
                       "Longer lines: error stops, truncate drops their end, split fills each mask with what is "

@@ -6,6 +6,7 @@
 
 #include "attend/cli/labelled_texts.h"
 #include "attend/cli/model_folder.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
@@ -171,14 +172,14 @@ void add_finetune_classifier(CLI::App& parent) {
   verb->add_flag("--balanced", flags->balanced, "Rare labels count as much as frequent ones");
   verb->add_option("--max-tokens", flags->max_tokens, "Longer texts are cut; otherwise by the model's own limit")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(kPositive);
   verb->add_option("--freeze", flags->frozen, "Keep the embeddings and so many of the first layers as they are")
       ->type_name("N")
       ->capture_default_str()
-      ->check(CLI::NonNegativeNumber.description(""));
+      ->check(kNotNegative);
   verb->add_option("--dropout", flags->dropout, "Instead of the model's own")
       ->type_name("SHARE")
-      ->check(CLI::Range(0.0, 0.99).description(""));
+      ->check(between(0.0, 0.99));
   add_label_learning_flags(*verb, *flags);
   add_training_flags(*verb, flags->training, {"accuracy", "f1", "loss"});
   verb->footer(

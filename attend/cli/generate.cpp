@@ -8,6 +8,7 @@
 #include "attend/cli/generation.h"
 #include "attend/cli/input.h"
 #include "attend/cli/interrupt.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/verbs.h"
 
@@ -133,7 +134,7 @@ void add_generate(CLI::App& program) {
   verb->add_option("-n,--samples", flags->options.samples,
                    "Texts for each prompt; more than one are drawn by chance, or the best of a --beam")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(kPositive)
       ->capture_default_str();
   verb->add_flag("--echo", flags->echo, "Print the prompt before what follows it");
   verb->add_flag("--json", flags->json, "One JSON object a line for each text: prompt, text, ids, finish, logprob");

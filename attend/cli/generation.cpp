@@ -5,22 +5,21 @@
 
 #include "attend/cli/choice.h"
 #include "attend/cli/model_folder.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/progress.h"
 
 namespace attend::cli {
 
 void add_generation_flags(CLI::App& verb, GenerateOptions& options) {
-  const auto positive = CLI::PositiveNumber.description("");
-  const auto not_negative = CLI::NonNegativeNumber.description("");
-  const auto share = CLI::Range(0.0, 1.0).description("");
+  const auto share = between(0.0, 1.0);
   const char* group = "Sampling (any of these draws tokens by chance; otherwise as the model's folder says)";
   const auto add = [&](const char* name, auto& value, const char* help, const char* type) {
     return verb.add_option(name, value, help)->type_name(type)->group(group);
   };
   verb.add_flag("--sample", options.sample, "Draw tokens by chance")->group(group);
   add("--temperature", options.temperature, "Below 1 likely tokens become likelier, above 1 less so", "X")
-      ->check(positive);
-  add("--top-k", options.top_k, "Only the N likeliest tokens; 0: all, unless given 50", "N")->check(not_negative);
+      ->check(kPositive);
+  add("--top-k", options.top_k, "Only the N likeliest tokens; 0: all, unless given 50", "N")->check(kNotNegative);
   add("--top-p", options.top_p, "Only the likeliest tokens that together have this probability", "P")->check(share);
   add("--min-p", options.min_p, "Only tokens with at least this share of the likeliest one's probability", "P")
       ->check(share);
@@ -29,18 +28,18 @@ void add_generation_flags(CLI::App& verb, GenerateOptions& options) {
   group = "Searching (otherwise as the model's folder says)";
   CLI::Option* greedy = verb.add_flag("--greedy", options.greedy, "Always the likeliest token")->group(group);
   CLI::Option* beam = add("--beam", options.beam, "Beginnings that are followed at once; 1 is greedy", "N");
-  beam->check(positive);
+  beam->check(kPositive);
   greedy->excludes(beam);
   for (const char* chance : {"--sample", "--temperature", "--top-k", "--top-p", "--min-p"})
     greedy->excludes(verb.get_option(chance)), beam->excludes(verb.get_option(chance));
   add("--length-penalty", options.length_penalty, "Scores of a beam are divided by the length to this power", "X");
   add("--max-new-tokens", options.max_new_tokens, "Tokens of a text at most; 128 where nobody says", "N")
-      ->check(positive);
-  add("--min-new-tokens", options.min_new_tokens, "Tokens of a text at least", "N")->check(not_negative);
+      ->check(kPositive);
+  add("--min-new-tokens", options.min_new_tokens, "Tokens of a text at least", "N")->check(kNotNegative);
   add("--no-repeat-ngram", options.no_repeat_ngram, "No N tokens in a row come twice; 0: they may", "N")
-      ->check(not_negative);
+      ->check(kNotNegative);
   add("--repetition-penalty", options.repetition_penalty, "Above 1, tokens that came already are less welcome", "X")
-      ->check(positive);
+      ->check(kPositive);
   add("--presence-penalty", options.presence_penalty, "Taken from the scores of tokens that were generated already",
       "X");
   add("--frequency-penalty", options.frequency_penalty, "The same for each time that they were", "X");

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "attend/cli/numbers.h"
 #include "attend/cli/progress.h"
 #include "attend/core/error.h"
 #include "attend/data/table.h"
@@ -63,17 +64,17 @@ void add_label_data_flags(CLI::App& verb, LabelFlags& flags) {
 }
 
 void add_label_learning_flags(CLI::App& verb, LabelFlags& flags) {
-  const auto share = CLI::Range(0.0, 0.99).description("");
+  const auto share = between(0.0, 0.99);
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
     return verb.add_option(name, value, help)->type_name(type)->capture_default_str();
   };
-  option("--batch", flags.batch, "Texts of a batch at most", "N")->check(CLI::PositiveNumber.description(""));
+  option("--batch", flags.batch, "Texts of a batch at most", "N")->check(kPositive);
   option("--word-dropout", flags.word_dropout, "The share of words that are hidden in training", "SHARE")->check(share);
   option("--label-smoothing", flags.label_smoothing, "This share of the target goes to all labels", "SHARE")
       ->check(share);
   option("--consistency", flags.consistency,
          "What it counts that two readings of a text, dropped out differently, agree; 0: one reading", "WEIGHT")
-      ->check(CLI::NonNegativeNumber.description(""));
+      ->check(kNotNegative);
 }
 
 Labelled read_labelled(const LabelFlags& flags, const std::string& path) {

@@ -12,6 +12,7 @@
 #include "attend/cli/arguments.h"
 #include "attend/cli/input.h"
 #include "attend/cli/interrupt.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
 #include "attend/core/threads.h"
@@ -91,7 +92,7 @@ int run(int argc, char** argv) {
   program
       .add_option_function<int>("--threads", set_threads, "Threads to use; otherwise as many as this process has CPUs")
       ->type_name("N")
-      ->check(CLI::Range(1, 1024).description(""));
+      ->check(between(1, 1024));
   add_translate(program);
   add_generate(program);
   add_chat(program);

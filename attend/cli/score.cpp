@@ -7,6 +7,7 @@
 
 #include "attend/cli/generation.h"
 #include "attend/cli/input.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/explain/page.h"
@@ -106,7 +107,7 @@ void add_score(CLI::App& program) {
                  "The model's start stands before each text, so that its first token has a probability too");
   verb->add_option("--batch-tokens", flags->options.batch_tokens, "Tokens that are read at once")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(kPositive)
       ->capture_default_str();
   verb->add_flag("--json", flags->json,
                  "One JSON object a line: text, tokens, ids, logprobs, logprob, perplexity; the first token's "

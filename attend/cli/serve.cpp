@@ -7,6 +7,7 @@
 
 #include "attend/cli/interrupt.h"
 #include "attend/cli/model_folder.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
@@ -72,7 +73,6 @@ void add_serve(CLI::App& program) {
   CLI::App* verb = program.add_subcommand("serve", "Models over HTTP, for other people's clients and for the browser");
   verb->group(kUseAModel);
   auto flags = std::make_shared<ServeFlags>();
-  const auto positive = CLI::PositiveNumber.description("");
   verb->add_option("-m,--model", flags->models, "A model's folder, and the name it is called by; may be given often")
       ->type_name("NAME=DIR")
       ->required()
@@ -82,39 +82,39 @@ void add_serve(CLI::App& program) {
       ->capture_default_str();
   verb->add_option("--port", flags->options.port, "Port to listen at; 0: any that is free")
       ->type_name("N")
-      ->check(CLI::Range(0, 65535).description(""))
+      ->check(between(0, 65535))
       ->capture_default_str();
   verb->add_option("--api-key-file", flags->key_file, "Only who has a key of this file may call; one a line")
       ->type_name("FILE");
   const char* limits = "Limits";
   verb->add_option("--max-batch-rows", flags->options.batch_rows, "Texts that a model writes at once")
       ->type_name("N")
-      ->check(positive)
+      ->check(kPositive)
       ->group(limits)
       ->capture_default_str();
   verb->add_option("--max-batch-tokens", flags->options.batch_tokens, "Tokens of all of them, prompts included")
       ->type_name("N")
-      ->check(positive)
+      ->check(kPositive)
       ->group(limits)
       ->capture_default_str();
   verb->add_option("--queue", flags->options.queue, "Requests that may wait for a model; one more gets status 429")
       ->type_name("N")
-      ->check(positive)
+      ->check(kPositive)
       ->group(limits)
       ->capture_default_str();
   verb->add_option("--timeout", flags->timeout, "Seconds until a request is given up")
       ->type_name("S")
-      ->check(CLI::Range(1, 1'000'000).description(""))
+      ->check(between(1, 1'000'000))
       ->group(limits)
       ->capture_default_str();
   verb->add_option("--body-limit", flags->body_limit, "Megabytes of a request at most")
       ->type_name("MB")
-      ->check(CLI::Range(1, 1024).description(""))
+      ->check(between(1, 1024))
       ->group(limits)
       ->capture_default_str();
   verb->add_option("--connections", flags->options.connections, "Clients at once")
       ->type_name("N")
-      ->check(CLI::Range(1, 4096).description(""))
+      ->check(between(1, 4096))
       ->group(limits)
       ->capture_default_str();
   verb->footer(

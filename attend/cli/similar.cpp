@@ -8,6 +8,7 @@
 #include "attend/cli/embedding_flags.h"
 #include "attend/cli/input.h"
 #include "attend/cli/model_folder.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
@@ -155,7 +156,7 @@ void add_similar(CLI::App& program) {
       ->type_name("FILE");
   verb->add_option("--top", flags->top, "Texts of each query, the nearest first")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""))
+      ->check(kPositive)
       ->capture_default_str();
   add_embedding_flags(*verb, flags->embedding);
   verb->add_option("--query-prompt", flags->query_prompt,

@@ -12,6 +12,7 @@
 #include "attend/cli/character_positions.h"
 #include "attend/cli/choice.h"
 #include "attend/cli/input.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
@@ -251,7 +252,7 @@ void add_tokenize(CLI::App& program) {
       verb->add_flag("--no-special", flags->no_special, "Add no special tokens such as [CLS] and </s>");
   CLI::Option* limit = verb->add_option("--max-tokens", flags->max_tokens, "How many tokens a text may have")
                            ->type_name("N")
-                           ->check(CLI::PositiveNumber.description(""));
+                           ->check(kPositive);
   CLI::Option* kind =
       add_choice(*verb, "--long", flags->long_text,
                  {{"error", LongText::error}, {"truncate", LongText::truncate}, {"split", LongText::split}},
@@ -259,7 +260,7 @@ void add_tokenize(CLI::App& program) {
   CLI::Option* overlap =
       verb->add_option("--overlap", flags->overlap, "With --long split: tokens that neighbouring lines share")
           ->type_name("N")
-          ->check(CLI::NonNegativeNumber.description(""));
+          ->check(kNotNegative);
   add_choice(*verb, "--side", flags->side, {{"source", Side::source}, {"target", Side::target}},
              "Which language of a translation model");
   verb->add_flag("-d,--decode", flags->decode,

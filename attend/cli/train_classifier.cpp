@@ -5,6 +5,7 @@
 
 #include "attend/cli/choice.h"
 #include "attend/cli/labelled_texts.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/data/fingerprint.h"
@@ -93,8 +94,7 @@ void add_train_classifier(CLI::App& parent) {
   flags->label_column = "2", flags->batch = 64, flags->word_dropout = 0.1f;
   TrainerOptions& trainer = flags->training.trainer;
   trainer.epochs = 10, trainer.learning_rate = 2e-3, trainer.average = 0.99;
-  const auto positive = CLI::PositiveNumber.description("");
-  const auto share = CLI::Range(0.0, 0.99).description("");
+  const auto share = between(0.0, 0.99);
   const auto option = [](CLI::App* app, const char* name, auto& value, const char* help, const char* type) {
     return app->add_option(name, value, help)->type_name(type)->capture_default_str();
   };
@@ -106,10 +106,10 @@ void add_train_classifier(CLI::App& parent) {
       verb->add_option("--tokenizer", flags->tokenizer, "A tokenizer's folder, instead of learning words");
   tokenizer->type_name("DIR");
   option(verb, "--vocab-size", flags->vocab_size, "Words at most, the most frequent", "N")
-      ->check(positive)
+      ->check(kPositive)
       ->excludes(tokenizer);
   option(verb, "--min-frequency", flags->min_frequency, "Rarer words are unknown", "N")
-      ->check(positive)
+      ->check(kPositive)
       ->excludes(tokenizer);
   verb->add_flag("--lowercase,!--cased", flags->lowercase, "Take words as lower case (the default), or as they are")
       ->excludes(tokenizer);
@@ -118,9 +118,9 @@ void add_train_classifier(CLI::App& parent) {
   auto* net = verb->add_option_group("The network");
   add_choice(*net, "--pool", model.pooling, kStatePoolingNames, "How states become one");
   add_choice(*net, "--cell", model.cell, kCellNames);
-  option(net, "--embedding", model.embedding, "Numbers for each word", "N")->check(positive);
-  option(net, "--hidden", model.hidden, "Units of each recurrent layer", "N")->check(positive);
-  option(net, "--layers", model.layers, "Recurrent layers", "N")->check(positive);
+  option(net, "--embedding", model.embedding, "Numbers for each word", "N")->check(kPositive);
+  option(net, "--hidden", model.hidden, "Units of each recurrent layer", "N")->check(kPositive);
+  option(net, "--layers", model.layers, "Recurrent layers", "N")->check(kPositive);
   option(net, "--dropout", model.dropout, "Of embeddings, between layers, of the pooled state", "SHARE")->check(share);
   net->add_flag("--bidirectional,!--one-direction", model.bidirectional,
                 "Read both ways (the default), or only forward");

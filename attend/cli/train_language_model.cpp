@@ -6,6 +6,7 @@
 
 #include "attend/cli/choice.h"
 #include "attend/cli/input.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/training.h"
 #include "attend/cli/verbs.h"
@@ -172,8 +173,6 @@ void run(Flags& flags) {
 
 /// All flags but those that say what is trained.
 void add_flags(CLI::App& verb, Flags& flags) {
-  const auto positive = CLI::PositiveNumber.description("");
-  const auto not_negative = CLI::NonNegativeNumber.description("");
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
     return verb.add_option(name, value, help)->type_name(type)->capture_default_str();
   };
@@ -184,19 +183,19 @@ void add_flags(CLI::App& verb, Flags& flags) {
       ->type_name("FILE");
   option("--validation-share", flags.validation_share, "This share of --train, its end, is held back to judge by",
          "SHARE")
-      ->check(CLI::Range(0.0, 0.9).description(""))
+      ->check(between(0.0, 0.9))
       ->excludes("--validation");
   option("--validation-tokens", flags.judged, "Tokens to judge by at most; 0: all that there are", "N")
-      ->check(not_negative);
+      ->check(kNotNegative);
   add_choice(verb, "--documents", flags.document_end, kDocumentEndNames, "Where a document of plain text ends");
-  option("--context", flags.context, "Tokens of a window, which is what the model sees at once", "N")->check(positive);
+  option("--context", flags.context, "Tokens of a window, which is what the model sees at once", "N")->check(kPositive);
   option("--sample-prompt", flags.sample_prompt, "What the text begins with that is shown at each validation", "TEXT");
-  option("--sample-tokens", flags.sample_tokens, "Tokens of that text; 0: none", "N")->check(not_negative);
+  option("--sample-tokens", flags.sample_tokens, "Tokens of that text; 0: none", "N")->check(kNotNegative);
   TrainerOptions& trainer = flags.training.trainer;
   option("--beta2", trainer.beta2, "How long AdamW remembers the gradients' size", "SHARE")
-      ->check(CLI::Range(0.0, 0.99999).description(""));
+      ->check(between(0.0, 0.99999));
   option("--floor", trainer.floor, "The share of the learning rate that is left at the end", "SHARE")
-      ->check(CLI::Range(0.0, 1.0).description(""));
+      ->check(between(0.0, 1.0));
   add_training_flags(verb, flags.training, {"loss", "perplexity"});
 }
 
@@ -217,7 +216,6 @@ void add_train_language_model(CLI::App& parent) {
   Gpt2Options& m = flags->model;
   m.width = 256, m.layers = 6, m.heads = 8;
   add_flags(*verb, *flags);
-  const auto positive = CLI::PositiveNumber.description("");
   CLI::Option* tokenizer =
       verb->add_option("--tokenizer", flags->tokenizer, "A tokenizer's folder, instead of learning one");
   tokenizer->type_name("DIR");
@@ -227,20 +225,19 @@ void add_train_language_model(CLI::App& parent) {
   verb->add_option("--vocab-size", flags->vocab_size, "Tokens to learn at most")
       ->type_name("N")
       ->capture_default_str()
-      ->check(positive)
+      ->check(kPositive)
       ->excludes(tokenizer);
   auto* net = verb->add_option_group("The network");
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
     return net->add_option(name, value, help)->type_name(type)->capture_default_str();
   };
-  option("--layers", m.layers, "Layers", "N")->check(positive);
-  option("--heads", m.heads, "Attention heads, which divide the width", "N")->check(positive);
-  option("--width", m.width, "Numbers for each token", "N")->check(positive);
-  option("--inner", m.inner, "Units of the feed-forward networks; 0: four times the width", "N")
-      ->check(CLI::NonNegativeNumber.description(""));
+  option("--layers", m.layers, "Layers", "N")->check(kPositive);
+  option("--heads", m.heads, "Attention heads, which divide the width", "N")->check(kPositive);
+  option("--width", m.width, "Numbers for each token", "N")->check(kPositive);
+  option("--inner", m.inner, "Units of the feed-forward networks; 0: four times the width", "N")->check(kNotNegative);
   net->add_option("--dropout", flags->dropout, "Of embeddings, attention weights and what layers add; 0.1")
       ->type_name("SHARE")
-      ->check(CLI::Range(0.0, 0.99).description(""));
+      ->check(between(0.0, 0.99));
   net->add_flag("--bias,!--no-bias", m.bias,
                 "Biases in linear layers and norms (the default), or none; then the folder has biases of 0");
   net->add_flag("--tied-output,!--untied-output", m.tied_output,
@@ -271,7 +268,7 @@ void add_finetune_language_model(CLI::App& parent) {
                    "Of embeddings, attention weights and what layers add; otherwise the "
                    "model's own")
       ->type_name("SHARE")
-      ->check(CLI::Range(0.0, 0.99).description(""));
+      ->check(between(0.0, 0.99));
   verb->footer(
       "Example:\n"
       "  attend finetune language-model --from gpt2 --train letters.txt --context 256 --output ours\n"

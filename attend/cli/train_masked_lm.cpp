@@ -7,6 +7,7 @@
 #include "attend/cli/choice.h"
 #include "attend/cli/input.h"
 #include "attend/cli/model_folder.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/training.h"
 #include "attend/cli/verbs.h"
@@ -203,12 +204,12 @@ void add_flags(CLI::App& verb, Flags& flags) {
   verb.add_option("--max-tokens", flags.max_tokens,
                   "Tokens of an example, up to which sentences are put together; otherwise 128, or what --from takes")
       ->type_name("N")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(kPositive);
   verb.add_flag("--next-sentence,!--no-next-sentence", flags.next_sentence,
                 "Learn too whether a text follows another (the default), or hidden words alone");
   option("--hidden", flags.masking.share, "The share of tokens that are to be said", "SHARE")
-      ->check(CLI::PositiveNumber.description(""))
-      ->check(CLI::Range(0.0, 1.0).description(""));
+      ->check(kPositive)
+      ->check(between(0.0, 1.0));
   verb.add_flag("--whole-words", flags.masking.whole_words, "Hide all pieces of a word, or none");
   add_training_flags(verb, flags.training, {"loss", "word_loss", "word_accuracy", "next_loss", "next_accuracy"});
 }
@@ -230,7 +231,6 @@ void add_train_masked_lm(CLI::App& parent) {
   BertOptions& model = flags->model;
   model.width = 256, model.layers = 4, model.heads = 4, model.inner = 1024;
   add_flags(*verb, *flags);
-  const auto positive = CLI::PositiveNumber.description("");
   CLI::Option* tokenizer =
       verb->add_option("--tokenizer", flags->tokenizer, "A tokenizer's folder, instead of learning one");
   tokenizer->type_name("DIR");
@@ -238,17 +238,17 @@ void add_train_masked_lm(CLI::App& parent) {
     return app->add_option(name, value, help)->type_name(type)->capture_default_str();
   };
   option(verb, "--vocab-size", flags->vocab_size, "Subwords to learn at most", "N")
-      ->check(positive)
+      ->check(kPositive)
       ->excludes(tokenizer);
   verb->add_flag("--lowercase,!--cased", flags->lowercase, "Take words as lower case (the default), or as they are")
       ->excludes(tokenizer);
   auto* net = verb->add_option_group("The network");
-  option(net, "--width", model.width, "Numbers for each token", "N")->check(positive);
-  option(net, "--layers", model.layers, "", "N")->check(positive);
-  option(net, "--heads", model.heads, "Attention heads, which divide the width", "N")->check(positive);
-  option(net, "--inner", model.inner, "Units of the feed-forward networks", "N")->check(positive);
+  option(net, "--width", model.width, "Numbers for each token", "N")->check(kPositive);
+  option(net, "--layers", model.layers, "", "N")->check(kPositive);
+  option(net, "--heads", model.heads, "Attention heads, which divide the width", "N")->check(kPositive);
+  option(net, "--inner", model.inner, "Units of the feed-forward networks", "N")->check(kPositive);
   option(net, "--dropout", model.dropout, "Of embeddings, attention weights and between layers", "SHARE")
-      ->check(CLI::Range(0.0, 0.99).description(""));
+      ->check(between(0.0, 0.99));
   verb->footer(
       "Documents are apart by an empty line unless told; sentences are found in them.\n"
       "Example:\n"

@@ -11,6 +11,7 @@
 
 #include "attend/cli/input.h"
 #include "attend/cli/interrupt.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
@@ -191,15 +192,14 @@ void add_train_tokenizer(CLI::App& parent) {
   verb->add_option("-o,--output", flags->output, "The folder to write, made when there is none")
       ->type_name("DIR")
       ->required();
-  const auto positive = CLI::PositiveNumber.description("");
   verb->add_option("-n,--vocab-size", flags->vocab_size,
                    "Tokens in all; otherwise 8000 subwords, or the 30,000 most frequent words")
       ->type_name("N")
-      ->check(positive);
+      ->check(kPositive);
   verb->add_option("--min-frequency", flags->min_frequency,
                    "What is seen less often makes no token (bpe and wordpiece: 2 unless given)")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber.description(""));
+      ->check(kNotNegative);
   const auto add_choice = [&](const std::string& name, std::optional<bool>& flag, bool value, const std::string& text) {
     verb->add_flag_callback(
         name, [&flag, value] { flag = value; }, text);
@@ -214,11 +214,11 @@ void add_train_tokenizer(CLI::App& parent) {
   verb->add_option("--limit-alphabet", flags->limit_alphabet,
                    "bpe --letters and wordpiece: keep only the most frequent characters")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber.description(""));
+      ->check(kNotNegative);
   verb->add_option("--character-coverage", flags->character_coverage,
                    "unigram, sentencepiece-bpe: the share of characters that are kept (0.9995 unless given)")
       ->type_name("SHARE")
-      ->check(CLI::Range(0.5, 1.0).description(""));
+      ->check(between(0.5, 1.0));
   verb->add_flag("--byte-fallback", flags->byte_fallback,
                  "unigram, sentencepiece-bpe: write an unknown character as its bytes");
   verb->add_option("--target-input", flags->target_input,

@@ -6,6 +6,7 @@
 
 #include "attend/cli/input.h"
 #include "attend/cli/interrupt.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/training.h"
 #include "attend/cli/translation_models.h"
@@ -189,12 +190,11 @@ void add_flags(CLI::App& verb, Flags& flags) {
   };
   add_pair_flags(verb, flags.train, "train", "Pairs to learn from");
   add_pair_flags(verb, flags.validation, "validation", "Pairs to judge by");
-  option("--max-length", flags.max_length, "Longer pairs, in tokens, are left out", "N")
-      ->check(CLI::PositiveNumber.description(""));
+  option("--max-length", flags.max_length, "Longer pairs, in tokens, are left out", "N")->check(kPositive);
   option("--validation-sentences", flags.judged, "How many are translated for BLEU and chrF at each validation", "N")
-      ->check(CLI::NonNegativeNumber.description(""));
+      ->check(kNotNegative);
   option("--label-smoothing", flags.label_smoothing, "This share of the target goes to all words alike", "SHARE")
-      ->check(CLI::Range(0.0, 0.99).description(""));
+      ->check(between(0.0, 0.99));
   add_training_flags(verb, flags.training, {"bleu", "chrf", "loss"});
 }
 
@@ -221,7 +221,7 @@ void add_train_translation(CLI::App& parent) {
       ->type_name("N")
       ->capture_default_str()
       ->excludes(tokenizer)
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(kPositive);
   add_architecture_flags(*verb, flags->model);
   verb->footer(
       "Example:\n"
@@ -255,7 +255,7 @@ void add_finetune_translation(CLI::App& parent) {
       verb->add_option("--vocab-size", flags->vocab_size,
                        "Learn so many new subwords from the pairs, instead of the model's own, likewise");
   tokenizer->type_name("DIR")->excludes(vocab_size);
-  vocab_size->type_name("N")->check(CLI::PositiveNumber.description(""));
+  vocab_size->type_name("N")->check(kPositive);
   add_dropout_flag(*verb, flags->model);
   verb->footer(
       "Example:\n"

@@ -11,6 +11,7 @@
 
 #include "attend/cli/choice.h"
 #include "attend/cli/interrupt.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/output_folder.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/recipe.h"
@@ -95,8 +96,6 @@ void add_training_flags(CLI::App& verb, TrainingFlags& flags, const std::vector<
   TrainerOptions& t = flags.trainer;
   flags.verb = &verb;
   add_config_flag(verb, flags.from_recipe);
-  const auto positive = CLI::PositiveNumber.description("");
-  const auto not_negative = CLI::NonNegativeNumber.description("");
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
     return verb.add_option(name, value, help)->type_name(type)->capture_default_str();
   };
@@ -106,30 +105,30 @@ void add_training_flags(CLI::App& verb, TrainingFlags& flags, const std::vector<
       ->configurable(false);
   verb.add_flag("--resume", flags.resume, "Go on from the folder's checkpoint, if there is one")->configurable(false);
   verb.add_flag("--overwrite", flags.overwrite, "Train anew though the folder holds a model")->configurable(false);
-  option("--epochs", t.epochs, "Times through the data", "N")->check(positive);
-  option("--steps", t.steps, "Updates at most, instead of epochs; 0: by epochs", "N")->check(not_negative);
-  option("--batch-tokens", flags.batch_tokens, "Tokens of a batch, padding included", "N")->check(positive);
-  option("--accumulate", t.accumulate, "Batches that make one update", "N")->check(positive);
-  option("--learning-rate", t.learning_rate, "At its highest", "RATE")->check(positive);
+  option("--epochs", t.epochs, "Times through the data", "N")->check(kPositive);
+  option("--steps", t.steps, "Updates at most, instead of epochs; 0: by epochs", "N")->check(kNotNegative);
+  option("--batch-tokens", flags.batch_tokens, "Tokens of a batch, padding included", "N")->check(kPositive);
+  option("--accumulate", t.accumulate, "Batches that make one update", "N")->check(kPositive);
+  option("--learning-rate", t.learning_rate, "At its highest", "RATE")->check(kPositive);
   add_choice(verb, "--schedule", t.schedule, kScheduleNames, "How the learning rate falls");
   option("--warmup", t.warmup, "Updates over which the learning rate rises; half of the run at most", "N")
-      ->check(not_negative);
-  option("--weight-decay", t.weight_decay, "Of matrices", "SHARE")->check(not_negative);
-  option("--clip", t.clip, "The gradient's norm at most; 0: any", "NORM")->check(not_negative);
+      ->check(kNotNegative);
+  option("--weight-decay", t.weight_decay, "Of matrices", "SHARE")->check(kNotNegative);
+  option("--clip", t.clip, "The gradient's norm at most; 0: any", "NORM")->check(kNotNegative);
   option("--average", t.average, "Judge and keep a running average of the parameters, with this decay; 0: none",
          "DECAY")
-      ->check(CLI::Range(0.0, 0.99999).description(""));
+      ->check(between(0.0, 0.99999));
   option("--average-best", t.average_best,
          "At the end, try the mean of the best so many models, and keep it if it is better; 0: none", "N")
-      ->check(CLI::Range(0, 100).description(""));
-  option("--validate-every", t.judge_every, "Updates between validations; 0: an epoch", "N")->check(not_negative);
+      ->check(between(0, 100));
+  option("--validate-every", t.judge_every, "Updates between validations; 0: an epoch", "N")->check(kNotNegative);
   option("--patience", t.patience, "Validations in which no score is better before it stops; 0: never", "N")
-      ->check(not_negative);
+      ->check(kNotNegative);
   verb.add_option("--metric", t.metric,
                   "The score that decides which model is kept: " + one_of(metrics) + "; otherwise the first")
       ->type_name("NAME")
       ->check(CLI::IsMember(metrics).description(""));
-  option("--checkpoint-every", t.checkpoint_seconds, "Seconds between checkpoints", "S")->check(not_negative);
+  option("--checkpoint-every", t.checkpoint_seconds, "Seconds between checkpoints", "S")->check(kNotNegative);
   option("--seed", t.seed, "The same seed gives the same model", "N");
   verb.add_flag("--json", flags.json, "Print the summary as one JSON object")->configurable(false);
 }

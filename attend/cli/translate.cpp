@@ -9,6 +9,7 @@
 #include "attend/cli/bert_flags.h"
 #include "attend/cli/input.h"
 #include "attend/cli/model_folder.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
@@ -172,32 +173,30 @@ void run(TranslateFlags& flags) {
 
 void add_search_flags(CLI::App& verb, TranslateFlags& flags) {
   TranslateOptions& options = flags.options;
-  const auto positive = CLI::PositiveNumber.description("");
-  const auto not_negative = CLI::NonNegativeNumber.description("");
   constexpr const char* kGroup = "Searching (otherwise as the model's folder says)";
   const auto add = [&](const char* name, auto& value, const char* description) {
     return verb.add_option(name, value, description)->group(kGroup);
   };
   CLI::Option* beam = add("--beam", options.beam, "Hypotheses that are followed at once; 1 is greedy");
-  beam->type_name("N")->check(positive);
+  beam->type_name("N")->check(kPositive);
   verb.add_flag("--greedy", flags.greedy, "The same as --beam 1")->group(kGroup)->excludes(beam);
-  add("--nbest", options.nbest, "Translations of each line, best first, a line each")->type_name("N")->check(positive);
+  add("--nbest", options.nbest, "Translations of each line, best first, a line each")->type_name("N")->check(kPositive);
   add("--length-penalty", options.length_penalty, "Scores are divided by the length to this power")->type_name("X");
   add("--early-stopping", flags.early_stopping,
       "yes: a beam stops when it has finished so many hypotheses as it has; no: when it seems that none gets better; "
       "never: when none can")
       ->type_name("HOW")
       ->check(CLI::IsMember({"yes", "no", "never"}).description(""));
-  add("--max-new-tokens", options.max_new_tokens, "Tokens of a translation at most")->type_name("N")->check(positive);
+  add("--max-new-tokens", options.max_new_tokens, "Tokens of a translation at most")->type_name("N")->check(kPositive);
   add("--min-new-tokens", options.min_new_tokens, "Tokens of a translation at least")
       ->type_name("N")
-      ->check(not_negative);
+      ->check(kNotNegative);
   add("--no-repeat-ngram", options.no_repeat_ngram, "No N tokens in a row come twice; 0: they may")
       ->type_name("N")
-      ->check(not_negative);
+      ->check(kNotNegative);
   add("--repetition-penalty", options.repetition_penalty, "Above 1, tokens that came already are less welcome")
       ->type_name("X")
-      ->check(positive);
+      ->check(kPositive);
   add("--bad-words", flags.bad_words, "What no translation may contain: a text, or a file with one a line")
       ->type_name("TEXT|FILE");
   add("--prefix", options.prefix, "What every translation begins with")->type_name("TEXT");
@@ -213,16 +212,16 @@ void add_sampling_flags(CLI::App& verb, TranslateFlags& flags) {
   };
   add("--temperature", options.temperature, "Below 1 likely tokens become likelier, above 1 less so")
       ->type_name("X")
-      ->check(CLI::PositiveNumber.description(""));
+      ->check(kPositive);
   add("--top-k", options.top_k, "Only the N likeliest tokens; 0: all, unless given 50")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber.description(""));
+      ->check(kNotNegative);
   add("--top-p", options.top_p, "Only the likeliest tokens that together have this probability")
       ->type_name("P")
-      ->check(CLI::Range(0.0, 1.0).description(""));
+      ->check(between(0.0, 1.0));
   add("--min-p", options.min_p, "Only tokens with at least this share of the likeliest one's probability")
       ->type_name("P")
-      ->check(CLI::Range(0.0, 1.0).description(""));
+      ->check(between(0.0, 1.0));
   add("--seed", options.seed, "Of the chance; the same seed gives the same text the same translation")->type_name("N");
 }
 
@@ -238,7 +237,7 @@ void add_attention_flags(CLI::App& verb, TranslateFlags& flags) {
       ->group(kGroup);
   verb.add_option("--head", flags.options.head, "Of that layer, from 0; otherwise the mean of all")
       ->type_name("N")
-      ->check(CLI::NonNegativeNumber.description(""))
+      ->check(kNotNegative)
       ->group(kGroup);
 }
 
@@ -249,7 +248,6 @@ void add_translate(CLI::App& program) {
   verb->group(kUseAModel);
   auto flags = std::make_shared<TranslateFlags>();
   TranslateOptions& options = flags->options;
-  const auto positive = CLI::PositiveNumber.description("");
   verb->add_option("-m,--model", flags->model, "The model's folder")->type_name("DIR")->required();
   add_input_flag(*verb, flags->input);
   add_output_flag(*verb, flags->output);
@@ -261,7 +259,7 @@ void add_translate(CLI::App& program) {
       "Longer lines: split translates them sentence by sentence, truncate drops their end, error stops");
   verb->add_option("--batch-tokens", options.batch_tokens, "Source tokens that are translated at once")
       ->type_name("N")
-      ->check(positive)
+      ->check(kPositive)
       ->capture_default_str();
   add_search_flags(*verb, *flags);
   add_sampling_flags(*verb, *flags);

@@ -7,6 +7,7 @@
 
 #include "attend/cli/choice.h"
 #include "attend/cli/model_folder.h"
+#include "attend/cli/numbers.h"
 #include "attend/cli/progress.h"
 #include "attend/cli/training.h"
 #include "attend/core/error.h"
@@ -133,17 +134,16 @@ Architecture architecture_of(const Config& config, const std::filesystem::path& 
 }  // namespace
 
 void add_architecture_flags(CLI::App& verb, ArchitectureFlags& flags) {
-  const auto positive = CLI::PositiveNumber.description("");
-  const auto share = CLI::Range(0.0, 0.99).description("");
+  const auto share = between(0.0, 0.99);
   add_choice(verb, "--arch", flags.arch, {{"marian", Architecture::marian}, {"rnn", Architecture::rnn}},
              "A Transformer, as a folder that Hugging Face's MarianMT reads too, or a recurrent encoder and decoder");
   auto* both = verb.add_option_group("The network");
   both->add_option("--encoder-layers", flags.encoder_layers, "Layers that read; 3, or 1 recurrent one")
       ->type_name("N")
-      ->check(positive);
+      ->check(kPositive);
   both->add_option("--decoder-layers", flags.decoder_layers, "Layers that write; 3, or 1 recurrent one")
       ->type_name("N")
-      ->check(positive);
+      ->check(kPositive);
   both->add_option("--dropout", flags.dropout, "Of embeddings and between layers; 0.1, or 0.2 for recurrent ones")
       ->type_name("SHARE")
       ->check(share);
@@ -154,9 +154,9 @@ void add_architecture_flags(CLI::App& verb, ArchitectureFlags& flags) {
   };
   TransformerOptions& t = flags.transformer;
   t.width = 256, t.activation = Activation::relu;
-  option(transformer, "--width", t.width, "Numbers for each token", "N")->check(positive);
-  option(transformer, "--heads", flags.heads, "Attention heads, which divide the width", "N")->check(positive);
-  option(transformer, "--inner", flags.inner, "Units of the feed-forward networks", "N")->check(positive);
+  option(transformer, "--width", t.width, "Numbers for each token", "N")->check(kPositive);
+  option(transformer, "--heads", flags.heads, "Attention heads, which divide the width", "N")->check(kPositive);
+  option(transformer, "--inner", flags.inner, "Units of the feed-forward networks", "N")->check(kPositive);
   add_choice(*transformer, "--activation", t.activation,
              {{"relu", Activation::relu}, {"gelu", Activation::gelu}, {"silu", Activation::silu}});
   option(transformer, "--attention-dropout", t.attention_dropout, "Of attention weights", "SHARE")->check(share);
@@ -173,8 +173,8 @@ void add_architecture_flags(CLI::App& verb, ArchitectureFlags& flags) {
   auto* recurrent = verb.add_option_group(kRecurrentGroup);
   add_choice(*recurrent, "--attention", r.attention, kDecoderAttentionNames);
   add_choice(*recurrent, "--cell", r.cell, kCellNames);
-  option(recurrent, "--embedding", r.embedding, "Numbers for each word", "N")->check(positive);
-  option(recurrent, "--hidden", r.hidden, "Units of each recurrent layer", "N")->check(positive);
+  option(recurrent, "--embedding", r.embedding, "Numbers for each word", "N")->check(kPositive);
+  option(recurrent, "--hidden", r.hidden, "Units of each recurrent layer", "N")->check(kPositive);
   recurrent->add_flag("--bidirectional,!--one-direction", r.bidirectional,
                       "Read both ways (the default), or only forward");
   recurrent->add_flag("--reverse-source", r.reverse_source, "Read the source backwards");
@@ -195,7 +195,7 @@ void check_architecture_flags(const CLI::App& verb, const ArchitectureFlags& fla
 void add_dropout_flag(CLI::App& verb, ArchitectureFlags& flags) {
   verb.add_option("--dropout", flags.dropout, "Of embeddings and between layers, instead of the model's own")
       ->type_name("SHARE")
-      ->check(CLI::Range(0.0, 0.99).description(""));
+      ->check(between(0.0, 0.99));
 }
 
 Origin::Origin(std::filesystem::path from)

@@ -57,6 +57,7 @@ TEST(Program, AnUnknownFlagIsWrongUsage) {
 TEST(Program, ThreadsThatCannotBeAreWrongUsage) {
   for (const char* count : {"0", "-1", "two", "1000000"})
     EXPECT_EQ(run_for_errors(std::string("doctor --threads ") + count).code, 2) << count;
+  EXPECT_TRUE(contains(run_for_errors("doctor --threads 0").output, "--threads: must be from 1 to 1024, got 0"));
 }
 
 TEST(Doctor, PrintsWhatTheMachineGives) {
