@@ -80,7 +80,8 @@ void add_label_learning_flags(CLI::App& verb, LabelFlags& flags) {
 Labelled read_labelled(const LabelFlags& flags, const std::string& path) {
   if (flags.label_column == flags.text_column || flags.label_column == flags.pair_column)
     throw CLI::ValidationError("--label-column", "is " + flags.label_column + ", where the text is");
-  Labelled data{.path = path, .several = !flags.separator.empty()};
+  Labelled data;
+  data.path = path, data.several = !flags.separator.empty();
   for (Record& row : rows_of(flags, flags.text_column, path)) {
     data.texts.push_back(std::move(row.source)), data.labels.push_back(labels_in(row.target, flags.separator));
     if (data.labels.back().empty() && flags.separator.empty())
