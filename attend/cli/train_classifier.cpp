@@ -66,8 +66,9 @@ void run(Flags& flags) {
   RecurrentClassifier model(flags.model, generator);
   train_parameters(model);
   std::cerr << counted(training.size(), "text") << ", " << grouped(validation.size()) << " for validation, "
-            << counted(std::ssize(labels), "label") << ", " << counted(tokenizer.size(), "word") << ", "
-            << grouped(count_parameters(model)) << " parameters" << std::endl;
+            << counted(std::ssize(labels), "label") << " (" << listed(labels) << "), "
+            << counted(tokenizer.size(), "word") << ", " << grouped(count_parameters(model)) << " parameters"
+            << std::endl;
   ClassifierTrainingOptions options = flags.options();
   options.padding = tokenizer.special().padding.value_or(0);
   options.unknown = tokenizer.special().unknown.value_or(-1);

@@ -14,6 +14,7 @@
 #include "attend/core/error.h"
 #include "attend/data/fingerprint.h"
 #include "attend/data/tokenized_texts.h"
+#include "attend/decode/sentence_folder.h"
 #include "attend/text/sentences.h"
 #include "attend/text/train_wordpiece.h"
 #include "attend/train/pre_training.h"
@@ -149,6 +150,7 @@ Bert make_model(Flags& flags, const Tokenizer& tokenizer) {
 
 void run(Flags& flags) {
   check_output(flags.training, flags.from);
+  if (!flags.from.empty()) flags.from = transformer_in(flags.from);
   for (const std::vector<std::string>* files : {&flags.train, &flags.validation}) check_texts(*files);
   const Texts texts = read_texts(flags, flags.train), validation_texts = read_texts(flags, flags.validation);
   const Tokenizer tokenizer = make_tokenizer(flags, texts);
