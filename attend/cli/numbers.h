@@ -1,5 +1,5 @@
-// What a number on the command line must be. CLI11's own checks say it with the limits of the number's type, hundreds of
-// digits of them.
+// What a number on the command line must be. CLI11's own checks say it with the limits of the number's type, hundreds
+// of digits of them.
 #pragma once
 #include <CLI/CLI.hpp>
 #include <cstdlib>
@@ -29,9 +29,8 @@ template <typename Number>
 CLI::Validator between(Number least, Number most) {
   std::ostringstream must;
   must << "must be from " << least << " to " << most;
-  return number_that(must.str(), [=](double x) {
-    return x >= static_cast<double>(least) && x <= static_cast<double>(most);
-  });
+  return number_that(must.str(),
+                     [=](double x) { return x >= static_cast<double>(least) && x <= static_cast<double>(most); });
 }
 
 }  // namespace attend::cli
