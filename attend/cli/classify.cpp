@@ -147,8 +147,7 @@ void add_classify(CLI::App& program) {
         if (!file.empty()) flags->attention_file = file.front();
       },
       "Print the words that the model looks at most, with their weights, a hint at what decided; with a file .html, "
-      ".svg, .png or .json also draw where the "
-      "model looks");
+      ".svg, .png or .json also draw where it looks");
   attention->type_name("[FILE]")->expected(0, 1);
   add_attention_choice_flags(*verb, *attention, flags->shown);
   verb->add_flag(

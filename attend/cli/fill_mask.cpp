@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "attend/cli/bert_flags.h"
+#include "attend/cli/choice.h"
 #include "attend/cli/input.h"
 #include "attend/cli/model_folder.h"
 #include "attend/cli/numbers.h"
@@ -51,14 +52,6 @@ std::string text_lines(const FilledText& filled) {
   return out.empty() ? "\n" : out;
 }
 
-/// "3, 7, 8, …"
-std::string first_of(const std::vector<std::int64_t>& numbers) {
-  constexpr std::size_t kMost = 5;
-  std::string all;
-  for (std::size_t i = 0; i < std::min(numbers.size(), kMost); ++i) all += (i ? ", " : "") + std::to_string(numbers[i]);
-  return all + (numbers.size() > kMost ? ", …" : "");
-}
-
 class Filler {
  public:
   explicit Filler(const FillMaskFlags& flags) : flags_(flags), filler_(flags.model), writer_(flags.output) {}
@@ -67,7 +60,7 @@ class Filler {
     const std::vector<FilledText> filled = filler_(texts, flags_.options, progress);
     for (std::size_t i = 0; i < texts.size(); ++i) {
       ++texts_, truncated_ += filled[i].truncated > 0, lost_ += filled[i].lost_masks;
-      if (filled[i].masks.empty() && filled[i].lost_masks == 0) without_.push_back(texts_);
+      if (filled[i].masks.empty() && filled[i].lost_masks == 0) without_.push_back(std::to_string(texts_));
       filled_ += !filled[i].masks.empty();
       writer_.write(flags_.json ? json_line(texts[i], filled[i]) : text_lines(filled[i]));
     }
@@ -81,7 +74,7 @@ class Filler {
     writer_.finish();
     if (!without_.empty())
       warn(counted(std::ssize(without_), "text") + (without_.size() == 1 ? " has" : " have") +
-           " no mask: " + first_of(without_));
+           " no mask: " + listed(without_));
     warn_of(truncated_, "text", "cut: longer than --max-tokens, or than the model takes");
     warn_of(lost_, "mask", "lost by that (--long split fills it with what is around)");
   }
@@ -91,7 +84,7 @@ class Filler {
   MaskFiller filler_;
   TextWriter writer_;
   std::int64_t texts_ = 0, filled_ = 0, truncated_ = 0, lost_ = 0;
-  std::vector<std::int64_t> without_;  // numbers of texts
+  std::vector<std::string> without_;  // numbers of texts
 };
 
 void run(const FillMaskFlags& flags) {

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <memory>
 
+#include "attend/cli/choice.h"
 #include "attend/cli/labelled_texts.h"
 #include "attend/cli/model_folder.h"
 #include "attend/cli/numbers.h"

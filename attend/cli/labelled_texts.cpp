@@ -102,13 +102,6 @@ std::vector<std::string> labels_of(const Labelled& data) {
   return {sorted.begin(), sorted.end()};
 }
 
-std::string listed(const std::vector<std::string>& labels) {
-  constexpr std::size_t kMost = 10;
-  std::string all;
-  for (std::size_t i = 0; i < std::min(labels.size(), kMost); ++i) all += (i ? ", " : "") + labels[i];
-  return all + (labels.size() > kMost ? ", …" : "");
-}
-
 std::vector<std::vector<std::int32_t>> label_places(const Labelled& data, const std::vector<std::string>& labels,
                                                     const std::string& path) {
   std::map<std::string, std::int32_t> place;

@@ -35,8 +35,6 @@ Labelled read_labelled(const LabelFlags& flags, const std::string& path);
 
 /// All that occur, sorted. Throws InputError when there is nothing to tell apart.
 std::vector<std::string> labels_of(const Labelled& data);
-/// "a, b, c", the first ten of them.
-std::string listed(const std::vector<std::string>& labels);
 /// The places of each text's labels among those. Throws InputError for one that is not there; `path` is whose it is.
 std::vector<std::vector<std::int32_t>> label_places(const Labelled& data, const std::vector<std::string>& labels,
                                                     const std::string& path);

@@ -136,7 +136,7 @@ Bert make_model(Flags& flags, const Tokenizer& tokenizer) {
     if (model.options.vocabulary < tokenizer.size())
       fail<InputError>("finetune", flags.from, ": has ", model.options.vocabulary, " words, but its tokenizer ",
                        tokenizer.size());
-    if (!begun.empty()) warn("the model has no weights for what it is to learn, they begin anew: " + one_of(begun));
+    if (!begun.empty()) warn("the model has no weights for what it is to learn, they begin anew: " + listed(begun));
     return model;
   }
   flags.model.head = head;
