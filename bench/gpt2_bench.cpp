@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "attend/core/random.h"
-#include "attend/decode/language_model.h"
+#include "attend/tasks/language_model/language_model.h"
 #include "attend/nn/module.h"
 #include "attend/nn/quantise.h"
 #include "attend/ops/cross_entropy.h"

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "attend/text/train_bpe.h"
-#include "attend/text/train_wordpiece.h"
+#include "attend/text/training/train_bpe.h"
+#include "attend/text/training/train_wordpiece.h"
 #include "bench/job.h"
 
 namespace {

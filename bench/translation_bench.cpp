@@ -10,7 +10,7 @@
 #include <string>
 
 #include "attend/decode/search.h"
-#include "attend/decode/transformer_stepper.h"
+#include "attend/tasks/translation/transformer_stepper.h"
 #include "attend/nn/module.h"
 #include "attend/ops/tape.h"
 #include "bench/job.h"

@@ -1,5 +1,5 @@
 // Attention that was captured, as plain data: who looked at whom, in every layer and head, with the tokens as people
-// read them. Models fill it through a Probe (see decode/attention_reader.h); explain/ draws it and writes it.
+// read them. Models fill it through a Probe (see tasks/attention/attention_reader.h); explain/ draws it and writes it.
 #pragma once
 #include <cstdint>
 #include <optional>

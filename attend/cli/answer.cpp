@@ -4,13 +4,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "attend/cli/bert_flags.h"
-#include "attend/cli/character_positions.h"
-#include "attend/cli/input.h"
-#include "attend/cli/model_folder.h"
-#include "attend/cli/numbers.h"
+#include "attend/cli/shared/bert_flags.h"
+#include "attend/cli/shared/character_positions.h"
+#include "attend/cli/shared/input.h"
+#include "attend/cli/shared/model_folder.h"
+#include "attend/cli/shared/numbers.h"
 #include "attend/cli/verbs.h"
-#include "attend/decode/answerer.h"
+#include "attend/tasks/question_answering/answerer.h"
 #include "attend/decode/text_error.h"
 #include "attend/explain/page.h"
 

@@ -6,17 +6,17 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "attend/cli/attention_file.h"
-#include "attend/cli/bert_flags.h"
-#include "attend/cli/choice.h"
-#include "attend/cli/input.h"
-#include "attend/cli/interrupt.h"
-#include "attend/cli/model_folder.h"
-#include "attend/cli/numbers.h"
-#include "attend/cli/progress.h"
+#include "attend/cli/shared/attention_file.h"
+#include "attend/cli/shared/bert_flags.h"
+#include "attend/cli/shared/choice.h"
+#include "attend/cli/shared/input.h"
+#include "attend/cli/shared/interrupt.h"
+#include "attend/cli/shared/model_folder.h"
+#include "attend/cli/shared/numbers.h"
+#include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
-#include "attend/decode/attention_reader.h"
+#include "attend/tasks/attention/attention_reader.h"
 #include "attend/explain/head_statistics.h"
 #include "attend/explain/terminal.h"
 

@@ -6,12 +6,12 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "attend/cli/generation.h"
-#include "attend/cli/input.h"
-#include "attend/cli/interrupt.h"
-#include "attend/cli/progress.h"
+#include "attend/cli/shared/generation.h"
+#include "attend/cli/shared/input.h"
+#include "attend/cli/shared/interrupt.h"
+#include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
-#include "attend/decode/conversation.h"
+#include "attend/tasks/language_model/conversation.h"
 
 namespace attend::cli {
 namespace {

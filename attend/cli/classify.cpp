@@ -6,13 +6,13 @@
 #include <numeric>
 #include <optional>
 
-#include "attend/cli/attention_file.h"
-#include "attend/cli/bert_flags.h"
-#include "attend/cli/input.h"
-#include "attend/cli/model_folder.h"
-#include "attend/cli/numbers.h"
+#include "attend/cli/shared/attention_file.h"
+#include "attend/cli/shared/bert_flags.h"
+#include "attend/cli/shared/input.h"
+#include "attend/cli/shared/model_folder.h"
+#include "attend/cli/shared/numbers.h"
 #include "attend/cli/verbs.h"
-#include "attend/decode/classifier.h"
+#include "attend/tasks/classification/classifier.h"
 #include "attend/explain/page.h"
 #include "attend/text/words.h"
 

@@ -4,12 +4,12 @@
 #include <iostream>
 #include <memory>
 
-#include "attend/cli/generation.h"
-#include "attend/cli/input.h"
-#include "attend/cli/progress.h"
+#include "attend/cli/shared/generation.h"
+#include "attend/cli/shared/input.h"
+#include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
-#include "attend/decode/gguf_export.h"
+#include "attend/tasks/language_model/gguf_export.h"
 #include "attend/explain/page.h"
 #include "attend/nn/quantise.h"
 

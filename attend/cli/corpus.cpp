@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "attend/cli/corpus_pipeline.h"
-#include "attend/cli/input.h"
-#include "attend/cli/numbers.h"
+#include "attend/cli/shared/corpus_pipeline.h"
+#include "attend/cli/shared/input.h"
+#include "attend/cli/shared/numbers.h"
 #include "attend/cli/verbs.h"
 
 namespace attend::cli {

@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "attend/cli/input.h"
-#include "attend/cli/numbers.h"
+#include "attend/cli/shared/input.h"
+#include "attend/cli/shared/numbers.h"
 #include "attend/cli/verbs.h"
 #include "attend/data/phrase_book.h"
 

@@ -6,14 +6,14 @@
 #include <memory>
 #include <string>
 
-#include "attend/cli/progress.h"
+#include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/file.h"
 #include "attend/data/phrase_book.h"
-#include "attend/decode/alignment.h"
-#include "attend/decode/translator.h"
+#include "attend/tasks/translation/alignment.h"
+#include "attend/tasks/translation/translator.h"
 #include "attend/explain/interlinear.h"
-#include "attend/train/bleu.h"
+#include "attend/metrics/bleu.h"
 
 namespace attend::cli {
 namespace {

@@ -5,13 +5,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "attend/cli/choice.h"
-#include "attend/cli/embedding_flags.h"
-#include "attend/cli/input.h"
-#include "attend/cli/model_folder.h"
-#include "attend/cli/progress.h"
+#include "attend/cli/shared/choice.h"
+#include "attend/cli/shared/embedding_flags.h"
+#include "attend/cli/shared/input.h"
+#include "attend/cli/shared/model_folder.h"
+#include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
-#include "attend/decode/text_encoder.h"
+#include "attend/tasks/embedding/text_encoder.h"
 #include "attend/formats/npy.h"
 
 namespace attend::cli {

@@ -9,19 +9,19 @@
 #include <string>
 #include <vector>
 
-#include "attend/cli/evaluate_report.h"
-#include "attend/cli/input.h"
-#include "attend/cli/numbers.h"
-#include "attend/cli/progress.h"
+#include "attend/cli/shared/evaluate_report.h"
+#include "attend/cli/shared/input.h"
+#include "attend/cli/shared/numbers.h"
+#include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
 #include "attend/explain/page.h"
 #include "attend/explain/terminal.h"
 #include "attend/text/unicode.h"
-#include "attend/train/bleu.h"
-#include "attend/train/chrf.h"
-#include "attend/train/classification.h"
-#include "attend/train/perplexity.h"
+#include "attend/metrics/bleu.h"
+#include "attend/metrics/chrf.h"
+#include "attend/metrics/classification.h"
+#include "attend/metrics/perplexity.h"
 
 namespace attend::cli {
 namespace {

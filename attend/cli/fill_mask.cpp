@@ -3,15 +3,15 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "attend/cli/bert_flags.h"
-#include "attend/cli/choice.h"
-#include "attend/cli/input.h"
-#include "attend/cli/model_folder.h"
-#include "attend/cli/numbers.h"
-#include "attend/cli/progress.h"
+#include "attend/cli/shared/bert_flags.h"
+#include "attend/cli/shared/choice.h"
+#include "attend/cli/shared/input.h"
+#include "attend/cli/shared/model_folder.h"
+#include "attend/cli/shared/numbers.h"
+#include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
-#include "attend/decode/mask_filler.h"
+#include "attend/tasks/masked_lm/mask_filler.h"
 #include "attend/explain/page.h"
 
 namespace attend::cli {

@@ -4,15 +4,15 @@
 #include <iostream>
 #include <memory>
 
-#include "attend/cli/choice.h"
-#include "attend/cli/labelled_texts.h"
-#include "attend/cli/model_folder.h"
-#include "attend/cli/numbers.h"
-#include "attend/cli/progress.h"
+#include "attend/cli/shared/choice.h"
+#include "attend/cli/shared/labelled_texts.h"
+#include "attend/cli/shared/model_folder.h"
+#include "attend/cli/shared/numbers.h"
+#include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
 #include "attend/data/fingerprint.h"
-#include "attend/decode/sentence_folder.h"
+#include "attend/tasks/embedding/sentence_folder.h"
 #include "attend/models/bert.h"
 #include "attend/ops/tape.h"
 

@@ -4,12 +4,12 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "attend/cli/attention_file.h"
-#include "attend/cli/generation.h"
-#include "attend/cli/input.h"
-#include "attend/cli/interrupt.h"
-#include "attend/cli/numbers.h"
-#include "attend/cli/progress.h"
+#include "attend/cli/shared/attention_file.h"
+#include "attend/cli/shared/generation.h"
+#include "attend/cli/shared/input.h"
+#include "attend/cli/shared/interrupt.h"
+#include "attend/cli/shared/numbers.h"
+#include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 
 namespace attend::cli {

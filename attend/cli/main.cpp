@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "attend/cli/arguments.h"
-#include "attend/cli/input.h"
-#include "attend/cli/interrupt.h"
-#include "attend/cli/numbers.h"
+#include "attend/cli/shared/arguments.h"
+#include "attend/cli/shared/input.h"
+#include "attend/cli/shared/interrupt.h"
+#include "attend/cli/shared/numbers.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
 #include "attend/core/threads.h"

@@ -4,16 +4,16 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "attend/cli/bert_flags.h"
-#include "attend/cli/embedding_flags.h"
-#include "attend/cli/input.h"
-#include "attend/cli/model_folder.h"
-#include "attend/cli/numbers.h"
-#include "attend/cli/progress.h"
+#include "attend/cli/shared/bert_flags.h"
+#include "attend/cli/shared/embedding_flags.h"
+#include "attend/cli/shared/input.h"
+#include "attend/cli/shared/model_folder.h"
+#include "attend/cli/shared/numbers.h"
+#include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
-#include "attend/decode/nearest.h"
-#include "attend/decode/text_encoder.h"
+#include "attend/tasks/embedding/nearest.h"
+#include "attend/tasks/embedding/text_encoder.h"
 #include "attend/explain/page.h"
 #include "attend/formats/npy.h"
 

@@ -3,13 +3,13 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "attend/cli/bert_flags.h"
-#include "attend/cli/character_positions.h"
-#include "attend/cli/choice.h"
-#include "attend/cli/input.h"
-#include "attend/cli/model_folder.h"
+#include "attend/cli/shared/bert_flags.h"
+#include "attend/cli/shared/character_positions.h"
+#include "attend/cli/shared/choice.h"
+#include "attend/cli/shared/input.h"
+#include "attend/cli/shared/model_folder.h"
 #include "attend/cli/verbs.h"
-#include "attend/decode/tagger.h"
+#include "attend/tasks/tagging/tagger.h"
 #include "attend/explain/page.h"
 
 namespace attend::cli {

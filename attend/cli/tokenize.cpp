@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
-#include "attend/cli/character_positions.h"
-#include "attend/cli/choice.h"
-#include "attend/cli/input.h"
-#include "attend/cli/numbers.h"
-#include "attend/cli/progress.h"
+#include "attend/cli/shared/character_positions.h"
+#include "attend/cli/shared/choice.h"
+#include "attend/cli/shared/input.h"
+#include "attend/cli/shared/numbers.h"
+#include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
 #include "attend/core/threads.h"

@@ -3,17 +3,17 @@
 #include <iostream>
 #include <memory>
 
-#include "attend/cli/choice.h"
-#include "attend/cli/labelled_texts.h"
-#include "attend/cli/numbers.h"
-#include "attend/cli/progress.h"
+#include "attend/cli/shared/choice.h"
+#include "attend/cli/shared/labelled_texts.h"
+#include "attend/cli/shared/numbers.h"
+#include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/data/fingerprint.h"
 #include "attend/data/tokenized_texts.h"
-#include "attend/decode/classifier.h"
+#include "attend/tasks/classification/classifier.h"
 #include "attend/models/recurrent_common.h"
 #include "attend/nn/module.h"
-#include "attend/text/train_words.h"
+#include "attend/text/training/train_words.h"
 
 namespace attend::cli {
 namespace {

@@ -4,21 +4,21 @@
 #include <memory>
 #include <optional>
 
-#include "attend/cli/choice.h"
-#include "attend/cli/input.h"
-#include "attend/cli/numbers.h"
-#include "attend/cli/progress.h"
-#include "attend/cli/training.h"
+#include "attend/cli/shared/choice.h"
+#include "attend/cli/shared/input.h"
+#include "attend/cli/shared/numbers.h"
+#include "attend/cli/shared/progress.h"
+#include "attend/cli/shared/training.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
 #include "attend/data/fingerprint.h"
 #include "attend/data/tokenized_texts.h"
-#include "attend/decode/language_model.h"
+#include "attend/tasks/language_model/language_model.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
-#include "attend/text/train_bpe.h"
-#include "attend/text/train_words.h"
-#include "attend/train/language_model.h"
+#include "attend/text/training/train_bpe.h"
+#include "attend/text/training/train_words.h"
+#include "attend/tasks/language_model/training.h"
 
 namespace attend::cli {
 namespace {

@@ -4,20 +4,20 @@
 #include <iostream>
 #include <memory>
 
-#include "attend/cli/choice.h"
-#include "attend/cli/input.h"
-#include "attend/cli/model_folder.h"
-#include "attend/cli/numbers.h"
-#include "attend/cli/progress.h"
-#include "attend/cli/training.h"
+#include "attend/cli/shared/choice.h"
+#include "attend/cli/shared/input.h"
+#include "attend/cli/shared/model_folder.h"
+#include "attend/cli/shared/numbers.h"
+#include "attend/cli/shared/progress.h"
+#include "attend/cli/shared/training.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
 #include "attend/data/fingerprint.h"
 #include "attend/data/tokenized_texts.h"
-#include "attend/decode/sentence_folder.h"
+#include "attend/tasks/embedding/sentence_folder.h"
 #include "attend/text/sentences.h"
-#include "attend/text/train_wordpiece.h"
-#include "attend/train/pre_training.h"
+#include "attend/text/training/train_wordpiece.h"
+#include "attend/tasks/masked_lm/training.h"
 
 namespace attend::cli {
 namespace {

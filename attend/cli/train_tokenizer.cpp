@@ -9,16 +9,16 @@
 #include <string>
 #include <vector>
 
-#include "attend/cli/input.h"
-#include "attend/cli/interrupt.h"
-#include "attend/cli/numbers.h"
-#include "attend/cli/progress.h"
+#include "attend/cli/shared/input.h"
+#include "attend/cli/shared/interrupt.h"
+#include "attend/cli/shared/numbers.h"
+#include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
-#include "attend/text/train_bpe.h"
-#include "attend/text/train_sentencepiece.h"
-#include "attend/text/train_wordpiece.h"
-#include "attend/text/train_words.h"
+#include "attend/text/training/train_bpe.h"
+#include "attend/text/training/train_sentencepiece.h"
+#include "attend/text/training/train_wordpiece.h"
+#include "attend/text/training/train_words.h"
 #include "attend/text/unicode.h"
 
 namespace attend::cli {

@@ -4,22 +4,22 @@
 #include <memory>
 #include <optional>
 
-#include "attend/cli/input.h"
-#include "attend/cli/interrupt.h"
-#include "attend/cli/numbers.h"
-#include "attend/cli/progress.h"
-#include "attend/cli/training.h"
-#include "attend/cli/translation_models.h"
+#include "attend/cli/shared/input.h"
+#include "attend/cli/shared/interrupt.h"
+#include "attend/cli/shared/numbers.h"
+#include "attend/cli/shared/progress.h"
+#include "attend/cli/shared/training.h"
+#include "attend/cli/shared/translation_models.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
 #include "attend/data/fingerprint.h"
 #include "attend/data/reader.h"
 #include "attend/data/tokenized_texts.h"
-#include "attend/decode/translation_model.h"
-#include "attend/text/train_sentencepiece.h"
-#include "attend/train/bleu.h"
-#include "attend/train/chrf.h"
-#include "attend/train/translation.h"
+#include "attend/tasks/translation/translation_model.h"
+#include "attend/text/training/train_sentencepiece.h"
+#include "attend/metrics/bleu.h"
+#include "attend/metrics/chrf.h"
+#include "attend/tasks/translation/training.h"
 
 namespace attend::cli {
 namespace {

@@ -2,7 +2,7 @@
 #include <charconv>
 #include <limits>
 
-#include "attend/decode/conversation.h"
+#include "attend/tasks/language_model/conversation.h"
 #include "attend/serve/api.h"
 #include "attend/serve/api_error.h"
 #include "attend/serve/text_answer.h"

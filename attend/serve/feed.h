@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "attend/decode/language_model.h"
+#include "attend/tasks/language_model/language_model.h"
 
 namespace attend::serve {
 

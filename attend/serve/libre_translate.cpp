@@ -4,7 +4,7 @@
 #include <set>
 
 #include "attend/data/language.h"
-#include "attend/decode/alignment.h"
+#include "attend/tasks/translation/alignment.h"
 #include "attend/serve/api.h"
 #include "attend/serve/api_error.h"
 #include "attend/text/unicode.h"

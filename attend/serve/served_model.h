@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
-#include "attend/decode/attention_reader.h"
-#include "attend/decode/classifier.h"
-#include "attend/decode/generation_batch.h"
-#include "attend/decode/language_model.h"
-#include "attend/decode/mask_filler.h"
-#include "attend/decode/text_encoder.h"
-#include "attend/decode/translator.h"
+#include "attend/tasks/attention/attention_reader.h"
+#include "attend/tasks/classification/classifier.h"
+#include "attend/tasks/language_model/generation_batch.h"
+#include "attend/tasks/language_model/language_model.h"
+#include "attend/tasks/masked_lm/mask_filler.h"
+#include "attend/tasks/embedding/text_encoder.h"
+#include "attend/tasks/translation/translator.h"
 #include "attend/serve/clerk.h"
 #include "attend/serve/feed.h"
 #include "attend/serve/gatherer.h"

@@ -19,7 +19,7 @@ using test::run_attend;
 using test::run_for_errors;
 
 const std::string kTests = std::string(ATTEND_SOURCE_DIR) + "/tests/";
-const std::string kBert = kTests + "decode/fixtures/bert_labels", kGpt2 = kTests + "models/fixtures/gpt2_tokenizer",
+const std::string kBert = kTests + "tasks/fixtures/bert_labels", kGpt2 = kTests + "models/fixtures/gpt2_tokenizer",
                   kMarian = kTests + "models/fixtures/marian_tokenizer";
 
 Outcome attention(const std::string& model, const std::string& arguments) {

@@ -22,7 +22,7 @@ using test::run_for_errors;
 
 class BertVerbs : public testing::Test {
  protected:
-  static std::string fixture(const std::string& name) { return ATTEND_SOURCE_DIR "/tests/decode/fixtures/" + name; }
+  static std::string fixture(const std::string& name) { return ATTEND_SOURCE_DIR "/tests/tasks/fixtures/" + name; }
   std::string file(const std::string& name) const { return (folder_ / name).string(); }
   std::string write(const std::string& name, const std::string& text) const {
     std::ofstream(folder_ / name, std::ios::binary) << text;

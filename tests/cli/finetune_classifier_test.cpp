@@ -22,7 +22,7 @@ class FinetuneClassifier : public testing::Test {
     std::ofstream(folder_ / "train.tsv", std::ios::binary) << train;
     return run_for_errors(
         "finetune classifier --threads 1 --epochs 1 --overwrite --learning-rate 1e-9 --from " ATTEND_SOURCE_DIR
-        "/tests/decode/fixtures/bert_labels --train " +
+        "/tests/tasks/fixtures/bert_labels --train " +
         (folder_ / "train.tsv").string() + " --output " + (folder_ / "out").string() + " " + more);
   }
   test::TempFolder folder_;

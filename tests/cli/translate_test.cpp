@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "attend/decode/translation_model.h"
+#include "attend/tasks/translation/translation_model.h"
 #include "attend/nn/module.h"
-#include "attend/text/train_words.h"
+#include "attend/text/training/train_words.h"
 #include "tests/support/run_program.h"
 #include "tests/support/temp_folder.h"
 

@@ -9,7 +9,7 @@ const program = process.env.ATTEND ?? "../../build/release/attend";
 const models = {
   gpt2: "../models/fixtures/gpt2_tokenizer",
   "it-en": "../models/fixtures/marian_tokenizer",
-  sentences: "../decode/fixtures/sentence_mean",
+  sentences: "../tasks/fixtures/sentence_mean",
 };
 let server, address, client;
 

@@ -13,9 +13,9 @@ from transformers import AutoModel, AutoTokenizer, GPT2LMHeadModel, MarianMTMode
 
 TESTS = pathlib.Path(__file__).parent.parent
 BERT = {
-    "decode/fixtures/bert_labels": ["the bank of the river", "money in the bank\twater in the river"],
-    "decode/fixtures/bert_words": ["Nobody here knows it."],
-    "decode/fixtures/roberta_words": ["A man rides a horse.", "One\tand two"],
+    "tasks/fixtures/bert_labels": ["the bank of the river", "money in the bank\twater in the river"],
+    "tasks/fixtures/bert_words": ["Nobody here knows it."],
+    "tasks/fixtures/roberta_words": ["A man rides a horse.", "One\tand two"],
 }
 GPT2, GPT2_TEXT, NEW_TOKENS = "models/fixtures/gpt2_tokenizer", "low lower", 5
 MARIAN, MARIAN_TEXT, GIVEN = "models/fixtures/marian_tokenizer", "Il bambino legge il giornale.", "The child reads"

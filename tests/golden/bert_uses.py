@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Small random BERT folders with tokenizers, and what people's libraries make of texts with them: vectors, filled masks,
 # answers, tags and labels.
-#   python3 tests/golden/bert_uses.py              writes tests/decode/fixtures/: a folder each, with expected.json inside
+#   python3 tests/golden/bert_uses.py              writes tests/tasks/fixtures/: a folder each, with expected.json inside
 # Needs torch and transformers. Vectors are what sentence-transformers defines (its modules are written out below), and
 # answers what the question-answering pipeline of transformers 4 gives, which version 5 no longer has. The tests only
 # read what this wrote.

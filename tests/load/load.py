@@ -18,7 +18,7 @@ import time
 
 FIXTURES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 MODELS = {"gpt2": f"{FIXTURES}/models/fixtures/gpt2_tokenizer", "it-en": f"{FIXTURES}/models/fixtures/marian_tokenizer",
-          "sentences": f"{FIXTURES}/decode/fixtures/sentence_mean"}
+          "sentences": f"{FIXTURES}/tasks/fixtures/sentence_mean"}
 WORDS = "to be or not that is the question once upon a time there was king who had no hair at all essere o non".split()
 
 parser = argparse.ArgumentParser()

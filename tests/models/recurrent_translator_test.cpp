@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "attend/core/error.h"
-#include "attend/decode/recurrent_stepper.h"
+#include "attend/tasks/translation/recurrent_stepper.h"
 #include "attend/models/recurrent_classifier.h"
 #include "attend/models/recurrent_common.h"
 #include "attend/nn/module.h"

@@ -1,6 +1,6 @@
 // Completions and chat are what the library writes.
-#include "attend/decode/conversation.h"
-#include "attend/decode/language_model.h"
+#include "attend/tasks/language_model/conversation.h"
+#include "attend/tasks/language_model/language_model.h"
 #include "tests/serve/serving.h"
 
 namespace attend::test {

@@ -1,5 +1,5 @@
 // Embeddings are the library's.
-#include "attend/decode/text_encoder.h"
+#include "attend/tasks/embedding/text_encoder.h"
 #include "attend/text/base64.h"
 #include "tests/serve/serving.h"
 

@@ -8,7 +8,7 @@
 #include <chrono>
 #include <optional>
 
-#include "attend/decode/language_model.h"
+#include "attend/tasks/language_model/language_model.h"
 #include "tests/serve/serving.h"
 #include "tests/support/errors.h"
 

@@ -23,10 +23,10 @@ inline std::filesystem::path fixture(const std::string& path) {
 
 inline const std::filesystem::path kGpt2 = fixture("models/fixtures/gpt2_tokenizer");
 inline const std::filesystem::path kMarian = fixture("models/fixtures/marian_tokenizer");
-inline const std::filesystem::path kSentences = fixture("decode/fixtures/sentence_mean");
-inline const std::filesystem::path kWords = fixture("decode/fixtures/bert_words");
-inline const std::filesystem::path kLabels = fixture("decode/fixtures/bert_labels");
-inline const std::filesystem::path kSeveralLabels = fixture("decode/fixtures/bert_several_labels");
+inline const std::filesystem::path kSentences = fixture("tasks/fixtures/sentence_mean");
+inline const std::filesystem::path kWords = fixture("tasks/fixtures/bert_words");
+inline const std::filesystem::path kLabels = fixture("tasks/fixtures/bert_labels");
+inline const std::filesystem::path kSeveralLabels = fixture("tasks/fixtures/bert_several_labels");
 
 /// All kinds of models.
 inline ServerOptions all_models() {

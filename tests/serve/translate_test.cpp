@@ -1,9 +1,9 @@
 // LibreTranslate's endpoints, and those of our own.
-#include "attend/decode/alignment.h"
-#include "attend/decode/attention_reader.h"
-#include "attend/decode/classifier.h"
-#include "attend/decode/mask_filler.h"
-#include "attend/decode/translator.h"
+#include "attend/tasks/translation/alignment.h"
+#include "attend/tasks/attention/attention_reader.h"
+#include "attend/tasks/classification/classifier.h"
+#include "attend/tasks/masked_lm/mask_filler.h"
+#include "attend/tasks/translation/translator.h"
 #include "attend/explain/attention_json.h"
 #include "tests/serve/serving.h"
 

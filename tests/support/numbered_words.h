@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "attend/text/train_words.h"
+#include "attend/text/training/train_words.h"
 
 namespace attend::test {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "attend/text/tokenizer_parts.h"
-#include "attend/text/word_counts.h"
+#include "attend/text/training/word_counts.h"
 
 namespace attend::test {
 

@@ -31,7 +31,7 @@ Tokenizer tokenizer(const std::string& name) {
 }
 
 TEST(ShownToken, SaysSpacesAsSpacesAndLeavesSpecialTokens) {
-  const Tokenizer gpt2 = tokenizer("models/fixtures/gpt2_tokenizer"), bert = tokenizer("decode/fixtures/bert_words"),
+  const Tokenizer gpt2 = tokenizer("models/fixtures/gpt2_tokenizer"), bert = tokenizer("tasks/fixtures/bert_words"),
                   marian = tokenizer("models/fixtures/marian_tokenizer");
   for (std::int32_t id = 0; id < gpt2.size(); ++id)
     EXPECT_EQ(shown_token(gpt2, id).find("Ġ"), std::string::npos) << gpt2.token(id);

@@ -15,18 +15,18 @@ namespace fs = std::filesystem;
 /// The ladder of folders: a file may include its own folder and those on lower rungs. Folders on one rung do not know
 /// each other.
 const std::map<std::string, int> kRung = {
-    {"core", 0},  {"kernels", 1}, {"ops", 2},     {"nn", 3},    {"attention", 4}, {"models", 5},
-    {"train", 6}, {"decode", 6},  {"explain", 6}, {"serve", 7}, {"cli", 8},
+    {"core", 0},   {"kernels", 1}, {"ops", 2},   {"nn", 3},      {"attention", 4}, {"models", 5},
+    {"decode", 6}, {"train", 6},   {"tasks", 7}, {"explain", 8}, {"serve", 9},     {"cli", 10},
 };
-/// Beside the ladder: these need core only (data reads text too), and serve every rung above kernels.
-const std::vector<std::string> kBeside = {"text", "data", "formats"};
+/// Beside the ladder: these need core only (data and metrics read text too), and serve every rung above kernels.
+const std::vector<std::string> kBeside = {"text", "data", "formats", "metrics"};
 
 bool is_beside(const std::string& folder) { return std::ranges::find(kBeside, folder) != kBeside.end(); }
 bool is_known(const std::string& folder) { return kRung.contains(folder) || is_beside(folder); }
 
 bool may_include(const std::string& from, const std::string& to) {
   if (from == to) return true;
-  if (is_beside(from)) return to == "core" || (from == "data" && to == "text");
+  if (is_beside(from)) return to == "core" || (to == "text" && (from == "data" || from == "metrics"));
   if (is_beside(to)) return kRung.at(from) > kRung.at("kernels");
   return kRung.at(to) < kRung.at(from);
 }

@@ -12,7 +12,7 @@ import { launch, open, overflow, picture } from "./browser.mjs";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const program = process.env.ATTEND ?? join(root, "build/release/attend");
 const options = { skip: existsSync(program) ? false : `there is no ${program}` };
-const bert = join(root, "tests/decode/fixtures/bert_labels");
+const bert = join(root, "tests/tasks/fixtures/bert_labels");
 const marian = join(root, "tests/models/fixtures/marian_tokenizer");
 let browser, folder, page;
 

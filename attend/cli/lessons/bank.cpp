@@ -14,7 +14,7 @@
 #include "attend/ops/softmax.h"
 #include "attend/ops/tape.h"
 #include "attend/train/optimizer.h"
-#include "attend/train/pre_training.h"
+#include "attend/tasks/masked_lm/training.h"
 
 namespace attend::cli {
 namespace {

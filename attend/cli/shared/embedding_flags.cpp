@@ -1,0 +1,61 @@
+#include "attend/cli/shared/embedding_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+
+#include "attend/cli/shared/bert_flags.h"
+#include "attend/cli/shared/progress.h"
+#include "attend/core/error.h"
+
+namespace attend::cli {
+
+void add_embedding_flags(CLI::App& verb, EmbeddingFlags& flags) {
+  EmbedOptions& options = flags.options;
+  add_model_flag(verb, flags.model);
+  verb.add_option_function<std::string>(
+          "--pool",
+          [&options](const std::string& name) {
+            for (const auto& [known, pooling] : kPoolingNames)
+              if (known == name) options.pool = pooling;
+          },
+          "How tokens become one vector: cls, mean or max; otherwise as the folder says, else mean")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"cls", "mean", "max"}).description(""));
+  CLI::Option* normalize = verb.add_flag_callback(
+      "--normalize", [&options] { options.normalize = true; }, "Make each vector 1 long; otherwise as the folder says");
+  verb.add_flag_callback(
+          "--no-normalize", [&options] { options.normalize = false; }, "Leave vectors as long as they are")
+      ->excludes(normalize);
+  add_long_text_flags(verb, options.max_tokens, options.long_text,
+                      "Longer lines: truncate drops their end, split takes the mean of their parts, error stops");
+  add_batch_flag(verb, options.batch_tokens);
+}
+
+EmbedOptions options_of(const EmbeddingFlags& flags, const TextEncoder& encoder) {
+  EmbedOptions options = flags.options;
+  options.prompt = flags.prompt;
+  if (flags.prompt_name.empty()) return options;
+  options.prompt = encoder.prompt(flags.prompt_name);
+  constexpr const char* kFile = "config_sentence_transformers.json";
+  if (!options.prompt)
+    fail<InputError>("embed", flags.model, ": has no prompt named \"", flags.prompt_name, "\"",
+                     std::filesystem::exists(std::filesystem::path(flags.model) / kFile) ? " in " : ", as it has no ",
+                     kFile);
+  return options;
+}
+
+void embed_lines(const TextEncoder& encoder, const EmbedOptions& options, LineReader& reader, const std::string& label,
+                 const std::function<void(const std::vector<std::string>&, const Embeddings&)>& take) {
+  std::int64_t truncated = 0, split = 0;
+  for_line_blocks(reader, label, [&](const std::vector<std::string>& lines, const Progress& progress) {
+    const Embeddings embeddings = encoder.embed(lines, options, progress);
+    truncated += std::ranges::count_if(embeddings.truncated, [](std::int64_t dropped) { return dropped > 0; });
+    split += std::ranges::count_if(embeddings.pieces, [](std::int64_t pieces) { return pieces > 1; });
+    take(lines, embeddings);
+  });
+  warn_of(truncated, "line", "cut: longer than the model takes (--long split reads all of them)");
+  warn_of(split, "line", "read in parts: longer than the model takes");
+}
+
+}  // namespace attend::cli

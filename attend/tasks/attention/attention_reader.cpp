@@ -1,0 +1,127 @@
+#include "attend/tasks/attention/attention_reader.h"
+
+#include <utility>
+#include <variant>
+
+#include "attend/core/error.h"
+#include "attend/tasks/embedding/sentence_folder.h"
+#include "attend/formats/config.h"
+#include "attend/models/gpt2.h"
+
+namespace attend {
+
+struct AttentionReader::Model {
+  std::variant<Translator, LanguageModel, Classifier, BertReader> reader;
+};
+
+namespace {
+
+/// Throws where something was asked for that only other models have.
+void refuse(bool given, const char* what, const char* whose) {
+  if (given) fail<InputError>("attention", what, " is for ", whose, ", which this model is not");
+}
+
+std::vector<AttentionMap> look(const Translator& translator, const AttentionRequest& request) {
+  refuse(request.pair.has_value(), "a second text", "BERT and its kin");
+  TranslateOptions options{.beam = request.beam, .nbest = request.nbest};
+  options.max_tokens = request.max_tokens, options.long_text = request.long_text;
+  options.maps = request.selection;
+  if (request.max_new_tokens > 0) options.max_new_tokens = request.max_new_tokens;
+  if (request.target) return translator.look(request.text, *request.target, options).maps;
+  std::vector<AttentionMap> maps;
+  const auto translations = translator(std::span(&request.text, 1), options);
+  for (const Translation& translation : translations.front())
+    maps.insert(maps.end(), translation.maps.begin(), translation.maps.end());
+  if (maps.empty())
+    fail<InputError>("attention", translations.front().front().pieces == 0
+                                      ? "the text is blank: there is nothing to look at"
+                                      : "the model says nothing to this text: there is nothing that looks");
+  return maps;
+}
+
+std::vector<AttentionMap> look(const LanguageModel& model, const AttentionRequest& request) {
+  refuse(request.pair.has_value(), "a second text", "BERT and its kin");
+  refuse(request.target.has_value(), "a target", "translators");
+  if (request.max_new_tokens == 0 && (request.beam || request.nbest > 1))
+    fail<InputError>("attention", "hypotheses are of what the model writes: got max_new_tokens 0");
+  if (request.nbest > 1 && !request.beam)
+    fail<InputError>("attention", "of ", request.nbest, " hypotheses, a beam at least as wide must be followed");
+  if (request.max_new_tokens == 0) return {model.look(request.text, {}, request.selection, request.long_text)};
+  GenerateOptions options{.samples = request.nbest, .beam = request.beam, .max_new_tokens = request.max_new_tokens};
+  options.greedy = !request.beam;
+  if (request.long_text == LongText::truncate) options.long_context = LongContext::slide;
+  std::vector<AttentionMap> maps;
+  const auto generations = model.generate(std::span(&request.text, 1), options);
+  for (const Generation& one : generations.front())
+    maps.push_back(model.look(request.text, one.ids, request.selection, request.long_text));
+  return maps;
+}
+
+void refuse_writing(const AttentionRequest& request) {
+  refuse(request.target.has_value(), "a target", "translators");
+  refuse(request.max_new_tokens > 0 || request.beam || request.nbest > 1, "a number of tokens or hypotheses to write",
+         "models that write");
+}
+
+std::string text_of(const AttentionRequest& request) {
+  if (request.pair && request.text.find('\t') != std::string::npos)
+    fail<InputError>("attention", "the first text of a pair has a tab, which would end it");
+  return request.pair ? request.text + '\t' + *request.pair : request.text;
+}
+
+std::vector<AttentionMap> look(const Classifier& classifier, const AttentionRequest& request) {
+  refuse_writing(request);
+  return {classifier.look(
+      text_of(request),
+      {.max_tokens = request.max_tokens, .long_text = request.long_text, .pairs = request.pair.has_value()},
+      request.selection)};
+}
+
+std::vector<AttentionMap> look(const BertReader& reader, const AttentionRequest& request) {
+  refuse_writing(request);
+  return {
+      reader.look(text_of(request),
+                  {.max_tokens = request.max_tokens, .long_text = request.long_text, .pairs = request.pair.has_value()},
+                  request.selection)};
+}
+
+std::shared_ptr<const AttentionReader::Model> load(const std::filesystem::path& given) {
+  const std::filesystem::path folder = transformer_in(given);
+  const std::string type = Config(folder / "config.json").text("model_type", "");
+  const auto made = [](auto reader) {
+    return std::make_shared<const AttentionReader::Model>(AttentionReader::Model{std::move(reader)});
+  };
+  if (type == kGpt2Type) return made(LanguageModel(folder));
+  if (is_bert(type)) return made(BertReader(folder, BertHead::none));
+  if (type == kRecurrentClassifierType) return made(Classifier(folder));
+  if (type == kMarianType || type == kTransformerType || type == kRecurrentTranslatorType)
+    return made(Translator(folder));
+  fail<InputError>("attention", folder.string(), ": holds a model of type \"", type, "\", expected ", kGpt2Type, ", ",
+                   kMarianType, ", ", kTransformerType, ", ", kRecurrentTranslatorType, ", ", kRecurrentClassifierType,
+                   ", or BERT and its kin");
+}
+
+}  // namespace
+
+AttentionReader::AttentionReader(const std::filesystem::path& folder) : model_(load(folder)) {}
+AttentionReader::AttentionReader(Translator translator)
+    : model_(std::make_shared<const Model>(Model{std::move(translator)})) {}
+AttentionReader::AttentionReader(LanguageModel model)
+    : model_(std::make_shared<const Model>(Model{std::move(model)})) {}
+AttentionReader::AttentionReader(Classifier classifier)
+    : model_(std::make_shared<const Model>(Model{std::move(classifier)})) {}
+AttentionReader::AttentionReader(BertReader reader) : model_(std::make_shared<const Model>(Model{std::move(reader)})) {}
+
+std::vector<AttentionMap> AttentionReader::operator()(const AttentionRequest& request) const {
+  if (request.long_text == LongText::split)
+    fail<InputError>("attention", "a text is looked at as a whole: it is cut or refused, not split");
+  return std::visit([&](const auto& reader) { return look(reader, request); }, model_->reader);
+}
+
+bool AttentionReader::takes_pairs() const {
+  return std::holds_alternative<BertReader>(model_->reader) || std::holds_alternative<Classifier>(model_->reader);
+}
+bool AttentionReader::translates() const { return std::holds_alternative<Translator>(model_->reader); }
+bool AttentionReader::writes() const { return std::holds_alternative<LanguageModel>(model_->reader); }
+
+}  // namespace attend

@@ -1,0 +1,56 @@
+// Any model's folder as one object that says where it looks: recurrent and Transformer translators, recurrent
+// classifiers, BERT and its kin, GPT-2. What `attend attention` and the server call.
+#pragma once
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attend/attention/map.h"
+#include "attend/tasks/encoder/bert_reader.h"
+#include "attend/tasks/classification/classifier.h"
+#include "attend/tasks/language_model/language_model.h"
+#include "attend/tasks/translation/translator.h"
+
+namespace attend {
+
+struct AttentionRequest {
+  std::string text;
+  std::optional<std::string> pair = {};    ///< the second text, for BERT and its kin
+  std::optional<std::string> target = {};  ///< of translators: look at this translation instead of one of their own
+  std::int64_t max_new_tokens = 0;  ///< of language models: write so many behind the text; of translators: at most
+  std::optional<std::int64_t> beam = {};  ///< of what is written; otherwise as the model's folder says
+  std::int64_t nbest = 1;                 ///< hypotheses to look at, best first
+  AttentionSelection selection = {};      ///< which views, layers and heads
+  std::int64_t max_tokens = 0;            ///< of the text; 0: no limit but the model's
+  LongText long_text = LongText::error;   ///< error or truncate; AttentionMap::truncated tells what was cut
+};
+
+/// Immutable, cheap to copy, and safe to use from many threads. The model is loaded once; its weights stay in the
+/// mapped file where they can.
+class AttentionReader {
+ public:
+  /// Throws InputError when the folder holds no model that Attend knows.
+  explicit AttentionReader(const std::filesystem::path& folder);
+  // Models that somebody has open already: they are shared, not loaded again.
+  explicit AttentionReader(Translator translator);
+  explicit AttentionReader(LanguageModel model);
+  explicit AttentionReader(Classifier classifier);
+  explicit AttentionReader(BertReader reader);
+
+  /// One text: a map for each hypothesis, one where nothing is searched for. Throws InputError for what the model
+  /// cannot do, or has not: a layer, a head, a view, a second text, positions for so many tokens, attention at all.
+  std::vector<AttentionMap> operator()(const AttentionRequest& request) const;
+
+  bool takes_pairs() const;  ///< a second text
+  bool translates() const;   ///< and looks at a given target
+  bool writes() const;       ///< text behind the text
+
+  struct Model;
+
+ private:
+  std::shared_ptr<const Model> model_;
+};
+
+}  // namespace attend

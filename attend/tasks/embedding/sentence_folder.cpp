@@ -1,0 +1,146 @@
+#include "attend/tasks/embedding/sentence_folder.h"
+
+#include <optional>
+
+#include "attend/core/error.h"
+#include "attend/core/file.h"
+#include "attend/formats/weights.h"
+
+namespace attend {
+
+namespace fs = std::filesystem;
+
+const std::vector<std::pair<std::string, Pooling>> kPoolingNames = {{"cls", Pooling::cls},
+                                                                    {"max", Pooling::max},
+                                                                    {"mean", Pooling::mean},
+                                                                    {"mean_sqrt_len_tokens", Pooling::mean_sqrt_length},
+                                                                    {"weightedmean", Pooling::weighted_mean},
+                                                                    {"lasttoken", Pooling::last}};
+
+namespace {
+
+/// The last part of a Python name: "torch.nn.modules.activation.Tanh" -> "Tanh".
+std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
+
+const std::vector<std::pair<std::string, Activation>> kTorchActivations = {
+    {"Tanh", Activation::tanh}, {"Identity", Activation::none}, {"ReLU", Activation::relu},
+    {"GELU", Activation::gelu}, {"SiLU", Activation::silu},     {"Sigmoid", Activation::sigmoid}};
+
+void read_pooling(const fs::path& folder, SentenceFolder& sentence) {
+  const fs::path path = folder / "config.json";
+  const Config config(path);
+  sentence.pool_prompt = config.flag("include_prompt", true);
+  sentence.pooling.clear();
+  if (config.has("pooling_mode")) {
+    sentence.pooling.push_back(config.choice("pooling_mode", kPoolingNames));
+    return;
+  }
+  const auto asked = [&](const char* key, Pooling pooling, bool otherwise = false) {
+    if (config.flag(key, otherwise)) sentence.pooling.push_back(pooling);
+  };
+  asked("pooling_mode_cls_token", Pooling::cls);
+  asked("pooling_mode_max_tokens", Pooling::max);
+  asked("pooling_mode_mean_tokens", Pooling::mean, true);
+  asked("pooling_mode_mean_sqrt_len_tokens", Pooling::mean_sqrt_length);
+  asked("pooling_mode_weightedmean_tokens", Pooling::weighted_mean);
+  asked("pooling_mode_lasttoken", Pooling::last);
+  if (sentence.pooling.empty()) fail<InputError>("embed", path.string(), ": asks for no way of pooling");
+}
+
+Dense read_dense(const fs::path& folder) {
+  const fs::path path = folder / "config.json";
+  const Config config(path);
+  const std::string name = last_part(config.text("activation_function", "Tanh"));
+  Dense dense;
+  bool known = false;
+  for (const auto& [theirs, activation] : kTorchActivations)
+    if (name == theirs) dense.activation = activation, known = true;
+  if (!known)
+    fail<InputError>("embed", path.string(), ": \"activation_function\" is ", name, ", which is not supported");
+  const Weights weights(folder);
+  dense.linear.weight = weights.get_float32("linear.weight");
+  const Shape expected{config.integer("out_features"), config.integer("in_features")};
+  if (dense.linear.weight.shape() != expected)
+    fail<InputError>("embed", weights.name(), ": linear.weight is ", dense.linear.weight.shape(), ", expected ",
+                     expected);
+  if (config.flag("bias", true)) dense.linear.bias = weights.get_float32("linear.bias");
+  if (dense.linear.bias.defined() && dense.linear.bias.shape() != Shape{expected[0]})
+    fail<InputError>("embed", weights.name(), ": linear.bias is ", dense.linear.bias.shape(), ", expected [",
+                     expected[0], "]");
+  return dense;
+}
+
+LayerNorm read_norm(const fs::path& folder) {
+  const Weights weights(folder);
+  LayerNorm norm;
+  norm.gain = weights.get_float32("norm.weight"), norm.bias = weights.get_float32("norm.bias");
+  return norm;
+}
+
+/// The modules of a folder, none where it is not one of sentence-transformers.
+std::vector<Config> modules_of(const fs::path& folder) {
+  const fs::path path = folder / "modules.json";
+  if (!fs::exists(path)) return {};
+  const MappedFile file = map_file(path);
+  const std::string_view text(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size());
+  // An array, which Config takes as the value of a key.
+  return Config::parse("{\"modules\": " + std::string(text) + "}", path.string()).objects("modules");
+}
+
+std::string type_of(const Config& module) { return last_part(module.text("type")); }
+
+void read_modules(const fs::path& folder, SentenceFolder& sentence) {
+  const fs::path path = folder / "modules.json";
+  bool first = true;
+  for (const Config& module : modules_of(folder)) {
+    const std::string type = type_of(module);
+    const fs::path inner = folder / module.text("path", "");
+    if (first != (type == "Transformer"))
+      fail<InputError>("embed", path.string(), ": has the module ", type, first ? " first" : " behind another",
+                       ", expected Transformer first and only there");
+    first = false;
+    if (type == "Transformer") continue;
+    if (type == "Pooling")
+      read_pooling(inner, sentence);
+    else if (type == "Normalize")
+      sentence.layers.emplace_back(UnitLength{});
+    else if (type == "Dense")
+      sentence.layers.emplace_back(read_dense(inner));
+    else if (type == "LayerNorm")
+      sentence.layers.emplace_back(read_norm(inner));
+    else if (type != "Dropout")  // which acts in training only
+      fail<InputError>("embed", path.string(), ": has the module ", type,
+                       ", expected Transformer, Pooling, Dense, LayerNorm, Normalize or Dropout");
+  }
+}
+
+}  // namespace
+
+fs::path transformer_in(const fs::path& folder) {
+  for (const Config& module : modules_of(folder))
+    if (type_of(module) == "Transformer") return folder / module.text("path", "");
+  return folder;
+}
+
+SentenceFolder SentenceFolder::read(const fs::path& folder) {
+  SentenceFolder sentence{.model = transformer_in(folder)};
+  read_modules(folder, sentence);
+  // The file was named after the model once.
+  for (const char* kin : {"bert", "roberta", "distilbert", "camembert", "xlm-roberta"}) {
+    const fs::path path = sentence.model / ("sentence_" + std::string(kin) + "_config.json");
+    if (!fs::exists(path)) continue;
+    const Config config(path);
+    sentence.max_tokens = config.integer("max_seq_length", 0);
+    sentence.lower_case = config.flag("do_lower_case", false);
+    break;
+  }
+  if (const fs::path path = folder / "config_sentence_transformers.json"; fs::exists(path)) {
+    const Config config(path);
+    sentence.prompts = config.object("prompts");
+    if (config.has("default_prompt_name"))
+      sentence.default_prompt = sentence.prompts.text(config.text("default_prompt_name"));
+  }
+  return sentence;
+}
+
+}  // namespace attend

@@ -1,0 +1,187 @@
+#include "attend/tasks/encoder/bert_reader.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "attend/core/error.h"
+#include "attend/tasks/attention/attention_capture.h"
+#include "attend/tasks/attention/attention_tokens.h"
+#include "attend/ops/tape.h"
+
+namespace attend {
+namespace {
+
+/// What a head is for, as a message says it.
+const char* purpose(BertHead head) {
+  switch (head) {
+    case BertHead::none:
+      return "states and embeddings";
+    case BertHead::pre_training:
+    case BertHead::masked_words:
+      return "hidden words";
+    case BertHead::next_sentence:
+      return "the next sentence";
+    case BertHead::text_labels:
+      return "labels of texts";
+    case BertHead::token_labels:
+      return "labels of tokens";
+    case BertHead::answer:
+      return "answers";
+  }
+  return "";
+}
+
+/// Throws where a folder is for something else.
+[[noreturn]] void refuse(const std::filesystem::path& folder, BertHead own, BertHead wanted, const std::string& why) {
+  fail<InputError>("bert", folder.string(), ": is a model for ", purpose(own), ", expected one for ", purpose(wanted),
+                   why);
+}
+
+Bert load(const std::filesystem::path& folder, BertHead head) {
+  const Config config(folder / "config.json");
+  const std::string type = config.text("model_type", "");
+  if (!is_bert(type))
+    fail<InputError>("bert", folder.string(), ": holds a model of type \"", type,
+                     "\", expected BERT or one of its kin (bert, distilbert, roberta, xlm-roberta, camembert)");
+  const BertHead own = BertOptions::read(config).head;
+  // A folder that does not say what it is for may still have the weights; one that says something else has not.
+  const bool fits = head == BertHead::none || own == BertHead::none || own == head ||
+                    (own == BertHead::pre_training && head == BertHead::masked_words);
+  if (!fits) refuse(folder, own, head, "");
+  try {
+    return load_bert(folder, {.head = head, .mapped = true});
+  } catch (const InputError& error) {
+    if (own != head && own == BertHead::none) refuse(folder, own, head, std::string("; ") + error.what());
+    throw;
+  }
+}
+
+/// The smaller of two limits, where 0 is none.
+std::int64_t tighter(std::int64_t a, std::int64_t b) { return a == 0 ? b : b == 0 ? a : std::min(a, b); }
+
+/// Texts of a pair, and where in the line the second begins.
+struct Pair {
+  std::string_view first, second;
+  std::int64_t place = 0;
+};
+Pair pair_of(std::span<const std::string> texts, std::size_t i) {
+  const std::string_view line = texts[i];
+  const std::size_t tab = line.find('\t');
+  if (tab == line.npos) throw TextError(i, "has no tab between the two texts of a pair");
+  return {line.substr(0, tab), line.substr(tab + 1), static_cast<std::int64_t>(tab) + 1};
+}
+
+BertInput input_of(const Bert& model, const std::vector<std::int32_t>& ids, const std::vector<std::int32_t>& types,
+                   const std::vector<std::int64_t>& lengths) {
+  const Shape shape{static_cast<std::int64_t>(ids.size())};
+  // Models that know one kind of token are not told of a second text.
+  return {Tensor::ids(ids, shape), model.options.types > 1 ? Tensor::ids(types, shape) : Tensor(), lengths};
+}
+
+}  // namespace
+
+BertReader::BertReader(const std::filesystem::path& folder, BertHead head)
+    : BertReader([&] {
+        Bert bert = load(folder, head);  // before the tokenizer: whether it is a BERT at all is the first question
+        return BertReader(std::move(bert), load_tokenizer(folder));
+      }()) {}
+
+BertReader::BertReader(Bert bert, const Tokenizer& tokens)
+    : model(std::move(bert)),
+      tokenizer(tokens),
+      max_tokens(tighter(model.options.max_tokens(), tokenizer.max_tokens())) {}
+
+std::size_t second_text(const Encoding& pair) {
+  std::size_t i = 1;
+  while (i < pair.special.size() && !pair.special[i]) ++i;
+  while (i < pair.special.size() && pair.special[i]) ++i;
+  return std::min(i, pair.special.size());
+}
+
+std::vector<BertWindow> BertReader::windows(std::span<const std::string> texts,
+                                            const BertWindowOptions& options) const {
+  const std::int64_t limit = tighter(options.max_tokens, max_tokens);
+  const std::int64_t special = tokenizer.encode("").size();
+  const EncodeOptions cut{
+      .max_tokens = limit,
+      .long_text = options.long_text,
+      .overlap = std::clamp<std::int64_t>(options.overlap, 0, std::max<std::int64_t>(limit - special - 1, 0))};
+  std::vector<Encoding> encodings;
+  if (!options.pairs) encodings = tokenizer.encode_all(texts);
+  std::vector<BertWindow> all;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const Pair pair = options.pairs ? pair_of(texts, i) : Pair{texts[i], {}};
+    std::vector<Encoding> parts;
+    parts.push_back(options.pairs ? tokenizer.encode_pair(pair.first, pair.second) : std::move(encodings[i]));
+    if (const std::int64_t size = parts.front().size(); limit > 0 && size > limit) {
+      if (options.long_text == LongText::error)
+        throw TextError(i, "the text is too long: got " + std::to_string(size) + " tokens, expected at most " +
+                               std::to_string(limit));
+      if (limit <= special)
+        fail<InputError>("bert", "max_tokens is ", limit, ", of which special tokens take ", special,
+                         ": expected at least ", special + 1);
+      parts = options.pairs ? tokenizer.encode_pair_windows(pair.first, pair.second, cut)
+                            : tokenizer.encode_windows(pair.first, cut);
+    }
+    for (Encoding& part : parts) {
+      if (part.ids.empty())  // of a tokenizer that adds nothing
+        part = {{tokenizer.special().unknown.value_or(0)}, {0}, {{}}, {-1}, {1}, 0, part.invalid};
+      for (std::size_t t = second_text(part); options.pairs && t < part.ids.size(); ++t)
+        if (!part.special[t]) part.spans[t].begin += pair.place, part.spans[t].end += pair.place;
+      all.push_back({i, std::move(part), parts.size() == 1});
+    }
+  }
+  return all;
+}
+
+void BertReader::read(std::span<const BertWindow> windows, std::int64_t batch_tokens,
+                      FunctionRef<void(const BertBatch&)> take, const Progress& progress) const {
+  const NoGrad no_grad;
+  std::vector<std::size_t> order(windows.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  // The longest first: what they take of memory is enough for the others.
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return windows[i].encoding.size(); });
+  std::int64_t total = 0, done = 0;
+  for (const BertWindow& window : windows) total += window.encoding.size();
+  for (std::size_t next = 0; next < order.size();) {
+    BertBatch batch;
+    std::vector<std::int32_t> ids, types;
+    for (; next < order.size(); ++next) {
+      const Encoding& encoding = windows[order[next]].encoding;
+      const auto size = static_cast<std::int64_t>(ids.size());
+      if (size > 0 && size + encoding.size() > batch_tokens) break;
+      batch.windows.push_back(order[next]);
+      batch.begins.push_back(size), batch.lengths.push_back(encoding.size());
+      ids.insert(ids.end(), encoding.ids.begin(), encoding.ids.end());
+      types.insert(types.end(), encoding.types.begin(), encoding.types.end());
+    }
+    batch.states = model.encode(input_of(model, ids, types, batch.lengths));
+    take(batch);
+    done += static_cast<std::int64_t>(ids.size());
+    if (progress) progress(done, total);
+  }
+}
+
+Tensor BertReader::read(const Encoding& encoding, Probe* probe) const {
+  const NoGrad no_grad;
+  return model.encode(input_of(model, encoding.ids, encoding.types, {encoding.size()}), probe);
+}
+
+AttentionMap BertReader::look(const std::string& text, const BertWindowOptions& options,
+                              const AttentionSelection& selection) const {
+  const std::vector<BertWindow> read_as = windows(std::span(&text, 1), options);
+  const Encoding& encoding = read_as.front().encoding;
+  if (std::ranges::all_of(encoding.special, [](std::uint8_t added) { return added != 0; }))
+    fail<InputError>("attention", "the text is blank: there is nothing to look at");
+  AttentionMap map;
+  map.kind = model.options.type, map.text = text, map.truncated = encoding.dropped;
+  AttentionView view{AttentionKind::self};
+  view.queries = view.keys = attention_tokens(tokenizer, encoding.ids, text, encoding.spans);
+  if (!prepare(view, model.options.layers, model.options.heads, selection, true))
+    fail<InputError>("attention", "BERT and its kin have self-attention only");
+  map.views.push_back(std::move(view));
+  capture(map, [&](Probe& probe) { read(encoding, &probe); });
+  return map;
+}
+
+}  // namespace attend

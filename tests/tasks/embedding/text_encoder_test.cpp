@@ -1,0 +1,117 @@
+// Vectors of texts against sentence-transformers' definition (tests/golden/bert_uses.py), and what does not depend on
+// how they are computed.
+#include "attend/tasks/embedding/text_encoder.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "tests/tasks/bert_fixture.h"
+#include "tests/support/errors.h"
+#include "tests/support/golden.h"
+
+namespace attend {
+namespace {
+
+namespace fs = std::filesystem;
+using test::bert_fixture;
+using test::Expected;
+
+void expect_vectors(const Embeddings& result, JsonValue expected) {
+  ASSERT_EQ(static_cast<std::size_t>(result.vectors.dim(0)), expected.size());
+  for (std::int64_t row = 0; row < result.vectors.dim(0); ++row) {
+    const std::vector<float> wanted = test::numbers(expected[static_cast<std::size_t>(row)]);
+    const Tensor got = result.vectors.view_rows(row, row + 1).reshape({-1});
+    EXPECT_TRUE(test::close(got, Tensor::from(wanted, {std::ssize(wanted)}), {1e-5f, 1e-5f})) << "text " << row;
+  }
+}
+
+TEST(TextEncoder, GivesTheVectorsOfASentenceTransformersFolder) {
+  const TextEncoder encoder(bert_fixture("sentence_mean"));
+  const Expected expected("sentence_mean");
+  EXPECT_EQ(encoder.size(), 8);
+  EXPECT_EQ(encoder.max_tokens(), 16);
+  const Embeddings result = encoder.embed(expected.texts());
+  expect_vectors(result, expected["vectors"]);
+  expect_vectors(encoder.embed(expected.texts(), {.normalize = false}), expected["not_normalized"]);
+  EXPECT_EQ(result.truncated[0], 0);
+  EXPECT_GT(result.truncated[4], 0);
+}
+
+TEST(TextEncoder, PoolsInSeveralWaysAndGoesThroughLaterLayers) {
+  const TextEncoder encoder(bert_fixture("sentence_dense"));
+  const Expected expected("sentence_dense");
+  EXPECT_EQ(encoder.size(), 5);
+  EXPECT_EQ(encoder.prompt("query"), "the child: ");
+  EXPECT_FALSE(encoder.prompt("passage").has_value());
+  expect_vectors(encoder.embed(expected.texts()), expected["vectors"]);
+  expect_vectors(encoder.embed(expected.texts(), {.prompt = encoder.prompt("document")}), expected["documents"]);
+}
+
+TEST(TextEncoder, TakesTheMeanOfAPlainFolderUnlessToldOtherwise) {
+  const TextEncoder encoder(bert_fixture("roberta_words"));
+  const Expected expected("roberta_words");
+  expect_vectors(encoder.embed(expected.texts()), expected["mean"]);
+  expect_vectors(encoder.embed(expected.texts(), {.pool = Pooling::max}), expected["max"]);
+  expect_vectors(encoder.embed(expected.texts(), {.pool = Pooling::cls}), expected["cls"]);
+  const Tensor unit = encoder("Nobody here", {.normalize = true});
+  double square = 0;
+  for (const float x : unit.span()) square += static_cast<double>(x) * static_cast<double>(x);
+  EXPECT_NEAR(square, 1, 1e-6);
+}
+
+TEST(TextEncoder, GivesATextTheSameVectorInAnyBatch) {
+  const TextEncoder encoder(bert_fixture("sentence_mean"));
+  const std::vector<std::string> texts = Expected("sentence_mean").texts();
+  const Tensor all = encoder.embed(texts).vectors, few = encoder.embed(texts, {.batch_tokens = 1}).vectors;
+  EXPECT_TRUE(test::close(few, all, {1e-6f, 1e-6f}));
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto row = static_cast<std::int64_t>(i);
+    EXPECT_TRUE(test::close(encoder(texts[i]), all.view_rows(row, row + 1).reshape({-1}), {1e-6f, 1e-6f})) << texts[i];
+  }
+  EXPECT_EQ(encoder.embed({}).vectors.shape(), (Shape{0, 8}));
+}
+
+TEST(TextEncoder, CutsSplitsOrRefusesLongTexts) {
+  const TextEncoder encoder(bert_fixture("sentence_mean"));
+  const std::string text = "the child the child the child";  // and [CLS] and [SEP]
+  EXPECT_ERROR(encoder(text, {.max_tokens = 5, .long_text = LongText::error}), "got 8 tokens, expected at most 5");
+  const Embeddings split = encoder.embed(std::span(&text, 1), {.max_tokens = 5, .long_text = LongText::split});
+  EXPECT_EQ(split.pieces[0], 2);
+  EXPECT_EQ(split.truncated[0], 0);
+  // Both halves have five tokens.
+  const EmbedOptions plain{.normalize = false};
+  const Tensor first = encoder("the child the", plain), second = encoder("child the child", plain);
+  const Tensor both = encoder(text, {.normalize = false, .max_tokens = 5, .long_text = LongText::split});
+  for (int i = 0; i < 8; ++i) EXPECT_NEAR(both.data()[i], (first.data()[i] + second.data()[i]) / 2, 1e-6);
+}
+
+TEST(TextEncoder, ShowsStatesTokensAndAttentionOfAText) {
+  const TextEncoder encoder(bert_fixture("sentence_mean"));
+  const TextStates read = encoder.read("Nobody here", true);
+  ASSERT_EQ(read.tokens.size(), read.spans.size());
+  EXPECT_EQ(read.tokens.front(), "[CLS]");
+  EXPECT_EQ(read.states.shape(), (Shape{std::ssize(read.tokens), 8}));
+  ASSERT_EQ(read.attention.size(), 2u);
+  EXPECT_EQ(read.attention[1].weights.shape(), (Shape{1, 2, std::ssize(read.tokens), std::ssize(read.tokens)}));
+  EXPECT_TRUE(encoder.read("Nobody here").attention.empty());
+}
+
+TEST(TextEncoder, NamesWhatAFolderHasAndItCannot) {
+  const test::TempFolder folder;
+  const auto write = [&](const std::string& name, const std::string& text) { std::ofstream(folder / name) << text; };
+  write("modules.json", R"([{"type": "sentence_transformers.models.CNN", "path": ""}])");
+  EXPECT_ERROR(TextEncoder(folder.path()), "expected Transformer first");
+  write("modules.json",
+        R"([{"type": "a.Transformer", "path": ""}, {"type": "sentence_transformers.models.WeightedLayerPooling"}])");
+  EXPECT_ERROR(TextEncoder(folder.path()), "has the module WeightedLayerPooling");
+  write("modules.json", R"({"a": 1})");
+  EXPECT_ERROR(TextEncoder(folder.path()), "expected an array");
+  fs::remove(folder / "modules.json");
+  write("config.json", R"({"model_type": "t5"})");
+  EXPECT_ERROR(TextEncoder(folder.path()), "holds a model of type \"t5\", expected BERT");
+}
+
+}  // namespace
+}  // namespace attend

@@ -1,0 +1,113 @@
+// Texts that join and leave a batch are the same as alone.
+#include "attend/tasks/language_model/generation_batch.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+namespace attend {
+namespace {
+
+const LanguageModel& model() {
+  static const LanguageModel one(std::filesystem::path(ATTEND_SOURCE_DIR) / "tests/models/fixtures/gpt2_tokenizer");
+  return one;
+}
+
+struct Asked {
+  std::string prompt;
+  GenerateOptions options;
+};
+/// Of all kinds and lengths.
+std::vector<Asked> requests() {
+  std::vector<Asked> all;
+  const char* prompts[] = {"The", "once upon a time", "", "To be or", "a"};
+  for (int i = 0; i < 20; ++i) {
+    GenerateOptions options{.seed = static_cast<std::uint64_t>(i), .max_new_tokens = 1 + i % 9};
+    if (i % 4 == 1) options.temperature = 1.5, options.samples = 1 + i % 3;
+    if (i % 4 == 2) options.beam = 3, options.samples = 2;
+    if (i % 4 == 3) options.max_new_tokens = 40, options.ignore_eos = true, options.long_context = LongContext::slide;
+    if (i % 5 == 4) options.stop = {"e", "o"};
+    all.push_back({prompts[i % 5], options});
+  }
+  return all;
+}
+
+GenerationTask task(const Asked& asked) {
+  return std::move(GenerationTask::make(model(), {model().tokenizer().ids(asked.prompt)}, asked.options).front());
+}
+
+TEST(GenerationBatch, WhoJoinsLateWritesTheSameToTheLastBit) {
+  const std::vector<Asked> asked = requests();
+  GenerationBatch batch(model(), {.rows = 10, .tokens = 300});
+  std::map<std::size_t, std::vector<Generation>> done;
+  std::size_t next = 0, steps = 0;
+  while (done.size() < asked.size()) {
+    if (next < asked.size() && steps++ % 2 == 0) {  // one comes every other step
+      if (GenerationTask one = task(asked[next]); batch.has_room(one)) {
+        batch.join(std::move(one), {.done = [&, i = next](std::vector<Generation>&& texts) { done[i] = texts; }});
+        ++next;
+      }
+    }
+    batch.step();
+    EXPECT_LE(batch.rows(), 10);
+    EXPECT_LE(batch.tokens(), 300);
+  }
+  EXPECT_EQ(batch.rows(), 0);
+  for (std::size_t i = 0; i < asked.size(); ++i) {
+    const auto alone = model().generate(std::vector{asked[i].prompt}, asked[i].options).front();
+    ASSERT_EQ(done[i].size(), alone.size()) << i;
+    for (std::size_t n = 0; n < alone.size(); ++n) {
+      EXPECT_EQ(done[i][n].ids, alone[n].ids) << i;
+      EXPECT_EQ(done[i][n].text, alone[n].text) << i;
+      EXPECT_EQ(done[i][n].log_probability, alone[n].log_probability) << i;  // every bit
+      EXPECT_EQ(done[i][n].finish, alone[n].finish) << i;
+    }
+  }
+}
+
+TEST(GenerationBatch, WhoIsDroppedLeavesTheOthersAsTheyWere) {
+  const GenerateOptions options{.max_new_tokens = 12, .ignore_eos = true};
+  GenerationBatch batch(model(), {});
+  std::map<std::string, std::string> texts;
+  std::vector<GenerationBatch::Ticket> tickets;
+  const auto join = [&](const std::string& prompt) {
+    tickets.push_back(batch.join(task({prompt, options}), {.done = [&texts, prompt](std::vector<Generation>&& made) {
+                                   texts[prompt] = made.front().text;
+                                 }}));
+  };
+  join("The"), join("To be"), join("once");
+  for (int i = 0; i < 4; ++i) batch.step();
+  batch.drop(tickets[0]);
+  EXPECT_EQ(batch.rows(), 2);
+  join("a time");
+  batch.drop(tickets[2]);
+  while (batch.step()) continue;
+  batch.drop(tickets[1]);  // is done already
+  EXPECT_EQ(texts.size(), 2u);
+  for (const char* prompt : {"To be", "a time"}) EXPECT_EQ(texts[prompt], model()(prompt, options).text);
+}
+
+TEST(GenerationBatch, TellsOfEveryTokenWithTheBest) {
+  GenerationBatch batch(model(), {});
+  std::string text;
+  std::vector<std::int32_t> ids;
+  GenerationListener listener;
+  listener.alternatives = 3;
+  listener.said = [&](std::size_t, const SaidToken* token, const std::string& more) {
+    text += more;
+    if (!token) return;
+    ids.push_back(token->word.id);
+    ASSERT_GE(token->best.size(), 3u);
+    EXPECT_EQ(token->best[0].id, token->word.id);  // greedy
+    EXPECT_GE(token->best[0].score, token->best[1].score);
+  };
+  Generation made;
+  listener.done = [&](std::vector<Generation>&& texts) { made = texts.front(); };
+  batch.join(task({"The", {.greedy = true, .max_new_tokens = 8}}), listener);
+  while (batch.step()) continue;
+  EXPECT_EQ(text, made.text);
+  EXPECT_EQ(ids, made.ids);
+}
+
+}  // namespace
+}  // namespace attend

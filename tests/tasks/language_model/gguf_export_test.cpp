@@ -1,0 +1,47 @@
+#include "attend/tasks/language_model/gguf_export.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "attend/text/training/train_words.h"
+#include "tests/support/errors.h"
+#include "tests/support/temp_folder.h"
+
+namespace attend {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path fixture(const std::string& name) { return fs::path(ATTEND_SOURCE_DIR) / "tests/models/fixtures" / name; }
+
+TEST(GgufExport, CharactersOfSeveralBytesAreMergedFromThem) {
+  const test::TempFolder folder;
+  bool read = false;
+  const Tokenizer characters = train_characters([&](std::string& line) {
+    line = "né €";
+    return !std::exchange(read, true);
+  });
+  Gpt2Options o;
+  o.vocabulary = characters.size(), o.positions = 8, o.width = 4, o.layers = 1, o.heads = 2, o.start = o.end = 0;
+  save_gguf(Gpt2(o), characters, folder / "m.gguf", GgufType::f32, "m");
+  const std::string file = (std::stringstream() << std::ifstream(folder / "m.gguf").rdbuf()).str();
+  for (const char* part : {"Ã ©", "â Ĥ", "âĤ ¬", "Ċ", "Ġ"}) EXPECT_NE(file.find(part), file.npos) << part;
+}
+
+TEST(GgufExport, RefusesWhatLlamaCppDoesNotHave) {
+  const test::TempFolder folder;
+  const Tokenizer tokenizer = load_tokenizer(fixture("gpt2_tokenizer"));
+  const auto save = [&](const char* model) {
+    save_gguf(load_gpt2(fixture(model)), tokenizer, folder / "m.gguf", GgufType::f32, "m");
+  };
+  EXPECT_ERROR(save("gpt2_switches"), "llama.cpp's GPT-2");
+  EXPECT_ERROR(save("gpt2_unscaled"), "llama.cpp's GPT-2");
+  const Tokenizer words = load_tokenizer(fs::path(ATTEND_SOURCE_DIR) / "tests/tasks/fixtures/bert_words");
+  EXPECT_ERROR(save_gguf(load_gpt2(fixture("gpt2_tokenizer")), words, folder / "m.gguf", GgufType::f32, "m"),
+               "llama.cpp has no tokenizer like this model's");
+}
+
+}  // namespace
+}  // namespace attend

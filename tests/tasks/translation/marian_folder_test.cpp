@@ -1,0 +1,66 @@
+// MarianMT's folders decoded as transformers decodes them (tests/golden/marian.py): the words of greedy and of beam
+// search, their scores, and text in, text out.
+#include <gtest/gtest.h>
+
+#include "attend/decode/generation_config.h"
+#include "attend/tasks/translation/transformer_stepper.h"
+#include "attend/tasks/translation/translator.h"
+#include "tests/support/golden.h"
+
+namespace attend {
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path fixture(const std::string& name) { return fs::path(ATTEND_SOURCE_DIR) / "tests/models/fixtures" / name; }
+
+/// A row of transformers' output without start and padding: all up to the end.
+std::vector<std::int32_t> said(const Tensor& ids, std::int64_t row) {
+  const std::int64_t T = ids.dim(-1);
+  std::vector<std::int32_t> words;
+  for (std::int64_t t = 1; t < T && (words.empty() || words.back() != 0); ++t)
+    words.push_back(ids.data<std::int32_t>()[row * T + t]);
+  return words;
+}
+
+class MarianFolder : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Decode, MarianFolder,
+                         testing::Values("marian_tied", "marian_separate", "marian_bin", "marian_old_bin",
+                                         "marian_sharded", "marian_tokenizer"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(MarianFolder, SaysWhatTransformersSays) {
+  const fs::path folder = fixture(GetParam());
+  const SafetensorsFile golden(folder / "golden.safetensors");
+  const Transformer model = load_transformer(folder, true);
+  SearchOptions options = GenerationConfig::read(folder).search;
+  EXPECT_EQ(options.beam, 4);
+  const auto found = [&](std::int64_t beam) {
+    options.beam = options.nbest = beam;
+    TransformerStepper stepper(model, golden.get("ids"), golden.get("lengths"));
+    return search(stepper, 3, options);
+  };
+  const auto greedy = found(1), beams = found(4);
+  const Tensor scores = golden.get("beam_scores");
+  for (std::int64_t row = 0; row < 3; ++row) {
+    const auto i = static_cast<std::size_t>(row);
+    EXPECT_EQ(greedy[i].front().ids, said(golden.get("greedy"), row)) << "greedy, row " << row;
+    ASSERT_EQ(beams[i].size(), 4u);
+    for (std::int64_t n = 0; n < 4; ++n) {
+      const Hypothesis& hypothesis = beams[i][static_cast<std::size_t>(n)];
+      EXPECT_EQ(hypothesis.ids, said(golden.get("beam"), row * 4 + n)) << "row " << row << ", hypothesis " << n;
+      EXPECT_NEAR(hypothesis.score, scores.data()[row * 4 + n], 1e-5) << "row " << row << ", hypothesis " << n;
+    }
+  }
+}
+
+TEST(MarianFolder, TranslatesTextAsTransformersDoes) {
+  const Config translations(fixture("marian_tokenizer") / "translations.json");
+  const Translator translator(fixture("marian_tokenizer"));
+  for (const std::string text :
+       {"Il bambino legge il giornale.", "Nessuno scrive.", "La vicina ha comprato la città più bella."})
+    EXPECT_EQ(translator(text).text, translations.text(text)) << text;
+}
+
+}  // namespace
+}  // namespace attend
