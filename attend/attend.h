@@ -78,6 +78,7 @@
 #include "attend/models/activation_names.h"
 #include "attend/models/bert.h"
 #include "attend/models/bounds.h"
+#include "attend/models/generative_model.h"
 #include "attend/models/gpt2.h"
 #include "attend/models/labels.h"
 #include "attend/models/recurrent_classifier.h"
