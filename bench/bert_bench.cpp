@@ -37,7 +37,7 @@ std::shared_ptr<const Bert> mapped(const BertOptions& options) {
   std::filesystem::create_directories(folder);
   {
     Bert random(options);
-    save_bert(random, folder);
+    random.save(folder);
   }
   release_cached_memory();
   model = std::make_shared<Bert>(load_bert(folder, {.mapped = true}));
@@ -89,7 +89,7 @@ double share_of_products(const BertOptions& options, std::int64_t texts, std::in
   const auto products = [&] {
     const NoGrad no_grad;
     for (std::int64_t i = 0; i < times; ++i)
-      for (const BertLayer& layer : model->layers) {
+      for (const TransformerBlock& layer : model->encoder.blocks) {
         linear(x, layer.feed_forward.up.weight);  // in place of attention's four, which together are as large
         linear(x, layer.feed_forward.up.weight);
         linear(inner, layer.feed_forward.down.weight);

@@ -63,7 +63,7 @@ bench::Run step(const Gpt2Options& options, std::int64_t B, std::int64_t T) {
 /// The likeliest 128 tokens after 32, for so many texts at once.
 bench::Run write(std::int64_t texts, bool int8 = false) {
   Gpt2 network(base(0.f));
-  if (int8) quantise_parameters(network);
+  if (int8) quantise(network);
   const std::int64_t vocabulary = network.options.vocabulary;
   const LanguageModel model(std::move(network), test::numbered_words(vocabulary));
   const std::vector<std::vector<std::int32_t>> prompts(static_cast<std::size_t>(texts), random_ids(32, vocabulary));

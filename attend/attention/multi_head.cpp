@@ -35,46 +35,38 @@ bool same(const Tensor& a, const Tensor& b) {
   return a.raw() == b.raw() && a.shape() == b.shape() && a.node() == b.node() && a.node_output() == b.node_output();
 }
 
-std::vector<Tensor> biases(std::initializer_list<Linear> layers) {
-  std::vector<Tensor> all;
-  for (const Linear& layer : layers)
-    if (layer.bias.defined()) all.push_back(layer.bias);
-  return all;
-}
-
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(const MultiHeadOptions& o, Generator& generator)
-    : heads(o.heads), dropout(o.dropout) {
-  if (o.heads < 1 || o.width < 1 || o.width % o.heads != 0)
+    : heads(o.heads), scale(o.scale), dropout(o.dropout) {
+  if (o.heads < 1 || o.width < 1 || (o.head_dim == 0 && o.width % o.heads != 0))
     fail("multi_head", "the heads must divide the width: got ", o.heads, " heads and width ", o.width);
-  auto size = [&](std::int64_t asked) { return asked > 0 ? asked : o.width; };
-  query = projection(size(o.query_size), o.width, o.bias, generator);
-  key = projection(size(o.key_size), o.width, o.bias, generator);
-  value = projection(size(o.value_size), o.width, o.bias, generator);
+  const auto size = [&](std::int64_t given) { return given > 0 ? given : o.width; };
+  const std::int64_t inner = o.head_dim > 0 ? o.heads * o.head_dim : o.width;
+  query = projection(size(o.query_size), inner, o.bias, generator);
+  key = projection(size(o.key_size), inner, o.bias, generator);
+  value = projection(size(o.value_size), inner, o.bias, generator);
   if (!init::skipped()) place_neighbours(*this);
-  output = projection(o.width, o.width, o.bias, generator);
+  output = projection(inner, o.width, o.bias, generator);
   if (!o.additive) return;
-  additive_v = Tensor::empty({o.heads, o.width / o.heads});
-  init::uniform_fan_in(additive_v, o.width / o.heads, generator);
+  additive_v = Tensor::empty({o.heads, inner / o.heads});
+  init::uniform_fan_in(additive_v, inner / o.heads, generator);
 }
 
 void place_neighbours(MultiHeadAttention& attention) {
-  Linear &query = attention.query, &key = attention.key, &value = attention.value;
-  if (key.weight.dim(1) != value.weight.dim(1)) return;
-  std::vector<Tensor*> weights{&key.weight, &value.weight}, biases{&key.bias, &value.bias};
-  if (query.weight.dim(1) == key.weight.dim(1))
-    weights.insert(weights.begin(), &query.weight), biases.insert(biases.begin(), &query.bias);
-  place_together(weights);
-  if (key.bias.defined()) place_together(biases);
+  auto& [query, key, value, output, v, heads, scale, dropout] = attention;
+  if (key.in() != value.in()) return;
+  if (query.in() == key.in())
+    place_together(std::vector{&query, &key, &value});
+  else
+    place_together(std::vector{&key, &value});
 }
 
 Tensor MultiHeadAttention::operator()(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
                                       Probe* probe) const {
-  const std::int64_t D = query.weight.dim(0) / heads;
-  const AttentionOptions options{.mask = mask, .dropout = dropout};
+  const std::int64_t D = query.out() / heads;
+  const AttentionOptions options{.mask = mask, .scale = scale, .dropout = dropout};
   const auto by_head = [&](const Tensor& x) { return x.reshape({x.dim(0), x.dim(1), heads, D}); };
-
   if (additive_v.defined()) {
     const Tensor weights = masked_softmax(additive_head_scores(query(q), key(k), additive_v), mask);
     if (probe) probe->record(weights);
@@ -83,8 +75,7 @@ Tensor MultiHeadAttention::operator()(const Tensor& q, const Tensor& k, const Te
     return output(context.reshape({q.dim(0), q.dim(1), heads * D}));
   }
   if (same(k, v) && same(q, k)) {
-    const Tensor qkv =
-        linear_together(q, std::vector{query.weight, key.weight, value.weight}, biases({query, key, value}));
+    const Tensor qkv = linear_together(q, std::vector{&query, &key, &value});
     if (probe) probe->record(self_attention_weights(qkv, heads, options));
     return output(self_attention(qkv, heads, options));
   }
@@ -101,12 +92,22 @@ Tensor MultiHeadAttention::operator()(const Tensor& q, const Tensor& k, const Te
 }
 
 Tensor MultiHeadAttention::keys_values(const Tensor& x) const {
-  return linear_together(x, std::vector{key.weight, value.weight}, biases({key, value}));
+  if (additive_v.defined()) fail("multi_head", "additive heads have no cache");
+  return linear_together(x, std::vector{&key, &value});
+}
+
+Tensor MultiHeadAttention::begin(KeyValueCache& cache, std::size_t layer, const Tensor& x,
+                                 std::span<const std::int64_t> lengths, Probe* probe) const {
+  return output(cache.begin(layer, query(x), keys_values(x), lengths, {heads, scale, probe}));
+}
+
+Tensor MultiHeadAttention::step(KeyValueCache& cache, std::size_t layer, const Tensor& x, Probe* probe) const {
+  cache.append(layer, keys_values(x));
+  return over(cache, layer, x, probe);
 }
 
 Tensor MultiHeadAttention::over(const KeyValueCache& cache, std::size_t layer, const Tensor& q, Probe* probe) const {
-  if (additive_v.defined()) fail("multi_head", "additive heads have no cache");
-  return output(cache.attend(layer, query(q), {.heads = heads, .probe = probe}));
+  return output(cache.attend(layer, query(q), {heads, scale, probe}));
 }
 
 }  // namespace attend

@@ -46,12 +46,13 @@ std::int64_t bytes_of(const fs::path& path) {
 
 std::string megabytes(std::int64_t bytes) { return fixed(static_cast<double>(bytes) / 1e6, 1) + " MB"; }
 
+/// The text's perplexity, or where the model is no language model the mean distance between the states or predictions.
 double perplexity(const LanguageModel& model, const std::string& text) {
   const std::string texts[] = {text};
   return likelihood_of(text, model.score(texts).front()).perplexity();
 }
 
-/// Both perplexities on the given text, so that what rounding costs is known and not guessed.
+/// Both perplexities on the given text, so that the effect of rounding is measured and not guessed.
 void report_check(const ConvertFlags& flags) {
   LineReader reader(flags.check);
   std::string text;
@@ -78,15 +79,16 @@ void run(const ConvertFlags& flags) {
   if (fs::equivalent(from, to, error))
     throw CLI::ValidationError("--output", "is the model's own folder, which would be lost");
 
-  Gpt2 model = load_gpt2(from);
+  const ModelFolder folder(from);
   if (flags.gguf()) {
     const GgufType type = flags.int8 ? GgufType::q8_0 : flags.half ? GgufType::f16 : GgufType::f32;
-    save_gguf(model, load_tokenizer(from), to, type, fs::absolute(from).lexically_normal().filename().string());
+    save_gguf(load_gpt2(from), folder.tokenizer(), to, type, fs::absolute(from).lexically_normal().filename().string());
   } else {
-    if (flags.int8) quantise_parameters(model);
+    const std::shared_ptr<Model> model = folder.load();
+    if (flags.int8) quantise(*model);
     fs::create_directories(to);
     copy_other_files(from, to);
-    save_gpt2(model, to);
+    model->save(to);
   }
   std::cerr << to.string() << ": " << megabytes(bytes_of(to)) << ", was " << megabytes(bytes_of(from)) << '\n';
   if (!flags.check.empty()) report_check(flags);

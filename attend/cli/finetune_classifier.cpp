@@ -103,10 +103,7 @@ void run(Flags& flags) {
   if (flags.dropout >= 0) {
     BertOptions& o = model.options;
     o.dropout = o.attention_dropout = o.head_dropout = flags.dropout;
-    for (BertLayer& layer : model.layers) {
-      layer.attention.dropout = flags.dropout;
-      layer.around_attention.dropout = layer.around_feed_forward.dropout = flags.dropout;
-    }
+    model.encoder.set_dropout(flags.dropout, flags.dropout);
   }
   const std::int64_t most =
       flags.max_tokens > 0 ? std::min(flags.max_tokens, model.options.max_tokens()) : model.options.max_tokens();
@@ -144,7 +141,7 @@ void run(Flags& flags) {
                                  },
                              .save =
                                  [&](const std::filesystem::path& folder) {
-                                   save_bert(model, folder);
+                                   model.save(folder);
                                    save_tokenizer(tokenizer, folder);
                                  }},
                             labels, std::move(training), std::move(validation), options);

@@ -77,7 +77,8 @@ void run(Flags& flags) {
        .logits = [&](const TokenBatch& texts, const Tensor&) { return model(texts.ids, texts.lengths); },
        .save =
            [&](const std::filesystem::path& folder) {
-             save_model(model, kRecurrentClassifierType, tokenizer, folder);
+             model.save(folder);
+             save_tokenizer(tokenizer, folder);
            }},
       labels, std::move(training), std::move(validation), options);
   Config config;

@@ -142,7 +142,7 @@ void run(Flags& flags) {
        .logits = [&](const Tensor& ids) { return model(ids); },
        .save =
            [&](const std::filesystem::path& to) {
-             save_gpt2(model, to);
+             model.save(to);
              save_tokenizer(tokenizer, to);
              save_generation(flags, model.options, to);
            }},

@@ -186,7 +186,7 @@ void run(Flags& flags) {
   for (const std::string& path : flags.train) data.add_contents(path);
   PreTrainee trainee(model, parameters(model),
                      [&](const std::filesystem::path& where) {
-                       save_bert(model, where);
+                       model.save(where);
                        save_tokenizer(tokenizer, where);
                      },
                      std::move(training), std::move(validation),

@@ -11,28 +11,11 @@
 #include "attend/models/bounds.h"
 #include "attend/models/labels.h"
 #include "attend/nn/module.h"
-#include "attend/ops/activation.h"
+#include "attend/ops/arithmetic.h"
 #include "attend/ops/gather.h"
 
 namespace attend {
 namespace {
-
-struct Kin {
-  std::string_view type, class_name;  // "model_type", and what the names of its classes begin with
-  BertFamily family;
-};
-constexpr std::array<Kin, 5> kKin = {{{"bert", "Bert", BertFamily::bert},
-                                      {"distilbert", "DistilBert", BertFamily::distilbert},
-                                      {"roberta", "Roberta", BertFamily::roberta},
-                                      {"xlm-roberta", "XLMRoberta", BertFamily::roberta},
-                                      {"camembert", "Camembert", BertFamily::roberta}}};
-
-const Kin& kin_of(std::string_view type) {
-  const auto found = std::ranges::find(kKin, type, &Kin::type);
-  if (found == kKin.end())
-    fail<InputError>("bert", "\"model_type\" is \"", type, "\", expected bert or one of its kin");
-  return *found;
-}
 
 /// What a class's name ends with.
 const std::vector<std::pair<std::string, BertHead>> kHeadNames = {
@@ -115,24 +98,26 @@ Tensor first_rows(const std::vector<std::int64_t>& lengths) {
   return Tensor::ids(rows, {static_cast<std::int64_t>(rows.size())});
 }
 
+constexpr BlockNames kBlockNames = {{"attention.self.query", "attention.self.key", "attention.self.value",
+                                     "attention.output.dense", "attention.output.LayerNorm"},
+                                    {},
+                                    "intermediate.dense",
+                                    "output.dense",
+                                    "output.LayerNorm"};
+
 void must_be_there(const Linear& layer, const char* what) {
-  if (!layer.weight.defined()) fail("bert", "this model has no head for ", what);
+  if (!layer.defined()) fail("bert", "this model has no head for ", what);
 }
 
 }  // namespace
-
-bool is_bert(std::string_view type) { return std::ranges::find(kKin, type, &Kin::type) != kKin.end(); }
-
-BertFamily BertOptions::family() const { return kin_of(type).family; }
 
 std::int64_t BertOptions::max_tokens() const {
   return family() == BertFamily::roberta ? positions - padding - 1 : positions;
 }
 
-BertOptions BertOptions::read(const Config& config) {
+BertOptions BertOptions::read(const Config& config, const BertVariant& kin) {
   BertOptions o;
-  o.type = config.text("model_type", "bert");
-  const Kin& kin = kin_of(o.type);
+  o.variant = &kin;
   const bool distil = kin.family == BertFamily::distilbert;
   // A key of BERT's, and DistilBERT's word for the same.
   const auto key = [&](const char* bert, const char* distilbert) { return distil ? distilbert : bert; };
@@ -169,8 +154,6 @@ BertOptions BertOptions::read(const Config& config) {
   for (const char* name : {"is_decoder", "add_cross_attention", "is_encoder_decoder"})
     if (config.flag(name, false))
       fail<InputError>("bert", "config.json: \"", name, "\" is true, which is not supported");
-  if (config.has("quantization_config"))
-    fail<InputError>("bert", "config.json: \"quantization_config\" is there, but quantised weights are not supported");
 
   for (const std::string& architecture : config.texts("architectures"))
     for (const auto& [ending, head] : kHeadNames)
@@ -186,10 +169,10 @@ BertOptions BertOptions::read(const Config& config) {
 }
 
 void BertOptions::write(Config& config) const {
-  const Kin& kin = kin_of(type);
+  const BertVariant& kin = *variant;
   const bool distil = kin.family == BertFamily::distilbert;
   const auto key = [&](const char* bert, const char* distilbert) { return distil ? distilbert : bert; };
-  config.set("model_type", type);
+  config.set("model_type", std::string(kin.type));
   config.set("architectures", std::vector<std::string>{std::string(kin.class_name) + name_of(head, kHeadNames)});
   config.set("vocab_size", vocabulary);
   config.set(key("hidden_size", "dim"), width), config.set(key("num_hidden_layers", "n_layers"), layers);
@@ -208,17 +191,6 @@ void BertOptions::write(Config& config) const {
   if (head == BertHead::text_labels) write_several_labels(config, several_labels);
 }
 
-BertLayer::BertLayer(const BertOptions& o, Generator& generator)
-    : attention({.width = o.width, .heads = o.heads, .dropout = o.attention_dropout}, generator),
-      feed_forward(o.width, o.inner, o.activation, 0.f, generator),
-      around_attention{LayerNorm(o.width, o.eps), false, o.dropout},
-      around_feed_forward{LayerNorm(o.width, o.eps), false, o.dropout} {}
-
-Tensor BertLayer::operator()(const Tensor& x, const Mask& mask, Probe* probe) const {
-  const Tensor h = around_attention(x, [&](const Tensor& y) { return attention(y, y, y, mask, probe); });
-  return around_feed_forward(h, feed_forward);
-}
-
 Bert::Bert(const BertOptions& o, Generator& generator) : options(o) {
   if (o.max_tokens() < 1)
     fail<InputError>("bert", "there are no positions for texts: got ", o.positions, " with padding ", o.padding);
@@ -229,7 +201,15 @@ Bert::Bert(const BertOptions& o, Generator& generator) : options(o) {
     words = Embedding(o.vocabulary, o.width), positions = Embedding(o.positions, o.width);
     if (o.types > 0) types = Embedding(o.types, o.width);
     embedding_norm = LayerNorm(o.width, o.eps);
-    for (std::int64_t i = 0; i < o.layers; ++i) layers.emplace_back(o, generator);
+    const BlockOptions block{.width = o.width,
+                             .heads = o.heads,
+                             .inner = o.inner,
+                             .activation = o.activation,
+                             .eps = o.eps,
+                             .dropout = o.dropout,
+                             .attention_dropout = o.attention_dropout};
+    for (std::int64_t i = 0; i < o.layers; ++i) encoder.blocks.emplace_back(block, kBlockNames, generator);
+    encoder.name = "layer";
     const bool bert = o.family() == BertFamily::bert;
     const bool pooled = o.head == BertHead::none || o.head == BertHead::pre_training ||
                         o.head == BertHead::next_sentence || o.head == BertHead::text_labels;
@@ -237,7 +217,7 @@ Bert::Bert(const BertOptions& o, Generator& generator) : options(o) {
       pooler = Linear(o.width, o.width);
     if (o.head == BertHead::pre_training || o.head == BertHead::masked_words) {
       transform = Linear(o.width, o.width), transform_norm = LayerNorm(o.width, o.eps);
-      if (!o.tied_output) output = Tensor::empty({o.vocabulary, o.width});
+      if (!o.tied_output) output.weight = Tensor::empty({o.vocabulary, o.width});
       output_bias = Tensor::empty({o.vocabulary});
     }
     if (o.head == BertHead::pre_training || o.head == BertHead::next_sentence) next_sentence = Linear(o.width, 2);
@@ -248,7 +228,7 @@ Bert::Bert(const BertOptions& o, Generator& generator) : options(o) {
   words.padding = o.padding;
   if (o.family() == BertFamily::roberta) positions.padding = o.padding;
   if (init::skipped()) return;
-  for (BertLayer& layer : layers) place_neighbours(layer.attention);
+  encoder.place_neighbours();
   for_each_parameter(*this,
                      [&](const std::string& name, Tensor& tensor) { begin(name, tensor, o.deviation, generator); });
   for (Embedding* table : {&words, &positions})
@@ -257,7 +237,8 @@ Bert::Bert(const BertOptions& o, Generator& generator) : options(o) {
 
 Tensor Bert::encode(const BertInput& input, Probe* probe) const {
   const std::int64_t N = std::accumulate(input.lengths.begin(), input.lengths.end(), std::int64_t{0});
-  if (input.ids.shape() != Shape{N})
+  const bool features = input.ids.dtype() == DType::f32;
+  if (input.ids.shape() != (features ? Shape{N, options.width} : Shape{N}))
     fail("bert", "the texts' lengths do not fit their tokens: got ids ", input.ids.shape(), ", expected [", N, "]");
   std::vector<std::int32_t> places;
   const auto first = static_cast<std::int32_t>(options.positions - options.max_tokens());
@@ -267,15 +248,10 @@ Tensor Bert::encode(const BertInput& input, Probe* probe) const {
                        options.max_tokens());
     for (std::int64_t i = 0; i < length; ++i) places.push_back(first + static_cast<std::int32_t>(i));
   }
-  Tensor x = words(input.ids) + positions(Tensor::ids(places, {N}));
+  Tensor x = (features ? input.ids : words(input.ids)) + positions(Tensor::ids(places, {N}));
   if (options.types > 0) x = x + types(input.types.defined() ? input.types : Tensor::zeros({N}, DType::i32));
   x = dropout(embedding_norm(x), options.dropout).reshape({1, N, options.width});
-  const Mask mask = Mask::texts(input.lengths);
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    if (probe) probe->enter("layer." + std::to_string(i));
-    x = layers[i](x, mask, probe);
-  }
-  return x.reshape({N, options.width});
+  return encoder(x, {.mask = Mask::texts(input.lengths), .probe = probe}).reshape({N, options.width});
 }
 
 Tensor Bert::pool(const Tensor& states, const std::vector<std::int64_t>& lengths) const {
@@ -283,12 +259,12 @@ Tensor Bert::pool(const Tensor& states, const std::vector<std::int64_t>& lengths
   return pooler(index_select(states, first_rows(lengths), 0), Activation::tanh);
 }
 
-Tensor Bert::say(const Tensor& states, const Tensor& rows) const {
+Tensor Bert::predict_tokens(const Tensor& states, const Tensor& rows) const {
   must_be_there(transform, "words");
   // RoBERTa's is always GELU; DistilBERT's and BERT's is the encoder's.
   const Activation activation = options.family() == BertFamily::roberta ? Activation::gelu : options.activation;
   const Tensor x = transform_norm(transform(index_select(states, rows, 0), activation));
-  return linear(x, output.defined() ? output : words.weight, output_bias);
+  return output.defined() ? Linear(output.weight, output_bias, output.scales)(x) : words.project(x, output_bias);
 }
 
 Tensor Bert::follows(const Tensor& states, const std::vector<std::int64_t>& lengths) const {
@@ -323,9 +299,8 @@ Tensor Bert::find_answer(const Tensor& states) const {
   return answer(options.family() == BertFamily::distilbert ? dropout(states, options.head_dropout) : states);
 }
 
-Bert load_bert(const std::filesystem::path& folder, const BertLoading& loading) {
-  const Config config(folder / "config.json");
-  BertOptions o = BertOptions::read(config);
+Bert load_bert(const Config& config, const Weights& weights, const BertVariant& variant, const BertLoading& loading) {
+  BertOptions o = BertOptions::read(config, variant);
   const BertHead own = o.head;
   if (loading.head) o.head = *loading.head;
   const bool labelled = o.head == BertHead::text_labels || o.head == BertHead::token_labels;
@@ -335,7 +310,7 @@ Bert load_bert(const std::filesystem::path& folder, const BertLoading& loading) 
                            !std::ranges::is_permutation(o.labels, loading.labels));
   if (new_labels) o.labels = loading.labels, o.several_labels = loading.several_labels;
   if (labelled && o.labels.empty())
-    fail<InputError>("bert", folder.string(), ": holds no labels: it is no ",
+    fail<InputError>("bert", weights.name(), ": holds no labels: it is no ",
                      o.head == BertHead::text_labels ? "classifier" : "tagger");
 
   Bert model;
@@ -343,7 +318,7 @@ Bert load_bert(const std::filesystem::path& folder, const BertLoading& loading) 
     const init::Skipped skipped;
     model = Bert(o);
   }
-  const Weights weights(folder);
+  expect_precision("bert", config, loading.mapped, model);
   const std::string prefix(prefix_of(o.family())), decoder = name_in_folder(o, "cls.predictions.decoder.");
   // The name by which the folder has a parameter.
   const auto stored = [&](const std::string& ours) {
@@ -365,7 +340,7 @@ Bert load_bert(const std::filesystem::path& folder, const BertLoading& loading) 
   for_each_parameter(model, [&](const std::string& name, Tensor& tensor) {
     if (!is_new(name)) all.push_back({stored(name), tensor});
   });
-  if (model.transform.weight.defined() && o.tied_output)  // which some folders have under two names
+  if (model.transform.defined() && o.tied_output)  // which some folders have under two names
     for (const auto& [name, tensor] :
          {NamedTensor{decoder + "weight", model.words.weight}, NamedTensor{decoder + "bias", model.output_bias}})
       if (weights.contains(name) && name != stored("cls.predictions.bias")) all.push_back({name, tensor});
@@ -395,8 +370,7 @@ Bert load_bert(const std::filesystem::path& folder, const BertLoading& loading) 
   });
   if (!lacking.empty()) fail<InputError>("bert", weights.name(), ": lacks ", lacking);
   if (missing.contains(stored("bert.pooler.dense.weight")) && o.head == BertHead::none) model.pooler = {};
-  if (!loading.mapped)
-    for (BertLayer& layer : model.layers) place_neighbours(layer.attention);
+  if (!loading.mapped) model.encoder.place_neighbours();
   if (loading.unused)
     for (const std::string& name : report.unused)
       if (!ends_with_any(name,
@@ -405,21 +379,23 @@ Bert load_bert(const std::filesystem::path& folder, const BertLoading& loading) 
   return model;
 }
 
-void save_bert(Bert& model, const std::filesystem::path& folder) {
+Config Bert::config() const {
   Config config;
-  model.options.write(config);
-  config.save(folder / "config.json");
-  std::vector<NamedTensor> all = parameters(model);
+  options.write(config);
+  return config;
+}
+
+std::vector<NamedTensor> Bert::stored_parameters() {
+  std::vector<NamedTensor> all = parameters(*this);
   for (NamedTensor& parameter : all) {
-    parameter.name = name_in_folder(model.options, parameter.name);
+    parameter.name = name_in_folder(options, parameter.name);
     // A model without a head has no prefix.
-    const std::string_view prefix = prefix_of(model.options.family());
-    if (model.options.head == BertHead::none && parameter.name.starts_with(prefix))
-      parameter.name.erase(0, prefix.size());
+    const std::string_view prefix = prefix_of(options.family());
+    if (options.head == BertHead::none && parameter.name.starts_with(prefix)) parameter.name.erase(0, prefix.size());
   }
-  if (model.output.defined() && model.options.family() != BertFamily::distilbert)  // whose bias has two names
-    all.push_back({name_in_folder(model.options, "cls.predictions.decoder.") + "bias", model.output_bias});
-  save_safetensors(folder / "model.safetensors", all);
+  if (output.defined() && options.family() != BertFamily::distilbert)  // whose bias has two names
+    all.push_back({name_in_folder(options, "cls.predictions.decoder.") + "bias", output_bias});
+  return all;
 }
 
 }  // namespace attend

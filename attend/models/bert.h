@@ -1,22 +1,33 @@
-// BERT and its kin (Devlin et al. 2019): an encoder of texts, and the heads that are put on it, as the folders of
-// Hugging Face's BERT, DistilBERT and RoBERTa have them. Texts lie one behind the other, so that nothing is spent on
-// padding.
+// BERT (Devlin et al. 2019), DistilBERT and RoBERTa: an encoder of texts with the heads that Hugging Face's folders
+// have. Sequences are packed, so that nothing is spent on padding.
 #pragma once
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "attend/attention/multi_head.h"
 #include "attend/formats/config.h"
+#include "attend/models/block.h"
+#include "attend/models/model.h"
 #include "attend/nn/embedding.h"
-#include "attend/nn/feed_forward.h"
-#include "attend/nn/residual.h"
 
 namespace attend {
 
-/// What differs between the kin beyond sizes: names in folders, positions, and the layers of some heads.
+/// What differs beyond sizes: names in folders, positions, and the layers of some heads.
 enum class BertFamily : std::uint8_t { bert, distilbert, roberta };
+
+/// A kind of folder.
+struct BertVariant {
+  std::string_view type;        ///< "model_type" in config.json
+  std::string_view class_name;  ///< the beginning of its class names in `transformers`
+  BertFamily family;
+};
+inline constexpr BertVariant kBert{"bert", "Bert", BertFamily::bert};
+inline constexpr BertVariant kDistilBert{"distilbert", "DistilBert", BertFamily::distilbert};
+inline constexpr BertVariant kRoberta{"roberta", "Roberta", BertFamily::roberta};
+inline constexpr BertVariant kXlmRoberta{"xlm-roberta", "XLMRoberta", BertFamily::roberta};
+inline constexpr BertVariant kCamembert{"camembert", "Camembert", BertFamily::roberta};
 
 /// What the encoder is used for.
 enum class BertHead : std::uint8_t {
@@ -30,7 +41,7 @@ enum class BertHead : std::uint8_t {
 };
 
 struct BertOptions {
-  std::string type = "bert";  ///< "model_type" in config.json
+  const BertVariant* variant = &kBert;
   BertHead head = BertHead::none;
   std::int64_t vocabulary = 30522;
   std::int64_t width = 768;
@@ -46,55 +57,36 @@ struct BertOptions {
   float eps = 1e-12f;         ///< of the norms
   float deviation = 0.02f;    ///< of new weights
   std::int32_t padding = 0;
-  bool tied_output = true;               ///< words are said by the table that reads them
+  bool tied_output = true;               ///< the output layer is the embedding
   std::vector<std::string> labels = {};  ///< of text_labels and token_labels
   bool several_labels = false;           ///< each label holds or not, by itself
 
-  BertFamily family() const;
+  BertFamily family() const { return variant->family; }
   /// Tokens of a text at most.
   std::int64_t max_tokens() const;
 
   /// Throws InputError, naming the key, for what is not supported.
-  static BertOptions read(const Config& config);
+  static BertOptions read(const Config& config, const BertVariant& variant);
+  static BertOptions read(const Config& config);  ///< by its model_type, see the registry
   void write(Config& config) const;
 };
 
-/// Whether this "model_type" is one of BERT's kin.
-bool is_bert(std::string_view type);
-
-/// Texts one behind the other.
+/// Packed sequences, without padding.
 struct BertInput {
-  Tensor ids;                         ///< int32 [N]
+  Tensor ids;                         ///< int32 [N], or features [N, width] in place of the tokens' embeddings
   Tensor types;                       ///< int32 [N], or undefined: all 0
   std::vector<std::int64_t> lengths;  ///< of each text; N together
 };
 
-struct BertLayer {
-  MultiHeadAttention attention;
-  FeedForward feed_forward;
-  Residual around_attention, around_feed_forward;
-
-  explicit BertLayer(const BertOptions& options, Generator& generator);
-  /// [1, N, width] -> [1, N, width]
-  Tensor operator()(const Tensor& x, const Mask& mask, Probe* probe) const;
-  void visit(auto&& v) {
-    v("attention.self.query", attention.query), v("attention.self.key", attention.key);
-    v("attention.self.value", attention.value), v("attention.output.dense", attention.output);
-    v("attention.output.LayerNorm", around_attention);
-    v("intermediate.dense", feed_forward.up), v("output.dense", feed_forward.down);
-    v("output.LayerNorm", around_feed_forward);
-  }
-};
-
-struct Bert {
+struct Bert : ModelOf<Bert> {
   BertOptions options;
   Embedding words, positions, types;  // types: where there are any
   LayerNorm embedding_norm;
-  std::vector<BertLayer> layers;
+  TransformerStack encoder;
   Linear pooler;             // of BERT; undefined where no head needs it and the folder has none
-  Linear transform;          // heads for words: dense and norm, then the table of words, or
+  Linear transform;          // head for tokens: dense and norm, then the output layer
   LayerNorm transform_norm;  //
-  Tensor output;             // [vocabulary, width], a table of its own
+  Linear output;             // [vocabulary, width], unless it is tied to the embedding
   Tensor output_bias;        // [vocabulary]
   Linear next_sentence;
   Linear before_labels;  // of texts, where the family has it
@@ -105,14 +97,14 @@ struct Bert {
   /// Matrices begin normal, biases at 0. Throws InputError for sizes that do not fit.
   explicit Bert(const BertOptions& options, Generator& generator = default_generator());
 
-  /// What each token means where it stands.   -> [N, width];  a probe gets "layer.0" … [texts, heads, T, T]
+  /// The states of all tokens.   -> [N, width];  a probe gets "layer.0.self" … [texts, heads, T, T]
   Tensor encode(const BertInput& input, Probe* probe = nullptr) const;
 
   // Each head, from states [N, width] of texts with these lengths. Throws where the model was made without it.
   /// A text as one vector, by the first token's state through BERT's pooler.   -> [texts, width]
   Tensor pool(const Tensor& states, const std::vector<std::int64_t>& lengths) const;
-  /// The words at some of the rows.   rows int32 [M] -> logits [M, vocabulary]
-  Tensor say(const Tensor& states, const Tensor& rows) const;
+  /// Logits of the tokens at some of the rows.   rows int32 [M] -> [M, vocabulary]
+  Tensor predict_tokens(const Tensor& states, const Tensor& rows) const;
   /// Logits of "it follows" and of "it does not".   -> [texts, 2]
   Tensor follows(const Tensor& states, const std::vector<std::int64_t>& lengths) const;
   Tensor label_texts(const Tensor& states, const std::vector<std::int64_t>& lengths) const;  ///< -> [texts, labels]
@@ -120,13 +112,16 @@ struct Bert {
   /// Logits of where the answer begins and where it ends.   -> [N, 2]
   Tensor find_answer(const Tensor& states) const;
 
-  /// As Hugging Face's BERT names them; folders of the others have their own (see save_bert).
+  Config config() const override;
+  std::vector<NamedTensor> stored_parameters() override;
+
+  /// As Hugging Face's BERT names them; folders of the others have their own names (see stored_parameters).
   void visit(auto&& v) {
     v("bert.embeddings.word_embeddings", words), v("bert.embeddings.position_embeddings", positions);
     v("bert.embeddings.token_type_embeddings", types), v("bert.embeddings.LayerNorm", embedding_norm);
-    v("bert.encoder.layer", layers), v("bert.pooler.dense", pooler);
+    v("bert.encoder.layer", encoder.blocks), v("bert.pooler.dense", pooler);
     v("cls.predictions.transform.dense", transform), v("cls.predictions.transform.LayerNorm", transform_norm);
-    v("cls.predictions.decoder.weight", output), v("cls.predictions.bias", output_bias);
+    v("cls.predictions.decoder", output), v("cls.predictions.bias", output_bias);
     v("cls.seq_relationship", next_sentence);
     v("before_labels", before_labels), v("classifier", labels), v("qa_outputs", answer);
   }
@@ -143,8 +138,8 @@ struct BertLoading {
 };
 /// The model of a folder, by whichever names (with the encoder's prefix or without, "gamma" and "beta"). A folder's own
 /// head must be complete. Throws InputError for what is not.
+Bert load_bert(const Config& config, const Weights& weights, const BertVariant& variant,
+               const BertLoading& loading = {});
 Bert load_bert(const std::filesystem::path& folder, const BertLoading& loading = {});
-/// Writes config.json and model.safetensors as `transformers` reads them.
-void save_bert(Bert& model, const std::filesystem::path& folder);
 
 }  // namespace attend

@@ -21,26 +21,34 @@
 namespace attend {
 namespace {
 
-Linear linear_of(std::int64_t in, std::int64_t out, float deviation, bool bias, Generator& generator) {
+Linear linear_of(std::int64_t in, std::int64_t out, float deviation, Generator& generator) {
   Tensor weight = Tensor::empty({out, in});
   init::normal(weight, deviation, generator);
-  return Linear(weight, bias ? Tensor::zeros({out}) : Tensor());
+  return Linear(weight);
 }
+
+/// Hugging Face's c_attn is the three projections as one matrix, and is initialised as one.
+void init_together(MultiHeadAttention& attention, float deviation, Generator& generator) {
+  if (init::skipped()) return;
+  place_neighbours(attention);
+  const std::int64_t width = attention.query.in();
+  Tensor whole = Tensor::empty({3 * width, width});
+  init::normal(whole, deviation, generator);
+  std::int64_t first = 0;
+  for (Linear* part : {&attention.query, &attention.key, &attention.value}) {
+    std::ranges::copy(whole.view_rows(first, first + width).span(), part->weight.data());
+    first += width;
+  }
+}
+
+constexpr BlockNames kBlockNames = {
+    {"attn.c_attn.query", "attn.c_attn.key", "attn.c_attn.value", "attn.c_proj", "ln_1"},
+    {},
+    "mlp.c_fc",
+    "mlp.c_proj",
+    "ln_2"};
 
 constexpr const char* kClassifier = "GPT2ForSequenceClassification";
-
-// How a folder says that its matrices are of int8. Others do not know the method, and say so.
-constexpr const char* kMethod = "attend-int8";
-
-bool holds_int8(const Config& config) {
-  return config.has("quantization_config") && config.object("quantization_config").text("quant_method", "") == kMethod;
-}
-
-Config int8_config() {
-  Config config;
-  config.set("quant_method", kMethod);
-  return config;
-}
 
 void must(const Config& config, const char* key, bool expected) {
   if (config.flag(key, expected) != expected)
@@ -91,17 +99,12 @@ Gpt2Options Gpt2Options::read(const Config& config) {
   o.end = id("eos_token_id", o.vocabulary - 1);
   o.start = id("bos_token_id", o.end);
   must(config, "add_cross_attention", false);
-  if (config.has("quantization_config") && !holds_int8(config))
-    fail<InputError>("gpt2",
-                     "config.json: the weights are quantised in a way that is not supported: got "
-                     "\"quantization_config\" ",
-                     config.json("quantization_config"), "; attend convert --int8 makes ",
-                     "int8 out of a folder with plain weights");
   check(o);
   return o;
 }
 
 void Gpt2Options::write(Config& config) const {
+  config.set("model_type", "gpt2");
   config.set("architectures", std::vector<std::string>{labels.empty() ? "GPT2LMHeadModel" : kClassifier});
   if (!labels.empty()) write_labels(config, labels), write_several_labels(config, several_labels);
   config.set("vocab_size", vocabulary), config.set("n_positions", positions);
@@ -118,63 +121,68 @@ void Gpt2Options::write(Config& config) const {
   config.set("bos_token_id", std::int64_t{start}), config.set("eos_token_id", std::int64_t{end});
 }
 
-std::int64_t Gpt2State::longest() const { return lengths.empty() ? 0 : *std::ranges::max_element(lengths); }
-
 void Gpt2State::select(std::span<const std::int64_t> rows) {
   cache.select(rows);
   std::vector<std::int64_t> chosen;
-  for (const std::int64_t row : rows) chosen.push_back(lengths[static_cast<std::size_t>(row)]);
+  for (const std::int64_t row : rows) chosen.push_back(length(row));
   lengths = std::move(chosen);
 }
 
-Gpt2Layer::Gpt2Layer(const Gpt2Options& o, std::int64_t index, Generator& generator)
-    : attention_norm(o.width, o.epsilon), feed_forward_norm(o.width, o.epsilon), dropout(o.dropout), bias(o.bias) {
-  // What is added to the residual starts smaller, since there are two of it in each layer (Radford et al.,
-  // section 2.3).
-  const float added = o.deviation / std::sqrt(2.f * static_cast<float>(o.layers));
-  queries_keys_values = linear_of(o.width, 3 * o.width, o.deviation, o.bias, generator);
-  output = linear_of(o.width, o.width, added, o.bias, generator);
-  feed_forward.up = linear_of(o.width, o.inner_width(), o.deviation, o.bias, generator);
-  feed_forward.down = linear_of(o.inner_width(), o.width, added, o.bias, generator);
-  feed_forward.activation = o.activation;
-  if (o.scale_attention) scale = 1.f / std::sqrt(static_cast<float>(o.width / o.heads));
-  if (o.scale_by_inverse_layer) scale /= static_cast<float>(index + 1);
+void Gpt2State::join(GenerationState&& other) {
+  const auto& more = static_cast<const Gpt2State&>(other);
+  cache.join(more.cache);
+  lengths.insert(lengths.end(), more.lengths.begin(), more.lengths.end());
 }
 
 Gpt2::Gpt2(const Gpt2Options& o, Generator& generator)
-    : options(o), words(o.vocabulary, o.width, generator, o.deviation), last_norm(o.width, o.epsilon) {
+    : options(o), tokens(o.vocabulary, o.width, generator, o.deviation) {
   check(o);
   positions = Tensor::empty({o.positions, o.width});
   init::normal(positions, o.deviation, generator);
-  for (std::int64_t i = 0; i < o.layers; ++i) layers.emplace_back(o, i, generator);
-  if (!o.tied_output) output = linear_of(o.width, o.vocabulary, o.deviation, false, generator);
-  if (!o.labels.empty()) labels = linear_of(o.width, std::ssize(o.labels), o.deviation, false, generator);
+  BlockOptions block{.width = o.width,
+                     .heads = o.heads,
+                     .inner = o.inner_width(),
+                     .activation = o.activation,
+                     .bias = o.bias,
+                     .eps = o.epsilon,
+                     .pre_norm = true,
+                     .causal = true,
+                     .dropout = o.dropout,
+                     .attention_dropout = o.attention_dropout};
+  // What is added to the residual starts smaller, since each layer adds twice (Radford et al., section 2.3).
+  const float added = o.deviation / std::sqrt(2.f * static_cast<float>(o.layers));
+  for (std::int64_t i = 0; i < o.layers; ++i) {
+    block.scale = o.scale_attention ? 1.f / std::sqrt(static_cast<float>(o.width / o.heads)) : 1.f;
+    if (o.scale_by_inverse_layer) *block.scale /= static_cast<float>(i + 1);
+    const auto made = [&] {
+      const init::Skipped later;
+      return TransformerBlock(block, kBlockNames, generator);
+    };
+    TransformerBlock& layer = decoder.blocks.emplace_back(made());
+    FeedForward& network = layer.feed_forward;
+    init_together(layer.self_attention, o.deviation, generator);
+    init::normal(layer.self_attention.output.weight, added, generator);
+    init::normal(network.up.weight, o.deviation, generator);
+    init::normal(network.down.weight, added, generator);
+  }
+  decoder.final_norm = LayerNorm(o.width, o.epsilon, o.bias), decoder.name = "layers";
+  if (!o.tied_output) output = linear_of(o.width, o.vocabulary, o.deviation, generator);
+  if (!o.labels.empty()) labels = linear_of(o.width, std::ssize(o.labels), o.deviation, generator);
 }
 
-AddNorm Gpt2::begin(const Tensor& x) const {
-  const Tensor dropped = dropout(x, options.embedding_dropout);
-  return {dropped, layers.front().attention_norm(dropped)};
+Tensor Gpt2::embed(const Tensor& ids, const Tensor& places) const {
+  return dropout(tokens(ids) + places, options.embedding_dropout);
 }
 
 Tensor Gpt2::states(const Tensor& ids, Probe* probe) const {
   if (ids.rank() != 2 || ids.dim(1) > options.positions)
     fail<InputError>("gpt2", "the texts are too long, or are no texts: got ids ", ids.shape(), ", expected [B, T], T ",
                      options.positions, " at most");
-  AddNorm x = begin(words(ids) + slice(positions, 0, 0, ids.dim(1)));
-  for (std::size_t i = 0; i < layers.size(); ++i) {
-    const AttentionOptions how{.mask = Mask::causal(), .scale = layers[i].scale, .dropout = options.attention_dropout};
-    x = layers[i](x, norm_after(i), [&](const Tensor& y) {
-      const Tensor qkv = layers[i].queries_keys_values(y);
-      if (probe) probe->enter("layers." + std::to_string(i));
-      if (probe) probe->record(self_attention_weights(qkv, options.heads, how));
-      return self_attention(qkv, options.heads, how);
-    });
-  }
-  return x.normed;
+  return decoder(embed(ids, slice(positions, 0, 0, ids.dim(1))), {.probe = probe});
 }
 
-Tensor Gpt2::say(const Tensor& states) const {
-  return (options.tied_output ? Linear(words.weight, {}, words.scales) : output)(states);
+Tensor Gpt2::logits(const Tensor& states) const {
+  return options.tied_output ? tokens.project(states) : output(states);
 }
 
 Tensor Gpt2::read(Texts texts, Gpt2State* state, Probe* probe) const {
@@ -182,7 +190,7 @@ Tensor Gpt2::read(Texts texts, Gpt2State* state, Probe* probe) const {
   const Training no_training(false);
   Gpt2State unkept;
   Gpt2State& to = state ? *state : unkept;
-  to = {KeyValueCache(options.layers), {}};
+  to = Gpt2State(options.layers);
   std::vector<std::int32_t> ids, places;
   for (const std::span<const std::int32_t> text : texts) {
     if (std::ssize(text) > options.positions)
@@ -192,15 +200,9 @@ Tensor Gpt2::read(Texts texts, Gpt2State* state, Probe* probe) const {
       ids.push_back(text[t]), places.push_back(static_cast<std::int32_t>(t));
     to.lengths.push_back(std::ssize(text));
   }
-  const auto total = static_cast<std::int64_t>(ids.size());
-  AddNorm x = begin(words(Tensor::ids(ids, {total})) + embedding(positions, Tensor::ids(places, {total})));
-  for (std::size_t i = 0; i < layers.size(); ++i)
-    x = layers[i](x, norm_after(i), [&](const Tensor& y) {
-      if (probe) probe->enter("layers." + std::to_string(i));
-      return to.cache.begin(i, layers[i].queries(y), layers[i].keys_values(y), to.lengths,
-                            {options.heads, layers[i].scale, probe});
-    });
-  return x.normed;
+  const Shape shape{static_cast<std::int64_t>(ids.size())};
+  const Tensor x = embed(Tensor::ids(ids, shape), embedding(positions, Tensor::ids(places, shape)));
+  return decoder(x, {.cache = &to.cache, .lengths = to.lengths, .probe = probe});
 }
 
 Tensor Gpt2::read_last(Texts texts, Gpt2State& state, Probe* probe) const {
@@ -208,9 +210,8 @@ Tensor Gpt2::read_last(Texts texts, Gpt2State& state, Probe* probe) const {
   const Tensor last = Tensor::empty({state.rows(), options.width});
   std::int64_t end = 0;
   for (std::int64_t row = 0; row < state.rows(); ++row) {
-    const std::int64_t length = state.lengths[static_cast<std::size_t>(row)];
-    if (length == 0) fail<InputError>("gpt2", "text ", row, " is empty, expected a token at least");
-    end += length;
+    if (state.length(row) == 0) fail<InputError>("gpt2", "text ", row, " is empty, expected a token at least");
+    end += state.length(row);
     std::copy_n(all.data() + (end - 1) * options.width, options.width, last.data() + row * options.width);
   }
   return last;
@@ -218,7 +219,15 @@ Tensor Gpt2::read_last(Texts texts, Gpt2State& state, Probe* probe) const {
 
 Tensor Gpt2::start(Texts texts, Gpt2State& state) const {
   const NoGrad no_grad;
-  return say(read_last(texts, state, nullptr));
+  return logits(read_last(texts, state, nullptr));
+}
+
+StartedGeneration Gpt2::start(std::span<const GenerationInput> inputs) const {
+  std::vector<std::span<const std::int32_t>> texts;
+  for (const GenerationInput& input : inputs) texts.push_back(input.prompt);
+  auto state = std::make_unique<Gpt2State>(options.layers);
+  Tensor next = start(texts, *state);
+  return {std::move(state), std::move(next)};
 }
 
 Tensor Gpt2::label(Texts texts, Probe* probe) const {
@@ -228,25 +237,23 @@ Tensor Gpt2::label(Texts texts, Probe* probe) const {
   return labels(read_last(texts, state, probe));
 }
 
+Tensor Gpt2::step(const Tensor& ids, GenerationState& state) const {
+  return step(ids, static_cast<Gpt2State&>(state), nullptr);
+}
+
 Tensor Gpt2::step(const Tensor& ids, Gpt2State& state, Probe* probe) const {
   const NoGrad no_grad;
   const Training no_training(false);
   if (ids.shape() != Shape{state.rows()})
-    fail("gpt2", "the words do not fit the state: got ", ids.shape(), ", expected [", state.rows(), "]");
+    fail("gpt2", "the tokens do not fit the state: got ", ids.shape(), ", expected [", state.rows(), "]");
   std::vector<std::int32_t> places;
   for (std::int64_t& length : state.lengths) {
     if (length >= options.positions)
       fail<InputError>("gpt2", "the text is too long: the model has positions for ", options.positions, " tokens");
     places.push_back(static_cast<std::int32_t>(length++));
   }
-  AddNorm x = begin(words(ids) + embedding(positions, Tensor::ids(places, ids.shape())));
-  for (std::size_t i = 0; i < layers.size(); ++i)
-    x = layers[i](x, norm_after(i), [&](const Tensor& y) {
-      if (probe) probe->enter("layers." + std::to_string(i));
-      state.cache.append(i, layers[i].keys_values(y));
-      return state.cache.attend(i, layers[i].queries(y), {options.heads, layers[i].scale, probe});
-    });
-  return say(x.normed);
+  const Tensor x = embed(ids, embedding(positions, Tensor::ids(places, ids.shape())));
+  return logits(decoder(x, {.cache = &state.cache, .probe = probe}));
 }
 
 // ---- folders ----
@@ -255,26 +262,62 @@ namespace {
 
 constexpr std::string_view kPrefix = "transformer.";
 
-/// Matrices of what Hugging Face calls Conv1D are stored as [in, out]; those of int8 are not Hugging Face's.
-bool is_turned(std::string_view name, const Tensor& tensor) {
-  return tensor.dtype() == DType::f32 &&
-         std::ranges::any_of(std::initializer_list<std::string_view>{"c_attn.weight", "c_proj.weight", "c_fc.weight"},
-                             [&](std::string_view ending) { return name.ends_with(ending); });
+/// A tensor of a folder, and the parameters that it holds: several where the folder has projections as one matrix.
+struct StoredParameter {
+  std::string name;
+  std::vector<Tensor*> parts;
+  bool turned = false;  ///< stored as [in, out]: matrices of what Hugging Face calls Conv1D. Those of int8 are ours
+
+  std::int64_t rows() const {
+    std::int64_t sum = 0;
+    for (const Tensor* part : parts) sum += part->dim(0);
+    return sum;
+  }
+  /// As it is in memory, and as it is in the folder.
+  Shape shape() const { return parts.front()->rank() == 1 ? Shape{rows()} : Shape{rows(), parts.front()->dim(1)}; }
+  Shape stored_shape() const { return turned ? Shape{shape()[1], shape()[0]} : shape(); }
+  bool as_it_is() const { return parts.size() == 1 && !turned; }
+};
+
+std::vector<StoredParameter> stored_of(Gpt2& model) {
+  constexpr std::string_view kJoined = ".c_attn.";
+  std::vector<StoredParameter> all;
+  for_each_parameter(model, [&](std::string name, Tensor& tensor) {
+    if (const std::size_t joined = name.find(kJoined); joined != std::string::npos) {
+      const std::size_t part = joined + kJoined.size();
+      name.erase(part, name.find('.', part) + 1 - part);  // "query.", "key." or "value."
+    }
+    auto found = std::ranges::find(all, name, &StoredParameter::name);
+    if (found == all.end()) {
+      const bool turned =
+          tensor.dtype() == DType::f32 &&
+          (name.ends_with(".c_attn.weight") || name.ends_with(".c_proj.weight") || name.ends_with(".c_fc.weight"));
+      found = all.insert(all.end(), {std::move(name), {}, turned});
+    }
+    found->parts.push_back(&tensor);
+  });
+  return all;
 }
 
-/// [m, n] -> [n, m], into memory that is there.
-void turn(const Tensor& from, const Tensor& to) {
+/// [m, n] -> [n, m]
+Tensor turned(const Tensor& from) {
+  const Tensor to = Tensor::empty({from.dim(1), from.dim(0)});
   kernels::transpose({.m = from.dim(0), .n = from.dim(1)}, from.data(), to.data());
+  return to;
 }
 
 /// With biases of 0 where there were none, or without those that there were.
 void set_biases(Gpt2& model, bool on) {
   model.options.bias = on;
-  for (Gpt2Layer& layer : model.layers) {
-    layer.bias = on;
-    for (Linear* part : {&layer.queries_keys_values, &layer.output, &layer.feed_forward.up, &layer.feed_forward.down})
-      part->bias = on ? Tensor::zeros({part->weight.dim(0)}) : Tensor();
+  const auto norm = [on](LayerNorm& layer) { layer.bias = on ? Tensor::zeros(layer.gain.shape()) : Tensor(); };
+  for (TransformerBlock& block : model.decoder.blocks) {
+    MultiHeadAttention& attention = block.self_attention;
+    for (Linear* part : {&attention.query, &attention.key, &attention.value, &attention.output, &block.feed_forward.up,
+                         &block.feed_forward.down})
+      part->bias = on ? Tensor::zeros({part->out()}) : Tensor();
+    norm(block.self_norm), norm(block.feed_forward_norm);
   }
+  norm(model.decoder.final_norm);
 }
 
 /// Whether any is not 0: somebody may have trained a model further that had none.
@@ -288,66 +331,76 @@ bool has_biases(Gpt2& model) {
 
 }  // namespace
 
-Gpt2 load_gpt2(const std::filesystem::path& folder, bool mapped) {
-  const Config config(folder / "config.json");
-  if (const std::string type = config.text("model_type", ""); type != kGpt2Type)
-    fail<InputError>("gpt2", folder.string(), ": holds a model of type \"", type, "\", expected ", kGpt2Type);
+Linear joined_projections(const MultiHeadAttention& attention) {
+  const auto join = [](const Tensor& query, const Tensor& key, const Tensor& value) {
+    return query.defined() ? concat({query, key, value}, 0) : Tensor();
+  };
+  const auto& [query, key, value, output, v, heads, scale, dropout] = attention;
+  return Linear(join(query.weight, key.weight, value.weight), join(query.bias, key.bias, value.bias));
+}
+
+Gpt2 load_gpt2(const Config& config, const Weights& weights, bool mapped) {
   const init::Skipped skipped;
   Gpt2Options o = Gpt2Options::read(config);
   const bool wants_bias = std::exchange(o.bias, true);
   Gpt2 model(o);
-  if (holds_int8(config)) {
-    if (!mapped)
-      fail<InputError>("gpt2", folder.string(), ": holds weights of int8, which can be run, but not trained or ",
-                       "converted; take the folder that they were made from");
-    expect_int8(model);
-  }
-  const Weights weights(folder);
+  expect_precision("gpt2", config, mapped, model);
   const bool prefixed = weights.contains("transformer.wte.weight");
 
-  std::vector<NamedTensor> stored;  // the parameters as the folder has them
-  for (const auto& [name, tensor] : parameters(model)) {
-    const bool short_name = !prefixed && name.starts_with(kPrefix);
-    stored.push_back({short_name ? name.substr(kPrefix.size()) : name,
-                      is_turned(name, tensor) ? Tensor::empty({tensor.dim(1), tensor.dim(0)}) : tensor});
+  const std::vector<StoredParameter> all = stored_of(model);
+  std::vector<NamedTensor> stored;
+  for (const StoredParameter& one : all) {
+    const bool short_name = !prefixed && one.name.starts_with(kPrefix);
+    const Tensor& first = *one.parts.front();
+    stored.push_back({short_name ? one.name.substr(kPrefix.size()) : one.name,
+                      one.as_it_is() ? first : Tensor::empty(one.stored_shape(), first.dtype())});
   }
   LoadOptions options;
-  if (o.tied_output && !model.quantised()) stored.push_back({"lm_head.weight", model.words.weight});
-  for (std::int64_t i = 0; i < o.layers; ++i)  // who sees whom, which older folders hold as tensors
+  if (o.tied_output && !model.quantised()) stored.push_back({"lm_head.weight", model.tokens.weight});
+  for (std::int64_t i = 0; i < o.layers; ++i)  // causal masks, which older folders hold as tensors
     for (const char* mask : {".attn.bias", ".attn.masked_bias"})
       options.optional.push_back((prefixed ? "transformer.h." : "h.") + std::to_string(i) + mask);
   borrow_parameters(stored, weights, options);
 
-  auto next = stored.begin();
-  for_each_parameter(model, [&](const std::string& name, Tensor& tensor) {
-    const Tensor found = (next++)->tensor;
-    if (is_turned(name, tensor))
-      turn(found, tensor);
-    else
-      tensor = mapped ? found : found.copy();
-  });
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    Tensor whole = std::exchange(stored[i].tensor, {});
+    if (all[i].turned)
+      whole = turned(whole);
+    else if (!mapped)
+      whole = whole.copy();
+    std::int64_t first = 0;
+    for (Tensor* part : all[i].parts) {
+      const std::int64_t rows = part->dim(0);
+      *part = all[i].parts.size() == 1 ? whole : whole.view_rows(first, first + rows);
+      first += rows;
+    }
+  }
   stored.clear();
   release_cached_memory();
   if (!wants_bias && !has_biases(model)) set_biases(model, false);
   return model;
 }
 
-void save_gpt2(Gpt2& model, const std::filesystem::path& folder) {
+Config Gpt2::config() const {
   Config config;
-  config.set("model_type", std::string(kGpt2Type));
-  model.options.write(config);
-  if (model.quantised()) config.set("quantization_config", int8_config());
-  config.save(folder / "config.json");
-  Gpt2 whole = model;  // the same parameters, and biases
+  options.write(config);
+  return config;
+}
+
+std::vector<NamedTensor> Gpt2::stored_parameters() {
+  Gpt2 whole = *this;  // the same parameters, and biases
   if (!whole.options.bias) set_biases(whole, true);
-  std::vector<NamedTensor> stored = parameters(whole);
-  for (auto& [name, tensor] : stored) {
-    if (!is_turned(name, tensor)) continue;
-    const Tensor turned = Tensor::empty({tensor.dim(1), tensor.dim(0)});
-    turn(tensor, turned);
-    tensor = turned;
+  std::vector<NamedTensor> stored;
+  for (const StoredParameter& one : stored_of(whole)) {
+    Tensor joined = *one.parts.front();
+    if (one.parts.size() > 1) {
+      joined = Tensor::empty(one.shape(), joined.dtype());
+      std::byte* to = joined.raw();
+      for (const Tensor* part : one.parts) to = std::copy_n(part->raw(), part->bytes(), to);
+    }
+    stored.push_back({one.name, one.turned ? turned(joined) : joined});
   }
-  save_safetensors(folder / "model.safetensors", stored);
+  return stored;
 }
 
 }  // namespace attend

@@ -28,6 +28,7 @@ RecurrentClassifierOptions RecurrentClassifierOptions::read(const Config& config
 }
 
 void RecurrentClassifierOptions::write(Config& config) const {
+  config.set("model_type", "attend-recurrent-classifier");
   config.set("vocab_size", vocabulary);
   config.set("labels", labels);
   config.set("embedding", embedding);
@@ -80,6 +81,12 @@ Tensor RecurrentClassifier::operator()(const Tensor& ids, const Tensor& lengths,
       break;
   }
   return output(dropout(pooled, options.dropout));
+}
+
+Config RecurrentClassifier::config() const {
+  Config config;
+  options.write(config);
+  return config;
 }
 
 }  // namespace attend

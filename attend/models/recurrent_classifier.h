@@ -5,13 +5,11 @@
 
 #include "attend/attention/pooling.h"
 #include "attend/formats/config.h"
+#include "attend/models/model.h"
 #include "attend/nn/embedding.h"
 #include "attend/nn/recurrent.h"
 
 namespace attend {
-
-/// "model_type" in config.json.
-constexpr const char* kRecurrentClassifierType = "attend-recurrent-classifier";
 
 /// How the states of all words become one vector.
 enum class StatePooling : std::uint8_t {
@@ -35,10 +33,10 @@ struct RecurrentClassifierOptions {
   float dropout = 0.5f;  ///< of embeddings, between layers, and of the pooled vector
 
   static RecurrentClassifierOptions read(const Config& config);
-  void write(Config& config) const;
+  void write(Config& config) const;  ///< "model_type" included
 };
 
-struct RecurrentClassifier {
+struct RecurrentClassifier : ModelOf<RecurrentClassifier> {
   RecurrentClassifierOptions options;
   Embedding embedding;
   Recurrent encoder;
@@ -51,6 +49,8 @@ struct RecurrentClassifier {
   /// ids int32 [B, T], lengths int32 [B], each at least 1 -> logits [B, classes].
   /// A probe gets the weights of attention pooling as layer "pooling", [B, 1, 1, T].
   Tensor operator()(const Tensor& ids, const Tensor& lengths, Probe* probe = nullptr) const;
+
+  Config config() const override;
 
   void visit(auto&& v) { v("embedding", embedding), v("encoder", encoder), v("score", score), v("output", output); }
 };

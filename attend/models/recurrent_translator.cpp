@@ -3,11 +3,14 @@
 #include <algorithm>
 
 #include "attend/core/error.h"
+#include "attend/data/batches.h"
 #include "attend/models/bounds.h"
 #include "attend/models/recurrent_common.h"
 #include "attend/ops/concat.h"
 #include "attend/ops/dropout.h"
+#include "attend/ops/gather.h"
 #include "attend/ops/matmul.h"
+#include "attend/ops/tape.h"
 
 namespace attend {
 namespace {
@@ -69,6 +72,7 @@ RecurrentTranslatorOptions RecurrentTranslatorOptions::read(const Config& config
 }
 
 void RecurrentTranslatorOptions::write(Config& config) const {
+  config.set("model_type", "attend-recurrent-translator");
   config.set("source_vocab_size", source_vocabulary);
   config.set("vocab_size", target_vocabulary);
   config.set("embedding", embedding);
@@ -121,7 +125,11 @@ RecurrentTranslator::RecurrentTranslator(const RecurrentTranslatorOptions& o, Ge
 }
 
 EncodedSource RecurrentTranslator::encode(const Tensor& ids, const Tensor& lengths) const {
-  const Tensor words = source_embedding(options.reverse_source ? reversed<std::int32_t>(ids, lengths) : ids);
+  const bool features = ids.dtype() == DType::f32;
+  if (features && options.reverse_source)
+    fail("translator", "features cannot be read backwards; reverse them before, or use reverse_source for ids only");
+  const Tensor words =
+      features ? ids : source_embedding(options.reverse_source ? reversed<std::int32_t>(ids, lengths) : ids);
   const RecurrentOutput read = encoder(dropout(words, options.dropout), {}, lengths);
   EncodedSource source{.states = read.y, .keys = {}, .lengths = lengths, .start = {}};
   if (options.attention != DecoderAttention::none) source.keys = score.keys(read.y);
@@ -154,8 +162,8 @@ Tensor RecurrentTranslator::look(const EncodedSource& source, const Tensor& quer
 Tensor RecurrentTranslator::say(const Tensor& state, const Tensor& context, const Tensor& word) const {
   if (!options.deep_output) return output(dropout(state, options.dropout));
   const Tensor parts = context.defined() ? concat({state, context, word}, -1) : concat({state, word}, -1);
-  return linear(dropout(readout(parts, Activation::tanh), options.dropout),
-                options.tied_output ? target_embedding.weight : output.weight, output.bias);
+  const Tensor x = dropout(readout(parts, Activation::tanh), options.dropout);
+  return options.tied_output ? target_embedding.project(x, output.bias) : output(x);
 }
 
 Tensor RecurrentTranslator::decode(const EncodedSource& source, const Tensor& words, Probe* probe) const {
@@ -194,6 +202,114 @@ Tensor RecurrentTranslator::step(const EncodedSource& source, const Tensor& word
   RecurrentOutput next = decoder(context.defined() ? concat({word, context}, -1) : word, state);
   state = std::move(next.state);
   return say(next.y, context, word).reshape({B, options.target_vocabulary});
+}
+
+// ---- generation ----
+
+namespace {
+
+Tensor ids_of(std::span<const std::int64_t> rows) {
+  return Tensor::ids(std::vector<std::int32_t>(rows.begin(), rows.end()), {std::ssize(rows)});
+}
+
+/// x [B, S, E] with zeros behind it, so that it has `length` positions.
+Tensor lengthened(const Tensor& x, std::int64_t length) {
+  if (x.dim(1) == length) return x;
+  return concat({x, Tensor::zeros({x.dim(0), length - x.dim(1), x.dim(2)})}, 1);
+}
+
+}  // namespace
+
+void RecurrentDecodingState::select(std::span<const std::int64_t> rows) {
+  const Tensor ids = ids_of(rows);
+  for (std::vector<Tensor>* states : {&state.h, &state.c})
+    for (Tensor& one : *states) one = index_select(one, ids, 0);
+  std::vector<std::int64_t> chosen, origin;
+  std::vector<std::int32_t> source_lengths;
+  for (const std::int64_t row : rows) {
+    chosen.push_back(length(row)), origin.push_back(origins[static_cast<std::size_t>(row)]);
+    source_lengths.push_back(source.lengths.data<std::int32_t>()[row]);
+  }
+  lengths = std::move(chosen);
+  // The sources are large, and stay as they are as long as every row has the source that it had.
+  if (origin == origins) return;
+  origins = std::move(origin);
+  source.lengths = Tensor::ids(source_lengths, {std::ssize(source_lengths)});
+  if (!source.keys.defined()) return;
+  const bool keys_are_states = source.keys.shares_memory_with(source.states);
+  source.states = index_select(source.states, ids, 0);
+  source.keys = keys_are_states ? source.states : index_select(source.keys, ids, 0);
+}
+
+void RecurrentDecodingState::join(GenerationState&& other) {
+  auto& more = static_cast<RecurrentDecodingState&>(other);
+  if (rows() == 0) {
+    *this = std::move(more);
+    return;
+  }
+  for (std::size_t i = 0; i < state.h.size(); ++i) state.h[i] = concat({state.h[i], more.state.h[i]}, 0);
+  for (std::size_t i = 0; i < state.c.size(); ++i) state.c[i] = concat({state.c[i], more.state.c[i]}, 0);
+  source.lengths = concat({source.lengths, more.source.lengths}, 0);
+  if (source.keys.defined()) {
+    const bool keys_are_states = source.keys.shares_memory_with(source.states);
+    const std::int64_t S = std::max(source.states.dim(1), more.source.states.dim(1));
+    source.states = concat({lengthened(source.states, S), lengthened(more.source.states, S)}, 0);
+    source.keys =
+        keys_are_states ? source.states : concat({lengthened(source.keys, S), lengthened(more.source.keys, S)}, 0);
+  }
+  const std::int64_t first = 1 + *std::ranges::max_element(origins);
+  for (const std::int64_t origin : more.origins) origins.push_back(first + origin);
+  lengths.insert(lengths.end(), more.lengths.begin(), more.lengths.end());
+}
+
+StartedGeneration RecurrentTranslator::start(std::span<const GenerationInput> inputs) const {
+  const NoGrad no_grad;
+  const Training no_training(false);
+  std::vector<std::span<const std::int32_t>> sources;
+  std::vector<std::int32_t> first;
+  auto state = std::make_unique<RecurrentDecodingState>();
+  for (const GenerationInput& input : inputs) {
+    if (input.prompt.size() != 1) fail("translator", "a decoder starts from one token: got ", input.prompt.size());
+    state->origins.push_back(std::ssize(sources)), state->lengths.push_back(0);
+    sources.push_back(input.source), first.push_back(input.prompt.front());
+  }
+  const TokenBatch batch = pad(sources, 0);  // padding is never read, whichever id it has
+  state->source = encode(batch.ids, batch.lengths);
+  state->state = state->source.start;
+  Tensor next = step(Tensor::ids(first, {std::ssize(first)}), *state);
+  return {std::move(state), std::move(next)};
+}
+
+Tensor RecurrentTranslator::step(const Tensor& ids, GenerationState& state) const {
+  const NoGrad no_grad;
+  const Training no_training(false);
+  auto& own = static_cast<RecurrentDecodingState&>(state);
+  for (std::int64_t& length : own.lengths) ++length;
+  return step(own.source, ids, own.state);
+}
+
+Seq2SeqSpec RecurrentTranslator::spec() const {
+  Seq2SeqSpec spec;
+  if (options.attention != DecoderAttention::none) spec.cross = {1, 1};
+  if (options.attention == DecoderAttention::location) spec.max_source = options.max_positions;
+  return spec;
+}
+
+Tensor RecurrentTranslator::logits(const Tensor& sources, const Tensor& lengths, const Tensor& ids) const {
+  return decode(encode(sources, lengths), ids);
+}
+
+void RecurrentTranslator::record_attention(const Tensor& sources, const Tensor& lengths, const Tensor& ids,
+                                           Probe& probe) const {
+  const NoGrad no_grad;
+  const Training no_training(false);
+  decode(encode(sources, lengths), ids, &probe);
+}
+
+Config RecurrentTranslator::config() const {
+  Config config;
+  options.write(config);
+  return config;
 }
 
 }  // namespace attend

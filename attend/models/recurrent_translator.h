@@ -6,13 +6,12 @@
 
 #include "attend/attention/pooling.h"
 #include "attend/formats/config.h"
+#include "attend/models/model.h"
+#include "attend/models/seq2seq_model.h"
 #include "attend/nn/embedding.h"
 #include "attend/nn/recurrent.h"
 
 namespace attend {
-
-/// "model_type" in config.json.
-constexpr const char* kRecurrentTranslatorType = "attend-recurrent-translator";
 
 /// How the decoder looks at the source.
 enum class DecoderAttention : std::uint8_t { none, additive, dot, general, location };
@@ -35,7 +34,7 @@ struct RecurrentTranslatorOptions {
   bool tied_output = false;          ///< the readout multiplies with the target's embeddings; needs deep_output
 
   static RecurrentTranslatorOptions read(const Config& config);
-  void write(Config& config) const;
+  void write(Config& config) const;  ///< "model_type" included
 };
 
 /// A source, read: what every step of the decoder looks at.
@@ -46,7 +45,20 @@ struct EncodedSource {
   RecurrentState start;  ///< the decoder's first state
 };
 
-struct RecurrentTranslator {
+/// Sequences in the middle of their generation.
+struct RecurrentDecodingState : GenerationState {
+  EncodedSource source;
+  RecurrentState state;
+  std::vector<std::int64_t> lengths;  ///< of each row, in tokens that the decoder has read
+  std::vector<std::int64_t> origins;  ///< which source each row has; neighbours share the number
+
+  std::int64_t rows() const override { return std::ssize(lengths); }
+  std::int64_t length(std::int64_t row) const override { return lengths[static_cast<std::size_t>(row)]; }
+  void select(std::span<const std::int64_t> rows) override;
+  void join(GenerationState&& other) override;
+};
+
+struct RecurrentTranslator : ModelOf<RecurrentTranslator>, Seq2SeqModel {
   RecurrentTranslatorOptions options;
   Embedding source_embedding, target_embedding;
   Recurrent encoder, decoder;
@@ -58,7 +70,7 @@ struct RecurrentTranslator {
   RecurrentTranslator() = default;
   explicit RecurrentTranslator(const RecurrentTranslatorOptions& options, Generator& generator = default_generator());
 
-  /// ids int32 [B, S], lengths int32 [B].
+  /// ids int32 [B, S] or features [B, S, embedding] in place of the tokens' embeddings, lengths int32 [B].
   EncodedSource encode(const Tensor& ids, const Tensor& lengths) const;
 
   /// Teacher forcing: what the decoder says after each of these words.   words int32 [B, T] -> logits [B, T, V]
@@ -68,6 +80,17 @@ struct RecurrentTranslator {
   /// One step of decoding: after the words int32 [B], which sentences say next. The state goes in and comes out.
   ///   -> logits [B, V];  a probe gets layer "cross", [B, 1, 1, S]
   Tensor step(const EncodedSource& source, const Tensor& words, RecurrentState& state, Probe* probe = nullptr) const;
+
+  Seq2SeqSpec spec() const override;
+  Tensor logits(const Tensor& sources, const Tensor& lengths, const Tensor& ids) const override;
+  void record_attention(const Tensor& sources, const Tensor& lengths, const Tensor& ids, Probe& probe) const override;
+
+  std::int64_t vocabulary() const override { return options.target_vocabulary; }
+  std::int64_t max_positions() const override { return 0; }
+  StartedGeneration start(std::span<const GenerationInput> inputs) const override;
+  Tensor step(const Tensor& ids, GenerationState& state) const override;
+
+  Config config() const override;
 
   void visit(auto&& v) {
     v("source_embedding", source_embedding), v("target_embedding", target_embedding);

@@ -43,17 +43,7 @@ void for_each_matrix(Module& module, F&& f) {
   module.visit(visitor);
 }
 
-/// Every matrix becomes one of int8 (see quantise); other handles on its weights keep them.
-template <typename Module>
-void quantise_parameters(Module& module) {
-  for_each_matrix(module, [](Tensor& weight, Tensor& scales) {
-    if (!weight.defined()) return;
-    const Int8Matrix matrix = quantise(weight);
-    weight = matrix.values, scales = matrix.scales;
-  });
-}
-
-/// The same without values: to be loaded into.
+/// Every matrix becomes int8 without values: to be loaded into.
 template <typename Module>
 void expect_int8(Module& module) {
   for_each_matrix(module, [](Tensor& weight, Tensor& scales) {

@@ -5,6 +5,7 @@
 
 #include "attend/kernels/int8.h"
 #include "attend/ops/check.h"
+#include "attend/ops/concat.h"
 #include "attend/ops/tape.h"
 
 namespace attend {
@@ -55,6 +56,40 @@ Tensor linear(const Tensor& x, const Int8Matrix& weight, const Tensor& bias, Act
   kernels::matmul({.m = x.rows(), .n = out, .k = in}, x.data(), weight.values.data<std::int8_t>(), weight.scales.data(),
                   y.data(), plain ? bias_data : nullptr);
   if (!plain) kernels::bias_activation(x.rows(), out, y.data(), bias_data, activation, nullptr, y.data());
+  return y;
+}
+
+Tensor linear_together(const Tensor& x, std::span<const Int8Matrix> weights, std::span<const Tensor> biases) {
+  if (weights.empty() || (!biases.empty() && biases.size() != weights.size()))
+    fail("linear", "each weight has its bias, or none has: got ", weights.size(), " weights and ", biases.size(),
+         " biases");
+  bool together = true;
+  std::int64_t out = 0;
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    check("linear", weights[i]);
+    out += weights[i].values.dim(0);
+    if (i == 0) continue;
+    const auto follows = [](const Tensor& part, const Tensor& before) {
+      return part.raw() == before.raw() + before.bytes();
+    };
+    together &= follows(weights[i].values, weights[i - 1].values) &&
+                follows(weights[i].scales, weights[i - 1].scales) &&
+                (biases.empty() || follows(biases[i], biases[i - 1]));
+  }
+  if (!together) {
+    std::vector<Tensor> parts;
+    for (std::size_t i = 0; i < weights.size(); ++i)
+      parts.push_back(linear(x, weights[i], biases.empty() ? Tensor() : biases[i]));
+    return concat(parts, -1);
+  }
+  check_float("linear", "x", x);
+  const std::int64_t in = weights.front().values.dim(1);
+  if (x.rank() < 1 || x.dim(-1) != in)
+    fail("linear", "the input's last dimension does not fit the weight: got x ", x.shape(), ", expected [..., ", in,
+         "]");
+  Tensor y = Tensor::empty(x.shape().with(-1, out));
+  kernels::matmul({.m = x.rows(), .n = out, .k = in}, x.data(), weights.front().values.data<std::int8_t>(),
+                  weights.front().scales.data(), y.data(), biases.empty() ? nullptr : biases.front().data());
   return y;
 }
 

@@ -57,40 +57,37 @@ ServedModel::ServedModel(std::string model_name, const fs::path& model_folder, c
 
 void ServedModel::open() {
   if (!fs::is_directory(folder)) fail<InputError>("serve", "model ", name, ": there is no folder ", folder.string());
-  const fs::path inner = SentenceFolder::read(folder).model;
-  const Config config(inner / "config.json");
-  kind = config.text("model_type", "");
-  if (kind == kGpt2Type) {
-    language_model.emplace(folder);
+  const ModelFolder opened(transformer_in(folder));
+  kind = opened.family().type;
+  tokenizer = opened.tokenizer();
+  if (opened.can(Ability::generate)) {
+    language_model.emplace(opened);
     const Gpt2Options& o = language_model->network().options;
     layers = o.layers, heads = o.heads, context = o.positions;
-    tokenizer = language_model->tokenizer();
     attention.emplace(*language_model);
     batch_ = std::make_unique<GenerationBatch>(
         *language_model, GenerationBatch::Limits{.rows = limits_.batch_rows, .tokens = limits_.batch_tokens});
-  } else if (is_bert(kind)) {
-    const BertOptions o = BertOptions::read(config);
-    layers = o.layers, heads = o.heads;
-    encoder.emplace(folder);
-    context = encoder->max_tokens();
-    if (o.head == BertHead::text_labels) classifier.emplace(inner);
-    if (o.head == BertHead::masked_words || o.head == BertHead::pre_training) mask_filler.emplace(inner);
-    tokenizer = load_tokenizer(inner);
-    attention.emplace(BertReader(inner, BertHead::none));
-  } else if (kind == kRecurrentClassifierType) {
-    classifier.emplace(folder);
-    tokenizer = load_tokenizer(folder);
-    attention.emplace(*classifier);
-  } else {
-    translator.emplace(folder);  // says what there could be, if it is none of them
-    tokenizer = translator->source_tokenizer();
+  }
+  if (opened.can(Ability::translate)) {
+    translator.emplace(opened);
     attention.emplace(*translator);
-    layers = config.has("decoder_layers") ? config.integer("decoder_layers") : 1;
-    heads = config.has("decoder_attention_heads") ? config.integer("decoder_attention_heads") : 1;
-    if (config.has("max_position_embeddings")) context = config.integer("max_position_embeddings");
+    const auto network = opened.model<Seq2SeqModel>("serve", Ability::translate);
+    const Seq2SeqSpec spec = network->spec();
+    layers = std::max<std::int64_t>(spec.cross.layers, 1), heads = std::max<std::int64_t>(spec.cross.heads, 1);
+    if (network->max_positions() > 0) context = network->max_positions();
     auto [source, target] = languages_of(folder, name);
     source_language = std::move(source), target_language = std::move(target);
   }
+  if (opened.can(Ability::embed)) {
+    const auto bert = opened.model<Bert>("serve", Ability::embed);
+    layers = bert->options.layers, heads = bert->options.heads;
+    encoder.emplace(folder, opened);
+    context = encoder->max_tokens();
+    attention.emplace(BertReader(opened, BertHead::none));
+  }
+  if (opened.can(Ability::fill_mask)) mask_filler.emplace(opened);
+  if (opened.can(Ability::classify)) classifier.emplace(opened);
+  if (classifier && !attention) attention.emplace(*classifier);
 }
 
 std::vector<std::string> ServedModel::capabilities() const {

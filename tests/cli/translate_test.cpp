@@ -50,8 +50,8 @@ class Translate : public testing::Test {
       for (std::int64_t i = 0; i < t.numel(); ++i) t.data()[i] *= 2.5f;
     });
     Config config;
-    config.set("model_type", std::string(kTransformerType));
     o.write(config);
+    config.set("model_type", "attend-transformer");
     config.save(folder_ / "config.json");
     save_parameters(transformer, folder_ / "model.safetensors");
     save_tokenizer(tokenizer, folder_.path());

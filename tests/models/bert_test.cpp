@@ -49,7 +49,7 @@ void expect_golden(const Bert& model, const SafetensorsFile& golden) {
   };
   const bool of_texts = model.options.head == BertHead::text_labels;
   compare("pooled", [&] { return model.pool(states, input.lengths); });
-  compare("words", [&] { return model.say(states, all_rows(states.dim(0))); });
+  compare("words", [&] { return model.predict_tokens(states, all_rows(states.dim(0))); });
   compare("follows", [&] { return model.follows(states, input.lengths); });
   compare("labels", [&] { return of_texts ? model.label_texts(states, input.lengths) : model.label_tokens(states); });
   compare("answer", [&] { return model.find_answer(states); });
@@ -83,7 +83,7 @@ TEST_P(BertFolder, GivesWhatHuggingFaceGives) {
 TEST_P(BertFolder, IsTheSameWhenSavedAndReadAgain) {
   const test::TempFolder temp;
   Bert model = load_bert(folder_);
-  save_bert(model, temp.path());
+  model.save(temp.path());
   expect_golden(load_bert(temp.path()), golden_);
 }
 
@@ -120,7 +120,7 @@ TEST(Bert, DISABLED_WritesFoldersForTransformers) {
     Bert model = load_bert(entry.path());
     const fs::path folder = fs::path(target) / name;
     fs::create_directories(folder);
-    save_bert(model, folder);
+    model.save(folder);
     const SafetensorsFile golden(entry.path() / "golden.safetensors");
     const BertInput input = input_of(golden);
     const NoGrad no_grad;
@@ -133,7 +133,7 @@ TEST(Bert, DISABLED_WritesFoldersForTransformers) {
     if (head == BertHead::next_sentence) said.push_back({"head", model.follows(states, input.lengths)});
     if (head == BertHead::answer) said.push_back({"head", model.find_answer(states)});
     if (head == BertHead::masked_words || head == BertHead::pre_training)
-      said.push_back({"head", model.say(states, all_rows(states.dim(0)))});
+      said.push_back({"head", model.predict_tokens(states, all_rows(states.dim(0)))});
     save_safetensors(folder / "said.safetensors", said);
   }
 }
@@ -147,7 +147,7 @@ TEST(Bert, TenStepsOfPreTrainingFollowHuggingFace) {
   const Tensor losses = golden.get("losses");
   for (std::int64_t step = 0; step < losses.numel(); ++step) {
     const Tensor states = model.encode(input);
-    const Tensor loss = cross_entropy(model.say(states, golden.get("hidden_rows")), golden.get("hidden_words")) +
+    const Tensor loss = cross_entropy(model.predict_tokens(states, golden.get("hidden_rows")), golden.get("hidden_words")) +
                         cross_entropy(model.follows(states, input.lengths), golden.get("following"));
     EXPECT_NEAR(loss.item(), losses.data()[step], 2e-5 * losses.data()[step]) << "before step " << step;
     backward(loss);
@@ -191,7 +191,7 @@ TEST(Bert, NamesWhatIsNotThereOrDoesNotFit) {
   EXPECT_ERROR(model.encode({Tensor::zeros({17}, DType::i32), {}, {17}}),
                "got 17 tokens, the model has positions for 16");
   EXPECT_ERROR(model.encode({Tensor::zeros({3}, DType::i32), {}, {2}}), "expected [2]");
-  EXPECT_ERROR(model.say(model.encode({Tensor::zeros({2}, DType::i32), {}, {2}}), all_rows(1)), "no head for words");
+  EXPECT_ERROR(model.predict_tokens(model.encode({Tensor::zeros({2}, DType::i32), {}, {2}}), all_rows(1)), "no head for words");
   const auto with = [](const char* key, const char* value) {
     return Config::parse(std::string("{\"model_type\": \"bert\", \"") + key + "\": " + value + "}", "config.json");
   };

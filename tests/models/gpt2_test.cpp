@@ -70,7 +70,7 @@ TEST_P(Gpt2Folder, GivesHuggingFacesLogitsAndAttention) {
 TEST_P(Gpt2Folder, ReadsTextsOfAnyLengthsAsOneByOne) {
   const Gpt2 model = load_gpt2(folder_, true);
   const std::vector<Ids> texts{prompt(0), prompt(1), {}, prompt(2)};
-  const Tensor together = model.say(model.read(spans(texts)));
+  const Tensor together = model.logits(model.read(spans(texts)));
   const Tensor expected = golden_.get("logits");
   std::int64_t at = 0;
   for (const std::int64_t row : {0, 1, 2}) {
@@ -120,7 +120,7 @@ TEST_P(Gpt2Folder, TenTrainingStepsFollowPyTorch) {
 TEST_P(Gpt2Folder, WhatIsSavedIsWhatWasLoaded) {
   const test::TempFolder saved;
   Gpt2 model = load_gpt2(folder_);
-  save_gpt2(model, saved.path());
+  model.save(saved.path());
   const Weights before(folder_), after(saved.path());
   for (const std::string& name : after.names()) {
     const std::string old_name = before.contains(name) ? name : name.substr(std::string("transformer.").size());
@@ -198,7 +198,7 @@ TEST(Gpt2, DropsOnlyInTraining) {
   const Training training;
   EXPECT_NE(model(ids).to_vector(), plain);
   const std::vector<Ids> texts{{1, 2, 3, 4}};
-  EXPECT_TRUE(test::close(model.say(model.read(spans(texts))), Tensor::from(plain, {4, 37}), kClose));
+  EXPECT_TRUE(test::close(model.logits(model.read(spans(texts))), Tensor::from(plain, {4, 37}), kClose));
 }
 
 TEST(Gpt2, WithoutBiasesItIsSavedWithZeros) {
@@ -208,7 +208,7 @@ TEST(Gpt2, WithoutBiasesItIsSavedWithZeros) {
   Gpt2 model(o, generator);
   for (const NamedTensor& named : parameters(model)) EXPECT_FALSE(named.name.ends_with(".bias")) << named.name;
   const test::TempFolder folder;
-  save_gpt2(model, folder.path());
+  model.save(folder.path());
   const Weights saved(folder.path());
   EXPECT_EQ(saved.get("transformer.h.1.mlp.c_fc.bias").to_vector(), std::vector<float>(17, 0.f));
   EXPECT_EQ(saved.get("transformer.ln_f.bias").to_vector(), std::vector<float>(12, 0.f));
@@ -291,7 +291,7 @@ TEST(Gpt2, InInt8ItSaysNearlyTheSameAndIsReadAsItWasWritten) {
     const Ids text{3, 1, 4, 1, 5, 9, 2, 6};
     const Tensor ids = Tensor::ids(text, {1, std::ssize(text)});
     const Tensor exact = model(ids);
-    quantise_parameters(model);
+    quantise(model);
     ASSERT_TRUE(model.quantised());
     const Tensor rounded = model(ids);
     float most = 0, difference = 0;
@@ -303,7 +303,7 @@ TEST(Gpt2, InInt8ItSaysNearlyTheSameAndIsReadAsItWasWritten) {
     EXPECT_LT(difference, 0.05f * most) << name;
 
     const test::TempFolder folder;
-    save_gpt2(model, folder.path());
+    model.save(folder.path());
     const Gpt2 again = load_gpt2(folder.path(), true);
     EXPECT_EQ(again(ids).to_vector(), rounded.to_vector()) << name;
     Gpt2State state;
@@ -328,7 +328,7 @@ TEST(Gpt2, GivesHuggingFacesLogitsOfLabels) {
   }
   EXPECT_TRUE(test::close(model.label(spans(texts)), golden.get("logits"), kClose));
   const test::TempFolder folder;
-  save_gpt2(model, folder.path());
+  model.save(folder.path());
   const Gpt2 again = load_gpt2(folder.path());
   EXPECT_EQ(again.options.labels, model.options.labels);
   EXPECT_EQ(again.label(spans(texts)).to_vector(), model.label(spans(texts)).to_vector());
@@ -345,7 +345,7 @@ TEST(Gpt2, TextsThatDoNotFitAreRefused) {
   EXPECT_ERROR(model.start(spans(empty), state), "text 1 is empty");
   model.start(spans(full), state);
   EXPECT_ERROR(model.step(Tensor::ids({1}, {1}), state), "positions for 20 tokens");
-  EXPECT_ERROR(model.step(Tensor::ids({1, 2}, {2}), state), "the words do not fit the state");
+  EXPECT_ERROR(model.step(Tensor::ids({1, 2}, {2}), state, nullptr), "the tokens do not fit the state");
 }
 
 // Writes folders that tests/golden/gpt2_round_trip.py gives to transformers.
@@ -361,7 +361,7 @@ TEST(Gpt2, DISABLED_WritesFoldersForTransformers) {
     Gpt2 model(o, generator);
     const fs::path folder = fs::path(target) / ("gpt2_" + std::to_string(choice));
     fs::create_directories(folder);
-    save_gpt2(model, folder);
+    model.save(folder);
     const Tensor ids = Tensor::ids({1, 2, 3, 4, 0, 7, 8, 36, 28, 28}, {2, 5});
     const NoGrad no_grad;
     save_safetensors(folder / "said.safetensors", {{{"ids", ids}, {"logits", model(ids)}}});

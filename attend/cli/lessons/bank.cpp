@@ -137,7 +137,7 @@ Bert train(const std::vector<Text>& texts, const Vocabulary& vocabulary) {
       batch.push_back(std::move(ids));
     }
     const auto count = static_cast<std::int64_t>(rows.size());
-    backward(cross_entropy(model.say(model.encode(input_of(batch)), Tensor::ids(rows, {count})),
+    backward(cross_entropy(model.predict_tokens(model.encode(input_of(batch)), Tensor::ids(rows, {count})),
                            Tensor::ids(words, {count})));
     adam.step({.rate_factor = 1 - static_cast<double>(step) / kSteps});
     adam.zero_grad();
@@ -236,7 +236,7 @@ void fill_gaps(Page& page, const Bert& model, const Vocabulary& vocabulary) {
     Probe probe;
     const Tensor states = model.encode(input_of({vocabulary.encode(words)}), &probe);
     const auto gap = static_cast<std::int32_t>(std::ranges::find(words, "…") - words.begin() + 1);
-    const Tensor chances = softmax(model.say(states, Tensor::ids({gap}, {1})));
+    const Tensor chances = softmax(model.predict_tokens(states, Tensor::ids({gap}, {1})));
     std::vector<std::int32_t> order;
     for (std::int32_t id = kFirstWord; id < vocabulary.size(); ++id) order.push_back(id);
     std::ranges::partial_sort(order, order.begin() + 3, std::greater(),

@@ -46,17 +46,6 @@ void check_validation(const TrainingFlags& flags, bool given);
 /// Throws CLI::ValidationError when the heads do not divide the width.
 void check_heads(std::int64_t heads, std::int64_t width);
 
-/// Writes a model's folder: config.json with its type and options, its tokenizer, its parameters.
-template <typename Model>
-void save_model(Model& model, std::string_view type, const Tokenizer& tokenizer, const std::filesystem::path& folder) {
-  Config config;
-  config.set("model_type", std::string(type));
-  model.options.write(config);
-  config.save(folder / "config.json");
-  save_tokenizer(tokenizer, folder);
-  save_parameters(model, folder / "model.safetensors");
-}
-
 /// Trains with a progress bar; prints each judgement; keeps curve.csv and curve.html in the output folder, and with
 /// the model recipe.toml, which repeats it; sums up on standard output. `data` is what must be the same when the run
 /// is resumed (a fingerprint). After each judgement `show` may print something of the model.

@@ -13,6 +13,7 @@
 #include "attend/core/error.h"
 #include "attend/tasks/translation/translation_model.h"
 #include "attend/models/recurrent_common.h"
+#include "attend/models/registry.h"
 #include "attend/nn/module.h"
 #include "attend/tasks/translation/carry_over.h"
 
@@ -24,23 +25,22 @@ constexpr const char* kRecurrentGroup = "The recurrent network (--arch rnn)";
 
 /// What every architecture gives in the same way.
 template <typename Model>
-TranslatorInTraining in_training(std::shared_ptr<Model> model, std::string_view type, const Tokenizers& tokenizers) {
+TranslatorInTraining in_training(std::shared_ptr<Model> model, const Tokenizers& tokenizers) {
   train_parameters(*model);
   TranslatorInTraining made;
-  Config config;
-  model->options.write(config);
-  made.options = config.dump();
+  made.options = model->config().dump();
   made.size = count_parameters(*model);
   made.task.parameters = parameters(*model);
-  made.task.save = [model, type, tokenizers](const std::filesystem::path& folder) {
-    save_model(*model, type, tokenizers.source, folder);
+  made.task.save = [model, tokenizers](const std::filesystem::path& folder) {
+    model->save(folder);
+    save_tokenizer(tokenizers.source, folder);
   };
   return made;
 }
 
 TranslatorInTraining recurrent_in_training(const std::shared_ptr<RecurrentTranslator>& model,
                                            const Tokenizers& tokenizers) {
-  TranslatorInTraining made = in_training(model, kRecurrentTranslatorType, tokenizers);
+  TranslatorInTraining made = in_training(model, tokenizers);
   made.start = needed_token("end-of-sentence", tokenizers.target.special().eos);
   if (model->options.attention == DecoderAttention::location) made.max_length = model->options.max_positions;
   made.task.logits = [model](const TokenBatch& sources, const TokenBatch& words) {
@@ -52,7 +52,7 @@ TranslatorInTraining recurrent_in_training(const std::shared_ptr<RecurrentTransl
 
 TranslatorInTraining transformer_in_training(const std::shared_ptr<Transformer>& model, const Tokenizers& tokenizers,
                                              const GenerationConfig& generation) {
-  TranslatorInTraining made = in_training(model, model->options.type(), tokenizers);
+  TranslatorInTraining made = in_training(model, tokenizers);
   made.task.save = [save = made.task.save, generation](const std::filesystem::path& folder) {
     save(folder);
     generation.save(folder);
@@ -123,12 +123,9 @@ std::shared_ptr<Model> continued(const Options& options, Model old, const std::m
   return model;
 }
 
-Architecture architecture_of(const Config& config, const std::filesystem::path& folder) {
-  const std::string type = config.text("model_type", "");
-  if (type == kRecurrentTranslatorType) return Architecture::rnn;
-  if (type == kMarianType || type == kTransformerType) return Architecture::marian;
-  fail<InputError>("finetune", folder.string(), ": holds a model of type \"", type, "\", expected a translator (",
-                   kMarianType, ", ", kTransformerType, ", ", kRecurrentTranslatorType, ")");
+Architecture architecture_of(const ModelFolder& folder) {
+  const auto network = folder.model<Seq2SeqModel>("finetune", Ability::translate);
+  return dynamic_cast<const Transformer*>(network.get()) ? Architecture::marian : Architecture::rnn;
 }
 
 }  // namespace
@@ -201,7 +198,7 @@ void add_dropout_flag(CLI::App& verb, ArchitectureFlags& flags) {
 Origin::Origin(std::filesystem::path from)
     : folder(std::move(from)),
       config(folder / "config.json"),
-      arch(architecture_of(config, folder)),
+      arch(architecture_of(ModelFolder(folder))),
       tokenizers{load_tokenizer(folder), load_tokenizer(folder, Side::target)} {}
 
 TranslatorInTraining continue_translator(const Origin& origin, const ArchitectureFlags& flags,

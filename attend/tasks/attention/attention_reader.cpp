@@ -5,8 +5,6 @@
 
 #include "attend/core/error.h"
 #include "attend/tasks/embedding/sentence_folder.h"
-#include "attend/formats/config.h"
-#include "attend/models/gpt2.h"
 
 namespace attend {
 
@@ -85,25 +83,21 @@ std::vector<AttentionMap> look(const BertReader& reader, const AttentionRequest&
                   request.selection)};
 }
 
-std::shared_ptr<const AttentionReader::Model> load(const std::filesystem::path& given) {
-  const std::filesystem::path folder = transformer_in(given);
-  const std::string type = Config(folder / "config.json").text("model_type", "");
+std::shared_ptr<const AttentionReader::Model> load(const ModelFolder& folder) {
   const auto made = [](auto reader) {
     return std::make_shared<const AttentionReader::Model>(AttentionReader::Model{std::move(reader)});
   };
-  if (type == kGpt2Type) return made(LanguageModel(folder));
-  if (is_bert(type)) return made(BertReader(folder, BertHead::none));
-  if (type == kRecurrentClassifierType) return made(Classifier(folder));
-  if (type == kMarianType || type == kTransformerType || type == kRecurrentTranslatorType)
-    return made(Translator(folder));
-  fail<InputError>("attention", folder.string(), ": holds a model of type \"", type, "\", expected ", kGpt2Type, ", ",
-                   kMarianType, ", ", kTransformerType, ", ", kRecurrentTranslatorType, ", ", kRecurrentClassifierType,
-                   ", or BERT and its kin");
+  if (folder.can(Ability::translate)) return made(Translator(folder));
+  if (folder.can(Ability::generate)) return made(LanguageModel(folder));
+  if (folder.can(Ability::embed)) return made(BertReader(folder, BertHead::none));
+  return made(Classifier(folder));
 }
 
 }  // namespace
 
-AttentionReader::AttentionReader(const std::filesystem::path& folder) : model_(load(folder)) {}
+AttentionReader::AttentionReader(const ModelFolder& folder) : model_(load(folder)) {}
+AttentionReader::AttentionReader(const std::filesystem::path& folder)
+    : AttentionReader(ModelFolder(transformer_in(folder))) {}
 AttentionReader::AttentionReader(Translator translator)
     : model_(std::make_shared<const Model>(Model{std::move(translator)})) {}
 AttentionReader::AttentionReader(LanguageModel model)

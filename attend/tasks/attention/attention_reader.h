@@ -32,6 +32,8 @@ struct AttentionRequest {
 class AttentionReader {
  public:
   /// Throws InputError when the folder holds no model that Attend knows.
+  explicit AttentionReader(const ModelFolder& folder);
+  /// The same, also from the folder of a sentence-transformers model.
   explicit AttentionReader(const std::filesystem::path& folder);
   // Models that somebody has open already: they are shared, not loaded again.
   explicit AttentionReader(Translator translator);

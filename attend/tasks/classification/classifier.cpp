@@ -110,7 +110,7 @@ struct RecurrentModel : Classifier::Model {
         tokenizer.encode(text, {.max_tokens = options.max_tokens, .long_text = options.long_text});
     if (encoding.ids.empty()) fail<InputError>("attention", "the text is blank: there is nothing to look at");
     AttentionMap map;
-    map.kind = kRecurrentClassifierType, map.text = text, map.truncated = encoding.dropped;
+    map.kind = "attend-recurrent-classifier", map.text = text, map.truncated = encoding.dropped;
     AttentionView view{AttentionKind::self};
     view.keys = attention_tokens(tokenizer, encoding.ids, text, encoding.spans);
     view.queries = {{"(whole text)"}, {"(whole text)"}, {-1}};  // the last state asks
@@ -179,11 +179,7 @@ struct Gpt2Model : Classifier::Model {
   Gpt2 gpt2;
   Tokenizer tokenizer;
 
-  explicit Gpt2Model(const std::filesystem::path& folder)
-      : gpt2(load_gpt2(folder, true)), tokenizer(load_tokenizer(folder)) {
-    if (gpt2.options.labels.empty())
-      fail<InputError>("classifier", folder.string(), ": holds a language model, which has no labels");
-  }
+  Gpt2Model(Gpt2 model, const Tokenizer& tokens) : gpt2(std::move(model)), tokenizer(tokens) {}
 
   const std::vector<std::string>& labels() const override { return gpt2.options.labels; }
   bool several_labels() const override { return gpt2.options.several_labels; }
@@ -234,22 +230,18 @@ struct Gpt2Model : Classifier::Model {
   }
 };
 
-std::shared_ptr<const Classifier::Model> load(const std::filesystem::path& folder) {
-  const Config config(folder / "config.json");
-  const std::string type = config.text("model_type", "");
-  if (is_bert(type)) return std::make_shared<BertModel>(BertReader(folder, BertHead::text_labels));
-  if (type == kGpt2Type) return std::make_shared<Gpt2Model>(folder);
-  if (type != kRecurrentClassifierType)
-    fail<InputError>("classifier", folder.string(), ": holds a model of type \"", type, "\", expected a classifier (",
-                     kRecurrentClassifierType, ", GPT-2, or BERT and its kin)");
-  RecurrentClassifier classifier(RecurrentClassifierOptions::read(config));
-  load_parameters(classifier, folder);
-  return std::make_shared<RecurrentModel>(std::move(classifier), load_tokenizer(folder));
+std::shared_ptr<const Classifier::Model> load(const ModelFolder& folder) {
+  // An encoder that does not say what it is for may still have the weights.
+  if (folder.can(Ability::embed)) return std::make_shared<BertModel>(BertReader(folder, BertHead::text_labels));
+  const auto model = folder.model<attend::Model>("classifier", Ability::classify);
+  if (const auto* gpt2 = dynamic_cast<const Gpt2*>(model.get()))
+    return std::make_shared<Gpt2Model>(*gpt2, folder.tokenizer());
+  return std::make_shared<RecurrentModel>(dynamic_cast<const RecurrentClassifier&>(*model), folder.tokenizer());
 }
 
 }  // namespace
 
-Classifier::Classifier(const std::filesystem::path& folder) : model_(load(folder)) {}
+Classifier::Classifier(const ModelFolder& folder) : model_(load(folder)) {}
 Classifier::Classifier(RecurrentClassifier model, const Tokenizer& tokenizer)
     : model_(std::make_shared<RecurrentModel>(std::move(model), tokenizer)) {}
 Classifier::Classifier(Bert model, const Tokenizer& tokenizer)

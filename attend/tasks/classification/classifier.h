@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attend/attention/map.h"
+#include "attend/models/registry.h"
 #include "attend/core/progress.h"
 #include "attend/decode/text_error.h"
 #include "attend/models/bert.h"
@@ -40,7 +41,8 @@ struct Classification {
 class Classifier {
  public:
   /// Throws InputError when the folder holds no classifier.
-  explicit Classifier(const std::filesystem::path& folder);
+  explicit Classifier(const ModelFolder& folder);
+  explicit Classifier(const std::filesystem::path& folder) : Classifier(ModelFolder(folder)) {}
   /// Models in memory; the parameters are shared.
   Classifier(RecurrentClassifier model, const Tokenizer& tokenizer);
   Classifier(Bert model, const Tokenizer& tokenizer);

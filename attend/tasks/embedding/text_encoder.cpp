@@ -89,15 +89,12 @@ std::vector<Pooling> poolings(const SentenceFolder& sentence, const EmbedOptions
   return options.pool ? std::vector{*options.pool} : sentence.pooling;
 }
 
-std::shared_ptr<const TextEncoder::Model> load(const std::filesystem::path& folder) {
-  SentenceFolder sentence = SentenceFolder::read(folder);
-  BertReader reader(sentence.model, BertHead::none);
-  return std::make_shared<TextEncoder::Model>(TextEncoder::Model{std::move(sentence), std::move(reader)});
-}
-
 }  // namespace
 
-TextEncoder::TextEncoder(const std::filesystem::path& folder) : model_(load(folder)) {}
+TextEncoder::TextEncoder(const std::filesystem::path& folder)
+    : TextEncoder(folder, ModelFolder(transformer_in(folder))) {}
+TextEncoder::TextEncoder(const std::filesystem::path& folder, const ModelFolder& model)
+    : model_(std::make_shared<Model>(Model{SentenceFolder::read(folder), BertReader(model, BertHead::none)})) {}
 TextEncoder::TextEncoder(Bert model, const Tokenizer& tokenizer)
     : model_(std::make_shared<Model>(Model{{}, BertReader(std::move(model), tokenizer)})) {}
 

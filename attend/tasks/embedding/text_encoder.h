@@ -45,6 +45,8 @@ class TextEncoder {
  public:
   /// The weights stay in the mapped file. Throws InputError when the folder holds no such model.
   explicit TextEncoder(const std::filesystem::path& folder);
+  /// The same where its model (see transformer_in) is open already.
+  TextEncoder(const std::filesystem::path& folder, const ModelFolder& model);
   /// A model in memory, as if its folder said nothing of sentences; the parameters are shared.
   TextEncoder(Bert model, const Tokenizer& tokenizer);
 

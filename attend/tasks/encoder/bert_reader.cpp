@@ -37,22 +37,18 @@ const char* purpose(BertHead head) {
                    why);
 }
 
-Bert load(const std::filesystem::path& folder, BertHead head) {
-  const Config config(folder / "config.json");
-  const std::string type = config.text("model_type", "");
-  if (!is_bert(type))
-    fail<InputError>("bert", folder.string(), ": holds a model of type \"", type,
-                     "\", expected BERT or one of its kin (bert, distilbert, roberta, xlm-roberta, camembert)");
-  const BertHead own = BertOptions::read(config).head;
+Bert load(const ModelFolder& folder, BertHead head) {
+  const auto own = folder.model<Bert>("bert", Ability::embed);
   // A folder that does not say what it is for may still have the weights; one that says something else has not.
-  const bool fits = head == BertHead::none || own == BertHead::none || own == head ||
-                    (own == BertHead::pre_training && head == BertHead::masked_words);
-  if (!fits) refuse(folder, own, head, "");
+  const BertHead own_head = own->options.head;
+  if (head == BertHead::none || own_head == head ||
+      (own_head == BertHead::pre_training && head == BertHead::masked_words))
+    return *own;
+  if (own_head != BertHead::none) refuse(folder.path(), own_head, head, "");
   try {
-    return load_bert(folder, {.head = head, .mapped = true});
+    return load_bert(folder.config(), folder.weights(), *own->options.variant, {.head = head, .mapped = true});
   } catch (const InputError& error) {
-    if (own != head && own == BertHead::none) refuse(folder, own, head, std::string("; ") + error.what());
-    throw;
+    refuse(folder.path(), own_head, head, std::string("; ") + error.what());
   }
 }
 
@@ -80,10 +76,10 @@ BertInput input_of(const Bert& model, const std::vector<std::int32_t>& ids, cons
 
 }  // namespace
 
-BertReader::BertReader(const std::filesystem::path& folder, BertHead head)
+BertReader::BertReader(const ModelFolder& folder, BertHead head)
     : BertReader([&] {
         Bert bert = load(folder, head);  // before the tokenizer: whether it is a BERT at all is the first question
-        return BertReader(std::move(bert), load_tokenizer(folder));
+        return BertReader(std::move(bert), folder.tokenizer());
       }()) {}
 
 BertReader::BertReader(Bert bert, const Tokenizer& tokens)
@@ -174,7 +170,7 @@ AttentionMap BertReader::look(const std::string& text, const BertWindowOptions& 
   if (std::ranges::all_of(encoding.special, [](std::uint8_t added) { return added != 0; }))
     fail<InputError>("attention", "the text is blank: there is nothing to look at");
   AttentionMap map;
-  map.kind = model.options.type, map.text = text, map.truncated = encoding.dropped;
+  map.kind = model.options.variant->type, map.text = text, map.truncated = encoding.dropped;
   AttentionView view{AttentionKind::self};
   view.queries = view.keys = attention_tokens(tokenizer, encoding.ids, text, encoding.spans);
   if (!prepare(view, model.options.layers, model.options.heads, selection, true))

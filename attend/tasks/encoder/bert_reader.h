@@ -12,6 +12,7 @@
 #include "attend/core/threads.h"
 #include "attend/decode/text_error.h"
 #include "attend/models/bert.h"
+#include "attend/models/registry.h"
 #include "attend/text/tokenizer.h"
 
 namespace attend {
@@ -50,8 +51,9 @@ struct BertReader {
   Tokenizer tokenizer;
   std::int64_t max_tokens = 0;  ///< that model and tokenizer take
 
-  /// The weights stay in the mapped file. Throws InputError when the folder holds no BERT, or one for another purpose.
-  BertReader(const std::filesystem::path& folder, BertHead head);
+  /// The folder's model, shared with whoever else uses the folder unless it needs another head. Throws InputError when
+  /// the folder holds no BERT, or one for another purpose.
+  BertReader(const ModelFolder& folder, BertHead head);
   /// A model in memory; the parameters are shared.
   BertReader(Bert model, const Tokenizer& tokenizer);
 

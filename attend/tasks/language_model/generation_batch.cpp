@@ -219,7 +219,7 @@ struct GenerationBatch::Running {
 };
 
 GenerationBatch::GenerationBatch(LanguageModel model, const Limits& limits)
-    : model_(std::move(model)), limits_(limits), state_{KeyValueCache(model_.network().options.layers), {}} {}
+    : model_(std::move(model)), limits_(limits), state_(model_.network().options.layers) {}
 GenerationBatch::~GenerationBatch() = default;
 
 std::int64_t GenerationBatch::rows() const {
@@ -270,7 +270,7 @@ void GenerationBatch::drop(Ticket ticket) {
 
 void GenerationBatch::clear() {
   fresh_.clear(), running_.clear();
-  state_ = {KeyValueCache(model_.network().options.layers), {}};
+  state_ = Gpt2State(model_.network().options.layers);
 }
 
 /// Choosing all of them in their order is what most steps do.
@@ -340,8 +340,7 @@ void GenerationBatch::read(Group group) {
   const std::vector<std::int64_t> kept = extend(group, logits);
   if (kept.empty()) return;
   state.select(kept);
-  state_.cache.join(state.cache);
-  state_.lengths.insert(state_.lengths.end(), state.lengths.begin(), state.lengths.end());
+  state_.join(std::move(state));
   std::ranges::move(group, std::back_inserter(running_));
 }
 
@@ -349,7 +348,7 @@ void GenerationBatch::write() {
   Ids last;
   for (const auto& one : running_)
     for (std::size_t row = 0; row < one->sentence->rows(); ++row) last.push_back(one->sentence->words(row).back());
-  select(extend(running_, model_.network().step(Tensor::ids(last, {std::ssize(last)}), state_)));
+  select(extend(running_, model_.network().step(Tensor::ids(last, {std::ssize(last)}), state_, nullptr)));
 }
 
 /// Each says what follows, and those that are done leave. Gives which of the rows before each row now continues.

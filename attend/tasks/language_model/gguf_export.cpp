@@ -107,19 +107,19 @@ void save_gguf(const Gpt2& model, const Tokenizer& tokenizer, const std::filesys
     writer.add(to + ".weight", from.weight, type);
     writer.add(to + ".bias", from.bias.defined() ? from.bias : Tensor::zeros({from.weight.dim(0)}), GgufType::f32);
   };
-  writer.add("token_embd.weight", model.words.weight, type);
+  writer.add("token_embd.weight", model.tokens.weight, type);
   writer.add("position_embd.weight", model.positions, GgufType::f32);
-  for (std::size_t i = 0; i < model.layers.size(); ++i) {
-    const Gpt2Layer& layer = model.layers[i];
+  for (std::size_t i = 0; i < model.decoder.blocks.size(); ++i) {
+    const TransformerBlock& layer = model.decoder.blocks[i];
     const std::string block = "blk." + std::to_string(i) + ".";
-    norm(block + "attn_norm", layer.attention_norm);
-    linear(block + "attn_qkv", layer.queries_keys_values);
-    linear(block + "attn_output", layer.output);
+    norm(block + "attn_norm", layer.self_norm);
+    linear(block + "attn_qkv", joined_projections(layer.self_attention));
+    linear(block + "attn_output", layer.self_attention.output);
     norm(block + "ffn_norm", layer.feed_forward_norm);
     linear(block + "ffn_up", layer.feed_forward.up);
     linear(block + "ffn_down", layer.feed_forward.down);
   }
-  norm("output_norm", model.last_norm);
+  norm("output_norm", model.decoder.final_norm);
   if (!o.tied_output) writer.add("output.weight", model.output.weight, type);
   writer.save(path);
 }

@@ -27,15 +27,10 @@ SearchOptions untold(const Gpt2Options& o) { return {.max_length = 0, .start = o
 
 }  // namespace
 
-LanguageModel::LanguageModel(const std::filesystem::path& folder) {
-  const Config config(folder / "config.json");
-  if (const std::string type = config.text("model_type", ""); type != kGpt2Type)
-    fail<InputError>("language model", folder.string(), ": holds a model of type \"", type,
-                     "\", expected a language model (", kGpt2Type, ")");
-  Gpt2 network = load_gpt2(folder, /*mapped=*/true);
-  const SearchOptions search = untold(network.options);
+LanguageModel::LanguageModel(const ModelFolder& folder) {
+  const auto network = folder.model<Gpt2>("language model", Ability::generate);
   model_ = std::make_shared<const Model>(
-      Model{std::move(network), load_tokenizer(folder), GenerationConfig::read(folder, search)});
+      Model{*network, folder.tokenizer(), GenerationConfig::read(folder.path(), untold(network->options))});
 }
 
 LanguageModel::LanguageModel(Gpt2 model, Tokenizer tokenizer) {
@@ -145,7 +140,7 @@ void score_windows(const LanguageModel& model, std::span<const Window> windows, 
     const std::int64_t end = std::min(row + kLogitRows, states.dim(0));
     const auto rows = static_cast<std::size_t>(end - row);
     const Tensor targets = Tensor::ids(std::span(next).subspan(static_cast<std::size_t>(row), rows), {end - row});
-    const Tensor logits = model.network().say(states.view_rows(row, end));
+    const Tensor logits = model.network().logits(states.view_rows(row, end));
     const Tensor losses = cross_entropy(logits, targets, {.reduction = Reduction::none});
     std::vector<std::vector<NextWord>> best(rows);
     if (alternatives > 0)
@@ -216,7 +211,7 @@ AttentionMap LanguageModel::look(const std::string& text, std::span<const std::i
   Encoding encoding = model_->tokenizer.encode(text);
   if (encoding.ids.empty() && !generated.empty()) encoding.ids = {start()}, encoding.spans = {{}};
   AttentionMap map;
-  map.kind = kGpt2Type, map.text = text, map.generated = std::ssize(generated);
+  map.kind = "gpt2", map.text = text, map.generated = std::ssize(generated);
   std::vector<std::int32_t> ids = std::move(encoding.ids);
   std::vector<Span> spans = std::move(encoding.spans);
   std::string whole = text;

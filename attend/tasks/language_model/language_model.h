@@ -14,6 +14,7 @@
 #include "attend/decode/generation_config.h"
 #include "attend/decode/text_error.h"
 #include "attend/models/gpt2.h"
+#include "attend/models/registry.h"
 #include "attend/text/tokenizer.h"
 
 namespace attend {
@@ -92,7 +93,8 @@ struct LikelihoodOptions {
 class LanguageModel {
  public:
   /// Throws InputError when the folder holds no language model.
-  explicit LanguageModel(const std::filesystem::path& folder);
+  explicit LanguageModel(const ModelFolder& folder);
+  explicit LanguageModel(const std::filesystem::path& folder) : LanguageModel(ModelFolder(folder)) {}
   /// A model in memory, one in training, say: the parameters are shared.
   LanguageModel(Gpt2 model, Tokenizer tokenizer);
 

@@ -57,7 +57,7 @@ std::string FilledText::with(const FilledMask& mask, const MaskCandidate& candid
   return before + word + text.substr(static_cast<std::size_t>(mask.span.end));
 }
 
-MaskFiller::MaskFiller(const std::filesystem::path& folder)
+MaskFiller::MaskFiller(const ModelFolder& folder)
     : reader_(with_mask(BertReader(folder, BertHead::masked_words))) {}
 MaskFiller::MaskFiller(Bert model, const Tokenizer& tokenizer)
     : reader_(with_mask(BertReader(std::move(model), tokenizer))) {}
@@ -116,7 +116,7 @@ std::vector<FilledText> MaskFiller::operator()(std::span<const std::string> text
           }
         if (rows.empty()) return;
         const auto count = static_cast<std::int64_t>(rows.size());
-        const Tensor logits = reader_->model.say(batch.states, Tensor::ids(rows, {count}));
+        const Tensor logits = reader_->model.predict_tokens(batch.states, Tensor::ids(rows, {count}));
         const std::int64_t words = std::min(tokenizer.size(), logits.dim(1)), k = std::min(options.top, words);
         std::vector<float> log_sums(rows.size()), values(rows.size() * static_cast<std::size_t>(k));
         std::vector<std::int32_t> places(values.size());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attend/tasks/encoder/bert_reader.h"
+#include "attend/models/registry.h"
 
 namespace attend {
 
@@ -46,7 +47,8 @@ struct FilledText {
 class MaskFiller {
  public:
   /// Throws InputError when the folder holds no model for hidden words, or no mask token.
-  explicit MaskFiller(const std::filesystem::path& folder);
+  explicit MaskFiller(const ModelFolder& folder);
+  explicit MaskFiller(const std::filesystem::path& folder) : MaskFiller(ModelFolder(folder)) {}
   /// A model in memory; the parameters are shared.
   MaskFiller(Bert model, const Tokenizer& tokenizer);
 

@@ -208,7 +208,7 @@ Trainee::Loss PreTrainee::next() {
   const Batch batch = make_batch(training_, chosen, default_generator().next());
   const Tensor states = model_.encode(batch.input);
   const std::int64_t targets = batch.words.numel();
-  Tensor sum = cross_entropy(model_.say(states, batch.rows), batch.words, {.reduction = Reduction::sum});
+  Tensor sum = cross_entropy(model_.predict_tokens(states, batch.rows), batch.words, {.reduction = Reduction::sum});
   // Both losses are means, and are added; the trainer divides by the targets.
   if (next_sentence())
     sum = sum + cross_entropy(model_.follows(states, batch.input.lengths), batch.random) * static_cast<float>(targets);
@@ -231,7 +231,7 @@ Scores PreTrainee::judge() {
   };
   for (std::int64_t i = sampler.batches(); i > 0; --i) {
     const Batch batch = make_batch(validation_, sampler.next(), {0, 0});
-    const Tensor states = model_.encode(batch.input), logits = model_.say(states, batch.rows);
+    const Tensor states = model_.encode(batch.input), logits = model_.predict_tokens(states, batch.rows);
     right_words += count_right(logits, batch.words), words += batch.words.numel();
     word_loss += cross_entropy(logits, batch.words, {.reduction = Reduction::sum}).item();
     if (!next_sentence()) continue;

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attend/tasks/encoder/bert_reader.h"
+#include "attend/models/registry.h"
 
 namespace attend {
 
@@ -27,7 +28,8 @@ struct Answer {
 class Answerer {
  public:
   /// Throws InputError when the folder holds no model for answers.
-  explicit Answerer(const std::filesystem::path& folder);
+  explicit Answerer(const ModelFolder& folder);
+  explicit Answerer(const std::filesystem::path& folder) : Answerer(ModelFolder(folder)) {}
   /// A model in memory; the parameters are shared.
   Answerer(Bert model, const Tokenizer& tokenizer);
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "attend/tasks/encoder/bert_reader.h"
+#include "attend/models/registry.h"
 
 namespace attend {
 
@@ -47,7 +48,8 @@ struct TaggedText {
 class Tagger {
  public:
   /// Throws InputError when the folder holds no model for labels of tokens.
-  explicit Tagger(const std::filesystem::path& folder);
+  explicit Tagger(const ModelFolder& folder);
+  explicit Tagger(const std::filesystem::path& folder) : Tagger(ModelFolder(folder)) {}
   /// A model in memory; the parameters are shared.
   Tagger(Bert model, const Tokenizer& tokenizer);
 

@@ -1,19 +1,30 @@
-// A translator that has read its sources: it goes on word by word, and can say where it looked.
+// An encoder–decoder that has read its sources: it goes on token by token, and can show its attention.
 #pragma once
-#include "attend/attention/probe.h"
+#include <memory>
+
+#include "attend/data/batches.h"
 #include "attend/decode/search.h"
+#include "attend/models/seq2seq_model.h"
 
 namespace attend {
 
 class SourceStepper : public Stepper {
  public:
-  /// Where each word looks when it says the next. The sources are those that were read, whatever was chosen since.
-  ///   words int32 [B, T];  the probe gets "decoder.0.self", "decoder.0.cross" …, or "cross" where that is all there
-  ///   is;
-  /// nothing when the model has no attention
-  virtual void look(const Tensor& words, Probe& probe) const = 0;
-  /// Where the words of the sources look at each other: "encoder.0.self" …; nothing when they do not.
-  virtual void look_at_sources(Probe& probe) const = 0;
+  /// Sources, int32 [B, S] with lengths [B]: one row each. The model must outlive this.
+  SourceStepper(const Seq2SeqModel& model, TokenBatch sources) : model_(model), sources_(std::move(sources)) {}
+
+  Tensor step(const Tensor& words) override;
+  void select(std::span<const std::int64_t> rows) override { state_->select(rows); }
+  /// The attention of a pass over these tokens, int32 [B, T]. The sources are those that were read, whatever was
+  /// selected since. See Seq2SeqModel::record_attention.
+  void look(const Tensor& words, Probe& probe) const {
+    model_.record_attention(sources_.ids, sources_.lengths, words, probe);
+  }
+
+ private:
+  const Seq2SeqModel& model_;
+  TokenBatch sources_;
+  std::unique_ptr<GenerationState> state_;  // from the first step on
 };
 
 }  // namespace attend

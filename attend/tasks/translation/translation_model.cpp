@@ -1,15 +1,35 @@
 #include "attend/tasks/translation/translation_model.h"
 
 #include "attend/core/error.h"
-#include "attend/tasks/translation/recurrent_stepper.h"
-#include "attend/tasks/translation/transformer_stepper.h"
-#include "attend/nn/init.h"
-#include "attend/nn/module.h"
 
 namespace attend {
 namespace {
 
-constexpr std::int64_t kBeam = 4;  // where nobody says
+constexpr std::int64_t kBeam = 4;  // unless a folder or a caller says otherwise
+
+TranslationModel translation_model(std::shared_ptr<const Seq2SeqModel> network, std::string kind,
+                                   const Tokenizer& source, const Tokenizer& target) {
+  const Seq2SeqSpec spec = network->spec();
+  const SpecialTokens& special = target.special();
+  const std::int32_t end = spec.end ? *spec.end : needed_token("end-of-sentence", special.eos);
+  const std::int32_t padding = spec.padding ? *spec.padding : needed_token("padding", special.padding);
+  SearchOptions search{.beam = kBeam,
+                       .max_length = network->max_positions(),
+                       .start = spec.start.value_or(end),
+                       .ends = {end},
+                       .rules = {.bad_words = {{padding}}}};
+  if (spec.end)
+    search.rules.forced_last = {end};
+  else if (special.unknown)
+    search.rules.bad_words.push_back({*special.unknown});
+  return {.network = std::move(network),
+          .kind = std::move(kind),
+          .source = source,
+          .target = target,
+          .spec = spec,
+          .padding = padding,
+          .generation = {search, padding}};
+}
 
 }  // namespace
 
@@ -28,73 +48,25 @@ GenerationConfig generation_defaults(const TransformerOptions& options) {
 }
 
 TranslationModel translation_model(Transformer model, const Tokenizer& source, const Tokenizer& target) {
-  const TransformerOptions& options = model.options;
-  return {
-      .source = source,
-      .target = target,
-      .generation = generation_defaults(options),
-      .padding = options.padding,
-      .max_source = options.max_positions,
-      .max_target = options.max_positions,
-      .kind = std::string(options.type()),
-      .cross = {options.decoder_layers, options.decoder_heads},
-      .encoder = {options.encoder_layers, options.encoder_heads},
-      .decoder = {options.decoder_layers, options.decoder_heads},
-      .read =
-          [model](const TokenBatch& sources) {
-            return std::make_unique<TransformerStepper>(model, sources.ids, sources.lengths);
-          },
-  };
+  std::string kind(model.options.family->type);
+  return translation_model(std::make_shared<Transformer>(std::move(model)), std::move(kind), source, target);
 }
 
 TranslationModel translation_model(RecurrentTranslator model, const Tokenizer& tokenizer) {
-  const SpecialTokens& special = tokenizer.special();
-  const std::int32_t end = needed_token("end-of-sentence", special.eos);
-  const std::int32_t padding = needed_token("padding", special.padding);
-  SearchOptions search{
-      .beam = kBeam, .max_length = 0, .start = end, .ends = {end}, .rules = {.bad_words = {{padding}}}};
-  if (special.unknown) search.rules.bad_words.push_back({*special.unknown});
-  const DecoderAttention attention = model.options.attention;
-  const bool looks = attention != DecoderAttention::none;
-  return {
-      .source = tokenizer,
-      .target = tokenizer,
-      .generation = {search, padding},
-      .padding = padding,
-      .max_source = attention == DecoderAttention::location ? model.options.max_positions : 0,
-      .kind = std::string(kRecurrentTranslatorType),
-      .cross = {looks ? 1 : 0, looks ? 1 : 0},
-      .read =
-          [model](const TokenBatch& sources) {
-            return std::make_unique<RecurrentStepper>(model, sources.ids, sources.lengths);
-          },
-  };
+  std::string kind = model.config().text("model_type");
+  return translation_model(std::make_shared<RecurrentTranslator>(std::move(model)), std::move(kind), tokenizer,
+                           tokenizer);
 }
 
-TranslationModel load_translation_model(const std::filesystem::path& folder) {
-  const Config config(folder / "config.json");
-  const std::string type = config.text("model_type", "");
-  const auto decoded_as_told = [&](TranslationModel model, const SearchOptions& untold) {
-    model.generation = GenerationConfig::read(folder, untold);
-    return model;
-  };
-  if (type == kRecurrentTranslatorType) {
-    const init::Skipped skipped;
-    RecurrentTranslator translator(RecurrentTranslatorOptions::read(config));
-    load_parameters(translator, folder);
-    TranslationModel model = translation_model(std::move(translator), load_tokenizer(folder));
-    return decoded_as_told(model, model.generation.search);
-  }
-  if (type == kMarianType || type == kTransformerType) {
-    TranslationModel model =
-        translation_model(load_transformer(folder, /*mapped=*/true), load_tokenizer(folder, Side::source),
-                          load_tokenizer(folder, Side::target));
-    SearchOptions untold = model.generation.search;
-    untold.rules = {};  // a folder of `transformers` that has no rules wants none
-    return decoded_as_told(std::move(model), untold);
-  }
-  fail<InputError>("translator", folder.string(), ": holds a model of type \"", type, "\", expected a translator (",
-                   kMarianType, ", ", kTransformerType, ", ", kRecurrentTranslatorType, ")");
+TranslationModel load_translation_model(const ModelFolder& folder) {
+  auto network = folder.model<Seq2SeqModel>("translator", Ability::translate);
+  TranslationModel model =
+      translation_model(std::move(network), std::string(folder.family().type), folder.tokenizer(Side::source),
+                        folder.tokenizer(Side::target));
+  SearchOptions untold = model.generation.search;
+  if (model.spec.end) untold.rules = {};  // a folder of `transformers` without rules wants none
+  model.generation = GenerationConfig::read(folder.path(), untold);
+  return model;
 }
 
 }  // namespace attend

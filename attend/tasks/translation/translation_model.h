@@ -1,39 +1,29 @@
-// What translating needs of a model, whichever it is: its words, a stepper, and where it looked.
+// What translating needs of a model: the network, its tokenizers, and how it generates unless told otherwise.
 #pragma once
 #include <filesystem>
-#include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
-#include "attend/data/batches.h"
 #include "attend/decode/generation_config.h"
-#include "attend/tasks/translation/source_stepper.h"
 #include "attend/models/recurrent_translator.h"
+#include "attend/models/registry.h"
 #include "attend/models/transformer.h"
 #include "attend/text/tokenizer.h"
 
 namespace attend {
 
 struct TranslationModel {
+  std::shared_ptr<const Seq2SeqModel> network;
+  std::string kind;  ///< "model_type" in config.json
   Tokenizer source, target;
-  /// A max_length of 0 is nobody's word: then a translation has twice the tokens of its source, and 20, at most.
+  Seq2SeqSpec spec;
+  std::int32_t padding = 0;  ///< of sources
+  /// A max_length of 0 means "not set": then a translation has at most twice the tokens of its source, and 20.
   GenerationConfig generation;
-  std::int32_t padding = 0;     ///< of sources
-  std::int64_t max_source = 0;  ///< tokens; 0: any number
-  std::int64_t max_target = 0;  ///< words that it can read of its own, the start included; 0: any number
-  std::string kind;             ///< "model_type" in config.json
-  struct Attention {
-    std::int64_t layers = 0, heads = 0;
-  };
-  Attention cross = {};                  ///< the decoder at the source; without layers, the model has no attention
-  Attention encoder = {}, decoder = {};  ///< each at itself
-  /// Reads sources: a row each.
-  std::function<std::unique_ptr<SourceStepper>(const TokenBatch& sources)> read;
 };
 
 /// From a folder. Throws InputError when it holds no translation model.
-TranslationModel load_translation_model(const std::filesystem::path& folder);
+TranslationModel load_translation_model(const ModelFolder& folder);
 /// Of models in memory; they share their parameters.
 TranslationModel translation_model(Transformer model, const Tokenizer& source, const Tokenizer& target);
 TranslationModel translation_model(RecurrentTranslator model, const Tokenizer& tokenizer);

@@ -11,6 +11,7 @@
 #include "attend/tasks/translation/alignment.h"
 #include "attend/tasks/attention/attention_tokens.h"
 #include "attend/decode/search_wishes.h"
+#include "attend/tasks/translation/source_stepper.h"
 #include "attend/tasks/translation/translation_model.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
@@ -89,7 +90,7 @@ std::string between(std::string_view left, std::string_view right, const Piece& 
 
 std::vector<Piece> cut(const TranslationModel& model, std::span<const std::string> texts,
                        const TranslateOptions& options) {
-  const std::int64_t model_limit = model.max_source;
+  const std::int64_t model_limit = model.spec.max_source;
   const std::int64_t limit = options.max_tokens > 0 && (model_limit == 0 || options.max_tokens < model_limit)
                                  ? options.max_tokens
                                  : model_limit;
@@ -159,7 +160,7 @@ SearchInput search_input(const TranslationModel& model, const Piece& piece, cons
   const auto prompt = static_cast<std::int64_t>(input.prefix.size()) + 1;
   std::int64_t more = search.max_new_tokens;
   if (more == 0) more = search.max_length > 0 ? search.max_length - prompt : 2 * piece.encoding.size() + 20;
-  if (model.max_target > 0) more = std::min(more, model.max_target + 1 - prompt);
+  if (model.network->max_positions() > 0) more = std::min(more, model.network->max_positions() + 1 - prompt);
   if (more < 1)
     throw TextError(piece.text, "the prefix leaves no room for a translation: got " + std::to_string(prompt - 1) +
                                     " tokens of prefix");
@@ -171,7 +172,7 @@ SearchInput search_input(const TranslationModel& model, const Piece& piece, cons
 
 /// The layer that the options choose. Throws when the model lacks it, or the head.
 std::size_t chosen_layer(const TranslationModel& model, const TranslateOptions& options) {
-  const auto [count, heads] = model.cross;
+  const auto [count, heads] = model.spec.cross;
   if (count == 0) fail<InputError>("translator", "the model has no attention, so there is none to look at");
   // Deep decoders think of the next word in their last layer already.
   const std::int64_t wanted = options.layer.value_or(count > 4 ? -2 : -1);
@@ -239,16 +240,16 @@ AttentionMap map_of(const TranslationModel& model, const std::string& text, cons
   AttentionView encoder{AttentionKind::encoder, false, sources, sources};
   AttentionView decoder{AttentionKind::decoder, true, read, read};
   AttentionView cross{AttentionKind::cross, false, targets, sources};
-  const auto add = [&](AttentionView& view, const TranslationModel::Attention& there) {
+  const auto add = [&](AttentionView& view, const Seq2SeqSpec::Attention& there) {
     if (there.layers == 0 || !prepare(view, there.layers, there.heads, selection, view.kind == AttentionKind::cross))
       return;
     if (view.kind == AttentionKind::cross) map.main = map.views.size();
     map.views.push_back(std::move(view));
   };
-  add(encoder, model.encoder), add(decoder, model.decoder), add(cross, model.cross);
+  add(encoder, model.spec.encoder), add(decoder, model.spec.decoder), add(cross, model.spec.cross);
   if (map.views.empty())
     fail<InputError>("attention", "the model has no attention of that kind; of type \"", model.kind, "\", it has ",
-                     model.encoder.layers > 0 ? "encoder, decoder and cross" : "cross only");
+                     model.spec.encoder.layers > 0 ? "encoder, decoder and cross" : "cross only");
   return map;
 }
 
@@ -286,7 +287,6 @@ void look(const TranslationModel& model, const SourceStepper& stepper, std::span
   });
   const std::vector<std::span<const std::int32_t>> rows(said.begin(), said.end());
   stepper.look(pad(rows, model.padding).ids, probe);
-  if (options.maps && options.maps->wants(AttentionKind::encoder)) stepper.look_at_sources(probe);
   for (std::size_t b = 0; b < batch.size(); ++b) pieces[batch[b]].maps.push_back(std::move(maps[b]));
 }
 
@@ -345,7 +345,7 @@ void append(Translation& whole, Translation&& part, const Piece& piece) {
 
 }  // namespace
 
-Translator::Translator(const std::filesystem::path& folder)
+Translator::Translator(const ModelFolder& folder)
     : model_(std::make_shared<const Model>(Model{load_translation_model(folder)})) {}
 
 Translator::Translator(Transformer model, const Tokenizer& source, const Tokenizer& target)
@@ -363,8 +363,8 @@ void Translator::check(const TranslateOptions& options) const {
 }
 
 std::int64_t Translator::max_new_tokens(const std::string& prefix) const {
-  if (model_->max_target == 0) return 0;
-  return model_->max_target - static_cast<std::int64_t>(model_->target.ids(prefix).size());
+  if (model_->network->max_positions() == 0) return 0;
+  return model_->network->max_positions() - static_cast<std::int64_t>(model_->target.ids(prefix).size());
 }
 
 std::vector<std::vector<Translation>> Translator::operator()(std::span<const std::string> texts,
@@ -386,12 +386,12 @@ std::vector<std::vector<Translation>> Translator::operator()(std::span<const std
     std::vector<SearchInput> of_batch;
     for (const std::size_t i : batch) ids.emplace_back(pieces[i].encoding.ids), of_batch.push_back(inputs[i]);
     const TokenBatch sources = pad(ids, model_->padding);
-    const std::unique_ptr<SourceStepper> stepper = model_->read(sources);
-    std::vector<std::vector<Hypothesis>> found = search(*stepper, of_batch, how);
+    SourceStepper stepper(*model_->network, sources);
+    std::vector<std::vector<Hypothesis>> found = search(stepper, of_batch, how);
     for (std::size_t i = 0; i < batch.size(); ++i) pieces[batch[i]].hypotheses = std::move(found[i]);
     const std::int64_t looked_at = !looks ? 0 : options.only_best_attention ? 1 : how.nbest;
     for (std::int64_t n = 0; n < looked_at; ++n)
-      attend::look(*model_, *stepper, texts, pieces, batch, static_cast<std::size_t>(n), options);
+      attend::look(*model_, stepper, texts, pieces, batch, static_cast<std::size_t>(n), options);
     done += static_cast<std::int64_t>(batch.size());
     if (progress) progress(done, static_cast<std::int64_t>(pieces.size()));
   }
@@ -430,12 +430,12 @@ Translation Translator::look(const std::string& text, const std::string& transla
   Hypothesis given{.ids = model.target.ids(translation), .finished = true};
   if (given.ids.empty()) fail<InputError>("attention", "the translation is blank: there is nothing that looks");
   given.ids.push_back(model.generation.search.ends.front());
-  if (model.max_target > 0 && std::ssize(given.ids) > model.max_target)
+  if (model.network->max_positions() > 0 && std::ssize(given.ids) > model.network->max_positions())
     fail<InputError>("attention", "the translation is too long: got ", given.ids.size(), " tokens, expected at most ",
-                     model.max_target);
+                     model.network->max_positions());
   pieces.front().hypotheses = {std::move(given)};
   const std::vector<std::span<const std::int32_t>> ids{pieces.front().encoding.ids};
-  attend::look(model, *model.read(pad(ids, model.padding)), std::span(&text, 1), pieces, {0}, 0, options);
+  attend::look(model, SourceStepper(*model.network, pad(ids, model.padding)), std::span(&text, 1), pieces, {0}, 0, options);
   Translation looked = translation_of(model, text, pieces.front(), 0, true);
   looked.text = translation;
   for (AttentionMap& map : looked.maps) map.score.reset();

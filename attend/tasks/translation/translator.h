@@ -13,6 +13,7 @@
 #include "attend/decode/generation_config.h"
 #include "attend/decode/text_error.h"
 #include "attend/models/recurrent_translator.h"
+#include "attend/models/registry.h"
 #include "attend/models/transformer.h"
 #include "attend/text/tokenizer.h"
 
@@ -71,7 +72,8 @@ struct Translation {
 class Translator {
  public:
   /// Throws InputError when the folder holds no translation model.
-  explicit Translator(const std::filesystem::path& folder);
+  explicit Translator(const ModelFolder& folder);
+  explicit Translator(const std::filesystem::path& folder) : Translator(ModelFolder(folder)) {}
   /// Models in memory, one in training, say: the parameters are shared.
   Translator(Transformer model, const Tokenizer& source, const Tokenizer& target);
   /// Source and target have one tokenizer, whose end of sentence also stands before the first word.

@@ -234,7 +234,6 @@ TEST_F(TranslatorTest, ARecurrentFolderIsDecodedAsItSays) {
   const test::TempFolder folder;
   RecurrentTranslator recurrent = this->recurrent(DecoderAttention::additive);
   Config config;
-  config.set("model_type", kRecurrentTranslatorType);
   recurrent.options.write(config);
   config.save(folder / "config.json");
   save_parameters(recurrent, folder / "model.safetensors");
@@ -270,8 +269,8 @@ TEST_F(TranslatorTest, ASavedFolderTranslatesAsTheModelInMemory) {
   const test::TempFolder folder;
   Transformer transformer = model();
   Config config;
-  config.set("model_type", std::string(kTransformerType));
   transformer.options.write(config);
+  config.set("model_type", "attend-transformer");
   config.save(folder / "config.json");
   save_parameters(transformer, folder / "model.safetensors");
   save_tokenizer(tokenizer_, folder.path());

@@ -1,0 +1,235 @@
+#include "attend/models/registry.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+
+#include "attend/models/bert.h"
+#include "attend/models/gpt2.h"
+#include "attend/models/recurrent_classifier.h"
+#include "attend/models/recurrent_translator.h"
+#include "attend/models/transformer.h"
+
+namespace attend {
+namespace {
+
+using enum Ability;
+
+template <const BertVariant& variant>
+std::vector<Ability> abilities_of_bert(const Config& config) {
+  std::vector<Ability> all{embed};
+  switch (BertOptions::read(config, variant).head) {
+    case BertHead::none:
+    case BertHead::next_sentence:
+      break;
+    case BertHead::pre_training:
+    case BertHead::masked_words:
+      all.push_back(fill_mask);
+      break;
+    case BertHead::text_labels:
+      all.push_back(classify);
+      break;
+    case BertHead::token_labels:
+      all.push_back(tag);
+      break;
+    case BertHead::answer:
+      all.push_back(answer);
+      break;
+  }
+  return all;
+}
+
+std::vector<Ability> abilities_of_gpt2(const Config& config) {
+  return {Gpt2Options::read(config).labels.empty() ? generate : classify};
+}
+
+template <const TransformerFamily& family>
+std::shared_ptr<Model> transformer(const Config& config, const Weights& weights, bool mapped) {
+  return std::make_shared<Transformer>(load_transformer(config, weights, family, mapped));
+}
+template <const BertVariant& variant>
+std::shared_ptr<Model> bert(const Config& config, const Weights& weights, bool mapped) {
+  return std::make_shared<Bert>(load_bert(config, weights, variant, {.mapped = mapped}));
+}
+template <const BertVariant& variant>
+ModelFamily bert_row() {
+  return {variant.type, {embed, fill_mask, classify, tag, answer}, abilities_of_bert<variant>, bert<variant>};
+}
+std::shared_ptr<Model> gpt2(const Config& config, const Weights& weights, bool mapped) {
+  return std::make_shared<Gpt2>(load_gpt2(config, weights, mapped));
+}
+template <typename M, typename Options>
+std::shared_ptr<Model> recurrent(const Config& config, const Weights& weights, bool mapped) {
+  const init::Skipped skipped;
+  auto model = std::make_shared<M>(Options::read(config));
+  expect_precision("load", config, mapped, *model);
+  std::vector<NamedTensor> all = parameters(*model);
+  load_parameters(all, weights);
+  return model;
+}
+
+const std::vector<ModelFamily>& rows() {
+  static const std::vector<ModelFamily> all = {
+      {"marian", {translate}, nullptr, transformer<kMarian>},
+      {"attend-transformer", {translate}, nullptr, transformer<kAttendTransformer>},
+      {"attend-recurrent-translator", {translate}, nullptr, recurrent<RecurrentTranslator, RecurrentTranslatorOptions>},
+      {"gpt2", {generate, classify}, abilities_of_gpt2, gpt2},
+      bert_row<kBert>(),
+      bert_row<kDistilBert>(),
+      bert_row<kRoberta>(),
+      bert_row<kXlmRoberta>(),
+      bert_row<kCamembert>(),
+      {"attend-recurrent-classifier", {classify}, nullptr, recurrent<RecurrentClassifier, RecurrentClassifierOptions>},
+  };
+  return all;
+}
+
+/// "marian, gpt2": those of all families that may have an ability, or of all.
+std::string listed_types(std::optional<Ability> ability) {
+  std::string all;
+  for (const ModelFamily& family : rows()) {
+    if (ability && std::ranges::find(family.abilities, *ability) == family.abilities.end()) continue;
+    all += (all.empty() ? "" : ", ") + std::string(family.type);
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string_view name_of(Ability ability) {
+  switch (ability) {
+    case generate:
+      return "a language model";
+    case translate:
+      return "a translator";
+    case embed:
+      return "an encoder";
+    case fill_mask:
+      return "a model that predicts masked tokens";
+    case classify:
+      return "a classifier";
+    case tag:
+      return "a tagger";
+    case answer:
+      return "a model that answers questions";
+  }
+  return "";
+}
+
+std::span<const ModelFamily> model_families() { return rows(); }
+
+struct ModelFolder::Content {
+  std::filesystem::path path;
+  Config config;
+  const ModelFamily* family = nullptr;
+  std::vector<Ability> abilities;
+
+  std::mutex mutex;
+  std::optional<Weights> weights;
+  std::optional<Tokenizer> source, target;
+  std::shared_ptr<const Model> model;
+};
+
+ModelFolder::ModelFolder(const std::filesystem::path& path) : content_(std::make_shared<Content>()) {
+  content_->path = path, content_->config = Config(path / "config.json");
+  const std::string type = content_->config.text("model_type", "");
+  const auto row = std::ranges::find(rows(), type, &ModelFamily::type);
+  if (row == rows().end())
+    fail<InputError>("model", path.string(), ": holds a model of type \"", type, "\", expected one of ",
+                     listed_types({}));
+  content_->family = &*row;
+  content_->abilities = row->has ? row->has(content_->config) : row->abilities;
+}
+
+const std::filesystem::path& ModelFolder::path() const { return content_->path; }
+const Config& ModelFolder::config() const { return content_->config; }
+const ModelFamily& ModelFolder::family() const { return *content_->family; }
+
+bool ModelFolder::can(Ability ability) const {
+  return std::ranges::find(content_->abilities, ability) != content_->abilities.end();
+}
+
+void ModelFolder::require(const char* op, Ability ability) const {
+  if (!can(ability)) refuse(op, ability);
+}
+
+void ModelFolder::refuse(const char* op, Ability ability) const {
+  const bool family_can = std::ranges::find(family().abilities, ability) != family().abilities.end();
+  std::string there;
+  for (const Ability one : content_->abilities) there += (there.empty() ? "" : ", ") + std::string(name_of(one));
+  if (family_can) fail<InputError>(op, path().string(), ": is ", there, ", expected ", name_of(ability));
+  fail<InputError>(op, path().string(), ": holds a model of type \"", family().type, "\", expected ", name_of(ability),
+                   " (", listed_types(ability), ")");
+}
+
+const Weights& ModelFolder::weights() const {
+  const std::lock_guard lock(content_->mutex);
+  if (!content_->weights) content_->weights.emplace(path());
+  return *content_->weights;
+}
+
+const Tokenizer& ModelFolder::tokenizer(Side side) const {
+  const std::lock_guard lock(content_->mutex);
+  std::optional<Tokenizer>& one = side == Side::source ? content_->source : content_->target;
+  if (!one) one.emplace(load_tokenizer(path(), side));
+  return *one;
+}
+
+std::shared_ptr<const Model> ModelFolder::model() const {
+  const Weights& mapped = weights();
+  const std::lock_guard lock(content_->mutex);
+  if (!content_->model) content_->model = family().load(config(), mapped, /*mapped=*/true);
+  return content_->model;
+}
+
+std::shared_ptr<Model> ModelFolder::load() const { return family().load(config(), weights(), /*mapped=*/false); }
+
+// ---- the same for callers that know the class ----
+
+namespace {
+
+const TransformerFamily* const kTransformers[] = {&kMarian, &kAttendTransformer};
+const BertVariant* const kBerts[] = {&kBert, &kDistilBert, &kRoberta, &kXlmRoberta, &kCamembert};
+
+template <typename Kind>
+const Kind& find_kind(const char* op, const Config& config, std::span<const Kind* const> kinds) {
+  const std::string type = config.text("model_type", "");
+  std::string expected;
+  for (const Kind* kind : kinds) {
+    if (kind->type == type) return *kind;
+    expected += (expected.empty() ? "" : ", ") + std::string(kind->type);
+  }
+  fail<InputError>(op, "\"model_type\" of config.json is \"", type, "\", expected one of ", expected);
+}
+
+}  // namespace
+
+TransformerOptions TransformerOptions::read(const Config& config) {
+  TransformerOptions options;
+  options.family = &find_kind<TransformerFamily>("transformer", config, kTransformers);
+  options.family->read(config, options);
+  return options;
+}
+
+Transformer load_transformer(const std::filesystem::path& folder, bool mapped) {
+  const Config config(folder / "config.json");
+  const auto& family = find_kind<TransformerFamily>("transformer", config, kTransformers);
+  return load_transformer(config, Weights(folder), family, mapped);
+}
+
+BertOptions BertOptions::read(const Config& config) {
+  return read(config, find_kind<BertVariant>("bert", config, kBerts));
+}
+
+Bert load_bert(const std::filesystem::path& folder, const BertLoading& loading) {
+  const Config config(folder / "config.json");
+  return load_bert(config, Weights(folder), find_kind<BertVariant>("bert", config, kBerts), loading);
+}
+
+Gpt2 load_gpt2(const std::filesystem::path& folder, bool mapped) {
+  const ModelFolder opened(folder);
+  if (opened.family().load != gpt2) opened.require("gpt2", Ability::generate);
+  return load_gpt2(opened.config(), opened.weights(), mapped);
+}
+
+}  // namespace attend
