@@ -13,21 +13,37 @@
 namespace attend {
 namespace {
 
-[[noreturn]] void misfit(const Tensor& q, std::int64_t rows, std::int64_t width) {
-  fail("cache", "the queries do not fit: got ", q.shape(), ", expected ", Shape{rows, width});
-}
+/// The sizes of heads for queries [expected_rows, H·D]; `kv_width` is KV·D. Throws if something does not fit.
+struct HeadSizes {
+  std::int64_t heads, kv_heads, head_dim;
 
-std::int64_t head_size(std::int64_t width, std::int64_t heads) {
-  if (heads < 1 || width % heads != 0)
-    fail("cache", "the heads must divide the width: got ", heads, " heads and width ", width);
-  return width / heads;
-}
+  HeadSizes(const CachedHeads& how, const Tensor& q, std::int64_t rows, std::int64_t kv_width)
+      : heads(how.heads), kv_heads(how.kv_heads == 0 ? how.heads : how.kv_heads), head_dim(0) {
+    if (heads < 1 || kv_heads < 1 || heads % kv_heads != 0 || kv_width % kv_heads != 0)
+      fail("cache", "the heads do not fit: got ", how.heads, " heads and kv_heads ", how.kv_heads,
+           " for keys of width ", kv_width);
+    head_dim = kv_width / kv_heads;
+    check_float("cache", "q", q);
+    if (q.shape() != Shape{rows, heads * head_dim})
+      fail("cache", "the queries do not fit: got ", q.shape(), ", expected ", Shape{rows, heads * head_dim});
+  }
+  std::int64_t width() const { return heads * head_dim; }
+};
 
 float scale_of(const CachedHeads& how, std::int64_t head_dim) {
   return how.scale.value_or(1.f / std::sqrt(static_cast<float>(head_dim)));
 }
 
 }  // namespace
+
+std::vector<std::int64_t> KeyValueCache::lengths() const {
+  std::vector<std::int64_t> all;
+  for (std::int64_t row = 0; row < rows_; ++row) {
+    const std::int32_t* first = page_rows_.data() + row * capacity_;
+    all.push_back(std::count_if(first, first + positions_, [](std::int32_t page_row) { return page_row >= 0; }));
+  }
+  return all;
+}
 
 void KeyValueCache::grow(std::int64_t rows, std::int64_t positions, const Tensor& lengths) {
   const std::int64_t total = positions_ + positions;
@@ -52,7 +68,7 @@ void KeyValueCache::append(std::size_t layer, const Tensor& keys_values, const T
   const int rank = keys_values.rank();
   if (layer >= layers_.size() || (rank != 2 && rank != 3) || keys_values.dim(-1) % 2 != 0)
     fail("cache", "no keys and values of a layer: got ", keys_values.shape(), " for layer ", layer, " of ",
-         layers_.size(), ", expected [N, T, 2 W] or [N, 2 W]");
+         layers_.size(), ", expected [N, T, 2·KV·D] or [N, 2·KV·D]");
   if (store_) return append_to_store(layer, keys_values);
   Layer& to = layers_[layer];
   const std::int64_t rows = keys_values.dim(0), T = rank == 3 ? keys_values.dim(1) : 1, row = keys_values.dim(-1);
@@ -82,23 +98,31 @@ void KeyValueCache::grow_packed(std::span<const std::int64_t> lengths) {
 
 Tensor KeyValueCache::begin(std::size_t layer, const Tensor& q, const Tensor& keys_values,
                             std::span<const std::int64_t> lengths, const CachedHeads& how) {
-  check_float("cache", "q", q);
   check_float("cache", "keys and values", keys_values);
   const std::int64_t total = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
-  const std::int64_t W = q.dim(-1), D = head_size(W, how.heads);
-  if (q.shape() != Shape{total, W}) misfit(q, total, W);
-  if (layer >= layers_.size() || keys_values.shape() != Shape{total, 2 * W} || !layers_[layer].positions.empty())
+  const std::int64_t row = keys_values.dim(-1);
+  if (layer >= layers_.size() || keys_values.shape() != Shape{total, row} || row % 2 != 0 ||
+      !layers_[layer].positions.empty())
     fail("cache", "no beginning of a layer: got ", keys_values.shape(), " for layer ", layer, " of ", layers_.size(),
-         ", expected ", Shape{total, 2 * W}, " for one that has nothing yet");
+         ", expected [", total, ", 2·KV·D] for one that has nothing yet");
+  const HeadSizes sizes(how, q, total, row / 2);
+  const std::int64_t longest = lengths.empty() ? 0 : std::ranges::max(lengths);
+  if (how.bias.defined()) {
+    check_float("cache", "bias", how.bias);
+    if (how.bias.rank() != 4 || how.bias.dim(0) != 1 || how.bias.dim(1) != sizes.heads || how.bias.dim(2) < longest ||
+        how.bias.dim(3) < longest)
+      fail("cache", "the bias does not fit: got ", how.bias.shape(), ", expected at least ",
+           Shape{1, sizes.heads, longest, longest});
+  }
   if (positions_ == 0) grow_packed(lengths);
-  if (rows_ != std::ssize(lengths) || (total > 0 && positions_ != std::ranges::max(lengths)))
+  if (rows_ != std::ssize(lengths) || (total > 0 && positions_ != longest))
     fail("cache", "layer ", layer, " does not begin as the others: got ", lengths.size(), " rows, expected ", rows_,
          " of ", positions_, " positions at most");
   Layer& to = layers_[layer];
-  to.width = W;
+  to.width = row / 2;
   to.pages.push_back(keys_values.detach());
   // Position t of a row that begins behind r others is row t + r.
-  for (std::int64_t t = 0; t < positions_; ++t) to.positions.push_back({keys_values.data() + t * 2 * W, 2 * W});
+  for (std::int64_t t = 0; t < positions_; ++t) to.positions.push_back({keys_values.data() + t * row, row});
 
   std::vector<kernels::AttentionSegment> segments;
   for (std::int64_t before = 0; const std::int64_t length : lengths) {
@@ -106,13 +130,15 @@ Tensor KeyValueCache::begin(std::size_t layer, const Tensor& q, const Tensor& ke
     before += length;
   }
   kernels::AttentionProblem problem;
-  problem.q = q.data(), problem.k = keys_values.data(), problem.v = keys_values.data() + W;
-  problem.q_stride = W, problem.k_stride = problem.v_stride = 2 * W;
-  problem.heads = how.heads, problem.head_dim = problem.value_dim = D;
-  problem.scale = scale_of(how, D);
+  problem.q = q.data(), problem.k = keys_values.data(), problem.v = keys_values.data() + to.width;
+  problem.q_stride = sizes.width(), problem.k_stride = problem.v_stride = row;
+  problem.heads = sizes.heads, problem.kv_heads = sizes.kv_heads;
+  problem.head_dim = problem.value_dim = sizes.head_dim;
+  problem.scale = scale_of(how, sizes.head_dim);
   problem.causal = true, problem.segments = segments;
+  if (how.bias.defined()) problem.bias = {how.bias.data(), 0, how.bias.dim(2) * how.bias.dim(3), how.bias.dim(3)};
   Tensor out = Tensor::like(q);
-  kernels::attention_forward(problem, out.data(), W, nullptr);
+  kernels::attention_forward(problem, out.data(), sizes.width(), nullptr);
   if (how.probe) {
     const Tensor weights = Tensor::empty({rows_, how.heads, positions_, positions_});
     kernels::attention_weights(problem, positions_, positions_, weights.data());
@@ -142,14 +168,24 @@ void KeyValueCache::select(std::span<const std::int64_t> rows) {
 }
 
 void KeyValueCache::join(const KeyValueCache& other) {
-  if (!store_) {
-    const KeyValueCache before = std::exchange(*this, KeyValueCache(std::ssize(layers_)));
-    store_.emplace().layers.resize(layers_.size());
-    if (before.rows_ > 0) join(before);
-  }
   if (other.store_ || other.layers_.size() != layers_.size())
     fail("cache", "what is to join does not fit: got a cache of ", other.layers_.size(), " layers",
          other.store_ ? ", which others have joined" : "", ", expected ", layers_.size());
+  if (other.rows_ == 0) return;
+  if (rows_ == 0) {
+    *this = other;
+    return;
+  }
+  if (!store_) {
+    const KeyValueCache before = std::exchange(*this, KeyValueCache(std::ssize(layers_)));
+    store_.emplace().layers.resize(layers_.size());
+    copy_into_store(before);
+  }
+  copy_into_store(other);
+  write_table();
+}
+
+void KeyValueCache::copy_into_store(const KeyValueCache& other) {
   struct Copy {
     std::size_t position;
     std::int64_t page_row;
@@ -178,7 +214,6 @@ void KeyValueCache::join(const KeyValueCache& other) {
       std::copy_n(from.first + copy.page_row * from.row_stride, size, store_->layers[i].data() + copy.place * size);
     }
   }
-  write_table();
 }
 
 std::int32_t KeyValueCache::take_place() {
@@ -234,27 +269,38 @@ void KeyValueCache::append_to_store(std::size_t layer, const Tensor& keys_values
 }
 
 Tensor KeyValueCache::attend(std::size_t layer, const Tensor& q, const CachedHeads& how) const {
-  check_float("cache", "q", q);
   const Layer& from = layers_.at(layer);
   std::vector<kernels::CachedPosition> in_store;
   if (store_) in_store.assign(static_cast<std::size_t>(positions_), {store_->layers[layer].data(), 2 * from.width});
   const std::span<const kernels::CachedPosition> positions = store_ ? in_store : from.positions;
   const std::int64_t T = std::ssize(positions);
-  if (q.shape() != Shape{rows_, from.width}) misfit(q, rows_, from.width);
-  const std::int64_t D = head_size(from.width, how.heads);
+  const HeadSizes sizes(how, q, rows_, from.width);
   Tensor out = Tensor::like(q);
-  const Tensor weights = how.probe ? Tensor::empty({rows_, how.heads, 1, T}) : Tensor();
-  kernels::cached_attention({.q = q.data(),
-                             .q_stride = from.width,
-                             .rows = rows_,
-                             .heads = how.heads,
-                             .head_dim = D,
-                             .scale = scale_of(how, D),
-                             .positions = positions,
-                             .page_rows = page_rows_.data(),
-                             .page_rows_stride = capacity_,
-                             .value_offset = from.width},
-                            out.data(), from.width, how.probe ? weights.data() : nullptr);
+  const Tensor weights = how.probe ? Tensor::empty({rows_, sizes.heads, 1, T}) : Tensor();
+  kernels::CachedAttention problem{.q = q.data(),
+                                   .q_stride = sizes.width(),
+                                   .rows = rows_,
+                                   .heads = sizes.heads,
+                                   .kv_heads = sizes.kv_heads,
+                                   .head_dim = sizes.head_dim,
+                                   .scale = scale_of(how, sizes.head_dim),
+                                   .positions = positions,
+                                   .page_rows = page_rows_.data(),
+                                   .page_rows_stride = capacity_,
+                                   .value_offset = from.width};
+  if (const Tensor& bias = how.bias; bias.defined()) {
+    check_float("cache", "bias", bias);
+    const std::vector<std::int64_t> seen = lengths();
+    const std::int64_t longest = seen.empty() ? 0 : std::ranges::max(seen);
+    if (bias.rank() != 3 || (bias.dim(0) != rows_ && bias.dim(0) != 1) || bias.dim(1) != sizes.heads ||
+        bias.dim(2) < longest)
+      fail("cache", "the bias does not fit: got ", bias.shape(), ", expected at least ",
+           Shape{rows_, sizes.heads, longest});
+    problem.bias = bias.data();
+    problem.bias_head_stride = bias.dim(2);
+    problem.bias_row_stride = bias.dim(0) > 1 ? bias.dim(1) * bias.dim(2) : 0;
+  }
+  kernels::cached_attention(problem, out.data(), sizes.width(), how.probe ? weights.data() : nullptr);
   if (how.probe) how.probe->record(weights);
   return out;
 }

@@ -1,7 +1,7 @@
-// What a model that writes word by word remembers: the keys and values of what it has read and said. They stay in the
-// tensors in which the projections made them. Growing copies nothing, and when rows are chosen anew, as a beam search
-// does at every step, only a table of small numbers is rearranged, one for all layers. A cache that others join, whose
-// rows are of any age, keeps its own copies instead, so that a row that leaves gives back all that it had.
+// The key-value cache of a model that generates token by token: keys and values of all tokens so far. They stay in the
+// tensors in which the projections made them. Appending copies nothing, and selecting rows, as a beam search does at
+// every step, rearranges only a table of row numbers that all layers share. A cache that others join holds sequences of
+// any age. It copies keys and values into a store of its own, so that the memory of a finished sequence is used again.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -14,13 +14,19 @@
 
 namespace attend {
 
-/// How queries are compared with what a cache has.
+/// How queries attend to a cache.
 struct CachedHeads {
-  std::int64_t heads = 1;           ///< must divide the width
-  std::optional<float> scale = {};  ///< of the scores; 1 / √(width / heads) unless given
-  Probe* probe = nullptr;
+  std::int64_t heads = 1;           ///< of the queries
+  std::optional<float> scale = {};  ///< of the scores; 1 / √D unless given
+  Probe* probe = nullptr;           ///< gets the attention weights
+  std::int64_t kv_heads = 0;        ///< of keys and values; must divide heads. 0: as many as heads
+  /// Added to the scaled scores; float32, or undefined.
+  /// In attend: [N|1, H, P], where P is at least the longest of lengths(), and element i belongs to the i-th position
+  /// of a row. In begin: [1, H, T, S], where T and S are at least the longest length, by positions within a row.
+  Tensor bias = {};
 };
 
+/// Shapes: N rows (sequences), H heads of queries and KV heads of keys and values, all of size D.
 class KeyValueCache {
  public:
   KeyValueCache() = default;
@@ -29,33 +35,38 @@ class KeyValueCache {
   std::int64_t rows() const { return rows_; }
   std::int64_t positions() const { return positions_; }
 
-  /// One layer's keys and values of T more positions of every row.   [N, T, 2·W] or, for one, [N, 2·W], each row k and
-  /// then v. Of row i only the first lengths[i] (int32 [N]) are there to be seen, all when undefined. Every layer gets
-  /// them in turn, and with the same lengths. The tensor is kept, not copied.
+  /// The number of positions that each row has and sees; at most positions().
+  std::vector<std::int64_t> lengths() const;
+
+  /// Appends one layer's keys and values of T positions to every row.   [N, T, 2·KV·D] or, for one position,
+  /// [N, 2·KV·D], each row k and then v. Row i sees only the first lengths[i] (int32 [N]) of them, all when undefined.
+  /// Every layer gets them in turn, and with the same lengths. The tensor is kept, not copied.
   void append(std::size_t layer, const Tensor& keys_values, const Tensor& lengths = {});
 
-  /// The beginnings of all rows in one pass, one behind the other without padding: of row i the next lengths[i].
-  /// q [sum of lengths, W], each over the keys and values [sum of lengths, 2·W] of its row up to its own -> [sum of
-  /// lengths, W];  a probe gets [N, H, longest, longest]. The cache, which has nothing of this layer, keeps
-  /// keys_values.
+  /// Fills a layer that has nothing yet with the beginnings of all rows, packed without padding: row i has the next
+  /// lengths[i] tokens. Returns the causal attention within each row.
+  /// q [sum of lengths, H·D], keys_values [sum of lengths, 2·KV·D] -> [sum of lengths, H·D];  a probe gets
+  /// [N, H, longest, longest]. keys_values is kept, not copied.
   Tensor begin(std::size_t layer, const Tensor& q, const Tensor& keys_values, std::span<const std::int64_t> lengths,
                const CachedHeads& how);
 
   /// From now on row i is what row rows[i] was. Rows may repeat, and may be left out.
   void select(std::span<const std::int64_t> rows);
 
-  /// The rows of another cache come behind those of this one. From now on keys and values are copied into a store,
-  /// which takes as much memory as there have ever been positions at once.
+  /// Appends the rows of another cache, which no others have joined. A cache without rows shares the tensors of the
+  /// other. One with rows copies keys and values into a store, from now on, which takes as much memory as there have
+  /// ever been positions at once.
   void join(const KeyValueCache& other);
 
-  /// One query a row over all that the row has in this layer.   q [N, W] -> [N, W];  a probe gets [N, H, 1, positions]
+  /// One query a row over all positions that the row has in this layer.
+  /// q [N, H·D] -> [N, H·D];  a probe gets [N, H, 1, positions]
   Tensor attend(std::size_t layer, const Tensor& q, const CachedHeads& how) const;
 
  private:
   struct Layer {
     std::vector<Tensor> pages;
     std::vector<kernels::CachedPosition> positions;
-    std::int64_t width = 0;
+    std::int64_t width = 0;  // of a position's keys: KV·D
   };
   /// Keys and values of single positions, in places that all layers number alike and rows may share.
   struct Store {
@@ -67,6 +78,7 @@ class KeyValueCache {
   void grow_packed(std::span<const std::int64_t> lengths);
   std::int32_t take_place();
   void find_free_places();
+  void copy_into_store(const KeyValueCache& other);
   void write_table();
   void append_to_store(std::size_t layer, const Tensor& keys_values);
 

@@ -89,15 +89,16 @@ struct Head {
   const AttentionProblem& problem;
   const AttentionSegment& segment;
   std::int64_t segment_index, head;
+  std::int64_t kv_head = head / problem.group();
 
   const float* Query(std::int64_t i) const {
     return problem.q + (segment.q_begin + i) * problem.q_stride + head * problem.head_dim;
   }
   const float* Key(std::int64_t j) const {
-    return problem.k + (segment.k_begin + j) * problem.k_stride + head * problem.head_dim;
+    return problem.k + (segment.k_begin + j) * problem.k_stride + kv_head * problem.head_dim;
   }
   const float* Value(std::int64_t j) const {
-    return problem.v + (segment.k_begin + j) * problem.v_stride + head * problem.value_dim;
+    return problem.v + (segment.k_begin + j) * problem.v_stride + kv_head * problem.value_dim;
   }
   /// Keys that query i may see: the first so many.
   std::int64_t Visible(std::int64_t i) const {
@@ -114,17 +115,17 @@ struct Head {
   HWY_INLINE void Mask(std::int64_t i, std::int64_t j, std::int64_t valid, std::int64_t padded, float* s) const {
     valid = std::max<std::int64_t>(valid, 0);
     std::fill(s + valid, s + padded, -kInfinity);
-    const AttentionMatrix& matrix = problem.matrix;
-    const std::int64_t at =
-        segment_index * matrix.segment_stride + head * matrix.head_stride + i * matrix.row_stride + j;
-    if (matrix.bias) {
+    if (const AttentionMatrix<float>& bias = problem.bias; bias.data) {
       const D d;
+      const float* row = bias.data + bias.offset(segment_index, head, i) + j;
       std::int64_t c = 0;
       for (; c + kLanes <= valid; c += kLanes)
-        hn::StoreU(hn::MulAdd(hn::LoadU(d, matrix.bias + at + c), hn::Set(d, kLog2E), hn::LoadU(d, s + c)), d, s + c);
-      for (; c < valid; ++c) s[c] += matrix.bias[at + c] * kLog2E;
-    } else if (matrix.allowed) {
-      for (std::int64_t c = 0; c < valid; ++c) s[c] = matrix.allowed[at + c] ? s[c] : -kInfinity;
+        hn::StoreU(hn::MulAdd(hn::LoadU(d, row + c), hn::Set(d, kLog2E), hn::LoadU(d, s + c)), d, s + c);
+      for (; c < valid; ++c) s[c] += row[c] * kLog2E;
+    }
+    if (const AttentionMatrix<std::int8_t>& allowed = problem.allowed; allowed.data) {
+      const std::int8_t* row = allowed.data + allowed.offset(segment_index, head, i) + j;
+      for (std::int64_t c = 0; c < valid; ++c) s[c] = row[c] ? s[c] : -kInfinity;
     }
   }
 
@@ -140,16 +141,17 @@ struct Head {
   }
 };
 
-/// Runs the tasks on all threads, in groups that are worth a thread's while: body(begin, end) gets neighbours.
-/// cost(task) counts multiply-adds.
-template <typename Task, typename Cost, typename Body>
-void RunGrouped(const std::vector<Task>& tasks, const Cost& cost, const Body& body) {
+/// Runs the tasks on all threads, in groups of neighbours that are worth a thread's while: body(begin, end). cost(task)
+/// counts multiply-adds. Neighbours a and b stay in one group when together(a, b).
+template <typename Task, typename Cost, typename Together, typename Body>
+void RunGrouped(const std::vector<Task>& tasks, const Cost& cost, const Together& together, const Body& body) {
   constexpr std::int64_t kWorthwhile = 1 << 21;
   std::vector<std::size_t> cuts{0};
   std::int64_t sum = 0;
   for (std::size_t t = 0; t < tasks.size(); ++t) {
     sum += cost(tasks[t]);
-    if (sum >= kWorthwhile || t + 1 == tasks.size()) cuts.push_back(t + 1), sum = 0;
+    const bool last = t + 1 == tasks.size();
+    if (last || (sum >= kWorthwhile && !together(tasks[t], tasks[t + 1]))) cuts.push_back(t + 1), sum = 0;
   }
   parallel_tasks(static_cast<std::int64_t>(cuts.size()) - 1, [&](std::int64_t g) {
     const auto i = static_cast<std::size_t>(g);

@@ -13,8 +13,9 @@ namespace attention {
 namespace {
 
 // With P the weights, dP = dO Vᵀ, and delta_i = dO_i · O_i:
-//   dV = Pᵀ dO,  dS = P ∘ (dP - delta),  dQ = scale · dS K,  dK = scale · dSᵀ Q.
-// Dropout multiplies P where it meets V, and dP.
+//   dV = Pᵀ dO,  dS = P ∘ (dP - delta),  dQ = scale · dS K,  dK = scale · dSᵀ Q,  dbias = dS.
+// Dropout multiplies P where it meets V, and dP. What several heads or segments share (keys and values of grouped
+// heads, a bias that is repeated) gets the sum of their gradients.
 
 constexpr std::int64_t kKeyTile = 128;  // keys whose gradients are gathered together; a multiple of dropout's blocks
 static_assert(kKeyTile % kDropoutBlockSize == 0, "a row of multipliers has room for whole blocks");
@@ -81,9 +82,20 @@ HWY_INLINE float Dot(std::int64_t n, const float* x, const float* y) {
   return total;
 }
 
-/// The keys [key_begin, key_end) of one head. dq [queries, head_dim] is where their part of it goes.
+/// to += from, n floats.
+HWY_INLINE void AddRow(std::int64_t n, const float* from, float* to) { PutRow(n, from, 1.f, to, true); }
+
+/// Where one head's gradients go: dq and dbias [queries, …] of this head, the others as in AttentionGradients.
+struct HeadGradients {
+  float* dq;
+  std::int64_t dq_stride;
+  bool add_dq, add_dk, add_dv;
+  float* dbias;  ///< row i begins at dbias + i * bias.row_stride
+};
+
+/// The keys [key_begin, key_end) of one head.
 void BackwardHead(const Pass& pass, const Head& h, std::int64_t key_begin, std::int64_t key_end, std::int64_t chunk,
-                  float* dq, std::int64_t dq_stride, bool add_dq, Scratch scratch) {
+                  const HeadGradients& to, Scratch scratch) {
   const AttentionProblem& p = pass.problem;
   const AttentionGradients& g = pass.gradients;
   const std::int64_t depth = Padded(p.head_dim), columns = Padded(p.value_dim);
@@ -101,8 +113,8 @@ void BackwardHead(const Pass& pass, const Head& h, std::int64_t key_begin, std::
   float* dscores = scratch.Take(kQueryBlock * s_stride);
   float* key_sums = scratch.Take(tile * q_stride);
   float* value_sums = scratch.Take(tile * o_stride);
-  float* dk = g.dk ? g.dk + h.segment.k_begin * g.dk_stride + h.head * p.head_dim : nullptr;
-  float* dv = g.dv ? g.dv + h.segment.k_begin * g.dv_stride + h.head * p.value_dim : nullptr;
+  float* dk = g.dk ? g.dk + h.segment.k_begin * g.dk_stride + h.kv_head * p.head_dim : nullptr;
+  float* dv = g.dv ? g.dv + h.segment.k_begin * g.dv_stride + h.kv_head * p.value_dim : nullptr;
   HWY_ALIGN float multipliers[kKeyTile];
 
   // Once even without queries: then the keys' gradients are zeros.
@@ -140,91 +152,164 @@ void BackwardHead(const Pass& pass, const Head& h, std::int64_t key_begin, std::
           const std::int64_t query = begin + i + r;
           float* s = scores + r * s_stride;
           float* ds = dscores + r * s_stride;
-          h.Mask(query, j, std::min(seen, h.Visible(query) - j), padded, s);
+          const std::int64_t visible = std::min(seen, h.Visible(query) - j);
+          h.Mask(query, j, visible, padded, s);
           if (p.dropout.threshold) {
             h.Dropout(query, j, padded, pass.dropout_blocks, multipliers);
             GradientRowDropped(padded, logsumexp[i + r], delta[i + r], multipliers, s, ds);
           } else {
             GradientRow(padded, logsumexp[i + r], delta[i + r], s, ds);
           }
+          if (to.dbias) AddRow(visible, ds, to.dbias + query * p.bias.row_stride + j);
         }
         if (dv) GemmAt(seen, columns, m, scores, s_stride, o, o_stride, value_sums, o_stride, true);
         if (dk) GemmAt(seen, depth, m, dscores, s_stride, q, q_stride, key_sums, q_stride, true);
-        if (dq) GemmPackedTop(m, depth, seen, dscores, s_stride, keys, n, query_sums + i * q_stride, q_stride, true);
+        if (to.dq) GemmPackedTop(m, depth, seen, dscores, s_stride, keys, n, query_sums + i * q_stride, q_stride, true);
       }
       for (std::int64_t r = 0; r < n; ++r) {
         // The copied queries carry scale · log2(e).
-        if (dk) PutRow(p.head_dim, key_sums + r * q_stride, kLn2, dk + (j + r) * g.dk_stride, g.add_dk || begin > 0);
-        if (dv) PutRow(p.value_dim, value_sums + r * o_stride, 1.f, dv + (j + r) * g.dv_stride, g.add_dv || begin > 0);
+        if (dk) PutRow(p.head_dim, key_sums + r * q_stride, kLn2, dk + (j + r) * g.dk_stride, to.add_dk || begin > 0);
+        if (dv) PutRow(p.value_dim, value_sums + r * o_stride, 1.f, dv + (j + r) * g.dv_stride, to.add_dv || begin > 0);
       }
     }
-    if (dq)
+    if (to.dq)
       for (std::int64_t i = 0; i < rows; ++i)
-        PutRow(p.head_dim, query_sums + i * q_stride, p.scale, dq + (begin + i) * dq_stride, add_dq);
+        PutRow(p.head_dim, query_sums + i * q_stride, p.scale, to.dq + (begin + i) * to.dq_stride, to.add_dq);
   }
 }
 
 struct Task {
-  std::int64_t segment, head;
-  std::int64_t part;  // of the keys
+  std::int64_t segment, kv_head;
+  std::int64_t part;   // of the keys
+  std::int64_t owner;  // of a gradient of the bias
+  std::int64_t slice;  // of those who share it: they add to the same memory, one after the other
+};
+
+/// Who adds to which gradient of the bias. A bias that is repeated for all segments or heads is owned by all of them:
+/// these are cut into slices, each slice has a matrix of its own, and the matrices are added in order. The cut depends
+/// on shapes alone, so the sum does too.
+struct BiasOwners {
+  bool by_segment, by_head;  // whether each segment and head has a bias of its own, or no gradient is wanted
+  std::int64_t kv_heads, group, rows, columns;
+  std::int64_t owners, members, slices = 1;
+  std::int64_t matrix;  // floats of a slice's own matrix, which holds a group of heads when each has a bias
+
+  BiasOwners(const AttentionProblem& p, bool wanted, std::int64_t parts)
+      : by_segment(!wanted || p.bias.segment_stride != 0),
+        by_head(!wanted || p.bias.head_stride != 0),
+        kv_heads(p.heads / p.group()),
+        group(p.group()),
+        rows(LongestQueries(p)),
+        columns(LongestKeys(p)) {
+    constexpr std::int64_t kEnough = 32, kMostFloats = 1 << 23;
+    const auto segments = static_cast<std::int64_t>(p.segments.size());
+    owners = (by_segment ? segments : 1) * (by_head ? kv_heads : 1);
+    members = segments * kv_heads / std::max<std::int64_t>(owners, 1);
+    matrix = (by_head ? group : 1) * rows * p.bias.row_stride;
+    if (members <= 1) return;
+    const std::int64_t most = kMostFloats / std::max<std::int64_t>(1, owners * matrix) + 1;
+    slices = std::min({members, most, (kEnough + owners * parts - 1) / (owners * parts)});
+  }
+
+  std::int64_t segment(std::int64_t owner, std::int64_t member) const {
+    return by_segment ? owner / (by_head ? kv_heads : 1) : member / (by_head ? 1 : kv_heads);
+  }
+  std::int64_t kv_head(std::int64_t owner, std::int64_t member) const {
+    return by_head ? owner % kv_heads : member % kv_heads;
+  }
+  /// Which of the slices' own matrices; slice 0 needs none.
+  std::int64_t own(std::int64_t owner, std::int64_t slice) const { return owner * (slices - 1) + slice - 1; }
 };
 
 void Backward(const Pass& pass) {
   const AttentionProblem& p = pass.problem;
   const AttentionGradients& g = pass.gradients;
-  const std::int64_t segments = static_cast<std::int64_t>(p.segments.size());
-  const std::int64_t pairs = segments * p.heads;
+  const std::int64_t group = p.group();
+  const std::int64_t pairs = static_cast<std::int64_t>(p.segments.size()) * p.heads, shared = pairs / group;
   if (pairs == 0) return;
   const std::int64_t chunk = QueryChunk(p), longest = LongestKeys(p);
   // Few heads: tasks share a head's keys. Each but the first gathers its part of dq by itself; the parts are added in
   // order, so that the result does not depend on who was when.
   const std::int64_t tiles = std::max<std::int64_t>(1, (longest + kKeyTile - 1) / kKeyTile);
-  const std::int64_t parts = std::min((kFewTasks + pairs - 1) / pairs, (tiles + 3) / 4);
+  const std::int64_t parts = std::min((kFewTasks + shared - 1) / shared, (tiles + 3) / 4);
   const std::int64_t part_keys = (tiles + parts - 1) / parts * kKeyTile;
   const std::int64_t longest_q = LongestQueries(p);
   const std::int64_t part_size = g.dq ? longest_q * p.head_dim : 0;
-  Scratch extra(pairs * (parts - 1) * part_size);
-  float* extra_dq = extra.Take(0);
+  const BiasOwners bias(p, g.dbias, parts);
+  const std::int64_t own_size = bias.owners * (bias.slices - 1) * bias.matrix;
+  Scratch extra(Scratch::Size(pairs * (parts - 1) * part_size) + own_size);
+  float* extra_dq = extra.Take(pairs * (parts - 1) * part_size);
+  float* own_dbias = extra.Take(own_size);
+  parallel_for(own_size, 1 << 15,
+               [&](std::int64_t from, std::int64_t to) { std::fill(own_dbias + from, own_dbias + to, 0.f); });
   const auto extra_of = [&](std::int64_t pair, std::int64_t part) {
     return extra_dq + (pair * (parts - 1) + part - 1) * part_size;
   };
 
   std::vector<Task> tasks;
-  for (std::int64_t s = 0; s < segments; ++s)
-    for (std::int64_t h = 0; h < p.heads; ++h)
-      for (std::int64_t part = 0; part < parts; ++part) tasks.push_back({s, h, part});
+  for (std::int64_t owner = 0; owner < bias.owners; ++owner)
+    for (std::int64_t slice = 0; slice < bias.slices; ++slice)
+      for (std::int64_t part = 0; part < parts; ++part)
+        for (std::int64_t m = bias.members * slice / bias.slices; m < bias.members * (slice + 1) / bias.slices; ++m)
+          tasks.push_back({bias.segment(owner, m), bias.kv_head(owner, m), part, owner, slice});
   const auto cost = [&](const Task& task) {
     const AttentionSegment& segment = p.segments[static_cast<std::size_t>(task.segment)];
-    return segment.q_rows * std::min(segment.k_rows, part_keys) * (3 * p.head_dim + 2 * p.value_dim);
+    return group * segment.q_rows * std::min(segment.k_rows, part_keys) * (3 * p.head_dim + 2 * p.value_dim);
+  };
+  const auto together = [](const Task& a, const Task& b) {
+    return a.owner == b.owner && a.slice == b.slice && a.part == b.part;
   };
   const std::int64_t scratch_size = ScratchSize(p, chunk, longest);
-  RunGrouped(tasks, cost, [&](std::size_t first, std::size_t last) {
+  RunGrouped(tasks, cost, together, [&](std::size_t first, std::size_t last) {
     const Scratch scratch(scratch_size);
     for (std::size_t t = first; t < last; ++t) {
       const Task& task = tasks[t];
-      const Head h{p, p.segments[static_cast<std::size_t>(task.segment)], task.segment, task.head};
-      const std::int64_t begin = std::min(task.part * part_keys, h.segment.k_rows);
-      const std::int64_t end = std::min(begin + part_keys, h.segment.k_rows);
-      float* dq = g.dq ? g.dq + h.segment.q_begin * g.dq_stride + h.head * p.head_dim : nullptr;
-      if (task.part == 0) {
-        BackwardHead(pass, h, begin, end, chunk, dq, g.dq_stride, g.add_dq, scratch);
-      } else {
-        float* own = dq ? extra_of(task.segment * p.heads + task.head, task.part) : nullptr;
-        BackwardHead(pass, h, begin, end, chunk, own, p.head_dim, false, scratch);
+      for (std::int64_t n = 0; n < group; ++n) {  // heads that share keys and values
+        const Head h{p, p.segments[static_cast<std::size_t>(task.segment)], task.segment, task.kv_head * group + n};
+        const std::int64_t begin = std::min(task.part * part_keys, h.segment.k_rows);
+        const std::int64_t end = std::min(begin + part_keys, h.segment.k_rows);
+        HeadGradients to{.dq = nullptr,
+                         .dq_stride = g.dq_stride,
+                         .add_dq = g.add_dq,
+                         .add_dk = g.add_dk || n > 0,
+                         .add_dv = g.add_dv || n > 0,
+                         .dbias = nullptr};
+        if (g.dq && task.part == 0)
+          to.dq = g.dq + h.segment.q_begin * g.dq_stride + h.head * p.head_dim;
+        else if (g.dq)
+          to.dq = extra_of(task.segment * p.heads + h.head, task.part), to.dq_stride = p.head_dim, to.add_dq = false;
+        if (g.dbias && task.slice == 0)
+          to.dbias = g.dbias + p.bias.offset(task.segment, h.head, 0);
+        else if (g.dbias)
+          to.dbias = own_dbias + bias.own(task.owner, task.slice) * bias.matrix +
+                     (bias.by_head ? n * bias.rows * p.bias.row_stride : 0);
+        BackwardHead(pass, h, begin, end, chunk, to, scratch);
       }
     }
   });
-  if (parts == 1 || !g.dq) return;
-  parallel_for(pairs * longest_q, 256, [&](std::int64_t from, std::int64_t to) {
-    for (std::int64_t at = from; at < to; ++at) {
-      const std::int64_t pair = at / longest_q, i = at % longest_q;
-      const AttentionSegment& segment = p.segments[static_cast<std::size_t>(pair / p.heads)];
-      if (i >= segment.q_rows) continue;
-      float* dq = g.dq + (segment.q_begin + i) * g.dq_stride + pair % p.heads * p.head_dim;
-      for (std::int64_t part = 1; part < parts; ++part)
-        PutRow(p.head_dim, extra_of(pair, part) + i * p.head_dim, 1.f, dq, true);
-    }
-  });
+
+  if (g.dq && parts > 1)
+    parallel_for(pairs * longest_q, 256, [&](std::int64_t from, std::int64_t to) {
+      for (std::int64_t at = from; at < to; ++at) {
+        const std::int64_t pair = at / longest_q, i = at % longest_q;
+        const AttentionSegment& segment = p.segments[static_cast<std::size_t>(pair / p.heads)];
+        if (i >= segment.q_rows) continue;
+        float* dq = g.dq + (segment.q_begin + i) * g.dq_stride + pair % p.heads * p.head_dim;
+        for (std::int64_t part = 1; part < parts; ++part) AddRow(p.head_dim, extra_of(pair, part) + i * p.head_dim, dq);
+      }
+    });
+  if (bias.slices > 1) {
+    const std::int64_t rows = bias.by_head ? group * bias.rows : bias.rows;  // of one slice's matrix
+    parallel_for(bias.owners * rows, 16, [&](std::int64_t from, std::int64_t to) {
+      for (std::int64_t at = from; at < to; ++at) {
+        const std::int64_t owner = at / rows, row = at % rows;
+        const std::int64_t head = bias.kv_head(owner, 0) * group + row / bias.rows;
+        float* dbias = g.dbias + p.bias.offset(bias.segment(owner, 0), head, row % bias.rows);
+        for (std::int64_t slice = 1; slice < bias.slices; ++slice)
+          AddRow(bias.columns, own_dbias + bias.own(owner, slice) * bias.matrix + row * p.bias.row_stride, dbias);
+      }
+    });
+  }
 }
 
 }  // namespace

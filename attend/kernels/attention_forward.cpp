@@ -217,7 +217,7 @@ void ForwardChunk(const Head& h, std::int64_t begin, std::int64_t rows, Scratch 
     PackTransposed(n, p.head_dim, h.Key(j), p.k_stride, packed_keys);
     Pack(n, p.value_dim, h.Value(j), p.v_stride, packed_values);
     // A matrix may add to scores or hide them: they can be anything.
-    const float key_norm = p.matrix.bias || p.matrix.allowed ? kInfinity : LargestNorm(n, p.head_dim, packed_keys);
+    const float key_norm = p.bias.data || p.allowed.data ? kInfinity : LargestNorm(n, p.head_dim, packed_keys);
     std::int64_t i = std::max<std::int64_t>(0, h.FirstSeeing(j) - begin) / kQueryBlock * kQueryBlock;
     for (; i < rows; i += kQueryBlock) {
       const std::int64_t m = std::min(kQueryBlock, rows - i);
@@ -383,7 +383,8 @@ void Forward(const AttentionProblem& p, float* out, std::int64_t out_stride, flo
     // One query a key is bound by memory: a multiply-add there takes as long as many elsewhere.
     return task.slot < 0 ? task.rows * keys * width : 8 * std::min(keys, kKeySpan) * width;
   };
-  RunGrouped(tasks, cost, [&](std::size_t first, std::size_t last) {
+  const auto alone = [](const Task&, const Task&) { return false; };
+  RunGrouped(tasks, cost, alone, [&](std::size_t first, std::size_t last) {
     const Scratch scratch(scratch_size);
     for (std::size_t t = first; t < last; ++t) {
       const Task& task = tasks[t];

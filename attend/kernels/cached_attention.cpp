@@ -94,21 +94,26 @@ void Values(std::int64_t n, std::span<const float* const> values, const float* w
 
 void Attend(const CachedAttention& p, float* out, std::int64_t out_stride, float* weights) {
   const auto T = static_cast<std::int64_t>(p.positions.size());
-  const std::int64_t work = 2 * T * p.head_dim + 1;
+  const std::int64_t work = 2 * T * p.head_dim + 1, group = p.heads / p.kv_heads;
   parallel_for(p.rows * p.heads, 1 + 8192 / work, [&](std::int64_t begin, std::int64_t end) {
     Seen seen;
     std::int64_t found = -1;
     for (std::int64_t task = begin; task < end; ++task) {
-      const std::int64_t row = task / p.heads, head = task % p.heads, first = head * p.head_dim;
+      const std::int64_t row = task / p.heads, head = task % p.heads;
+      const std::int64_t first = head * p.head_dim, kv_first = head / group * p.head_dim;
       if (row != found) seen.Find(p, row), found = row;
       const auto n = static_cast<std::int64_t>(seen.keys.size());
       float* w = seen.weights.data();
-      Scores(p.head_dim, p.q + row * p.q_stride + first, seen.keys, first, p.scale, w);
+      Scores(p.head_dim, p.q + row * p.q_stride + first, seen.keys, kv_first, p.scale, w);
+      if (p.bias) {
+        const float* bias = p.bias + row * p.bias_row_stride + head * p.bias_head_stride;
+        ForVectors(n, [&](auto at) ATTEND_BODY { at.Store(hn::Add(at.Load(w), at.Load(bias)), w); });
+      }
       const float max = FiniteMax(RowMax(n, w));
       const float sum = RowExpSum(n, w, max, [&](auto at, FloatVector e) ATTEND_BODY { at.Store(e, w); });
       const FloatVector share = hn::Set(Floats(), sum == 0.f ? 0.f : 1.f / sum);
       ForVectors(n, [&](auto at) ATTEND_BODY { at.Store(hn::Mul(at.Load(w), share), w); });
-      Values(p.head_dim, seen.keys, w, p.value_offset + first, out + row * out_stride + first);
+      Values(p.head_dim, seen.keys, w, p.value_offset + kv_first, out + row * out_stride + first);
       if (!weights) continue;
       std::fill_n(weights + task * T, T, 0.f);
       for (std::size_t i = 0; i < seen.positions.size(); ++i) weights[task * T + seen.positions[i]] = w[i];

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "attend/kernels/attention.h"
+#include "attend/ops/arithmetic.h"
 #include "attend/ops/check.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
@@ -12,17 +13,32 @@
 namespace attend {
 namespace {
 
-/// A matrix [rows, heads · width] that may be some of the columns of a wider tensor.
+/// A matrix [rows, heads · width]: some of the columns of an input.
 struct Columns {
   Tensor tensor;
+  std::size_t input;  ///< its number among the inputs of the op
   std::int64_t offset, stride;
   float* in(const Tensor& other) const { return other.data() + offset; }
 };
 
+/// A matrix with an element for each query and key, as the kernels see it.
+template <typename T>
+kernels::AttentionMatrix<T> score_matrix(const Tensor& x) {
+  const std::int64_t heads = x.rank() == 4 ? x.dim(1) : 1, matrix = x.dim(-2) * x.dim(-1);
+  const bool by_batch = x.rank() > 2 && x.dim(0) > 1;
+  return {x.data<T>(), by_batch ? heads * matrix : 0, heads > 1 ? matrix : 0, x.dim(-1)};
+}
+
+/// The same matrix, or matrices, as [B|1, H|1, T, S].
+Tensor with_all_dims(const Tensor& x) {
+  if (x.rank() == 4) return x;
+  return x.reshape({x.rank() == 3 ? x.dim(0) : 1, 1, x.dim(-2), x.dim(-1)});
+}
+
 /// Everything that forward, backward and weights share.
 struct Call {
   const char* op;
-  std::int64_t B, T, S, H, D, E;
+  std::int64_t B, T, S, H, KV, D, E;
   Columns q, k, v;
   AttentionOptions options;
   PhiloxKey key{};
@@ -32,6 +48,25 @@ struct Call {
     if (!(options.dropout >= 0.f && options.dropout <= 1.f))
       fail(op, "dropout is a probability: got ", options.dropout, ", expected 0 to 1");
     options.mask.check(op, B, H, T, S);
+    if (options.bias.defined()) check_bias();
+  }
+
+  void check_bias() const {
+    const Tensor& bias = options.bias;
+    check_float(op, "bias", bias);
+    if (options.mask.texts().empty()) return check_score_matrix(op, "bias", bias, B, H, T, S);
+    const std::int64_t longest = std::ranges::max(options.mask.texts());
+    if (bias.rank() < 2 || bias.dim(-2) < longest || bias.dim(-1) < longest)
+      fail(op, "the bias does not cover the longest of the packed sequences: got ", bias.shape(), ", expected ",
+           Shape{1, H, longest, longest});
+    check_score_matrix(op, "bias", bias, 1, H, bias.dim(-2), bias.dim(-1));
+  }
+
+  /// A mask that is added becomes a part of the bias, so that there is one matrix to add.
+  void join_matrices() {
+    const Tensor& matrix = options.mask.matrix();
+    if (!matrix.defined() || matrix.dtype() != DType::f32) return;
+    options.bias = options.bias.defined() ? with_all_dims(options.bias) + with_all_dims(matrix) : matrix;
   }
 
   std::int64_t keys_of(std::int64_t b) const {
@@ -57,20 +92,13 @@ struct Call {
     kernels::AttentionProblem p;
     p.q = q.in(q.tensor), p.k = k.in(k.tensor), p.v = v.in(v.tensor);
     p.q_stride = q.stride, p.k_stride = k.stride, p.v_stride = v.stride;
-    p.heads = H, p.head_dim = D, p.value_dim = E;
+    p.heads = H, p.kv_heads = KV, p.head_dim = D, p.value_dim = E;
     p.scale = options.scale.value_or(1.f / std::sqrt(static_cast<float>(std::max<std::int64_t>(D, 1))));
     p.causal = options.mask.is_causal();
     p.segments = segments;
-    if (const Tensor& matrix = options.mask.matrix(); matrix.defined()) {
-      if (matrix.dtype() == DType::i8)
-        p.matrix.allowed = matrix.data<std::int8_t>();
-      else
-        p.matrix.bias = matrix.data();
-      const bool by_head = matrix.rank() == 4 && matrix.dim(1) > 1, by_batch = matrix.rank() > 2 && matrix.dim(0) > 1;
-      p.matrix.row_stride = S;
-      p.matrix.head_stride = by_head ? T * S : 0;
-      p.matrix.segment_stride = by_batch ? (by_head ? H : 1) * T * S : 0;
-    }
+    if (const Tensor& matrix = options.mask.matrix(); matrix.defined() && matrix.dtype() == DType::i8)
+      p.allowed = score_matrix<std::int8_t>(matrix);
+    if (options.bias.defined()) p.bias = score_matrix<float>(options.bias);
     if (options.dropout > 0.f) p.dropout = kernels::DropoutRate(options.dropout);
     p.key = key;
     return p;
@@ -84,12 +112,17 @@ void zero_padding(const Call& call, float* gradient, std::int64_t stride, std::i
       std::fill_n(gradient + (b * call.S + j) * stride, width, 0.f);
 }
 
-/// `inputs` are the tensors of q, k, v without repetition of one that holds several parts.
-Tensor run(Call call, const Shape& result, const std::vector<Tensor>& inputs) {
+/// `inputs` are the tensors of q, k and v; one that holds several of them is there once.
+Tensor run(Call call, const Shape& result, std::vector<Tensor> inputs) {
   call.check();
+  call.join_matrices();
   if (!training()) call.options.dropout = 0.f;
   if (call.options.dropout > 0.f) call.key = default_generator().next();
-  const bool keep = recording() && std::any_of(inputs.begin(), inputs.end(), requires_grad);
+  const std::size_t bias_input = inputs.size();
+  inputs.push_back(call.options.bias);
+  const bool keep = recording() && std::ranges::any_of(inputs, [](const Tensor& input) {
+                      return input.defined() && requires_grad(input);
+                    });
   Tensor out = Tensor::empty(result);
   Tensor logsumexp = keep ? Tensor::empty({call.B * call.T, call.H}) : Tensor();
   const std::int64_t out_stride = call.H * call.E;
@@ -98,31 +131,33 @@ Tensor run(Call call, const Shape& result, const std::vector<Tensor>& inputs) {
   if (!keep) return out;
 
   for (Columns* part : {&call.q, &call.k, &call.v}) part->tensor = part->tensor.detach();
-  const std::size_t last = inputs.size() - 1;  // where v is; k is there too when they are packed
-  const auto go_back = [call, last, out_stride, logsumexp, out = out.detach()](const Tensor& dy, Grads& grads) {
-    const std::size_t k_input = last == 2 ? 1 : last;
-    std::vector<Grads::Target> targets(last + 1);
-    for (std::size_t input = 0; input <= last; ++input)
+  if (call.options.bias.defined()) call.options.bias = call.options.bias.detach();
+  const auto go_back = [call, bias_input, out_stride, logsumexp, out = out.detach()](const Tensor& dy, Grads& grads) {
+    std::vector<Grads::Target> targets(bias_input);
+    for (std::size_t input = 0; input < bias_input; ++input)
       if (grads.wants(input)) targets[input] = grads.target(input);
 
     kernels::AttentionGradients g;
-    const auto place = [&](std::size_t input, const Columns& part, float*& gradient, std::int64_t& stride, bool& add) {
-      const Grads::Target& target = targets[input];
+    const auto place = [&](const Columns& part, float*& gradient, std::int64_t& stride, bool& add) {
+      const Grads::Target& target = targets[part.input];
       if (target.tensor.defined()) gradient = part.in(target.tensor), stride = part.stride, add = target.accumulate;
     };
-    place(0, call.q, g.dq, g.dq_stride, g.add_dq);
-    place(k_input, call.k, g.dk, g.dk_stride, g.add_dk);
-    place(last, call.v, g.dv, g.dv_stride, g.add_dv);
-    if (g.dk && !g.add_dk) zero_padding(call, g.dk, g.dk_stride, call.H * call.D);
-    if (g.dv && !g.add_dv) zero_padding(call, g.dv, g.dv_stride, call.H * call.E);
+    place(call.q, g.dq, g.dq_stride, g.add_dq);
+    place(call.k, g.dk, g.dk_stride, g.add_dk);
+    place(call.v, g.dv, g.dv_stride, g.add_dv);
+    if (g.dk && !g.add_dk) zero_padding(call, g.dk, g.dk_stride, call.KV * call.D);
+    if (g.dv && !g.add_dv) zero_padding(call, g.dv, g.dv_stride, call.KV * call.E);
+    if (grads.wants(bias_input)) g.dbias = grads.sum(bias_input).data();
     const auto segments = call.segments();
     kernels::attention_backward(call.problem(segments), out.data(), dy.data(), out_stride, logsumexp.data(), g);
   };
   return record(call.op, out, inputs, go_back);
 }
 
-Tensor run_weights(const Call& call) {
+Tensor run_weights(Call call) {
   call.check();
+  NoGrad no_grad;
+  call.join_matrices();
   const auto segments = call.segments();
   std::int64_t T = call.T, S = call.S;
   if (const std::vector<std::int64_t>& texts = call.options.mask.texts(); !texts.empty())
@@ -134,32 +169,74 @@ Tensor run_weights(const Call& call) {
 
 Call separate(const char* op, const Tensor& q, const Tensor& k, const Tensor& v, const AttentionOptions& options) {
   const bool fits = q.rank() == 4 && k.rank() == 4 && v.rank() == 4 && q.dim(0) == k.dim(0) && k.dim(0) == v.dim(0) &&
-                    k.dim(1) == v.dim(1) && q.dim(2) == k.dim(2) && k.dim(2) == v.dim(2) && q.dim(3) == k.dim(3);
+                    k.dim(1) == v.dim(1) && k.dim(2) == v.dim(2) && q.dim(3) == k.dim(3) &&
+                    (q.dim(2) == k.dim(2) || (k.dim(2) > 0 && q.dim(2) % k.dim(2) == 0)) &&
+                    (options.kv_heads == 0 || options.kv_heads == k.dim(2));
   if (!fits)
     fail(op, "queries, keys and values do not fit: got q ", q.shape(), ", k ", k.shape(), ", v ", v.shape(),
-         ", expected [B, T, H, D], [B, S, H, D], [B, S, H, E]");
-  const std::int64_t H = q.dim(2), D = q.dim(3), E = v.dim(3);
-  return {op, q.dim(0), q.dim(1), k.dim(1), H, D, E, {q, 0, H * D}, {k, 0, H * D}, {v, 0, H * E}, options};
+         ", expected [B, T, H, D], [B, S, KV, D], [B, S, KV, E], where KV divides H");
+  const std::int64_t H = q.dim(2), KV = k.dim(2), D = q.dim(3), E = v.dim(3);
+  return {.op = op,
+          .B = q.dim(0),
+          .T = q.dim(1),
+          .S = k.dim(1),
+          .H = H,
+          .KV = KV,
+          .D = D,
+          .E = E,
+          .q = {q, 0, 0, H * D},
+          .k = {k, 1, 0, KV * D},
+          .v = {v, 2, 0, KV * E},
+          .options = options};
+}
+
+/// The heads of keys and values that the options ask for, or 0 if these do not divide the heads.
+std::int64_t kv_heads(std::int64_t heads, const AttentionOptions& options) {
+  const std::int64_t kv = options.kv_heads == 0 ? heads : options.kv_heads;
+  return heads >= 1 && kv >= 1 && heads % kv == 0 ? kv : 0;
 }
 
 Call packed_self(const char* op, const Tensor& qkv, std::int64_t heads, const AttentionOptions& options) {
-  if (qkv.rank() != 3 || heads < 1 || qkv.dim(2) % (3 * heads) != 0)
-    fail(op, "a row holds the heads of q, k and v: got ", qkv.shape(), " for ", heads,
-         " heads, expected [B, T, 3·H·D]");
-  const std::int64_t B = qkv.dim(0), T = qkv.dim(1), row = qkv.dim(2), width = row / 3, D = width / heads;
-  return {op, B, T, T, heads, D, D, {qkv, 0, row}, {qkv, width, row}, {qkv, 2 * width, row}, options};
+  const std::int64_t KV = kv_heads(heads, options);
+  if (KV == 0 || qkv.rank() != 3 || qkv.dim(2) % (heads + 2 * KV) != 0)
+    fail(op, "a row holds the heads of q, k and v: got ", qkv.shape(), " for ", heads, " heads and kv_heads ",
+         options.kv_heads, ", expected [B, T, (H + 2·KV)·D]");
+  const std::int64_t T = qkv.dim(1), row = qkv.dim(2), D = row / (heads + 2 * KV);
+  return {.op = op,
+          .B = qkv.dim(0),
+          .T = T,
+          .S = T,
+          .H = heads,
+          .KV = KV,
+          .D = D,
+          .E = D,
+          .q = {qkv, 0, 0, row},
+          .k = {qkv, 0, heads * D, row},
+          .v = {qkv, 0, (heads + KV) * D, row},
+          .options = options};
 }
 
 Call packed_cross(const char* op, const Tensor& q, const Tensor& kv, std::int64_t heads,
                   const AttentionOptions& options) {
-  const bool fits = q.rank() == 3 && kv.rank() == 3 && heads >= 1 && q.dim(0) == kv.dim(0) && q.dim(2) % heads == 0 &&
-                    kv.dim(2) == 2 * q.dim(2);
+  const std::int64_t KV = kv_heads(heads, options);
+  const bool fits = KV > 0 && q.rank() == 3 && kv.rank() == 3 && q.dim(0) == kv.dim(0) && q.dim(2) % heads == 0 &&
+                    kv.dim(2) == 2 * KV * (q.dim(2) / heads);
   if (!fits)
     fail(op, "queries, and keys with values, do not fit: got q ", q.shape(), " and kv ", kv.shape(), " for ", heads,
-         " heads, expected [B, T, H·D] and [B, S, 2·H·D]");
-  const std::int64_t width = q.dim(2), D = width / heads;
-  return {op,     q.dim(0), q.dim(1), kv.dim(1), heads, D, D, {q, 0, width}, {kv, 0, 2 * width}, {kv, width, 2 * width},
-          options};
+         " heads and kv_heads ", options.kv_heads, ", expected [B, T, H·D] and [B, S, 2·KV·D]");
+  const std::int64_t D = q.dim(2) / heads, half = KV * D;
+  return {.op = op,
+          .B = q.dim(0),
+          .T = q.dim(1),
+          .S = kv.dim(1),
+          .H = heads,
+          .KV = KV,
+          .D = D,
+          .E = D,
+          .q = {q, 0, 0, heads * D},
+          .k = {kv, 1, 0, 2 * half},
+          .v = {kv, 1, half, 2 * half},
+          .options = options};
 }
 
 }  // namespace

@@ -81,7 +81,7 @@ Mask operator&(const Mask& a, const Mask& b) {
       fail("mask", "lengths of different batches: got ", a.lengths_.size(), " and ", b.lengths_.size());
     for (std::size_t i = 0; i < both.lengths_.size(); ++i) both.lengths_[i] = std::min(both.lengths_[i], b.lengths_[i]);
   }
-  if (a.by_text_ && b.by_text_) fail("mask", "both masks have texts one behind the other: only one can");
+  if (a.by_text_ && b.by_text_) fail("mask", "both masks have packed sequences: only one can");
   both.by_text_ |= b.by_text_;
   if (!a.by_text_) both.texts_ = b.texts_;
   if (a.by_position_ && b.by_position_ && a.positions_ != b.positions_)
@@ -99,10 +99,10 @@ void Mask::check(const char* op, std::int64_t B, std::int64_t H, std::int64_t T,
   if (by_text_) {
     const std::int64_t rows = std::accumulate(texts_.begin(), texts_.end(), std::int64_t{0});
     if (B != 1 || T != rows || S != rows)
-      fail(op, "texts one behind the other are one sequence: got ", B, " sequences of ", T, " queries and ", S,
+      fail(op, "packed sequences are one row of a batch: got ", B, " sequences of ", T, " queries and ", S,
            " keys, expected 1 of ", rows);
     if (by_length_ || by_position_ || matrix_.defined())
-      fail(op, "texts one behind the other take no lengths, positions or matrix in their mask");
+      fail(op, "packed sequences take no lengths, positions or matrix in their mask");
   }
   if (by_length_) {
     if (static_cast<std::int64_t>(lengths_.size()) != B)
@@ -115,13 +115,17 @@ void Mask::check(const char* op, std::int64_t B, std::int64_t H, std::int64_t T,
   for (const std::int64_t position : positions_)
     if (position < -T || position > S)  // queries that stand before all keys see nothing
       fail(op, "a position of the mask is far from the keys: got ", position, ", expected ", -T, " to ", S);
-  if (!matrix_.defined()) return;
-  const int rank = matrix_.rank();
-  const bool fits = matrix_.dim(-2) == T && matrix_.dim(-1) == S &&
-                    (rank < 3 || matrix_.dim(0) == B || matrix_.dim(0) == 1) &&
-                    (rank < 4 || matrix_.dim(1) == H || matrix_.dim(1) == 1);
+  if (matrix_.defined()) check_score_matrix(op, "matrix of the mask", matrix_, B, H, T, S);
+}
+
+void check_score_matrix(const char* op, const char* name, const Tensor& matrix, std::int64_t B, std::int64_t H,
+                        std::int64_t T, std::int64_t S) {
+  const int rank = matrix.rank();
+  const bool fits = rank >= 2 && rank <= 4 && matrix.dim(-2) == T && matrix.dim(-1) == S &&
+                    (rank < 3 || matrix.dim(0) == B || matrix.dim(0) == 1) &&
+                    (rank < 4 || matrix.dim(1) == H || matrix.dim(1) == 1);
   if (!fits)
-    fail(op, "the mask's matrix does not fit: got ", matrix_.shape(), ", expected ", Shape{T, S}, ", ", Shape{B, T, S},
+    fail(op, "the ", name, " does not fit: got ", matrix.shape(), ", expected ", Shape{T, S}, ", ", Shape{B, T, S},
          " or ", Shape{B, H, T, S});
 }
 

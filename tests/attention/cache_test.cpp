@@ -96,6 +96,87 @@ TEST(KeyValueCache, BeginsWithTextsOfAnyLengthAndGoesOn) {
   EXPECT_THROW(cache.begin(0, q, kv, lengths, how), Error);
 }
 
+/// The first n columns of all rows.
+Tensor corner(const Tensor& bias, std::int64_t rows, std::int64_t n) {
+  const std::int64_t H = bias.dim(1), T = bias.dim(2), S = bias.dim(3);
+  Tensor part = Tensor::empty({1, H, rows, n});
+  for (std::int64_t i = 0; i < H * rows; ++i)
+    std::copy_n(bias.data() + (i / rows * T + i % rows) * S, n, part.data() + i * n);
+  return part;
+}
+
+TEST(KeyValueCache, GroupedHeadsAndABiasAreThoseOfFusedAttention) {
+  const std::int64_t heads = 6, D = 5, W = heads * D;
+  const std::vector<std::int64_t> lengths{4, 1, 7};
+  const Tensor bias = random({1, heads, 9, 8}), step_bias = random({3, heads, 9});
+  for (const std::int64_t kv_heads : {0, 6, 2, 1}) {
+    const std::int64_t row = 2 * D * (kv_heads > 0 ? kv_heads : heads);
+    const Tensor q = random({12, W}), kv = random({12, row}), token = random({3, row}), asked = random({3, W});
+    KeyValueCache cache(1);
+    const Tensor read = cache.begin(0, q, kv, lengths, {.heads = heads, .kv_heads = kv_heads, .bias = bias});
+    cache.append(0, token);
+    EXPECT_EQ(cache.lengths(), (std::vector<std::int64_t>{5, 2, 8}));
+    const CachedHeads by_row{.heads = heads, .scale = 1.f, .kv_heads = kv_heads, .bias = step_bias};
+    const CachedHeads for_all{
+        .heads = heads, .kv_heads = kv_heads, .bias = step_bias.view_rows(1, 2).reshape({1, heads, 9})};
+    const Tensor said = cache.attend(0, asked, by_row), same = cache.attend(0, asked, for_all);
+    for (std::int64_t i = 0, at = 0; i < 3; ++i) {
+      const std::int64_t T = lengths[static_cast<std::size_t>(i)];
+      const Tensor keys = kv.view_rows(at, at + T);
+      expect_near(read.view_rows(at, at + T),
+                  cross_attention(q.view_rows(at, at + T).reshape({1, T, W}), keys.reshape({1, T, row}), heads,
+                                  {.mask = Mask::causal(), .bias = corner(bias, T, T), .kv_heads = kv_heads}));
+      std::vector<float> seen = keys.to_vector();
+      seen.insert(seen.end(), token.data() + i * row, token.data() + (i + 1) * row);
+      const Tensor all = Tensor::from(seen, {1, T + 1, row}), query = asked.view_rows(i, i + 1).reshape({1, 1, W});
+      const auto of_row = [&](std::int64_t r) {
+        return corner(step_bias.view_rows(r, r + 1).reshape({1, heads, 1, 9}), 1, T + 1);
+      };
+      expect_near(said.view_rows(i, i + 1),
+                  cross_attention(query, all, heads, {.scale = 1.f, .bias = of_row(i), .kv_heads = kv_heads}));
+      expect_near(same.view_rows(i, i + 1),
+                  cross_attention(query, all, heads, {.bias = of_row(1), .kv_heads = kv_heads}));
+      at += T;
+    }
+    EXPECT_THROW(cache.attend(0, asked, {.heads = heads, .kv_heads = 4}), Error);
+    EXPECT_THROW(cache.attend(0, asked, {.heads = heads, .kv_heads = kv_heads, .bias = random({3, heads, 7})}), Error);
+  }
+}
+
+TEST(KeyValueCache, OthersJoinWithTheirRows) {
+  const std::int64_t heads = 4, kv_heads = 2, D = 3, W = heads * D, row = 2 * kv_heads * D;
+  const CachedHeads how{.heads = heads, .kv_heads = kv_heads};
+  const Tensor first = random({2, 3, row}), second = random({1, 5, row}), token = random({3, row}), q = random({3, W});
+  KeyValueCache a(2), b(2), all(2);
+  for (const std::size_t layer : {0u, 1u}) {
+    a.append(layer, first, Tensor::ids({3, 2}, {2}));
+    b.append(layer, second);
+  }
+  all.join(KeyValueCache(2));
+  EXPECT_EQ(all.rows(), 0);
+  all.join(a);
+  EXPECT_EQ(all.attend(1, q.view_rows(0, 2), how).to_vector(), a.attend(1, q.view_rows(0, 2), how).to_vector());
+  first.data()[0] += 1.f;  // nothing was copied
+  EXPECT_EQ(all.attend(1, q.view_rows(0, 2), how).to_vector(), a.attend(1, q.view_rows(0, 2), how).to_vector());
+  all.join(b);
+  EXPECT_EQ(all.lengths(), (std::vector<std::int64_t>{3, 2, 5}));
+  const std::vector<float> of_a = a.attend(0, q.view_rows(0, 2), how).to_vector();
+  const std::vector<float> of_b = b.attend(0, q.view_rows(2, 3), how).to_vector();
+  std::vector<float> expected = of_a;
+  expected.insert(expected.end(), of_b.begin(), of_b.end());
+  EXPECT_EQ(all.attend(0, q, how).to_vector(), expected);
+
+  for (const std::size_t layer : {0u, 1u}) all.append(layer, token);
+  EXPECT_EQ(all.lengths(), (std::vector<std::int64_t>{4, 3, 6}));
+  for (const std::size_t layer : {0u, 1u}) b.append(layer, token.view_rows(2, 3));
+  EXPECT_EQ(all.attend(1, q, how).view_rows(2, 3).to_vector(), b.attend(1, q.view_rows(2, 3), how).to_vector());
+
+  EXPECT_THROW(b.join(all), Error) << "a cache that others have joined";
+  all.select({});
+  all.join(b);
+  EXPECT_EQ(all.attend(1, q.view_rows(2, 3), how).to_vector(), b.attend(1, q.view_rows(2, 3), how).to_vector());
+}
+
 TEST(KeyValueCache, CopiesNoKeysAndNoValues) {
   KeyValueCache cache(1);
   const Tensor kv = random({2, 8});

@@ -220,8 +220,10 @@ op("cosine_similarity", lambda q, k: F.cosine_similarity(q[:, :, None], k[:, Non
 op("circular_convolution", circular_convolution, [x(2, 7), x(2, 3)], [x(3, 5), x(3, 5)], [x(1, 1), x(1, 1)])
 
 
-# ---- attention: q [B, T, H, D], k [B, S, H, D], v [B, S, H, E]; a query that sees nothing gives zeros ----
+# ---- attention: q [B, T, H, D], k [B, S, H, D], v [B, S, H, E]; a query that sees nothing gives zeros. k and v may have
+# fewer heads: each is then read by several heads of q. ----
 def attention(q, k, v, seen=None, bias=0.0):
+    k, v = (x.repeat_interleave(q.shape[2] // x.shape[2], 2) for x in (k, v))
     scores = torch.einsum("bthd,bshd->bhts", q, k) / q.shape[-1] ** 0.5 + bias
     seen = torch.ones_like(scores, dtype=torch.bool) if seen is None else seen.bool().expand_as(scores)
     weights = torch.where(seen, scores.masked_fill(~seen, -1e30).softmax(-1), 0.0)
@@ -248,6 +250,11 @@ op("attention of lengths", lambda q, k, v, n: attention(q, k, v, first(k, n)), c
 op("attention causal of lengths", lambda q, k, v, n: attention(q, k, v, first(k, n) & earlier(q, k)), self_ + [const([2, 5])])
 op("attention allowed", lambda q, k, v, m: attention(q, k, v, m), self_ + [mask(5, 5)], cross + [mask(2, 1, 3, 7)])
 op("attention additive", lambda q, k, v: attention(q, k, v, None, -0.5 * torch.arange(25.0).reshape(5, 5)), self_)
+op("attention biased", lambda q, k, v, b: attention(q, k, v, None, b), self_ + [x(5, 5)], self_ + [x(2, 3, 5, 5)],
+   cross + [x(1, 1, 3, 7)])
+op("attention biased causal of lengths", lambda q, k, v, b, n: attention(q, k, v, first(k, n) & earlier(q, k), b),
+   self_ + [x(1, 3, 5, 5), const([2, 5])], self_ + [x(2, 1, 5, 5), const([5, 0])])
+op("attention grouped", attention, [x(2, 5, 6, 4), x(2, 7, 2, 4), x(2, 7, 2, 3)], [x(1, 3, 4, 5), x(1, 3, 1, 5), x(1, 3, 1, 5)])
 op("self_attention causal", packed, [x(2, 5, 12)], [x(1, 3, 6)])
 
 golden.save("ops", tensors)

@@ -33,16 +33,18 @@ struct Case {
   Floats bias;
 
   Case(std::vector<AttentionSegment> list, std::int64_t heads, std::int64_t head_dim, std::int64_t value_dim,
-       bool causal = false, std::int64_t gap = 0)
+       bool causal = false, std::int64_t gap = 0, std::int64_t kv_heads = 0)
       : segments(std::move(list)) {
     for (const AttentionSegment& s : segments) {
       q_rows = std::max(q_rows, s.q_begin + s.q_rows);
       k_rows = std::max(k_rows, s.k_begin + s.k_rows);
     }
+    const std::int64_t shared = kv_heads > 0 ? kv_heads : heads;
     problem.q_stride = heads * head_dim + gap;
-    problem.k_stride = heads * head_dim + 2 * gap;
-    problem.v_stride = out_stride = heads * value_dim + gap;
-    problem.heads = heads, problem.head_dim = head_dim, problem.value_dim = value_dim;
+    problem.k_stride = shared * head_dim + 2 * gap;
+    problem.v_stride = shared * value_dim + gap;
+    out_stride = heads * value_dim + gap;
+    problem.heads = heads, problem.kv_heads = kv_heads, problem.head_dim = head_dim, problem.value_dim = value_dim;
     problem.scale = 1.f / std::sqrt(static_cast<float>(head_dim));
     problem.causal = causal;
     q = numbers(q_rows * problem.q_stride, 1), k = numbers(k_rows * problem.k_stride, 2);
@@ -52,15 +54,24 @@ struct Case {
   const AttentionProblem& get() {
     problem.q = q.data(), problem.k = k.data(), problem.v = v.data();
     problem.segments = segments;
-    if (!allowed.empty()) problem.matrix.allowed = allowed.data();
-    if (!bias.empty()) problem.matrix.bias = bias.data();
+    problem.allowed.data = allowed.empty() ? nullptr : allowed.data();
+    problem.bias.data = bias.empty() ? nullptr : bias.data();
     return problem;
   }
 };
 
+/// Strides of matrices [T, S] that each segment, each head, or none has of its own; returns how many floats they take.
+template <typename T>
+std::int64_t lay_out(AttentionMatrix<T>& matrix, const Case& c, bool by_segment, bool by_head, std::int64_t rows,
+                     std::int64_t columns) {
+  matrix.row_stride = columns;
+  matrix.head_stride = by_head ? rows * columns : 0;
+  matrix.segment_stride = by_segment ? (by_head ? c.problem.heads : 1) * rows * columns : 0;
+  return (by_segment ? std::ssize(c.segments) : 1) * (by_head ? c.problem.heads : 1) * rows * columns;
+}
+
 struct Result {
-  std::vector<double> out, dq, dk, dv;
-  double largest = 0;  // of the gradients
+  std::vector<double> out, dq, dk, dv, dbias;
 };
 
 /// multipliers(row, head, key) are dropout's.
@@ -69,6 +80,8 @@ Result written_out(Case& c, const Multiplier& multiplier) {
   const AttentionProblem& p = c.get();
   Result r;
   r.out.resize(c.dout.size()), r.dq.resize(c.q.size()), r.dk.resize(c.k.size()), r.dv.resize(c.v.size());
+  r.dbias.resize(c.bias.size());
+  const std::int64_t group = p.group();
   for (std::size_t si = 0; si < c.segments.size(); ++si) {
     const AttentionSegment& s = c.segments[si];
     for (std::int64_t h = 0; h < p.heads; ++h) {
@@ -80,13 +93,12 @@ Result written_out(Case& c, const Multiplier& multiplier) {
         double largest = kHidden, sum = 0;
         for (std::int64_t j = 0; j < s.k_rows; ++j) {
           if (p.causal && j > s.first_position + i) continue;
-          const std::int64_t at = static_cast<std::int64_t>(si) * p.matrix.segment_stride + h * p.matrix.head_stride +
-                                  i * p.matrix.row_stride + j;
-          if (p.matrix.allowed && !p.matrix.allowed[at]) continue;
+          const auto at = [&](const auto& matrix) { return matrix.offset(static_cast<std::int64_t>(si), h, i) + j; };
+          if (p.allowed.data && !p.allowed.data[at(p.allowed)]) continue;
           double dot = 0;
           for (std::int64_t d = 0; d < p.head_dim; ++d)
-            dot += static_cast<double>(p.q[q_at + d]) * p.k[(s.k_begin + j) * p.k_stride + h * p.head_dim + d];
-          w[static_cast<std::size_t>(j)] = dot * p.scale + (p.matrix.bias ? p.matrix.bias[at] : 0.f);
+            dot += static_cast<double>(p.q[q_at + d]) * p.k[(s.k_begin + j) * p.k_stride + h / group * p.head_dim + d];
+          w[static_cast<std::size_t>(j)] = dot * p.scale + (p.bias.data ? p.bias.data[at(p.bias)] : 0.f);
           largest = std::max(largest, w[static_cast<std::size_t>(j)]);
         }
         if (largest == kHidden) continue;
@@ -97,7 +109,7 @@ Result written_out(Case& c, const Multiplier& multiplier) {
           w[J] /= sum;
           keep[J] = multiplier(s.q_begin + i, h, j);
           for (std::int64_t d = 0; d < p.value_dim; ++d) {
-            const std::int64_t v_at = (s.k_begin + j) * p.v_stride + h * p.value_dim + d;
+            const std::int64_t v_at = (s.k_begin + j) * p.v_stride + h / group * p.value_dim + d;
             const double g = c.dout[static_cast<std::size_t>(o_at + d)];
             r.out[static_cast<std::size_t>(o_at + d)] += w[J] * keep[J] * p.v[v_at];
             r.dv[static_cast<std::size_t>(v_at)] += w[J] * keep[J] * g;
@@ -106,9 +118,12 @@ Result written_out(Case& c, const Multiplier& multiplier) {
           delta += dw[J] * w[J];
         }
         for (std::int64_t j = 0; j < s.k_rows; ++j) {
-          const double ds = w[static_cast<std::size_t>(j)] * (dw[static_cast<std::size_t>(j)] - delta) * p.scale;
+          const double dscore = w[static_cast<std::size_t>(j)] * (dw[static_cast<std::size_t>(j)] - delta);
+          const double ds = dscore * p.scale;
+          if (p.bias.data)
+            r.dbias[static_cast<std::size_t>(p.bias.offset(static_cast<std::int64_t>(si), h, i) + j)] += dscore;
           for (std::int64_t d = 0; d < p.head_dim; ++d) {
-            const std::int64_t k_at = (s.k_begin + j) * p.k_stride + h * p.head_dim + d;
+            const std::int64_t k_at = (s.k_begin + j) * p.k_stride + h / group * p.head_dim + d;
             r.dq[static_cast<std::size_t>(q_at + d)] += ds * p.k[k_at];
             r.dk[static_cast<std::size_t>(k_at)] += ds * p.q[q_at + d];
           }
@@ -120,15 +135,17 @@ Result written_out(Case& c, const Multiplier& multiplier) {
 }
 
 struct Fused {
-  Floats out, lse, dq, dk, dv;
+  Floats out, lse, dq, dk, dv, dbias;
 };
 Fused fused(Case& c, float before = 0.f, bool add = false) {
   const AttentionProblem& p = c.get();
   Fused f{Floats(c.dout.size(), 0.f), Floats(static_cast<std::size_t>(c.q_rows * p.heads), 0.f),
-          Floats(c.q.size(), before), Floats(c.k.size(), before), Floats(c.v.size(), before)};
+          Floats(c.q.size(), before), Floats(c.k.size(), before),
+          Floats(c.v.size(), before), Floats(c.bias.size(), before)};
   attention_forward(p, f.out.data(), c.out_stride, f.lse.data());
   attention_backward(p, f.out.data(), c.dout.data(), c.out_stride, f.lse.data(),
-                     {f.dq.data(), f.dk.data(), f.dv.data(), p.q_stride, p.k_stride, p.v_stride, add, add, add});
+                     {f.dq.data(), f.dk.data(), f.dv.data(), p.q_stride, p.k_stride, p.v_stride, add, add, add,
+                      c.bias.empty() ? nullptr : f.dbias.data()});
   return f;
 }
 
@@ -148,6 +165,7 @@ void expect_equal(Case& c) {
   ASSERT_NO_FATAL_FAILURE(expect_near(got.dq, want.dq, 5e-6, "dq"));
   ASSERT_NO_FATAL_FAILURE(expect_near(got.dk, want.dk, 5e-6, "dk"));
   ASSERT_NO_FATAL_FAILURE(expect_near(got.dv, want.dv, 5e-6, "dv"));
+  ASSERT_NO_FATAL_FAILURE(expect_near(got.dbias, want.dbias, 5e-6, "dbias"));
 }
 
 TEST(AttentionKernel, FusedEqualsWrittenOutAtEveryShape) {
@@ -193,10 +211,7 @@ TEST(AttentionKernel, MatricesHideAndAdd) {
   for (const bool causal : {false, true}) {
     for (const bool by_head : {false, true}) {
       Case c({{0, T, 0, S, 40}, {T, T, S, S, 40}}, heads, 24, 24, causal);
-      c.problem.matrix.row_stride = S;
-      c.problem.matrix.head_stride = by_head ? T * S : 0;
-      c.problem.matrix.segment_stride = (by_head ? heads : 1) * T * S;
-      const Floats random = numbers(2 * heads * T * S, 9);
+      const Floats random = numbers(lay_out(c.problem.allowed, c, true, by_head, T, S), 9);
       for (const float x : random) c.allowed.push_back(x > 0.5f);
       for (std::int64_t j = 0; j < S; ++j) c.allowed[static_cast<std::size_t>(5 * S + j)] = 0;  // sees nothing
       ASSERT_NO_FATAL_FAILURE(expect_equal(c));
@@ -204,13 +219,41 @@ TEST(AttentionKernel, MatricesHideAndAdd) {
       for (std::int64_t d = 0; d < (by_head ? 24 : heads * 24); ++d)
         EXPECT_EQ(out[static_cast<std::size_t>(5 * heads * 24 + d)], 0.f);
 
-      c.allowed.clear(), c.problem.matrix.allowed = nullptr;
+      lay_out(c.problem.bias, c, true, by_head, T, S);
       c.bias = random;
       for (float& x : c.bias)
         if (x < -1.8f) x = -std::numeric_limits<float>::infinity();
+      ASSERT_NO_FATAL_FAILURE(expect_equal(c)) << "both";
+      c.allowed.clear();
       ASSERT_NO_FATAL_FAILURE(expect_equal(c));
     }
   }
+}
+
+TEST(AttentionKernel, ARepeatedBiasGetsTheSumOfItsGradients) {
+  for (const std::int64_t kv_heads : {6, 3, 2, 1})
+    for (const bool causal : {false, true})
+      for (const bool by_segment : {false, true})
+        for (const bool by_head : {false, true}) {
+          SCOPED_TRACE(testing::Message() << kv_heads << " kv heads, causal " << causal << ", by segment " << by_segment
+                                          << ", by head " << by_head);
+          Case c({{0, 7, 0, 9}, {7, 2, 9, 11, 9}, {9, 0, 20, 4}, {9, 13, 24, 13}, {22, 5, 37, 1}, {27, 9, 38, 0}}, 6, 8,
+                 5, causal, 2, kv_heads);
+          c.bias = numbers(lay_out(c.problem.bias, c, by_segment, by_head, 14, 15), 9);
+          ASSERT_NO_FATAL_FAILURE(expect_equal(c));
+          c.problem.dropout = DropoutRate(0.2f);
+          const Floats first = fused(c).dbias, more = fused(c, 3.f, true).dbias;
+          for (std::size_t i = 0; i < first.size(); ++i) ASSERT_NEAR(more[i], first[i] + 3.f, 1e-5);
+        }
+}
+
+TEST(AttentionKernel, GroupedHeadsShareKeysAndValues) {
+  for (const std::int64_t kv_heads : {1, 2, 4})
+    for (const std::int64_t T : {1, 3, 30, 200})
+      for (const bool causal : {false, true}) {
+        Case c({{0, T, 0, 700, 700 - T}, {T, T, 700, T}}, 4, 16, 12, causal, 1, kv_heads);
+        ASSERT_NO_FATAL_FAILURE(expect_equal(c)) << kv_heads << ' ' << T << ' ' << causal;
+      }
 }
 
 TEST(AttentionKernel, AnyScaleWillDo) {
@@ -344,7 +387,8 @@ TEST(AttentionKernel, DropoutDropsTheSameWeightsForwardAndBackwardAndKeepsTheExp
 TEST(AttentionKernel, OneThreadEqualsTwoBitForBit) {
   const int before = threads();
   for (const std::int64_t T : {1, 3, 100, 700}) {
-    Case c({{0, T, 0, 2300, 2300 - T}}, 2, 16, 16, true);
+    Case c({{0, T, 0, 2300, 2300 - T}, {T, 20, 2300, 20}, {T + 20, 20, 2320, 10}}, 4, 16, 16, true, 0, 2);
+    c.bias = numbers(lay_out(c.problem.bias, c, false, T % 2 == 0, std::max<std::int64_t>(T, 20), 2300), 9);
     c.problem.dropout = DropoutRate(0.1f);
     set_threads(1);
     const Fused one = fused(c);
@@ -354,6 +398,7 @@ TEST(AttentionKernel, OneThreadEqualsTwoBitForBit) {
     EXPECT_EQ(one.dq, two.dq);
     EXPECT_EQ(one.dk, two.dk);
     EXPECT_EQ(one.dv, two.dv);
+    EXPECT_EQ(one.dbias, two.dbias);
   }
   set_threads(before);
 }

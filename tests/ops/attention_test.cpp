@@ -81,6 +81,64 @@ TEST(Attention, GradientsForEveryMask) {
   }
 }
 
+TEST(Attention, GradientsOfABiasOfEveryShapeUnderEveryMask) {
+  for (const Shape& shape : {Shape{7, 9}, Shape{2, 7, 9}, Shape{1, 7, 9}, Shape{1, 1, 7, 9}, Shape{2, 1, 7, 9},
+                             Shape{1, 3, 7, 9}, Shape{2, 3, 7, 9}})
+    for (const auto& [name, mask] : every_mask()) {
+      SCOPED_TRACE(testing::Message() << shape << " " << name);
+      expect_gradients(
+          [&, &mask = mask](const Tensors& x) {
+            return attention(x[0], x[1], x[2], {.mask = mask, .scale = 1.f, .bias = x[3]});
+          },
+          {normal({2, 7, 3, 5}, 1, 0.5f), normal({2, 9, 3, 5}, 2), normal({2, 9, 3, 4}, 3), normal(shape, 4)},
+          {.elements = 6});
+    }
+}
+
+TEST(Attention, ABiasIsAddedToTheScaledScores) {
+  const Tensor q = normal({2, 7, 3, 5}, 1), k = normal({2, 9, 3, 5}, 2), v = normal({2, 9, 3, 4}, 3);
+  for (const Shape& shape : {Shape{7, 9}, Shape{1, 7, 9}, Shape{1, 3, 7, 9}, Shape{2, 3, 7, 9}}) {
+    const Tensor bias = normal(shape, 4);
+    const AttentionOptions learned{.mask = Mask::causal(), .bias = bias};
+    const AttentionOptions constant{.mask = Mask::causal() & Mask::additive(bias)};
+    EXPECT_EQ(attention(q, k, v, learned).to_vector(), attention(q, k, v, constant).to_vector());
+    EXPECT_EQ(attention_weights(q, k, learned).to_vector(), attention_weights(q, k, constant).to_vector());
+    for (const auto& [name, mask] : every_mask()) {
+      const AttentionOptions both{.mask = mask, .bias = bias};
+      EXPECT_TRUE(close(attention(q, k, v, both), weighted(attention_weights(q, k, both), v))) << name;
+    }
+  }
+  EXPECT_ERROR(attention(q, k, v, {.bias = normal({3, 7, 9})}), "the bias does not fit: got [3, 7, 9]");
+  EXPECT_ERROR(attention(q, k, v, {.bias = normal({9})}), "the bias does not fit: got [9]");
+}
+
+TEST(Attention, GroupedHeadsEqualRepeatedKeysAndValues) {
+  const std::int64_t B = 2, T = 6, H = 6, KV = 2, D = 3;
+  const Tensor qkv = normal({B, T, (H + 2 * KV) * D}, 1);
+  Tensor repeated = Tensor::empty({B, T, 3 * H * D}), q = Tensor::empty({B, T, H * D}),
+         kv = Tensor::empty({B, T, 2 * KV * D});
+  for (std::int64_t row = 0; row < B * T; ++row) {
+    const float* from = qkv.data() + row * (H + 2 * KV) * D;
+    for (std::int64_t part = 0; part < 3; ++part)
+      for (std::int64_t h = 0; h < H; ++h)
+        std::copy_n(from + (part == 0 ? h : H + (part - 1) * KV + h / (H / KV)) * D, D,
+                    repeated.data() + ((row * 3 + part) * H + h) * D);
+    std::copy_n(from, H * D, q.data() + row * H * D);
+    std::copy_n(from + H * D, 2 * KV * D, kv.data() + row * 2 * KV * D);
+  }
+  const AttentionOptions whole{.mask = Mask::causal()}, grouped{.mask = Mask::causal(), .kv_heads = KV};
+  const Tensor expected = self_attention(repeated, H, whole);
+  EXPECT_TRUE(close(self_attention(qkv, H, grouped), expected));
+  EXPECT_TRUE(close(cross_attention(q, kv, H, grouped), expected));
+  const Tensor weights = self_attention_weights(repeated, H, whole);
+  EXPECT_TRUE(close(self_attention_weights(qkv, H, grouped), weights));
+  EXPECT_TRUE(close(cross_attention_weights(q, kv, H, grouped), weights));
+  expect_gradients([&](const Tensors& x) { return self_attention(x[0], H, grouped); }, {qkv});
+  expect_gradients([&](const Tensors& x) { return cross_attention(x[0], x[1], H, grouped); }, {q, kv});
+  EXPECT_ERROR(self_attention(qkv, H, {.kv_heads = 4}), "kv_heads 4");
+  EXPECT_ERROR(cross_attention(q, kv, H, {.kv_heads = 3}), "expected [B, T, H·D] and [B, S, 2·KV·D]");
+}
+
 TEST(Attention, TheSameTensorMayBeQueriesKeysAndValues) {
   expect_gradients([](const Tensors& x) { return attention(x[0], x[0], x[0]); }, {normal({2, 5, 2, 3})});
 }
@@ -128,7 +186,35 @@ TEST(Attention, PaddedKeysChangeNothing) {
   EXPECT_EQ(padded.to_vector(), attention(q, k, v).to_vector());
 }
 
-TEST(Attention, TextsOneBehindTheOtherSeeThemselvesAlone) {
+TEST(Attention, ABiasOfPackedSequencesIsIndexedByThePositionsWithinEach) {
+  const std::vector<std::int64_t> lengths{5, 0, 1, 9};
+  const Tensor qkv = normal({1, 15, 3 * 8}, 1), bias = normal({1, 2, 10, 11}, 2);
+  for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+    const AttentionOptions together{.mask = mask & Mask::texts(lengths), .bias = bias};
+    const Tensor all = self_attention(qkv, 2, together), weights = self_attention_weights(qkv, 2, together);
+    for (std::int64_t begin = 0, text = 0; const std::int64_t rows : lengths) {
+      const Tensor part = qkv.reshape({15, 24}).view_rows(begin, begin + rows).reshape({1, rows, 24});
+      Tensor corner = Tensor::empty({1, 2, rows, rows});
+      for (std::int64_t i = 0; i < 2 * rows; ++i)
+        std::copy_n(bias.data() + (i / rows * 10 + i % rows) * 11, rows, corner.data() + i * rows);
+      const AttentionOptions alone{.mask = mask, .bias = corner};
+      EXPECT_TRUE(close(self_attention(part, 2, alone).reshape({rows, 8}),
+                        all.reshape({15, 8}).view_rows(begin, begin + rows)));
+      const Tensor own = self_attention_weights(part, 2, alone);
+      for (std::int64_t i = 0; i < own.numel(); ++i)
+        EXPECT_NEAR(weights.data()[((text * 2 + i / (rows * rows)) * 9 + i / rows % rows) * 9 + i % rows],
+                    own.data()[i], 1e-6);
+      begin += rows, ++text;
+    }
+    expect_gradients(
+        [&](const Tensors& x) { return self_attention(x[0], 2, {.mask = mask & Mask::texts(lengths), .bias = x[1]}); },
+        {qkv, bias}, {.elements = 64});
+  }
+  EXPECT_ERROR(self_attention(qkv, 2, {.mask = Mask::texts(lengths), .bias = normal({1, 2, 8, 9})}),
+               "does not cover the longest");
+}
+
+TEST(Attention, PackedSequencesAttendToThemselvesAlone) {
   const std::vector<std::int64_t> lengths{5, 0, 1, 9};
   const Tensor qkv = normal({1, 15, 3 * 8}, 1);
   for (const Mask& mask : {Mask::none(), Mask::causal()}) {
@@ -177,9 +263,9 @@ TEST(Attention, GradientsThroughDropout) {
   expect_gradients(
       [](const Tensors& x) {
         default_generator().restore(1, 2);
-        return attention(x[0], x[1], x[2], {.dropout = 0.3f});
+        return attention(x[0], x[1], x[2], {.dropout = 0.3f, .bias = x[3]});
       },
-      {normal({1, 6, 2, 3}, 1), normal({1, 7, 2, 3}, 2), normal({1, 7, 2, 3}, 3)});
+      {normal({2, 6, 2, 3}, 1), normal({2, 7, 2, 3}, 2), normal({2, 7, 2, 3}, 3), normal({1, 2, 6, 7}, 4)});
 }
 
 TEST(Attention, EmptySizesWork) {

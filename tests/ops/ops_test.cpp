@@ -192,6 +192,9 @@ const Op kOps[] = {
     {"attention causal of lengths", [](In x) { return attention(x[0], x[1], x[2], {.mask = Mask::causal_keys(x[3])}); }},
     {"attention allowed", [](In x) { return attention(x[0], x[1], x[2], {.mask = Mask::allowed(x[3])}); }, {floats({2, 67, 3, 32}), floats({2, 131, 3, 32}), floats({2, 131, 3, 32}), mask({67, 131})}},
     {"attention additive", [](In x) { return attention(x[0], x[1], x[2], {.mask = Mask::additive(slope())}); }},
+    {"attention biased", [](In x) { return attention(x[0], x[1], x[2], {.bias = x[3]}); }, {floats({5, 67, 4, 32}), floats({5, 131, 4, 32}), floats({5, 131, 4, 16}), floats({1, 4, 67, 131})}},
+    {"attention biased causal of lengths", [](In x) { return attention(x[0], x[1], x[2], {.mask = Mask::causal_keys(x[4]), .bias = x[3]}); }, {floats({5, 131, 3, 32}), floats({5, 131, 3, 32}), floats({5, 131, 3, 32}), floats({131, 131}), ids(132, {5})}},
+    {"attention grouped", [](In x) { return attention(x[0], x[1], x[2]); }, {floats({2, 67, 6, 32}), floats({2, 131, 2, 32}), floats({2, 131, 2, 16})}},
     {"self_attention causal", [](In x) { return self_attention(x[0], 2, {.mask = Mask::causal()}); }, {floats({3, 131, 192})}},
 };
 // clang-format on
