@@ -31,6 +31,11 @@ def layer_norm():
     return lambda x: F.layer_norm(x, (768,), gain, bias)
 
 
+def rms_norm():
+    gain = torch.randn(768, requires_grad=True)
+    return lambda x: F.rms_norm(x, (768,), gain, 1e-6)
+
+
 def cross_entropy():
     targets = torch.arange(1024) * 49 % 50257
     return lambda x: F.cross_entropy(x, targets)
@@ -49,6 +54,7 @@ def gpt2():
 
 
 op_jobs("layer_norm.4096x768", (4096, 768), layer_norm)
+op_jobs("rms_norm.4096x768", (4096, 768), rms_norm)
 op_jobs("softmax.4096x1024", (4096, 1024), lambda: lambda x: F.softmax(x, -1))
 op_jobs("gelu.4096x768", (4096, 768), lambda: F.gelu)
 op_jobs("gelu_tanh.4096x768", (4096, 768), lambda: lambda x: F.gelu(x, approximate="tanh"))

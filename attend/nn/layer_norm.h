@@ -1,25 +1,12 @@
 // Layer normalisation as a layer.
 #pragma once
-#include "attend/ops/layer_norm.h"
+#include "attend/nn/norm.h"
 
 namespace attend {
 
-/// (x - mean) / √(var + eps) · gain + bias over the last dimension.   [..., D] -> [..., D]
-struct LayerNorm {
-  Tensor gain;  // [D], named "weight" as everywhere
-  Tensor bias;  // [D]
-  float eps = 1e-5f;
-
+struct LayerNorm : Norm {
   LayerNorm() = default;
-  explicit LayerNorm(std::int64_t width, float epsilon = 1e-5f)
-      : gain(Tensor::full({width}, 1.f)), bias(Tensor::zeros({width})), eps(epsilon) {}
-
-  Tensor operator()(const Tensor& x) const { return layer_norm(x, gain, bias, eps); }
-  /// The norm of x + residual, and the sum itself, in one pass.
-  AddNorm operator()(const Tensor& x, const Tensor& residual) const {
-    return add_layer_norm(x, residual, gain, bias, eps);
-  }
-  void visit(auto&& v) { v("weight", gain), v("bias", bias); }
+  explicit LayerNorm(std::int64_t width, float epsilon = 1e-5f) : Norm(width, {.eps = epsilon}) {}
 };
 
 }  // namespace attend
