@@ -109,6 +109,7 @@
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/embedding.h"
+#include "attend/ops/gated.h"
 #include "attend/ops/gather.h"
 #include "attend/ops/gru.h"
 #include "attend/ops/int8.h"

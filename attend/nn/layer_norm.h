@@ -6,7 +6,8 @@ namespace attend {
 
 struct LayerNorm : Norm {
   LayerNorm() = default;
-  explicit LayerNorm(std::int64_t width, float epsilon = 1e-5f) : Norm(width, {.eps = epsilon}) {}
+  explicit LayerNorm(std::int64_t width, float epsilon = 1e-5f, bool with_bias = true)
+      : Norm(width, {.eps = epsilon, .bias = with_bias}) {}
 };
 
 }  // namespace attend

@@ -28,6 +28,8 @@ struct Norm {
     if (options.bias && kind == NormKind::layer_norm) bias = Tensor::zeros({width});
   }
 
+  bool defined() const { return gain.defined(); }
+
   Tensor operator()(const Tensor& x) const {
     return kind == NormKind::rms_norm ? rms_norm(x, gain, eps) : layer_norm(x, gain, bias, eps);
   }

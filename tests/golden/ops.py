@@ -152,6 +152,8 @@ activations = {"relu": F.relu, "gelu": F.gelu, "gelu_tanh": lambda a: F.gelu(a, 
                "tanh": torch.tanh, "sigmoid": torch.sigmoid}
 for name, function in activations.items():
     op(name, function, [apart(3, 7)], [apart(1)], [x(0, 3)])
+for name, function in activations.items():
+    op(f"gated {name}", lambda a, f=function: f(a.chunk(2, -1)[0]) * a.chunk(2, -1)[1], [apart(3, 10)], [x(1, 2)], [x(0, 6)])
 op("cross_entropy", lambda a, t: F.cross_entropy(a, t), [x(3, 7), ids(7, 3)], [x(1, 1), ids(1, 1)], [x(5, 19), ids(19, 5)])
 op("cross_entropy smoothed ignoring", lambda a, t: F.cross_entropy(a, t, label_smoothing=0.1, ignore_index=2),
    [x(5, 7), const([1, 2, 0, 2, 6])])

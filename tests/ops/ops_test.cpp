@@ -23,6 +23,7 @@
 #include "attend/ops/cosine_similarity.h"
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/embedding.h"
+#include "attend/ops/gated.h"
 #include "attend/ops/gather.h"
 #include "attend/ops/gru.h"
 #include "attend/ops/linear.h"
@@ -160,6 +161,12 @@ const Op kOps[] = {
     {"silu", [](In x) { return silu(x[0]); }},
     {"tanh", [](In x) { return tanh(x[0]); }},
     {"sigmoid", [](In x) { return sigmoid(x[0]); }},
+    {"gated relu", [](In x) { return gated(x[0], Activation::relu); }},
+    {"gated gelu", [](In x) { return gated(x[0], Activation::gelu); }, {floats({131, 602})}},
+    {"gated gelu_tanh", [](In x) { return gated(x[0], Activation::gelu_tanh); }},
+    {"gated silu", [](In x) { return gated(x[0], Activation::silu); }, {floats({131, 602})}},
+    {"gated tanh", [](In x) { return gated(x[0], Activation::tanh); }},
+    {"gated sigmoid", [](In x) { return gated(x[0], Activation::sigmoid); }},
     {"cross_entropy", [](In x) { return cross_entropy(x[0], x[1]); }, {floats({131, 1009}), ids(1009, {131})}},
     {"cross_entropy smoothed ignoring", [](In x) { return cross_entropy(x[0], x[1], {.label_smoothing = 0.1f, .ignored = 2}); }},
     {"cross_entropy none", [](In x) { return cross_entropy(x[0], x[1], {.reduction = Reduction::none}); }},
