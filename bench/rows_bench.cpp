@@ -6,7 +6,8 @@
 #include "attend/ops/activation.h"
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/dropout.h"
-#include "attend/ops/layer_norm.h"
+#include "attend/ops/gated.h"
+#include "attend/ops/norm.h"
 #include "attend/ops/softmax.h"
 #include "attend/ops/tape.h"
 #include "attend/train/clip.h"
@@ -86,9 +87,15 @@ void register_jobs() {
   op_jobs("layer_norm.4096x768", 1.3, {4096, 768}, [] {
     return [gain = leaf({768}), bias = leaf({768})](const Tensor& x) { return layer_norm(x, gain, bias); };
   });
+  op_jobs("rms_norm.4096x768", 1.3, {4096, 768},
+          [] { return [gain = leaf({768})](const Tensor& x) { return rms_norm(x, gain); }; });
   op_jobs("softmax.4096x1024", 1.3, {4096, 1024}, [] { return [](const Tensor& x) { return softmax(x); }; });
   op_jobs("gelu.4096x768", 1.3, {4096, 768}, [] { return [](const Tensor& x) { return gelu(x); }; });
   op_jobs("gelu_tanh.4096x768", 1.3, {4096, 768}, [] { return [](const Tensor& x) { return gelu_tanh(x); }; });
+  op_jobs("gated_silu.4096x2048", 1.3, {4096, 4096},
+          [] { return [](const Tensor& x) { return gated(x, Activation::silu); }; });
+  op_jobs("gated_gelu_tanh.4096x2048", 1.3, {4096, 4096},
+          [] { return [](const Tensor& x) { return gated(x, Activation::gelu_tanh); }; });
   op_jobs("dropout.4096x768", 1.3, {4096, 768}, [] { return [](const Tensor& x) { return dropout(x, 0.1f); }; });
   op_jobs("cross_entropy.1024x50257", 1.3, {1024, 50257}, [] {
     const Tensor targets = Tensor::empty({1024}, DType::i32);

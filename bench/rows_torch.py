@@ -31,6 +31,18 @@ def layer_norm():
     return lambda x: F.layer_norm(x, (768,), gain, bias)
 
 
+def rms_norm():
+    gain = torch.randn(768, requires_grad=True)
+    return lambda x: F.rms_norm(x, (768,), gain, 1e-6)
+
+
+def gated(function):
+    def op(x):
+        gate, up = x.chunk(2, -1)
+        return function(gate) * up
+    return op
+
+
 def cross_entropy():
     targets = torch.arange(1024) * 49 % 50257
     return lambda x: F.cross_entropy(x, targets)
@@ -49,9 +61,12 @@ def gpt2():
 
 
 op_jobs("layer_norm.4096x768", (4096, 768), layer_norm)
+op_jobs("rms_norm.4096x768", (4096, 768), rms_norm)
 op_jobs("softmax.4096x1024", (4096, 1024), lambda: lambda x: F.softmax(x, -1))
 op_jobs("gelu.4096x768", (4096, 768), lambda: F.gelu)
 op_jobs("gelu_tanh.4096x768", (4096, 768), lambda: lambda x: F.gelu(x, approximate="tanh"))
+op_jobs("gated_silu.4096x2048", (4096, 4096), lambda: gated(F.silu))
+op_jobs("gated_gelu_tanh.4096x2048", (4096, 4096), lambda: gated(lambda x: F.gelu(x, approximate="tanh")))
 op_jobs("dropout.4096x768", (4096, 768), lambda: lambda x: F.dropout(x, 0.1))
 op_jobs("cross_entropy.1024x50257", (1024, 50257), cross_entropy)
 

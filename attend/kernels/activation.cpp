@@ -9,38 +9,15 @@
 
 #include "attend/core/memory.h"
 #include "attend/core/threads.h"
+#include "attend/kernels/activation-inl.h"
 #include "attend/kernels/activation.h"
 #include "attend/kernels/loop-inl.h"
-#include "attend/kernels/math-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace {
 
 constexpr std::int64_t kGrain = 8192;  // elements a thread should have at least
-
-/// Calls use(forward, derivative) with the functions of the activation.
-template <class Use>
-HWY_INLINE void WithActivation(Activation activation, const Use& use) {
-#define ATTEND_FUNCTION(name) [](auto d, auto v) ATTEND_BODY { return name(d, v); }
-  switch (activation) {
-    case Activation::none:
-      return use([](auto, auto v) ATTEND_BODY { return v; }, [](auto d, auto) ATTEND_BODY { return hn::Set(d, 1.f); });
-    case Activation::relu:
-      return use(ATTEND_FUNCTION(Relu), ATTEND_FUNCTION(ReluDerivative));
-    case Activation::gelu:
-      return use(ATTEND_FUNCTION(Gelu), ATTEND_FUNCTION(GeluDerivative));
-    case Activation::gelu_tanh:
-      return use(ATTEND_FUNCTION(GeluTanh), ATTEND_FUNCTION(GeluTanhDerivative));
-    case Activation::silu:
-      return use(ATTEND_FUNCTION(Silu), ATTEND_FUNCTION(SiluDerivative));
-    case Activation::tanh:
-      return use(ATTEND_FUNCTION(Tanh), ATTEND_FUNCTION(TanhDerivative));
-    case Activation::sigmoid:
-      return use(ATTEND_FUNCTION(Sigmoid), ATTEND_FUNCTION(SigmoidDerivative));
-  }
-#undef ATTEND_FUNCTION
-}
 
 /// y = f(x) over n elements.
 template <class F>
@@ -53,7 +30,7 @@ void Map(std::int64_t n, const float* x, float* y, const F& f) {
 void BiasActivation(std::int64_t rows, std::int64_t cols, const float* x, const float* bias, Activation activation,
                     float* pre, float* y) {
   const bool keep = pre && pre != y;
-  WithActivation(activation, [&](const auto& f, const auto&) {
+  WithActivation(activation, [&](const auto& f, const auto&, const auto&) {
     if (!bias && (!keep || pre == x)) return Map(rows * cols, x, y, f);
     parallel_for(rows, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(cols, 1)),
                  [&](std::int64_t begin, std::int64_t end) {
@@ -89,7 +66,7 @@ void BiasActivationBackward(std::int64_t rows, std::int64_t cols, const float* d
   Block block = gradient.dbias ? allocate(static_cast<std::size_t>(chunks * cols) * sizeof(float)) : Block();
   auto* sums = reinterpret_cast<float*>(block.get());
 
-  WithActivation(activation, [&](const auto&, const auto& derivative) {
+  WithActivation(activation, [&](const auto&, const auto& derivative, const auto&) {
     const auto rows_at = [&]<bool identity>(std::bool_constant<identity>) {
       if (!gradient.dbias)
         return parallel_for(rows * cols, kGrain, [&](std::int64_t begin, std::int64_t end) {

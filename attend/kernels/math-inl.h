@@ -89,13 +89,15 @@ HWY_INLINE V Sigmoid(D d, V x) {
   return hn::Div(hn::Set(d, 1.f), hn::Add(hn::Set(d, 1.f), Exp(d, hn::Neg(x))));
 }
 
-/// The same with its derivative s (1 - s), for which 1 - s = s e^-x keeps its digits where s is nearly 1.
+/// A function's value and its derivative at one place: cheaper together than one after the other.
 template <class V>
-struct SigmoidParts {
+struct WithDerivative {
   V value, derivative;
 };
+
+/// The same with its derivative s (1 - s), for which 1 - s = s e^-x keeps its digits where s is nearly 1.
 template <class D, class V>
-HWY_INLINE SigmoidParts<V> SigmoidWithDerivative(D d, V x) {
+HWY_INLINE WithDerivative<V> SigmoidWithDerivative(D d, V x) {
   const V e = Exp(d, AtMost(d, 80.f, hn::Neg(x)));
   const V s = hn::Div(hn::Set(d, 1.f), hn::Add(hn::Set(d, 1.f), e));
   return {s, hn::Mul(hn::Mul(s, s), e)};
@@ -132,8 +134,8 @@ HWY_INLINE V NormalCdf(D d, V x) {
   return hn::MulAdd(half, Erf(d, hn::Mul(x, hn::Set(d, 0.70710678f))), half);
 }
 
-// ---- Activations and their derivatives. Those of ReLU, tanh and sigmoid take the output y, the others the input x.
-// ----
+// ---- Activations and their derivatives. Those of ReLU, tanh and sigmoid are functions of the output y; the others
+// come with the value, as functions of the input x. ----
 
 template <class D, class V>
 HWY_INLINE V Relu(D d, V x) {
@@ -158,9 +160,9 @@ HWY_INLINE V Silu(D d, V x) {
   return hn::Mul(x, Sigmoid(d, x));
 }
 template <class D, class V>
-HWY_INLINE V SiluDerivative(D d, V x) {
-  const SigmoidParts<V> s = SigmoidWithDerivative(d, x);
-  return hn::MulAdd(x, s.derivative, s.value);
+HWY_INLINE WithDerivative<V> SiluWithDerivative(D d, V x) {
+  const WithDerivative<V> s = SigmoidWithDerivative(d, x);
+  return {hn::Mul(x, s.value), hn::MulAdd(x, s.derivative, s.value)};
 }
 
 /// GELU (Hendrycks & Gimpel 2016): x Φ(x); derivative Φ(x) + x φ(x).
@@ -169,9 +171,9 @@ HWY_INLINE V Gelu(D d, V x) {
   return hn::Mul(x, NormalCdf(d, x));
 }
 template <class D, class V>
-HWY_INLINE V GeluDerivative(D d, V x) {
-  const V density = Exp(d, hn::Mul(hn::Mul(x, x), hn::Set(d, -0.5f)));
-  return hn::MulAdd(hn::Mul(x, hn::Set(d, 0.39894228f)), density, NormalCdf(d, x));
+HWY_INLINE WithDerivative<V> GeluWithDerivative(D d, V x) {
+  const V cdf = NormalCdf(d, x), density = Exp(d, hn::Mul(hn::Mul(x, x), hn::Set(d, -0.5f)));
+  return {hn::Mul(x, cdf), hn::MulAdd(hn::Mul(x, hn::Set(d, 0.39894228f)), density, cdf)};
 }
 
 /// Its tanh form, x (1 + tanh(u)) / 2 with u = sqrt(2/π) (x + 0.044715 x^3): the same as x sigmoid(2u), which is
@@ -182,11 +184,11 @@ HWY_INLINE V GeluTanh(D d, V x) {
   return hn::Mul(x, Sigmoid(d, hn::Mul(x, Polynomial(d, x2, 1.5957691f, 0.071354814f))));
 }
 template <class D, class V>
-HWY_INLINE V GeluTanhDerivative(D d, V x) {
+HWY_INLINE WithDerivative<V> GeluTanhWithDerivative(D d, V x) {
   const V x2 = hn::Mul(x, x);
-  const SigmoidParts<V> s = SigmoidWithDerivative(d, hn::Mul(x, Polynomial(d, x2, 1.5957691f, 0.071354814f)));
+  const WithDerivative<V> s = SigmoidWithDerivative(d, hn::Mul(x, Polynomial(d, x2, 1.5957691f, 0.071354814f)));
   const V slope = hn::Mul(x, Polynomial(d, x2, 1.5957691f, 3.f * 0.071354814f));  // x times the argument's derivative
-  return hn::MulAdd(slope, s.derivative, s.value);
+  return {hn::Mul(x, s.value), hn::MulAdd(slope, s.derivative, s.value)};
 }
 
 }  // namespace attend::kernels::HWY_NAMESPACE

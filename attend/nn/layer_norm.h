@@ -1,9 +1,10 @@
 // Layer normalisation as a layer.
 #pragma once
-#include "attend/ops/layer_norm.h"
+#include "attend/nn/norm.h"
 
 namespace attend {
 
+<<<<<<< HEAD
 /// (x - mean) / √(var + eps) · gain + bias over the last dimension.   [..., D] -> [..., D]
 struct LayerNorm {
   Tensor gain;  // [D], named "weight" as everywhere
@@ -22,6 +23,12 @@ struct LayerNorm {
     return add_layer_norm(x, residual, gain, bias, eps);
   }
   void visit(auto&& v) { v("weight", gain), v("bias", bias); }
+=======
+struct LayerNorm : Norm {
+  LayerNorm() = default;
+  explicit LayerNorm(std::int64_t width, float epsilon = 1e-5f, bool with_bias = true)
+      : Norm(width, {.eps = epsilon, .bias = with_bias}) {}
+>>>>>>> parts
 };
 
 }  // namespace attend

@@ -142,10 +142,18 @@ def add_layer_norm(a, r, w, b):
 
 
 op("add_layer_norm", add_layer_norm, [x(3, 7), x(3, 7), x(7), x(7)], [x(2, 3, 5), x(2, 3, 5), x(5), x(5)])
+op("layer_norm without bias", lambda a, w: F.layer_norm(a, a.shape[-1:], w), [x(3, 7), x(7)], [x(2, 3, 19), x(19)])
+op("add_layer_norm without bias", lambda a, r, w: (a + r, F.layer_norm(a + r, a.shape[-1:], w)), [x(3, 7), x(3, 7), x(7)])
+op("rms_norm", lambda a, w: F.rms_norm(a, a.shape[-1:], w, eps=1e-6), [x(3, 7), x(7)], [x(2, 3, 19), x(19)], [x(2, 1), x(1)],
+   [x(0, 5), x(5)])
+op("add_rms_norm", lambda a, r, w: (a + r, F.rms_norm(a + r, a.shape[-1:], w, eps=1e-3)), [x(3, 7), x(3, 7), x(7)],
+   [x(2, 3, 5), x(2, 3, 5), x(5)])
 activations = {"relu": F.relu, "gelu": F.gelu, "gelu_tanh": lambda a: F.gelu(a, approximate="tanh"), "silu": F.silu,
                "tanh": torch.tanh, "sigmoid": torch.sigmoid}
 for name, function in activations.items():
     op(name, function, [apart(3, 7)], [apart(1)], [x(0, 3)])
+for name, function in activations.items():
+    op(f"gated {name}", lambda a, f=function: f(a.chunk(2, -1)[0]) * a.chunk(2, -1)[1], [apart(3, 10)], [x(1, 2)], [x(0, 6)])
 op("cross_entropy", lambda a, t: F.cross_entropy(a, t), [x(3, 7), ids(7, 3)], [x(1, 1), ids(1, 1)], [x(5, 19), ids(19, 5)])
 op("cross_entropy smoothed ignoring", lambda a, t: F.cross_entropy(a, t, label_smoothing=0.1, ignore_index=2),
    [x(5, 7), const([1, 2, 0, 2, 6])])

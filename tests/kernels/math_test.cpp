@@ -39,11 +39,11 @@ void Evaluate(int function, std::size_t n, const float* x, float* y) {
     case 7:
       return Map(n, x, y, [](auto d, auto v) { return Silu(d, v); });
     case 8:
-      return Map(n, x, y, [](auto d, auto v) { return GeluDerivative(d, v); });
+      return Map(n, x, y, [](auto d, auto v) { return GeluWithDerivative(d, v).derivative; });
     case 9:
-      return Map(n, x, y, [](auto d, auto v) { return GeluTanhDerivative(d, v); });
+      return Map(n, x, y, [](auto d, auto v) { return GeluTanhWithDerivative(d, v).derivative; });
     case 10:
-      return Map(n, x, y, [](auto d, auto v) { return SiluDerivative(d, v); });
+      return Map(n, x, y, [](auto d, auto v) { return SiluWithDerivative(d, v).derivative; });
   }
 }
 

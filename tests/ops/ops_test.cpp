@@ -23,12 +23,13 @@
 #include "attend/ops/cosine_similarity.h"
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/embedding.h"
+#include "attend/ops/gated.h"
 #include "attend/ops/gather.h"
 #include "attend/ops/gru.h"
-#include "attend/ops/layer_norm.h"
 #include "attend/ops/linear.h"
 #include "attend/ops/lstm.h"
 #include "attend/ops/matmul.h"
+#include "attend/ops/norm.h"
 #include "attend/ops/reduce.h"
 #include "attend/ops/softmax.h"
 #include "attend/ops/transpose.h"
@@ -150,12 +151,22 @@ const Op kOps[] = {
     {"masked_softmax", [](In x) { return masked_softmax(x[0], x[1]); }, {floats({31, 43, 67}), ids(68, {31})}},
     {"layer_norm", [](In x) { return layer_norm(x[0], x[1], x[2]); }, {floats({1031, 97}), floats({97}), floats({97})}},
     {"add_layer_norm", [](In x) { const AddNorm y = add_layer_norm(x[0], x[1], x[2], x[3], 1e-12f); return Tensors{y.sum, y.normed}; }, {floats({1031, 97}), floats({1031, 97}), floats({97}), floats({97})}},
+    {"layer_norm without bias", [](In x) { return layer_norm(x[0], x[1]); }, {floats({1031, 97}), floats({97})}},
+    {"add_layer_norm without bias", [](In x) { const AddNorm y = add_layer_norm(x[0], x[1], x[2]); return Tensors{y.sum, y.normed}; }},
+    {"rms_norm", [](In x) { return rms_norm(x[0], x[1]); }, {floats({1031, 97}), floats({97})}},
+    {"add_rms_norm", [](In x) { const AddNorm y = add_rms_norm(x[0], x[1], x[2], 1e-3f); return Tensors{y.sum, y.normed}; }, {floats({1031, 97}), floats({1031, 97}), floats({97})}},
     {"relu", [](In x) { return relu(x[0]); }},
     {"gelu", [](In x) { return gelu(x[0]); }, {floats({100003})}},
     {"gelu_tanh", [](In x) { return gelu_tanh(x[0]); }},
     {"silu", [](In x) { return silu(x[0]); }},
     {"tanh", [](In x) { return tanh(x[0]); }},
     {"sigmoid", [](In x) { return sigmoid(x[0]); }},
+    {"gated relu", [](In x) { return gated(x[0], Activation::relu); }},
+    {"gated gelu", [](In x) { return gated(x[0], Activation::gelu); }, {floats({131, 602})}},
+    {"gated gelu_tanh", [](In x) { return gated(x[0], Activation::gelu_tanh); }},
+    {"gated silu", [](In x) { return gated(x[0], Activation::silu); }, {floats({131, 602})}},
+    {"gated tanh", [](In x) { return gated(x[0], Activation::tanh); }},
+    {"gated sigmoid", [](In x) { return gated(x[0], Activation::sigmoid); }},
     {"cross_entropy", [](In x) { return cross_entropy(x[0], x[1]); }, {floats({131, 1009}), ids(1009, {131})}},
     {"cross_entropy smoothed ignoring", [](In x) { return cross_entropy(x[0], x[1], {.label_smoothing = 0.1f, .ignored = 2}); }},
     {"cross_entropy none", [](In x) { return cross_entropy(x[0], x[1], {.reduction = Reduction::none}); }},

@@ -1,0 +1,44 @@
+// Normalisation as a layer: one type for layer normalisation and RMS normalisation.
+#pragma once
+#include "attend/ops/norm.h"
+
+namespace attend {
+
+enum class NormKind : std::uint8_t {
+  layer_norm,  ///< (x - mean) / √(var + eps) · gain + bias
+  rms_norm,    ///< x / √(mean(x²) + eps) · gain
+};
+
+struct NormOptions {
+  NormKind kind = NormKind::layer_norm;
+  float eps = 1e-5f;
+  bool bias = true;  ///< only a layer_norm can have one
+};
+
+/// Normalises over the last dimension.   [..., D] -> [..., D]
+struct Norm {
+  Tensor gain;  // [D], named "weight" as in PyTorch
+  Tensor bias;  // [D], or undefined
+  float eps = 1e-5f;
+  NormKind kind = NormKind::layer_norm;
+
+  Norm() = default;
+  explicit Norm(std::int64_t width, const NormOptions& options = {})
+      : gain(Tensor::full({width}, 1.f)), eps(options.eps), kind(options.kind) {
+    if (options.bias && kind == NormKind::layer_norm) bias = Tensor::zeros({width});
+  }
+
+  bool defined() const { return gain.defined(); }
+
+  Tensor operator()(const Tensor& x) const {
+    return kind == NormKind::rms_norm ? rms_norm(x, gain, eps) : layer_norm(x, gain, bias, eps);
+  }
+  /// The norm of x + residual, and the sum itself, in one pass.
+  AddNorm operator()(const Tensor& x, const Tensor& residual) const {
+    return kind == NormKind::rms_norm ? add_rms_norm(x, residual, gain, eps)
+                                      : add_layer_norm(x, residual, gain, bias, eps);
+  }
+  void visit(auto&& v) { v("weight", gain), v("bias", bias); }
+};
+
+}  // namespace attend
