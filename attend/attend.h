@@ -93,7 +93,6 @@
 #include "attend/nn/embedding.h"
 #include "attend/nn/feed_forward.h"
 #include "attend/nn/init.h"
-#include "attend/nn/layer_norm.h"
 #include "attend/nn/linear.h"
 #include "attend/nn/module.h"
 #include "attend/nn/norm.h"

@@ -38,23 +38,25 @@ bool same(const Tensor& a, const Tensor& b) {
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(const MultiHeadOptions& o, Generator& generator)
-    : heads(o.heads), scale(o.scale), dropout(o.dropout) {
+    : heads(o.heads), kv_heads(o.kv_heads > 0 ? o.kv_heads : o.heads), scale(o.scale), dropout(o.dropout) {
   if (o.heads < 1 || o.width < 1 || (o.head_dim == 0 && o.width % o.heads != 0))
     fail("multi_head", "the heads must divide the width: got ", o.heads, " heads and width ", o.width);
+  if (kv_heads < 1 || heads % kv_heads != 0 || (o.additive && kv_heads != heads))
+    fail("multi_head", "the heads of keys and values must divide those of queries: got ", kv_heads, " and ", heads);
   const auto size = [&](std::int64_t given) { return given > 0 ? given : o.width; };
-  const std::int64_t inner = o.head_dim > 0 ? o.heads * o.head_dim : o.width;
+  const std::int64_t D = o.head_dim > 0 ? o.head_dim : o.width / o.heads, inner = heads * D;
   query = projection(size(o.query_size), inner, o.bias, generator);
-  key = projection(size(o.key_size), inner, o.bias, generator);
-  value = projection(size(o.value_size), inner, o.bias, generator);
+  key = projection(size(o.key_size), kv_heads * D, o.bias, generator);
+  value = projection(size(o.value_size), kv_heads * D, o.bias, generator);
   if (!init::skipped()) place_neighbours(*this);
   output = projection(inner, o.width, o.bias, generator);
   if (!o.additive) return;
-  additive_v = Tensor::empty({o.heads, inner / o.heads});
-  init::uniform_fan_in(additive_v, inner / o.heads, generator);
+  additive_v = Tensor::empty({heads, D});
+  init::uniform_fan_in(additive_v, D, generator);
 }
 
 void place_neighbours(MultiHeadAttention& attention) {
-  auto& [query, key, value, output, v, heads, scale, dropout] = attention;
+  Linear &query = attention.query, &key = attention.key, &value = attention.value;
   if (key.in() != value.in()) return;
   if (query.in() == key.in())
     place_together(std::vector{&query, &key, &value});
@@ -62,11 +64,11 @@ void place_neighbours(MultiHeadAttention& attention) {
     place_together(std::vector{&key, &value});
 }
 
-Tensor MultiHeadAttention::operator()(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask,
-                                      Probe* probe) const {
+Tensor MultiHeadAttention::operator()(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask, Probe* probe,
+                                      const Tensor& bias) const {
   const std::int64_t D = query.out() / heads;
-  const AttentionOptions options{.mask = mask, .scale = scale, .dropout = dropout};
-  const auto by_head = [&](const Tensor& x) { return x.reshape({x.dim(0), x.dim(1), heads, D}); };
+  const AttentionOptions options{.mask = mask, .scale = scale, .dropout = dropout, .bias = bias, .kv_heads = kv_heads};
+  const auto by_head = [&](const Tensor& x) { return x.reshape({x.dim(0), x.dim(1), x.dim(2) / D, D}); };
   if (additive_v.defined()) {
     const Tensor weights = masked_softmax(additive_head_scores(query(q), key(k), additive_v), mask);
     if (probe) probe->record(weights);
@@ -97,17 +99,19 @@ Tensor MultiHeadAttention::keys_values(const Tensor& x) const {
 }
 
 Tensor MultiHeadAttention::begin(KeyValueCache& cache, std::size_t layer, const Tensor& x,
-                                 std::span<const std::int64_t> lengths, Probe* probe) const {
-  return output(cache.begin(layer, query(x), keys_values(x), lengths, {heads, scale, probe}));
+                                 std::span<const std::int64_t> lengths, Probe* probe, const Tensor& bias) const {
+  return output(cache.begin(layer, query(x), keys_values(x), lengths, {heads, scale, probe, kv_heads, bias}));
 }
 
-Tensor MultiHeadAttention::step(KeyValueCache& cache, std::size_t layer, const Tensor& x, Probe* probe) const {
+Tensor MultiHeadAttention::step(KeyValueCache& cache, std::size_t layer, const Tensor& x, Probe* probe,
+                                const Tensor& bias) const {
   cache.append(layer, keys_values(x));
-  return over(cache, layer, x, probe);
+  return over(cache, layer, x, probe, bias);
 }
 
-Tensor MultiHeadAttention::over(const KeyValueCache& cache, std::size_t layer, const Tensor& q, Probe* probe) const {
-  return output(cache.attend(layer, query(q), {heads, scale, probe}));
+Tensor MultiHeadAttention::over(const KeyValueCache& cache, std::size_t layer, const Tensor& q, Probe* probe,
+                                const Tensor& bias) const {
+  return output(cache.attend(layer, query(q), {heads, scale, probe, kv_heads, bias}));
 }
 
 }  // namespace attend

@@ -12,7 +12,8 @@ namespace attend {
 
 struct MultiHeadOptions {
   std::int64_t width = 0;       ///< of the result, and of the inputs unless given below
-  std::int64_t heads = 1;       ///< query heads
+  std::int64_t heads = 1;       ///< of queries
+  std::int64_t kv_heads = 0;    ///< of keys and values, which divide `heads` (Ainslie et al. 2023); 0: as many
   std::int64_t head_dim = 0;    ///< of each head; 0: width / heads, which must divide
   std::int64_t query_size = 0;  ///< of the inputs; 0 stands for the width
   std::int64_t key_size = 0;
@@ -28,7 +29,7 @@ struct MultiHeadOptions {
 struct MultiHeadAttention {
   Linear query, key, value, output;
   Tensor additive_v;  // [H, head_dim], or undefined for scaled dot products
-  std::int64_t heads = 1;
+  std::int64_t heads = 1, kv_heads = 1;
   std::optional<float> scale = {};
   float dropout = 0.f;
 
@@ -38,21 +39,24 @@ struct MultiHeadAttention {
 
   bool defined() const { return query.defined(); }
 
-  /// q [B, T, query_size], k [B, S, key_size], v [B, S, value_size] -> [B, T, width]
-  Tensor operator()(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = {},
-                    Probe* probe = nullptr) const;
+  /// q [B, T, query_size], k [B, S, key_size], v [B, S, value_size] -> [B, T, width].  `bias` is added to the scores
+  /// (see AttentionOptions).
+  Tensor operator()(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask = {}, Probe* probe = nullptr,
+                    const Tensor& bias = {}) const;
 
-  // Decoding with a cache, without gradients. `layer` is the cache's.
+  // Decoding with a cache, without gradients. `layer` is the cache's, `bias` as CachedHeads has it.
   /// What a cache keeps of its input.   x [..., key_size] -> [..., keys and then values]
   Tensor keys_values(const Tensor& x) const;
   /// Causal self-attention of whole sequences, packed without padding; the cache keeps their keys and values.
   ///   x [sum of lengths, width] -> [sum of lengths, width]
   Tensor begin(KeyValueCache& cache, std::size_t layer, const Tensor& x, std::span<const std::int64_t> lengths,
-               Probe* probe = nullptr) const;
+               Probe* probe = nullptr, const Tensor& bias = {}) const;
   /// Self-attention of one more token for each row: the cache gets its keys and values.   x [N, width] -> [N, width]
-  Tensor step(KeyValueCache& cache, std::size_t layer, const Tensor& x, Probe* probe = nullptr) const;
+  Tensor step(KeyValueCache& cache, std::size_t layer, const Tensor& x, Probe* probe = nullptr,
+              const Tensor& bias = {}) const;
   /// One query for each row over what the cache has already.   q [N, query_size] -> [N, width]
-  Tensor over(const KeyValueCache& cache, std::size_t layer, const Tensor& q, Probe* probe = nullptr) const;
+  Tensor over(const KeyValueCache& cache, std::size_t layer, const Tensor& q, Probe* probe = nullptr,
+              const Tensor& bias = {}) const;
 
   void visit(auto&& v) {
     v("query", query), v("key", key), v("value", value), v("output", output), v("additive_v", additive_v);

@@ -1,11 +1,14 @@
 #include "attend/attention/positions.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numeric>
 
 #include "attend/core/error.h"
 #include "attend/ops/arithmetic.h"
 #include "attend/ops/concat.h"
+#include "attend/ops/embedding.h"
+#include "attend/ops/transpose.h"
 
 namespace attend {
 namespace {
@@ -68,6 +71,52 @@ Tensor LearnedPositions::operator()(const Tensor& x, std::int64_t first) const {
   std::vector<std::int32_t> positions(static_cast<std::size_t>(T));
   std::iota(positions.begin(), positions.end(), static_cast<std::int32_t>(first));
   return x + table(Tensor::ids(positions, {T}));
+}
+
+RelativeBias::RelativeBias(std::int64_t buckets, std::int64_t heads, bool both_directions, std::int64_t most,
+                           Generator& generator)
+    : table(Tensor::empty({buckets, heads})), bidirectional(both_directions), max_distance(most) {
+  const std::int64_t near = (both_directions ? buckets / 2 : buckets) / 2;
+  if (near < 1 || most <= near)
+    fail<InputError>("positions", "relative positions need more distance than near buckets: got ", buckets,
+                     " buckets and a distance of ", most);
+  init::normal(table, 0.02f, generator);
+}
+
+std::int32_t RelativeBias::bucket(std::int64_t offset) const {
+  std::int64_t buckets = table.dim(0), first = 0;
+  if (bidirectional) {
+    buckets /= 2;
+    if (offset > 0) first = buckets;
+  }
+  const std::int64_t distance = bidirectional ? std::abs(offset) : std::max<std::int64_t>(-offset, 0);
+  const std::int64_t near = buckets / 2;  // these have a bucket each
+  if (distance < near) return static_cast<std::int32_t>(first + distance);
+  // In float32, as Hugging Face computes it: at the borders of buckets the rounding decides.
+  const float share = std::log(static_cast<float>(distance) / static_cast<float>(near)) /
+                      static_cast<float>(std::log(static_cast<double>(max_distance) / static_cast<double>(near)));
+  const auto far = near + static_cast<std::int64_t>(share * static_cast<float>(buckets - near));
+  return static_cast<std::int32_t>(first + std::min(far, buckets - 1));
+}
+
+Tensor RelativeBias::operator()(std::int64_t T, std::int64_t S) const {
+  std::vector<std::int32_t> buckets;
+  for (std::int64_t t = 0; t < T; ++t)
+    for (std::int64_t s = 0; s < S; ++s) buckets.push_back(bucket(s - t));
+  const std::int64_t H = table.dim(1);
+  const Tensor by_pair = embedding(table, Tensor::ids(buckets, {T * S}));  // [T·S, H]
+  return transpose(by_pair, 0, 1).reshape({1, H, T, S});
+}
+
+Tensor RelativeBias::last(std::span<const std::int64_t> lengths) const {
+  const std::int64_t N = std::ssize(lengths), H = table.dim(1), S = lengths.empty() ? 0 : std::ranges::max(lengths);
+  Tensor bias = Tensor::zeros({N, H, S});
+  for (std::int64_t n = 0; n < N; ++n)
+    for (std::int64_t s = 0; s < lengths[static_cast<std::size_t>(n)]; ++s) {
+      const float* row = table.data() + bucket(s - lengths[static_cast<std::size_t>(n)] + 1) * H;
+      for (std::int64_t h = 0; h < H; ++h) bias.data()[(n * H + h) * S + s] = row[h];
+    }
+  return bias;
 }
 
 }  // namespace attend

@@ -1,5 +1,7 @@
 // Where a token stands: attention itself does not know. Sinusoidal encodings and learned ones.
 #pragma once
+#include <span>
+
 #include "attend/nn/embedding.h"
 
 namespace attend {
@@ -39,6 +41,28 @@ struct LearnedPositions {
 
   Tensor operator()(const Tensor& x, std::int64_t first = 0) const;
   void visit(auto&& v) { v("", table); }
+};
+
+/// A learned bias on the scores by the distance between query and key, in buckets that widen with it (Raffel et al.
+/// 2020, section 2.1; T5). All layers of a side share one.
+struct RelativeBias {
+  Tensor table;               // [buckets, heads]
+  bool bidirectional = true;  // half of the buckets are of later keys; otherwise these share the bucket of distance 0
+  std::int64_t max_distance = 128;
+
+  RelativeBias() = default;
+  RelativeBias(std::int64_t buckets, std::int64_t heads, bool both_directions, std::int64_t most,
+               Generator& generator = default_generator());
+
+  bool defined() const { return table.defined(); }
+  /// The bucket of a key that stands `offset` positions behind the query; before it, if negative.
+  std::int32_t bucket(std::int64_t offset) const;
+  /// For the first T queries and S keys, with gradient.   -> [1, heads, T, S]
+  Tensor operator()(std::int64_t T, std::int64_t S) const;
+  /// For one query a row, which stands at the last of lengths[i] positions.   -> [N, heads, longest]
+  Tensor last(std::span<const std::int64_t> lengths) const;
+
+  void visit(auto&& v) { v("weight", table); }
 };
 
 }  // namespace attend

@@ -102,6 +102,7 @@ constexpr BlockNames kBlockNames = {{"attention.self.query", "attention.self.key
                                      "attention.output.dense", "attention.output.LayerNorm"},
                                     {},
                                     "intermediate.dense",
+                                    "",
                                     "output.dense",
                                     "output.LayerNorm"};
 
@@ -200,12 +201,12 @@ Bert::Bert(const BertOptions& o, Generator& generator) : options(o) {
     const init::Skipped later;
     words = Embedding(o.vocabulary, o.width), positions = Embedding(o.positions, o.width);
     if (o.types > 0) types = Embedding(o.types, o.width);
-    embedding_norm = LayerNorm(o.width, o.eps);
+    embedding_norm = Norm(o.width, {.eps = o.eps});
     const BlockOptions block{.width = o.width,
                              .heads = o.heads,
                              .inner = o.inner,
                              .activation = o.activation,
-                             .eps = o.eps,
+                             .norm = {.eps = o.eps},
                              .dropout = o.dropout,
                              .attention_dropout = o.attention_dropout};
     for (std::int64_t i = 0; i < o.layers; ++i) encoder.blocks.emplace_back(block, kBlockNames, generator);
@@ -216,7 +217,7 @@ Bert::Bert(const BertOptions& o, Generator& generator) : options(o) {
     if (pooled && (bert || (o.head == BertHead::none && o.family() == BertFamily::roberta)))
       pooler = Linear(o.width, o.width);
     if (o.head == BertHead::pre_training || o.head == BertHead::masked_words) {
-      transform = Linear(o.width, o.width), transform_norm = LayerNorm(o.width, o.eps);
+      transform = Linear(o.width, o.width), transform_norm = Norm(o.width, {.eps = o.eps});
       if (!o.tied_output) output.weight = Tensor::empty({o.vocabulary, o.width});
       output_bias = Tensor::empty({o.vocabulary});
     }

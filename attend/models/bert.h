@@ -81,13 +81,13 @@ struct BertInput {
 struct Bert : ModelOf<Bert> {
   BertOptions options;
   Embedding words, positions, types;  // types: where there are any
-  LayerNorm embedding_norm;
+  Norm embedding_norm;
   TransformerStack encoder;
-  Linear pooler;             // of BERT; undefined where no head needs it and the folder has none
-  Linear transform;          // head for tokens: dense and norm, then the output layer
-  LayerNorm transform_norm;  //
-  Linear output;             // [vocabulary, width], unless it is tied to the embedding
-  Tensor output_bias;        // [vocabulary]
+  Linear pooler;        // of BERT; undefined where no head needs it and the folder has none
+  Linear transform;     // head for tokens: dense and norm, then the output layer
+  Norm transform_norm;  //
+  Linear output;        // [vocabulary, width], unless it is tied to the embedding
+  Tensor output_bias;   // [vocabulary]
   Linear next_sentence;
   Linear before_labels;  // of texts, where the family has it
   Linear labels;         // of texts or tokens

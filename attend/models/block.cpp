@@ -6,9 +6,10 @@
 namespace attend {
 namespace {
 
-MultiHeadAttention attention_of(const BlockOptions& o, Generator& generator) {
+MultiHeadAttention attention_of(const BlockOptions& o, std::int64_t kv_heads, Generator& generator) {
   return MultiHeadAttention({.width = o.width,
                              .heads = o.heads,
+                             .kv_heads = kv_heads,
                              .head_dim = o.head_dim,
                              .bias = o.bias,
                              .scale = o.scale,
@@ -17,35 +18,39 @@ MultiHeadAttention attention_of(const BlockOptions& o, Generator& generator) {
 }
 
 FeedForward feed_forward_of(const BlockOptions& o, Generator& generator) {
-  FeedForward layer(o.width, o.inner, o.activation, o.activation_dropout, generator);
-  for (Linear* part : {&layer.up, &layer.down}) {
-    init::xavier_uniform(part->weight, 1.f, generator);
-    if (o.bias)
-      part->bias.fill(0.f);
-    else
-      part->bias = {};
+  FeedForward network({.width = o.width,
+                       .inner = o.inner,
+                       .activation = o.activation,
+                       .gated = o.gated,
+                       .bias = o.bias,
+                       .dropout = o.activation_dropout},
+                      generator);
+  for (Linear* part : {&network.gate, &network.up, &network.down}) {
+    if (part->defined()) init::xavier_uniform(part->weight, 1.f, generator);
+    if (part->bias.defined()) part->bias.fill(0.f);
   }
-  return layer;
+  return network;
 }
 
 }  // namespace
 
 TransformerBlock::TransformerBlock(const BlockOptions& o, const BlockNames& block_names, Generator& generator)
-    : self_attention(attention_of(o, generator)),
-      cross_attention(o.cross ? attention_of(o, generator) : MultiHeadAttention()),
+    : self_attention(attention_of(o, o.kv_heads, generator)),
+      cross_attention(o.cross ? attention_of(o, 0, generator) : MultiHeadAttention()),
       feed_forward(feed_forward_of(o, generator)),
-      self_norm(o.width, o.eps, o.bias),
-      cross_norm(o.cross ? LayerNorm(o.width, o.eps, o.bias) : LayerNorm()),
-      feed_forward_norm(o.width, o.eps, o.bias),
+      self_norm(o.width, o.norm),
+      cross_norm(o.cross ? Norm(o.width, o.norm) : Norm()),
+      feed_forward_norm(o.width, o.norm),
       pre_norm(o.pre_norm),
       causal(o.causal),
       dropout(o.dropout),
       names(&block_names) {}
 
 Tensor TransformerBlock::self_attend(const Tensor& x, std::size_t index, const BlockPass& pass) const {
-  if (!pass.cache) return self_attention(x, x, x, causal ? pass.mask & Mask::causal() : pass.mask, pass.probe);
-  if (pass.lengths.empty()) return self_attention.step(*pass.cache, index, x, pass.probe);
-  return self_attention.begin(*pass.cache, index, x, pass.lengths, pass.probe);
+  if (!pass.cache)
+    return self_attention(x, x, x, causal ? pass.mask & Mask::causal() : pass.mask, pass.probe, pass.bias);
+  if (pass.lengths.empty()) return self_attention.step(*pass.cache, index, x, pass.probe, pass.bias);
+  return self_attention.begin(*pass.cache, index, x, pass.lengths, pass.probe, pass.bias);
 }
 
 Tensor TransformerBlock::cross_attend(const Tensor& x, std::size_t index, const BlockPass& pass) const {
@@ -53,11 +58,11 @@ Tensor TransformerBlock::cross_attend(const Tensor& x, std::size_t index, const 
   return cross_attention(x, pass.states, pass.states, pass.states_mask, pass.probe);
 }
 
-AddNorm TransformerBlock::operator()(const AddNorm& x, const LayerNorm* next, std::size_t index,
+AddNorm TransformerBlock::operator()(const AddNorm& x, const Norm* next, std::size_t index,
                                      const BlockPass& pass) const {
   const std::string place = pass.probe ? pass.probe->layer() : "";
   // What is added to the residual, and the norm of the sum: before the next sub-layer, or after this one.
-  const auto add = [&](const Tensor& residual, const Tensor& output, const LayerNorm* norm) -> AddNorm {
+  const auto add = [&](const Tensor& residual, const Tensor& output, const Norm* norm) -> AddNorm {
     const Tensor dropped = attend::dropout(output, dropout);
     if (!norm) {
       const Tensor sum = dropped + residual;
@@ -69,7 +74,7 @@ AddNorm TransformerBlock::operator()(const AddNorm& x, const LayerNorm* next, st
   };
   const bool crosses = cross_attention.defined();
   if (pass.probe) pass.probe->enter(place + ".self");
-  const LayerNorm* after_self = !pre_norm ? &self_norm : crosses ? &cross_norm : &feed_forward_norm;
+  const Norm* after_self = !pre_norm ? &self_norm : crosses ? &cross_norm : &feed_forward_norm;
   AddNorm h = add(x.sum, self_attend(x.normed, index, pass), after_self);
   if (crosses) {
     if (pass.probe) pass.probe->enter(place + ".cross");
@@ -80,7 +85,7 @@ AddNorm TransformerBlock::operator()(const AddNorm& x, const LayerNorm* next, st
 
 Tensor TransformerStack::operator()(const Tensor& x, const BlockPass& pass) const {
   const bool pre_norm = !blocks.empty() && blocks.front().pre_norm;
-  const LayerNorm* last = final_norm.defined() ? &final_norm : nullptr;
+  const Norm* last = final_norm.defined() ? &final_norm : nullptr;
   AddNorm h{x, pre_norm ? blocks.front().self_norm(x) : x};
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     if (pass.probe) pass.probe->enter(name + "." + std::to_string(i));
@@ -93,6 +98,7 @@ void TransformerStack::place_neighbours() {
   for (TransformerBlock& block : blocks) {
     attend::place_neighbours(block.self_attention);
     if (block.cross_attention.defined()) attend::place_neighbours(block.cross_attention);
+    attend::place_neighbours(block.feed_forward);
   }
 }
 

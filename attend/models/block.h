@@ -9,18 +9,20 @@
 
 #include "attend/attention/multi_head.h"
 #include "attend/nn/feed_forward.h"
-#include "attend/nn/layer_norm.h"
+#include "attend/nn/norm.h"
 
 namespace attend {
 
 struct BlockOptions {
   std::int64_t width = 512;
   std::int64_t heads = 8;
+  std::int64_t kv_heads = 0;  ///< of keys and values in self-attention; 0: as many as heads
   std::int64_t head_dim = 0;  ///< 0: width / heads
   std::int64_t inner = 2048;  ///< width inside the feed-forward network
   Activation activation = Activation::relu;
-  bool bias = true;                 ///< in linear layers and norms
-  float eps = 1e-5f;                ///< of the norms
+  bool gated = false;  ///< feed-forward networks with a gate
+  bool bias = true;    ///< in linear layers
+  NormOptions norm = {};
   bool pre_norm = false;            ///< normalise the input of a sub-layer instead of the sum after it
   bool causal = false;              ///< self-attention sees no later tokens
   bool cross = false;               ///< there is cross-attention over an encoder's states
@@ -36,7 +38,7 @@ struct BlockNames {
     const char *query = "", *key = "", *value = "", *output = "", *norm = "";
   };
   Attention self = {}, cross = {};
-  const char *up = "", *down = "", *feed_forward_norm = "";
+  const char *up = "", *gate = "", *down = "", *feed_forward_norm = "";
 };
 
 /// One pass through the blocks of a stack: how the sequences lie in x, and what they may see.
@@ -49,6 +51,7 @@ struct BlockPass {
   KeyValueCache* cache = nullptr;
   const KeyValueCache* states_cache = nullptr;
   std::span<const std::int64_t> lengths = {};
+  Tensor bias = {};        ///< on the scores of self-attention, as AttentionOptions or CachedHeads have it
   Probe* probe = nullptr;  ///< gets "PREFIX.0.self", "PREFIX.0.cross" …, PREFIX as the stack is called
 };
 
@@ -57,7 +60,7 @@ struct BlockPass {
 struct TransformerBlock {
   MultiHeadAttention self_attention, cross_attention;
   FeedForward feed_forward;
-  LayerNorm self_norm, cross_norm, feed_forward_norm;
+  Norm self_norm, cross_norm, feed_forward_norm;
   bool pre_norm = false, causal = false;
   float dropout = 0.f;
   const BlockNames* names = nullptr;
@@ -66,17 +69,17 @@ struct TransformerBlock {
   TransformerBlock(const BlockOptions& options, const BlockNames& names, Generator& generator);
 
   /// x -> the output of the block. Pre-norm, it is normalised by `next`, the norm that follows; null: by none.
-  AddNorm operator()(const AddNorm& x, const LayerNorm* next, std::size_t index, const BlockPass& pass) const;
+  AddNorm operator()(const AddNorm& x, const Norm* next, std::size_t index, const BlockPass& pass) const;
 
   void visit(auto&& v) {
-    const auto attention = [&](const BlockNames::Attention& name, MultiHeadAttention& part, LayerNorm& norm) {
+    const auto attention = [&](const BlockNames::Attention& name, MultiHeadAttention& part, Norm& norm) {
       v(name.query, part.query), v(name.key, part.key), v(name.value, part.value);
       v(name.output, part.output), v(name.norm, norm);
     };
     // Norms stand where the data meets them.
     attention(names->self, self_attention, self_norm);
     attention(names->cross, cross_attention, cross_norm);
-    v(names->up, feed_forward.up), v(names->down, feed_forward.down);
+    v(names->gate, feed_forward.gate), v(names->up, feed_forward.up), v(names->down, feed_forward.down);
     v(names->feed_forward_norm, feed_forward_norm);
   }
 
@@ -87,8 +90,8 @@ struct TransformerBlock {
 
 struct TransformerStack {
   std::vector<TransformerBlock> blocks;
-  LayerNorm final_norm;  // after the last block; may be undefined
-  std::string name;      // for the probe: "encoder", "decoder", "layers"
+  Norm final_norm;   // after the last block; may be undefined
+  std::string name;  // for the probe: "encoder", "decoder", "layers"
 
   /// x as BlockPass has it -> the states, of the same shape.
   Tensor operator()(const Tensor& x, const BlockPass& pass) const;

@@ -144,7 +144,7 @@ Gpt2::Gpt2(const Gpt2Options& o, Generator& generator)
                      .inner = o.inner_width(),
                      .activation = o.activation,
                      .bias = o.bias,
-                     .eps = o.epsilon,
+                     .norm = {.eps = o.epsilon, .bias = o.bias},
                      .pre_norm = true,
                      .causal = true,
                      .dropout = o.dropout,
@@ -165,7 +165,7 @@ Gpt2::Gpt2(const Gpt2Options& o, Generator& generator)
     init::normal(network.up.weight, o.deviation, generator);
     init::normal(network.down.weight, added, generator);
   }
-  decoder.final_norm = LayerNorm(o.width, o.epsilon, o.bias), decoder.name = "layers";
+  decoder.final_norm = Norm(o.width, {.eps = o.epsilon, .bias = o.bias}), decoder.name = "layers";
   if (!o.tied_output) output = linear_of(o.width, o.vocabulary, o.deviation, generator);
   if (!o.labels.empty()) labels = linear_of(o.width, std::ssize(o.labels), o.deviation, generator);
 }
@@ -309,7 +309,7 @@ Tensor turned(const Tensor& from) {
 /// With biases of 0 where there were none, or without those that there were.
 void set_biases(Gpt2& model, bool on) {
   model.options.bias = on;
-  const auto norm = [on](LayerNorm& layer) { layer.bias = on ? Tensor::zeros(layer.gain.shape()) : Tensor(); };
+  const auto norm = [on](Norm& layer) { layer.bias = on ? Tensor::zeros(layer.gain.shape()) : Tensor(); };
   for (TransformerBlock& block : model.decoder.blocks) {
     MultiHeadAttention& attention = block.self_attention;
     for (Linear* part : {&attention.query, &attention.key, &attention.value, &attention.output, &block.feed_forward.up,
@@ -335,7 +335,7 @@ Linear joined_projections(const MultiHeadAttention& attention) {
   const auto join = [](const Tensor& query, const Tensor& key, const Tensor& value) {
     return query.defined() ? concat({query, key, value}, 0) : Tensor();
   };
-  const auto& [query, key, value, output, v, heads, scale, dropout] = attention;
+  const Linear &query = attention.query, &key = attention.key, &value = attention.value;
   return Linear(join(query.weight, key.weight, value.weight), join(query.bias, key.bias, value.bias));
 }
 

@@ -32,8 +32,8 @@ struct Gpt2Options {
   bool scale_attention = true;          ///< scores by 1 / √(width / heads)
   bool scale_by_inverse_layer = false;  ///< and those of layer i, counted from 0, by 1 / (i + 1)
   bool tied_output = true;              ///< the output multiplies with the embeddings
-  bool bias = true;                     ///< in linear layers and norms; false is not Hugging Face's, see stored_parameters
-  std::int32_t start = 50256;           ///< stands before a text that begins with nothing
+  bool bias = true;            ///< in linear layers and norms; false is not Hugging Face's, see stored_parameters
+  std::int32_t start = 50256;  ///< stands before a text that begins with nothing
   std::int32_t end = 50256;
   std::vector<std::string> labels = {};  ///< of a GPT2ForSequenceClassification, which says them instead of words
   bool several_labels = false;           ///< each label holds or not, by itself

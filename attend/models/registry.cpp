@@ -72,6 +72,8 @@ const std::vector<ModelFamily>& rows() {
   static const std::vector<ModelFamily> all = {
       {"marian", {translate}, nullptr, transformer<kMarian>},
       {"attend-transformer", {translate}, nullptr, transformer<kAttendTransformer>},
+      {"bart", {translate}, nullptr, transformer<kBart>},
+      {"t5", {translate}, nullptr, transformer<kT5>},
       {"attend-recurrent-translator", {translate}, nullptr, recurrent<RecurrentTranslator, RecurrentTranslatorOptions>},
       {"gpt2", {generate, classify}, abilities_of_gpt2, gpt2},
       bert_row<kBert>(),
@@ -188,7 +190,7 @@ std::shared_ptr<Model> ModelFolder::load() const { return family().load(config()
 
 namespace {
 
-const TransformerFamily* const kTransformers[] = {&kMarian, &kAttendTransformer};
+const TransformerFamily* const kTransformers[] = {&kMarian, &kAttendTransformer, &kBart, &kT5};
 const BertVariant* const kBerts[] = {&kBert, &kDistilBert, &kRoberta, &kXlmRoberta, &kCamembert};
 
 template <typename Kind>

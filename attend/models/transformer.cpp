@@ -5,6 +5,8 @@
 
 #include "attend/core/error.h"
 #include "attend/data/batches.h"
+#include "attend/models/activation_names.h"
+#include "attend/models/bounds.h"
 #include "attend/nn/module.h"
 #include "attend/ops/arithmetic.h"
 #include "attend/ops/check.h"
@@ -19,11 +21,16 @@ namespace {
 BlockOptions block_options(const TransformerOptions& o, bool decoder) {
   return {.width = o.width,
           .heads = decoder ? o.decoder_heads : o.encoder_heads,
+          .head_dim = o.head_dim,
           .inner = decoder ? o.decoder_inner : o.encoder_inner,
           .activation = o.activation,
+          .gated = o.gated,
+          .bias = o.bias,
+          .norm = o.norm,
           .pre_norm = o.pre_norm,
           .causal = decoder,
           .cross = decoder,
+          .scale = o.scale_scores ? std::nullopt : std::optional(1.f),
           .dropout = o.dropout,
           .attention_dropout = o.attention_dropout,
           .activation_dropout = o.activation_dropout};
@@ -76,22 +83,25 @@ Transformer::Transformer(const TransformerOptions& given, Generator& generator) 
       *learned = Tensor::empty({o.position_offset + o.max_positions, o.width});
       init::normal(*learned, 0.02f, generator);
     }
+  } else if (o.relative_buckets > 0) {
+    source_bias = RelativeBias(o.relative_buckets, o.encoder_heads, true, o.relative_distance, generator);
+    target_bias = RelativeBias(o.relative_buckets, o.decoder_heads, false, o.relative_distance, generator);
   } else {
     positions = sinusoidal_positions(o.max_positions, o.width, 0, PositionLayout::halves);
   }
-  if (o.embedding_norm) source_norm = LayerNorm(o.width), target_norm = LayerNorm(o.width);
+  if (o.embedding_norm) source_norm = Norm(o.width, o.norm), target_norm = Norm(o.width, o.norm);
   const TransformerFamily::Names& names = o.family->names;
   for (std::int64_t i = 0; i < o.encoder_layers; ++i)
     encoder.blocks.emplace_back(block_options(o, false), names.encoder, generator);
   for (std::int64_t i = 0; i < o.decoder_layers; ++i)
     decoder.blocks.emplace_back(block_options(o, true), names.decoder, generator);
   encoder.name = "encoder", decoder.name = "decoder";
-  if (o.final_norm) encoder.final_norm = LayerNorm(o.width), decoder.final_norm = LayerNorm(o.width);
+  if (o.final_norm) encoder.final_norm = Norm(o.width, o.norm), decoder.final_norm = Norm(o.width, o.norm);
   if (!o.tied_output) {
     output.weight = Tensor::empty({o.target_vocabulary, o.width});
     init::xavier_uniform(output.weight, 1.f, generator);
   }
-  output_bias = Tensor::zeros({1, o.target_vocabulary});
+  if (o.output_bias) output_bias = Tensor::zeros({1, o.target_vocabulary});
 }
 
 void Transformer::check_length(std::int64_t tokens) const {
@@ -102,19 +112,21 @@ void Transformer::check_length(std::int64_t tokens) const {
 
 Tensor Transformer::first_positions(const Tensor& learned, std::int64_t T) const {
   check_length(T);
+  if (options.relative_buckets > 0) return {};
   if (learned.defined()) return slice(learned, 0, options.position_offset, options.position_offset + T);
   return positions.view_rows(0, T);
 }
 
-Tensor Transformer::embed(const Tensor& tokens, const Tensor& places, const LayerNorm& norm) const {
-  const Tensor x = tokens + places;
+Tensor Transformer::embed(const Tensor& tokens, const Tensor& places, const Norm& norm) const {
+  const Tensor x = places.defined() ? tokens + places : tokens;
   return dropout(norm.defined() ? norm(x) : x, options.dropout);
 }
 
 Tensor Transformer::project(const Tensor& states) const {
-  const Tensor bias = output_bias.reshape({options.target_vocabulary});
-  if (options.tied_output) return embedding_of(target_embedding).project(states, bias);
-  return Linear(output.weight, bias, output.scales)(states);
+  const Tensor bias = output_bias.defined() ? output_bias.reshape({options.target_vocabulary}) : Tensor();
+  const Tensor x = options.scale_output ? states * (1.f / std::sqrt(static_cast<float>(options.width))) : states;
+  if (options.tied_output) return embedding_of(target_embedding).project(x, bias);
+  return Linear(output.weight, bias, output.scales)(x);
 }
 
 Tensor Transformer::encode(const Tensor& input, const Tensor& lengths, Probe* probe) const {
@@ -122,8 +134,11 @@ Tensor Transformer::encode(const Tensor& input, const Tensor& lengths, Probe* pr
   const Tensor tokens = input.dtype() == DType::i32 ? embedding_of(source_embedding)(input) : input;
   if (tokens.rank() != 3 || tokens.dim(2) != options.width)
     fail("transformer", "features do not fit the model: got ", input.shape(), ", expected [B, S, ", options.width, "]");
-  return encoder(embed(tokens, first_positions(source_positions, input.dim(1)), source_norm),
-                 {.mask = Mask::keys(lengths), .probe = probe});
+  const std::int64_t S = input.dim(1);
+  const Tensor states = encoder(
+      embed(tokens, first_positions(source_positions, S), source_norm),
+      {.mask = Mask::keys(lengths), .bias = source_bias.defined() ? source_bias(S, S) : Tensor(), .probe = probe});
+  return dropout(states, options.final_dropout ? options.dropout : 0.f);
 }
 
 Tensor Transformer::decode(const Tensor& states, const Tensor& lengths, const Tensor& ids, Probe* probe) const {
@@ -133,8 +148,13 @@ Tensor Transformer::decode(const Tensor& states, const Tensor& lengths, const Te
 Tensor Transformer::decode_states(const Tensor& states, const Tensor& lengths, const Tensor& ids, Probe* probe) const {
   check_lengths("transformer", lengths, states.dim(0), states.dim(1));
   const Tensor tokens = embedding_of(target_embedding)(ids);
-  return decoder(embed(tokens, first_positions(target_positions, ids.dim(-1)), target_norm),
-                 {.states = states, .states_mask = Mask::keys(lengths), .probe = probe});
+  const std::int64_t T = ids.dim(-1);
+  const Tensor x = decoder(embed(tokens, first_positions(target_positions, T), target_norm),
+                           {.states = states,
+                            .states_mask = Mask::keys(lengths),
+                            .bias = target_bias.defined() ? target_bias(T, T) : Tensor(),
+                            .probe = probe});
+  return dropout(x, options.final_dropout ? options.dropout : 0.f);
 }
 
 Tensor Transformer::logits(const Tensor& sources, const Tensor& lengths, const Tensor& ids) const {
@@ -205,9 +225,69 @@ Tensor Transformer::step(const Tensor& ids, DecodingState& state, Probe* probe) 
     places.push_back(static_cast<std::int32_t>(options.position_offset + length++));
   }
   const Tensor& table = options.learned_positions ? target_positions : positions;
-  const Tensor x =
-      embed(embedding_of(target_embedding)(ids), embedding(table, Tensor::ids(places, ids.shape())), target_norm);
-  return project(decoder(x, {.cache = &state.target, .states_cache = &state.source, .probe = probe}));
+  const Tensor x = embed(embedding_of(target_embedding)(ids),
+                         table.defined() ? embedding(table, Tensor::ids(places, ids.shape())) : Tensor(), target_norm);
+  return project(decoder(x, {.cache = &state.target,
+                             .states_cache = &state.source,
+                             .bias = target_bias.defined() ? target_bias.last(state.lengths) : Tensor(),
+                             .probe = probe}));
+}
+
+void must_be(const Config& config, const char* key, bool expected) {
+  if (config.flag(key, expected) != expected)
+    fail<InputError>("transformer", "config.json: \"", key, "\" is ", expected ? "false" : "true",
+                     ", which is not supported for model_type \"", config.text("model_type", ""), "\"");
+}
+
+std::int32_t read_token_id(const Config& config, const char* key, std::int64_t otherwise, const TransformerOptions& o) {
+  const std::int64_t value = config.integer(key, otherwise);
+  if (value < 0 || value >= o.target_vocabulary)
+    fail<InputError>("transformer", "config.json: \"", key, "\" is ", value, ", expected one of ", o.target_vocabulary,
+                     " tokens");
+  return static_cast<std::int32_t>(value);
+}
+
+void read_transformer_sizes(const Config& config, TransformerOptions& o) {
+  o.source_vocabulary = config.integer_in("vocab_size", 1, bounds::kVocabulary);
+  o.target_vocabulary = config.integer_in("decoder_vocab_size", 1, bounds::kVocabulary, o.source_vocabulary);
+  o.width = config.integer_in("d_model", 1, bounds::kWidth);
+  o.encoder_layers = config.integer_in("encoder_layers", 0, bounds::kLayers);
+  o.decoder_layers = config.integer_in("decoder_layers", 1, bounds::kLayers);
+  o.encoder_heads = config.integer_in("encoder_attention_heads", 1, o.width);
+  o.decoder_heads = config.integer_in("decoder_attention_heads", 1, o.width);
+  o.encoder_inner = config.integer_in("encoder_ffn_dim", 1, bounds::kInner);
+  o.decoder_inner = config.integer_in("decoder_ffn_dim", 1, bounds::kInner);
+  o.activation = config.choice("activation_function", kActivationNames, {Activation::gelu});
+  o.shared_embeddings = config.flag("share_encoder_decoder_embeddings", true);
+  o.tied_output = config.flag("tie_word_embeddings", true);
+  o.scale_embedding = config.flag("scale_embedding", false);
+  const std::int64_t most_positions = std::min(bounds::kPositions, bounds::kPositionNumbers / o.width);
+  o.max_positions = config.integer_in("max_position_embeddings", 1, most_positions, 1024);
+  o.dropout = static_cast<float>(config.number("dropout", 0.1));
+  o.attention_dropout = static_cast<float>(config.number("attention_dropout", 0.0));
+  o.activation_dropout = static_cast<float>(config.number("activation_dropout", 0.0));
+  o.padding = read_token_id(config, "pad_token_id", o.source_vocabulary - 1, o);
+  o.start = read_token_id(config, "decoder_start_token_id", o.padding, o);
+  o.end = read_token_id(config, "eos_token_id", 0, o);
+  must_be(config, "is_encoder_decoder", true), must_be(config, "is_decoder", false);
+}
+
+void write_transformer_sizes(const TransformerOptions& o, Config& config) {
+  config.set("vocab_size", o.source_vocabulary), config.set("decoder_vocab_size", o.target_vocabulary);
+  config.set("d_model", o.width);
+  config.set("encoder_layers", o.encoder_layers), config.set("decoder_layers", o.decoder_layers);
+  config.set("encoder_attention_heads", o.encoder_heads), config.set("decoder_attention_heads", o.decoder_heads);
+  config.set("encoder_ffn_dim", o.encoder_inner), config.set("decoder_ffn_dim", o.decoder_inner);
+  config.set("activation_function", name_of(o.activation, kActivationNames));
+  config.set("share_encoder_decoder_embeddings", o.shared_embeddings);
+  config.set("tie_word_embeddings", o.tied_output);
+  config.set("scale_embedding", o.scale_embedding);
+  config.set("max_position_embeddings", o.max_positions);
+  config.set("dropout", o.dropout), config.set("attention_dropout", o.attention_dropout);
+  config.set("activation_dropout", o.activation_dropout);
+  config.set("pad_token_id", o.padding), config.set("decoder_start_token_id", o.start);
+  config.set("eos_token_id", o.end), config.set("forced_eos_token_id", o.end);
+  config.set("is_encoder_decoder", true);
 }
 
 Transformer load_transformer(const Config& config, const Weights& weights, const TransformerFamily& family,
@@ -215,29 +295,41 @@ Transformer load_transformer(const Config& config, const Weights& weights, const
   TransformerOptions o;
   o.family = &family;
   family.read(config, o);
+  if (family.tied_unless_stored && weights.contains("lm_head.weight")) {
+    const std::string shared = std::string(family.names.prefix) + "shared.weight";
+    o.tied_output = weights.contains(shared) &&
+                    weights.get_float32(shared).to_vector() == weights.get_float32("lm_head.weight").to_vector();
+  }
   const init::Skipped skipped;
   Transformer model(o);
   expect_precision("transformer", config, mapped, model);
   std::vector<NamedTensor> all = parameters(model);
   LoadOptions options{.optional = {"final_logits_bias"}};
   const std::string prefix(family.names.prefix);
+  for (const char* unused : {"decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"})
+    options.optional.emplace_back(unused);  // of T5's oldest folders
   // The other names under which a folder may have the same.
   const Embedding& source = o.shared_embeddings ? model.shared_embedding : model.source_embedding;
   const Embedding& target = o.shared_embeddings ? model.shared_embedding : model.target_embedding;
   all.push_back({prefix + "encoder.embed_tokens.weight", source.weight});
   all.push_back({prefix + "decoder.embed_tokens.weight", target.weight});
   if (o.tied_output) all.push_back({"lm_head.weight", target.weight});
-  if (!o.learned_positions)
+  if (model.positions.defined())
     for (const char* name : {"encoder.embed_positions.weight", "decoder.embed_positions.weight"}) {
       all.push_back({prefix + name, model.positions});
       options.optional.push_back(prefix + name);
     }
 
+  const bool prefixed = std::ranges::any_of(
+      all, [&](const NamedTensor& one) { return one.name.starts_with(prefix) && weights.contains(one.name); });
+  if (!prefixed)
+    for (NamedTensor& one : all)
+      if (one.name.starts_with(prefix)) one.name.erase(0, prefix.size());
   mapped ? borrow_parameters(all, weights, options) : load_parameters(all, weights, options);
   release_cached_memory();  // where a file is misaligned, tied tables were copied once for each name
   auto next = all.begin();
   for_each_parameter(model, [&](const std::string&, Tensor& tensor) { tensor = (next++)->tensor; });
-  if (!o.learned_positions) model.positions = all.back().tensor;
+  if (model.positions.defined()) model.positions = all.back().tensor;
   if (!mapped) model.encoder.place_neighbours(), model.decoder.place_neighbours();  // it may be trained
   return model;
 }

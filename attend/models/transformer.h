@@ -30,11 +30,15 @@ struct TransformerFamily {
     std::string_view layers;      ///< of the blocks of each side
     std::string_view final_norm;  ///< of each side
     BlockNames encoder, decoder;
+    std::string_view relative_bias = "";  ///< of each side, behind `layers`
   } names;
+  bool tied_unless_stored = false;  ///< the output layer is tied unless the folder has another, whatever it says
 };
 
 extern const TransformerFamily kMarian;             ///< MarianMT
 extern const TransformerFamily kAttendTransformer;  ///< the same with options that MarianMT lacks
+extern const TransformerFamily kBart;
+extern const TransformerFamily kT5;
 
 struct TransformerOptions {
   const TransformerFamily* family = &kMarian;
@@ -55,11 +59,21 @@ struct TransformerOptions {
   std::int32_t padding = 0;
   std::int32_t start = 0;  ///< the decoder's first token
   std::int32_t end = 0;
-  bool pre_norm = false;             ///< normalise the input of a sub-layer instead of the sum after it
-  bool final_norm = false;           ///< normalise the output of the last layer of each side; pre_norm needs it
-  bool embedding_norm = false;       ///< normalise the embeddings with their positions
-  bool learned_positions = false;    ///< instead of sines and cosines
-  std::int64_t position_offset = 0;  ///< unused first rows of a table of learned positions
+  bool pre_norm = false;              ///< normalise the input of a sub-layer instead of the sum after it
+  bool final_norm = false;            ///< normalise the output of the last layer of each side; pre_norm needs it
+  bool embedding_norm = false;        ///< normalise the embeddings with their positions
+  bool learned_positions = false;     ///< instead of sines and cosines
+  std::int64_t position_offset = 0;   ///< unused first rows of a table of learned positions
+  std::int64_t relative_buckets = 0;  ///< above 0: no positions are added; a learned bias on the scores (RelativeBias)
+  std::int64_t relative_distance = 128;
+  std::int64_t head_dim = 0;  ///< 0: width / heads
+  bool scale_scores = true;   ///< by 1 / √head_dim
+  bool gated = false;         ///< feed-forward networks with a gate
+  bool bias = true;           ///< in linear layers
+  NormOptions norm = {};
+  bool output_bias = true;     ///< of the logits
+  bool scale_output = false;   ///< the decoder's states by 1 / √width before the output layer
+  bool final_dropout = false;  ///< of the states of each side
 
   /// By the "model_type" of the configuration, see the registry.
   static TransformerOptions read(const Config& config);
@@ -85,10 +99,11 @@ struct Transformer : ModelOf<Transformer>, Seq2SeqModel {
   Embedding source_embedding, target_embedding;  // otherwise
   Tensor positions;                              // [max_positions, width] of sinusoids, which are no parameter
   Tensor source_positions, target_positions;     // learned: [position_offset + max_positions, width]
-  LayerNorm source_norm, target_norm;            // of the embeddings, with embedding_norm
+  Norm source_norm, target_norm;                 // of the embeddings, with embedding_norm
+  RelativeBias source_bias, target_bias;         // with relative_buckets
   TransformerStack encoder, decoder;
   Linear output;       // [target_vocabulary, width], unless it is tied
-  Tensor output_bias;  // [1, target_vocabulary]
+  Tensor output_bias;  // [1, target_vocabulary], or undefined
 
   Transformer() = default;
   explicit Transformer(const TransformerOptions& options, Generator& generator = default_generator());
@@ -125,12 +140,15 @@ struct Transformer : ModelOf<Transformer>, Seq2SeqModel {
     };
     v(std::string(names.prefix) + "shared", shared_embedding);
     v(side("encoder", "embed_tokens"), source_embedding), v(side("decoder", "embed_tokens"), target_embedding);
-    if (options.shared_embeddings && !options.tied_output)  // beside an output of its own, Hugging Face ties nothing
+    if (options.shared_embeddings && !options.tied_output &&
+        !options.family->tied_unless_stored)  // beside an output of its own, Hugging Face ties nothing
       v(side("encoder", "embed_tokens"), shared_embedding), v(side("decoder", "embed_tokens"), shared_embedding);
     v(side("encoder", "embed_positions.weight"), source_positions);
     v(side("decoder", "embed_positions.weight"), target_positions);
     v(side("encoder", "layernorm_embedding"), source_norm), v(side("decoder", "layernorm_embedding"), target_norm);
     v(side("encoder", names.layers), encoder.blocks), v(side("decoder", names.layers), decoder.blocks);
+    const std::string relative = std::string(names.layers) + "." + std::string(names.relative_bias);
+    v(side("encoder", relative), source_bias), v(side("decoder", relative), target_bias);
     v(side("encoder", names.final_norm), encoder.final_norm), v(side("decoder", names.final_norm), decoder.final_norm);
     v("lm_head", output), v("final_logits_bias", output_bias);
   }
@@ -140,12 +158,21 @@ struct Transformer : ModelOf<Transformer>, Seq2SeqModel {
     return options.shared_embeddings ? shared_embedding : own;
   }
   void check_length(std::int64_t tokens) const;
-  /// Vectors of tokens [..., width] and of their positions, [T, width] -> what the first block reads.
-  Tensor embed(const Tensor& tokens, const Tensor& places, const LayerNorm& norm) const;
+  /// Vectors of tokens [..., width] and of their positions, [T, width] or undefined -> what the first block reads.
+  Tensor embed(const Tensor& tokens, const Tensor& places, const Norm& norm) const;
   /// The vectors of the first T positions; undefined where none are added.
   Tensor first_positions(const Tensor& learned, std::int64_t T) const;
   Tensor project(const Tensor& states) const;  // [..., width] -> logits [..., V]
 };
+
+/// The keys that Marian, BART and most other families share: sizes, activation, dropout, token ids.
+void read_transformer_sizes(const Config& config, TransformerOptions& options);
+void write_transformer_sizes(const TransformerOptions& options, Config& config);
+/// Throws InputError unless a flag of a configuration has this value, or is missing.
+void must_be(const Config& config, const char* key, bool expected);
+/// A token id of a configuration. Throws InputError unless it is in the target's vocabulary.
+std::int32_t read_token_id(const Config& config, const char* key, std::int64_t otherwise,
+                           const TransformerOptions& options);
 
 /// The model of a folder of this family: config.json and the weights (see Weights). Of tied tables one name is enough;
 /// the output's bias is 0 and sinusoids are computed where the folder lacks them. With `mapped`, for models that are

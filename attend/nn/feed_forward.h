@@ -1,23 +1,35 @@
-// The position-wise feed-forward network.
+// The position-wise feed-forward network, plain or gated.
 #pragma once
 #include "attend/nn/linear.h"
-#include "attend/ops/dropout.h"
 
 namespace attend {
 
-/// FFN(x) = down(dropout(act(up(x)))), applied to each position alone (Vaswani et al. 2017, section 3.3).
+struct FeedForwardOptions {
+  std::int64_t width = 0;  ///< of input and output
+  std::int64_t inner = 0;  ///< between the two layers
+  Activation activation = Activation::relu;
+  bool gated = false;   ///< activation(gate(x)) · up(x) instead of activation(up(x))
+  bool bias = true;     ///< in all layers
+  float dropout = 0.f;  ///< before the last layer
+};
+
+/// down(dropout(act(up(x)))), applied to each position alone (Vaswani et al. 2017, section 3.3), or gated:
+/// down(dropout(act(gate(x)) · up(x))) (Shazeer 2020, eq. 6).
 struct FeedForward {
-  Linear up, down;
+  Linear gate, up, down;  // gate: only of a gated one
   Activation activation = Activation::relu;
   float dropout = 0.f;
 
   FeedForward() = default;
-  FeedForward(std::int64_t width, std::int64_t inner, Activation act = Activation::relu, float p = 0.f,
-              Generator& generator = default_generator())
-      : up(width, inner, true, generator), down(inner, width, true, generator), activation(act), dropout(p) {}
+  explicit FeedForward(const FeedForwardOptions& options, Generator& generator = default_generator());
 
-  Tensor operator()(const Tensor& x) const { return down(attend::dropout(up(x, activation), dropout)); }
-  void visit(auto&& v) { v("up", up), v("down", down); }
+  /// [..., width] -> [..., width]
+  Tensor operator()(const Tensor& x) const;
+  void visit(auto&& v) { v("gate", gate), v("up", up), v("down", down); }
 };
+
+/// Moves gate and up next to each other in memory, so that they are one product. The constructor does so; a model whose
+/// weights come from elsewhere does it after that.
+void place_neighbours(FeedForward& network);
 
 }  // namespace attend

@@ -9,6 +9,7 @@ import sys
 
 import torch
 from golden import save
+from safetensors.torch import load_file, save_file
 from torch.nn import functional as F
 from transformers import (AutoModelForSeq2SeqLM, AutoTokenizer, BartConfig, BartForConditionalGeneration, GenerationConfig,
                           T5Config, T5ForConditionalGeneration)
@@ -34,6 +35,8 @@ VARIANTS = {
                 num_heads=3, feed_forward_proj="relu")),
     "t5_gated": (T5Config, T5 | dict(vocab_size=63, d_model=14, d_kv=6, d_ff=19, num_layers=2, num_heads=5,
                  feed_forward_proj="gated-gelu", tie_word_embeddings=False)),
+    "t5_untied": (T5Config, T5 | dict(vocab_size=65, d_model=13, d_kv=5, d_ff=17, num_layers=1, num_decoder_layers=1,
+                  num_heads=3, feed_forward_proj="gated-gelu", tie_word_embeddings=False)),
     "t5_tokenizer": (T5Config, T5 | dict(d_model=16, d_kv=5, d_ff=29, num_layers=1, num_heads=4,
                      feed_forward_proj="gated-gelu", tie_word_embeddings=False)),
 }
@@ -114,6 +117,15 @@ def make(name, kind, options):
         options["vocab_size"] = len(tokenizer)
     model = small_model(kind, options)
     model.save_pretrained(path)
+    if "untied" in name:  # as the folders of T5 1.1 are, though newer versions of transformers write tied ones
+        tensors = load_file(path / "model.safetensors")
+        tensors["lm_head.weight"] = torch.randn(options["vocab_size"], options["d_model"]) * 0.3
+        save_file(tensors, path / "model.safetensors", {"format": "pt"})
+        config = json.loads((path / "config.json").read_text())
+        del config["scale_decoder_outputs"]
+        (path / "config.json").write_text(json.dumps(config | {"tie_word_embeddings": False}, indent=1) + "\n")
+        model = T5ForConditionalGeneration.from_pretrained(path, attn_implementation="eager")
+        assert not torch.equal(model.lm_head.weight, model.shared.weight)
     loaded, report = AutoModelForSeq2SeqLM.from_pretrained(path, attn_implementation="eager", output_loading_info=True)
     assert not report["missing_keys"], report
     config = loaded.config

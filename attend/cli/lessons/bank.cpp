@@ -149,7 +149,8 @@ Bert train(const std::vector<Text>& texts, const Vocabulary& vocabulary) {
 /// The vector of "bank" in each text, after so many layers.
 std::vector<std::vector<float>> vectors_of_bank(Bert model, std::size_t layers, const std::vector<Text>& texts,
                                                 const Vocabulary& vocabulary) {
-  model.layers.erase(model.layers.begin() + static_cast<std::ptrdiff_t>(layers), model.layers.end());
+  auto& blocks = model.encoder.blocks;
+  blocks.erase(blocks.begin() + static_cast<std::ptrdiff_t>(layers), blocks.end());
   std::vector<std::vector<float>> vectors;
   for (const Text& text : texts) {
     const Tensor states = model.encode(input_of({vocabulary.encode(text.words)}));

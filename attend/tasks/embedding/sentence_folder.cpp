@@ -70,9 +70,9 @@ Dense read_dense(const fs::path& folder) {
   return dense;
 }
 
-LayerNorm read_norm(const fs::path& folder) {
+Norm read_norm(const fs::path& folder) {
   const Weights weights(folder);
-  LayerNorm norm;
+  Norm norm;
   norm.gain = weights.get_float32("norm.weight"), norm.bias = weights.get_float32("norm.bias");
   return norm;
 }

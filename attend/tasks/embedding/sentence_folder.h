@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "attend/formats/config.h"
-#include "attend/nn/layer_norm.h"
+#include "attend/nn/norm.h"
 #include "attend/nn/linear.h"
 
 namespace attend {
@@ -34,7 +34,7 @@ struct Dense {
   Activation activation = Activation::tanh;
 };
 /// What is done to a pooled vector.
-using SentenceLayer = std::variant<UnitLength, Dense, LayerNorm>;
+using SentenceLayer = std::variant<UnitLength, Dense, Norm>;
 
 /// Where a folder has its model and tokenizer: in itself, or where its modules.json says.
 std::filesystem::path transformer_in(const std::filesystem::path& folder);

@@ -77,7 +77,7 @@ Tensor finished(const SentenceFolder& sentence, const EmbedOptions& options, Ten
     normalized = std::holds_alternative<UnitLength>(layer);
     if (const auto* dense = std::get_if<Dense>(&layer))
       x = dense->linear(x, dense->activation);
-    else if (const auto* norm = std::get_if<LayerNorm>(&layer))
+    else if (const auto* norm = std::get_if<Norm>(&layer))
       x = (*norm)(x);
     else if (options.normalize.value_or(true))
       x = unit_length(x);

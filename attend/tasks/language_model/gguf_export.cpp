@@ -99,7 +99,7 @@ void save_gguf(const Gpt2& model, const Tokenizer& tokenizer, const std::filesys
   number("tokenizer.ggml.eos_token_id", o.end);
   writer.set("tokenizer.ggml.add_bos_token", false);
 
-  const auto norm = [&](const std::string& to, const LayerNorm& from) {
+  const auto norm = [&](const std::string& to, const Norm& from) {
     writer.add(to + ".weight", from.gain, GgufType::f32);
     writer.add(to + ".bias", from.bias, GgufType::f32);
   };

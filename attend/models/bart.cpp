@@ -1,0 +1,24 @@
+// BART's folders (Lewis et al. 2020; Hugging Face's BartForConditionalGeneration): learned positions, normalised
+// embeddings.
+#include "attend/models/transformer.h"
+
+namespace attend {
+namespace {
+
+void read(const Config& config, TransformerOptions& o) {
+  read_transformer_sizes(config, o);
+  o.embedding_norm = o.learned_positions = true;
+  o.position_offset = 2;  // rows of the table that Hugging Face leaves unused
+}
+
+void write(const TransformerOptions& o, Config& config) {
+  config.set("model_type", "bart");
+  config.set("architectures", std::vector<std::string>{"BartForConditionalGeneration"});
+  write_transformer_sizes(o, config);
+}
+
+}  // namespace
+
+const TransformerFamily kBart = {"bart", read, write, kMarian.names};
+
+}  // namespace attend

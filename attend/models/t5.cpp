@@ -1,0 +1,104 @@
+// T5's folders (Raffel et al. 2020; Hugging Face's T5ForConditionalGeneration), versions 1.0 and 1.1 (Flan-T5): RMS
+// norms before the sub-layers, no biases, scores that are not scaled, relative positions as a bias on them.
+#include "attend/core/error.h"
+#include "attend/models/activation_names.h"
+#include "attend/models/bounds.h"
+#include "attend/models/transformer.h"
+
+namespace attend {
+
+extern const TransformerFamily kGatedT5;  // the same with other names
+
+namespace {
+
+constexpr std::string_view kGated = "gated-";
+
+void read(const Config& config, TransformerOptions& o) {
+  o.source_vocabulary = o.target_vocabulary = config.integer_in("vocab_size", 1, bounds::kVocabulary);
+  o.width = config.integer_in("d_model", 1, bounds::kWidth);
+  o.head_dim = config.integer_in("d_kv", 1, bounds::kWidth);
+  o.encoder_inner = o.decoder_inner = config.integer_in("d_ff", 1, bounds::kInner);
+  o.encoder_layers = config.integer_in("num_layers", 1, bounds::kLayers);
+  o.decoder_layers = config.integer_in("num_decoder_layers", 1, bounds::kLayers, o.encoder_layers);
+  o.encoder_heads = o.decoder_heads = config.integer_in("num_heads", 1, bounds::kWidth);
+  o.relative_buckets = config.integer_in("relative_attention_num_buckets", 4, bounds::kPositions, 32);
+  o.relative_distance = config.integer_in("relative_attention_max_distance", 2, bounds::kPositions, 128);
+  o.dropout = o.attention_dropout = o.activation_dropout = static_cast<float>(config.number("dropout_rate", 0.1));
+  o.norm = {NormKind::rms_norm, static_cast<float>(config.number("layer_norm_epsilon", 1e-6))};
+  std::string activation = config.text("feed_forward_proj", "relu");
+  o.gated = activation.starts_with(kGated);
+  if (o.gated) activation.erase(0, kGated.size()), o.family = &kGatedT5;
+  if (o.gated && activation == "gelu") activation = "gelu_new";  // what Hugging Face takes it for
+  Config chosen;
+  chosen.set("feed_forward_proj", activation);
+  o.activation = chosen.choice("feed_forward_proj", kActivationNames);
+  // Version 1.1 has an output layer of its own, and does not scale. Newer folders say the latter by its own key.
+  o.scale_output = config.flag("scale_decoder_outputs", config.flag("tie_word_embeddings", true));
+  o.tied_output = true;
+  o.scale_embedding = o.scale_scores = o.bias = o.output_bias = false;
+  o.pre_norm = o.final_norm = o.final_dropout = true;
+  o.max_positions = 0;
+  o.padding = read_token_id(config, "pad_token_id", 0, o);
+  o.start = read_token_id(config, "decoder_start_token_id", o.padding, o);
+  o.end = read_token_id(config, "eos_token_id", 1, o);
+  must_be(config, "is_encoder_decoder", true);
+}
+
+void write(const TransformerOptions& o, Config& config) {
+  const std::string activation =
+      o.activation == Activation::gelu_tanh && o.gated ? "gelu" : name_of(o.activation, kActivationNames);
+  config.set("model_type", "t5");
+  config.set("architectures", std::vector<std::string>{"T5ForConditionalGeneration"});
+  config.set("vocab_size", o.target_vocabulary), config.set("d_model", o.width), config.set("d_kv", o.head_dim);
+  config.set("d_ff", o.decoder_inner), config.set("num_layers", o.encoder_layers);
+  config.set("num_decoder_layers", o.decoder_layers), config.set("num_heads", o.decoder_heads);
+  config.set("relative_attention_num_buckets", o.relative_buckets);
+  config.set("relative_attention_max_distance", o.relative_distance);
+  config.set("dropout_rate", o.dropout), config.set("layer_norm_epsilon", o.norm.eps);
+  config.set("feed_forward_proj", (o.gated ? std::string(kGated) : "") + activation);
+  config.set("tie_word_embeddings", o.scale_output), config.set("scale_decoder_outputs", o.scale_output);
+  config.set("is_encoder_decoder", true);
+  config.set("pad_token_id", o.padding), config.set("decoder_start_token_id", o.start);
+  config.set("eos_token_id", o.end);
+}
+
+constexpr BlockNames::Attention kSelf = {"layer.0.SelfAttention.q", "layer.0.SelfAttention.k",
+                                         "layer.0.SelfAttention.v", "layer.0.SelfAttention.o", "layer.0.layer_norm"};
+constexpr BlockNames::Attention kCross = {"layer.1.EncDecAttention.q", "layer.1.EncDecAttention.k",
+                                          "layer.1.EncDecAttention.v", "layer.1.EncDecAttention.o",
+                                          "layer.1.layer_norm"};
+constexpr std::string_view kRelative = "0.layer.0.SelfAttention.relative_attention_bias";
+
+}  // namespace
+
+const TransformerFamily kT5 = {
+    "t5",
+    read,
+    write,
+    {"",
+     "block",
+     "final_layer_norm",
+     {kSelf, {}, "layer.1.DenseReluDense.wi", "", "layer.1.DenseReluDense.wo", "layer.1.layer_norm"},
+     {kSelf, kCross, "layer.2.DenseReluDense.wi", "", "layer.2.DenseReluDense.wo", "layer.2.layer_norm"},
+     kRelative},
+    true};
+
+// The activation is the gate's, wi_0.
+const TransformerFamily kGatedT5 = {"t5",
+                                    read,
+                                    write,
+                                    {"",
+                                     "block",
+                                     "final_layer_norm",
+                                     {kSelf,
+                                      {},
+                                      "layer.1.DenseReluDense.wi_1",
+                                      "layer.1.DenseReluDense.wi_0",
+                                      "layer.1.DenseReluDense.wo",
+                                      "layer.1.layer_norm"},
+                                     {kSelf, kCross, "layer.2.DenseReluDense.wi_1", "layer.2.DenseReluDense.wi_0",
+                                      "layer.2.DenseReluDense.wo", "layer.2.layer_norm"},
+                                     kRelative},
+                                    true};
+
+}  // namespace attend

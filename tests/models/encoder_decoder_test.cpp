@@ -1,0 +1,156 @@
+// BART and T5 against Hugging Face's (tests/golden/encoder_decoders.py).
+#include <gtest/gtest.h>
+
+#include "attend/models/registry.h"
+#include "attend/models/transformer.h"
+#include "attend/nn/module.h"
+#include "attend/ops/cross_entropy.h"
+#include "attend/ops/tape.h"
+#include "attend/train/optimizer.h"
+#include "tests/support/errors.h"
+#include "tests/support/golden.h"
+#include "tests/support/temp_folder.h"
+
+namespace attend {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr test::Tolerance kClose{.relative = 1e-5f, .absolute = 3e-5f};
+
+class EncoderDecoderFolder : public testing::TestWithParam<const char*> {
+ protected:
+  const fs::path folder_ = fs::path(ATTEND_SOURCE_DIR) / "tests/models/fixtures" / GetParam();
+  const SafetensorsFile golden_{folder_ / "golden.safetensors"};
+  const Tensor ids_ = golden_.get("ids"), lengths_ = golden_.get("lengths"), words_ = golden_.get("words");
+};
+INSTANTIATE_TEST_SUITE_P(Transformer, EncoderDecoderFolder,
+                         testing::Values("bart_forced", "bart_scaled", "t5_relu", "t5_gated", "t5_untied",
+                                         "t5_tokenizer"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(EncoderDecoderFolder, GivesHuggingFacesStatesLogitsAndAttention) {
+  const Transformer model = load_transformer(folder_);
+  const NoGrad no_grad;
+  Probe probe;
+  const Tensor states = model.encode(ids_, lengths_, &probe);
+  // Padding has states of its own, which nothing reads.
+  for (std::int64_t row = 0; row < ids_.dim(0); ++row) {
+    const std::int64_t length = lengths_.data<std::int32_t>()[row];
+    const auto rows = [&](const Tensor& all) {
+      return all.view_rows(row, row + 1).reshape({all.dim(1), all.dim(2)}).view_rows(0, length);
+    };
+    EXPECT_TRUE(test::close(rows(states), rows(golden_.get("states")), kClose)) << "row " << row;
+  }
+  EXPECT_TRUE(test::close(model.decode(states, lengths_, words_, &probe), golden_.get("logits"), kClose));
+  std::size_t layers = 0;
+  for (const std::string& name : golden_.names())
+    layers += name.starts_with("encoder.") || name.starts_with("decoder.");
+  EXPECT_EQ(probe.records().size(), layers);
+  for (const auto& [layer, weights] : probe.records())
+    EXPECT_TRUE(test::close(weights, golden_.get(layer), kClose)) << layer;
+}
+
+TEST_P(EncoderDecoderFolder, TakesFeaturesInPlaceOfIds) {
+  const Transformer model = load_transformer(folder_);
+  const NoGrad no_grad;
+  const Tensor features = golden_.get("features"), lengths = golden_.get("feature_lengths");
+  const Tensor states = model.encode(features, lengths), expected = golden_.get("feature_states");
+  for (std::int64_t row = 0; row < features.dim(0); ++row) {
+    const std::int64_t length = lengths.data<std::int32_t>()[row], T = features.dim(1), W = features.dim(2);
+    EXPECT_TRUE(test::close(states.view_rows(row, row + 1).reshape({T, W}).view_rows(0, length),
+                            expected.view_rows(row, row + 1).reshape({T, W}).view_rows(0, length), kClose))
+        << "row " << row;
+  }
+}
+
+TEST_P(EncoderDecoderFolder, StepByStepEqualsTeacherForcing) {
+  const Transformer model = load_transformer(folder_, true);
+  const NoGrad no_grad;
+  const Tensor states = model.encode(ids_, lengths_), expected = model.decode(states, lengths_, words_);
+  DecodingState state = model.start(states, lengths_);
+  const std::int64_t B = words_.dim(0), T = words_.dim(1), V = expected.dim(2);
+  for (std::int64_t t = 0; t < T; ++t) {
+    std::vector<std::int32_t> column;
+    for (std::int64_t b = 0; b < B; ++b) column.push_back(words_.data<std::int32_t>()[b * T + t]);
+    const Tensor logits = model.step(Tensor::ids(column, {B}), state, nullptr);
+    for (std::int64_t b = 0; b < B; ++b)
+      EXPECT_TRUE(test::close(
+          logits.view_rows(b, b + 1),
+          Tensor::from(std::vector<float>(expected.data() + (b * T + t) * V, expected.data() + (b * T + t + 1) * V),
+                       {1, V}),
+          kClose))
+          << "row " << b << ", token " << t;
+  }
+}
+
+TEST_P(EncoderDecoderFolder, SequencesThatJoinLaterAreGeneratedAsAlone) {
+  const Transformer model = load_transformer(folder_, true);
+  const std::int64_t S = ids_.dim(1);
+  const std::int32_t first[] = {model.options.start};
+  const auto input = [&](std::int64_t row) {
+    return GenerationInput{
+        {ids_.data<std::int32_t>() + row * S, static_cast<std::size_t>(lengths_.data<std::int32_t>()[row])}, first};
+  };
+  const auto token = [&](std::int64_t row, std::int64_t t) {
+    return words_.data<std::int32_t>()[row * words_.dim(1) + t];
+  };
+  const GenerationInput one[] = {input(0)}, two[] = {input(1)};
+  StartedGeneration alone = model.start(two);
+  const Tensor alone_next = model.step(Tensor::ids({token(1, 1)}, {1}), *alone.state);
+
+  StartedGeneration together = model.start(one);
+  model.step(Tensor::ids({token(0, 1)}, {1}), *together.state);
+  StartedGeneration joining = model.start(two);
+  together.state->join(std::move(*joining.state));
+  EXPECT_EQ(together.state->rows(), 2);
+  EXPECT_EQ(together.state->length(0), 2);
+  EXPECT_EQ(together.state->length(1), 1);
+  const Tensor next = model.step(Tensor::ids({token(0, 2), token(1, 1)}, {2}), *together.state);
+  EXPECT_TRUE(test::close(next.view_rows(1, 2), alone_next, kClose));
+}
+
+TEST_P(EncoderDecoderFolder, TenTrainingStepsFollowPyTorch) {
+  Transformer model = load_transformer(folder_);
+  train_parameters(model);
+  AdamW optimizer(parameters(model), {.learning_rate = 3e-3, .weight_decay = 0.01f});
+  const Tensor losses = golden_.get("losses");
+  for (std::int64_t step = 0; step < losses.numel(); ++step) {
+    const Tensor logits = model.decode(model.encode(ids_, lengths_), lengths_, words_);
+    const Tensor loss = cross_entropy(logits, golden_.get("targets"), {.label_smoothing = 0.1f});
+    EXPECT_NEAR(loss.item(), losses.data()[step], 5e-5 * losses.data()[step]) << "before step " << step;
+    backward(loss);
+    optimizer.step();
+    optimizer.zero_grad();
+  }
+}
+
+TEST_P(EncoderDecoderFolder, WhatIsSavedIsWhatIsLoaded) {
+  const test::TempFolder saved;
+  Transformer model = load_transformer(folder_);
+  model.save(saved.path());
+  const Transformer again = load_transformer(saved.path(), true);
+  const NoGrad no_grad;
+  EXPECT_TRUE(test::close(again.logits(ids_, lengths_, words_), golden_.get("logits"), kClose));
+  EXPECT_EQ(ModelFolder(saved.path()).family().type, ModelFolder(folder_).family().type);
+}
+
+TEST_P(EncoderDecoderFolder, Int8StaysCloseAndLoadsAgain) {
+  const test::TempFolder saved;
+  const std::shared_ptr<Model> model = ModelFolder(folder_).load();
+  quantise(*model);
+  model->save(saved.path());
+  const auto again = ModelFolder(saved.path()).model<Seq2SeqModel>("test", Ability::translate);
+  const NoGrad no_grad;
+  const Tensor logits = again->logits(ids_, lengths_, words_), expected = golden_.get("logits");
+  EXPECT_EQ(logits.to_vector(), dynamic_cast<const Transformer&>(*model).logits(ids_, lengths_, words_).to_vector());
+  double error = 0, size = 0;
+  for (std::int64_t i = 0; i < logits.numel(); ++i) {
+    error += std::pow(logits.data()[i] - expected.data()[i], 2), size += std::pow(expected.data()[i], 2);
+  }
+  EXPECT_LT(error, 0.01 * size);
+  EXPECT_ERROR(ModelFolder(saved.path()).load(), "int8 weights, which can be run, but not trained");
+}
+
+}  // namespace
+}  // namespace attend
