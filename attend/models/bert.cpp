@@ -12,6 +12,7 @@
 #include "attend/models/labels.h"
 #include "attend/nn/module.h"
 #include "attend/ops/arithmetic.h"
+#include "attend/ops/dropout.h"
 #include "attend/ops/gather.h"
 
 namespace attend {
@@ -98,13 +99,11 @@ Tensor first_rows(const std::vector<std::int64_t>& lengths) {
   return Tensor::ids(rows, {static_cast<std::int64_t>(rows.size())});
 }
 
-constexpr BlockNames kBlockNames = {{"attention.self.query", "attention.self.key", "attention.self.value",
-                                     "attention.output.dense", "attention.output.LayerNorm"},
-                                    {},
-                                    "intermediate.dense",
-                                    "",
-                                    "output.dense",
-                                    "output.LayerNorm"};
+constexpr BlockNames kBlockNames = {.self = {"attention.self.query", "attention.self.key", "attention.self.value",
+                                             "attention.output.dense", "attention.output.LayerNorm"},
+                                    .up = "intermediate.dense",
+                                    .down = "output.dense",
+                                    .feed_forward_norm = "output.LayerNorm"};
 
 void must_be_there(const Linear& layer, const char* what) {
   if (!layer.defined()) fail("bert", "this model has no head for ", what);

@@ -42,11 +42,10 @@ void init_together(MultiHeadAttention& attention, float deviation, Generator& ge
 }
 
 constexpr BlockNames kBlockNames = {
-    {"attn.c_attn.query", "attn.c_attn.key", "attn.c_attn.value", "attn.c_proj", "ln_1"},
-    {},
-    "mlp.c_fc",
-    "mlp.c_proj",
-    "ln_2"};
+    .self = {"attn.c_attn.query", "attn.c_attn.key", "attn.c_attn.value", "attn.c_proj", "ln_1"},
+    .up = "mlp.c_fc",
+    .down = "mlp.c_proj",
+    .feed_forward_norm = "ln_2"};
 
 constexpr const char* kClassifier = "GPT2ForSequenceClassification";
 

@@ -39,20 +39,16 @@ void write_own(const TransformerOptions& o, Config& config) {
   write_choices(o, config);
 }
 
-constexpr BlockNames::Attention attention_names(const char* query, const char* key, const char* value,
-                                                const char* output, const char* norm) {
-  return {query, key, value, output, norm};
-}
-constexpr BlockNames::Attention kSelf = attention_names("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
-                                                        "self_attn.out_proj", "self_attn_layer_norm");
-constexpr BlockNames::Attention kCross =
-    attention_names("encoder_attn.q_proj", "encoder_attn.k_proj", "encoder_attn.v_proj", "encoder_attn.out_proj",
-                    "encoder_attn_layer_norm");
-constexpr TransformerFamily::Names kNames = {"model.",
-                                             "layers",
-                                             "layer_norm",
-                                             {kSelf, {}, "fc1", "", "fc2", "final_layer_norm"},
-                                             {kSelf, kCross, "fc1", "", "fc2", "final_layer_norm"}};
+constexpr BlockNames::Attention kSelf = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
+                                         "self_attn.out_proj", "self_attn_layer_norm"};
+constexpr BlockNames::Attention kCross = {"encoder_attn.q_proj", "encoder_attn.k_proj", "encoder_attn.v_proj",
+                                          "encoder_attn.out_proj", "encoder_attn_layer_norm"};
+constexpr TransformerFamily::Names kNames = {
+    .prefix = "model.",
+    .layers = "layers",
+    .final_norm = "layer_norm",
+    .encoder = {.self = kSelf, .up = "fc1", .down = "fc2", .feed_forward_norm = "final_layer_norm"},
+    .decoder = {.self = kSelf, .cross = kCross, .up = "fc1", .down = "fc2", .feed_forward_norm = "final_layer_norm"}};
 
 }  // namespace
 

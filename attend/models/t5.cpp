@@ -67,38 +67,32 @@ constexpr BlockNames::Attention kSelf = {"layer.0.SelfAttention.q", "layer.0.Sel
 constexpr BlockNames::Attention kCross = {"layer.1.EncDecAttention.q", "layer.1.EncDecAttention.k",
                                           "layer.1.EncDecAttention.v", "layer.1.EncDecAttention.o",
                                           "layer.1.layer_norm"};
-constexpr std::string_view kRelative = "0.layer.0.SelfAttention.relative_attention_bias";
+/// The feed-forward network is the second sub-layer of the encoder, and the third of the decoder. With a gate, its
+/// activation is the gate's.
+constexpr TransformerFamily::Names kNames = {.prefix = "",
+                                             .layers = "block",
+                                             .final_norm = "final_layer_norm",
+                                             .encoder = {.self = kSelf,
+                                                         .up = "layer.1.DenseReluDense.wi",
+                                                         .down = "layer.1.DenseReluDense.wo",
+                                                         .feed_forward_norm = "layer.1.layer_norm"},
+                                             .decoder = {.self = kSelf,
+                                                         .cross = kCross,
+                                                         .up = "layer.2.DenseReluDense.wi",
+                                                         .down = "layer.2.DenseReluDense.wo",
+                                                         .feed_forward_norm = "layer.2.layer_norm"},
+                                             .relative_bias = "0.layer.0.SelfAttention.relative_attention_bias"};
+
+constexpr TransformerFamily::Names gated_names() {
+  TransformerFamily::Names names = kNames;
+  names.encoder.gate = "layer.1.DenseReluDense.wi_0", names.encoder.up = "layer.1.DenseReluDense.wi_1";
+  names.decoder.gate = "layer.2.DenseReluDense.wi_0", names.decoder.up = "layer.2.DenseReluDense.wi_1";
+  return names;
+}
 
 }  // namespace
 
-const TransformerFamily kT5 = {
-    "t5",
-    read,
-    write,
-    {"",
-     "block",
-     "final_layer_norm",
-     {kSelf, {}, "layer.1.DenseReluDense.wi", "", "layer.1.DenseReluDense.wo", "layer.1.layer_norm"},
-     {kSelf, kCross, "layer.2.DenseReluDense.wi", "", "layer.2.DenseReluDense.wo", "layer.2.layer_norm"},
-     kRelative},
-    true};
-
-// The activation is the gate's, wi_0.
-const TransformerFamily kGatedT5 = {"t5",
-                                    read,
-                                    write,
-                                    {"",
-                                     "block",
-                                     "final_layer_norm",
-                                     {kSelf,
-                                      {},
-                                      "layer.1.DenseReluDense.wi_1",
-                                      "layer.1.DenseReluDense.wi_0",
-                                      "layer.1.DenseReluDense.wo",
-                                      "layer.1.layer_norm"},
-                                     {kSelf, kCross, "layer.2.DenseReluDense.wi_1", "layer.2.DenseReluDense.wi_0",
-                                      "layer.2.DenseReluDense.wo", "layer.2.layer_norm"},
-                                     kRelative},
-                                    true};
+const TransformerFamily kT5 = {"t5", read, write, kNames, true};
+const TransformerFamily kGatedT5 = {"t5", read, write, gated_names(), true};
 
 }  // namespace attend

@@ -9,6 +9,7 @@
 
 #include "attend/formats/weights.h"
 #include "attend/nn/module.h"
+#include "attend/ops/arithmetic.h"
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/tape.h"
 #include "attend/train/optimizer.h"
@@ -147,8 +148,9 @@ TEST(Bert, TenStepsOfPreTrainingFollowHuggingFace) {
   const Tensor losses = golden.get("losses");
   for (std::int64_t step = 0; step < losses.numel(); ++step) {
     const Tensor states = model.encode(input);
-    const Tensor loss = cross_entropy(model.predict_tokens(states, golden.get("hidden_rows")), golden.get("hidden_words")) +
-                        cross_entropy(model.follows(states, input.lengths), golden.get("following"));
+    const Tensor loss =
+        cross_entropy(model.predict_tokens(states, golden.get("hidden_rows")), golden.get("hidden_words")) +
+        cross_entropy(model.follows(states, input.lengths), golden.get("following"));
     EXPECT_NEAR(loss.item(), losses.data()[step], 2e-5 * losses.data()[step]) << "before step " << step;
     backward(loss);
     optimizer.step();
@@ -191,7 +193,8 @@ TEST(Bert, NamesWhatIsNotThereOrDoesNotFit) {
   EXPECT_ERROR(model.encode({Tensor::zeros({17}, DType::i32), {}, {17}}),
                "got 17 tokens, the model has positions for 16");
   EXPECT_ERROR(model.encode({Tensor::zeros({3}, DType::i32), {}, {2}}), "expected [2]");
-  EXPECT_ERROR(model.predict_tokens(model.encode({Tensor::zeros({2}, DType::i32), {}, {2}}), all_rows(1)), "no head for words");
+  EXPECT_ERROR(model.predict_tokens(model.encode({Tensor::zeros({2}, DType::i32), {}, {2}}), all_rows(1)),
+               "no head for words");
   const auto with = [](const char* key, const char* value) {
     return Config::parse(std::string("{\"model_type\": \"bert\", \"") + key + "\": " + value + "}", "config.json");
   };

@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "attend/core/error.h"
-#include "attend/tasks/translation/recurrent_stepper.h"
 #include "attend/models/recurrent_classifier.h"
 #include "attend/models/recurrent_common.h"
 #include "attend/nn/module.h"
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
+#include "attend/tasks/translation/source_stepper.h"
 #include "tests/support/errors.h"
 #include "tests/support/golden.h"
 #include "tests/support/temp_folder.h"
@@ -46,11 +46,11 @@ TEST(RecurrentTranslator, AStepperDropsNothingWhileAModelIsInTraining) {
     Generator generator(1);
     const RecurrentTranslator model(options, generator);
     const auto said = [&] {
-      RecurrentStepper stepper(model, kSource, kLengths);
+      SourceStepper stepper(model, {kSource, kLengths});
       std::vector<float> all = stepper.step(Tensor::ids({1, 2}, {2})).to_vector();
       stepper.select(std::vector<std::int64_t>{1, 1, 0});
       Probe probe;
-      stepper.look(kTarget, probe), stepper.look_at_sources(probe);
+      stepper.look(kTarget, probe);
       for (const Probe::Record& record : probe.records())
         for (const float weight : record.weights.to_vector()) all.push_back(weight);
       return all;
@@ -80,7 +80,7 @@ TEST(RecurrentTranslator, StepsSayWhatTeacherForcingSays) {
     const NoGrad no_grad;
     Probe probe;
     const Tensor whole = model.decode(model.encode(kSource, kLengths), kTarget, &probe);
-    RecurrentStepper stepper(model, kSource, kLengths);
+    SourceStepper stepper(model, {kSource, kLengths});
     for (std::int64_t t = 0; t < 4; ++t) {
       const std::int32_t words[] = {kTarget.data<std::int32_t>()[t], kTarget.data<std::int32_t>()[4 + t]};
       const Tensor logits = stepper.step(Tensor::ids(words, {2}));
@@ -172,7 +172,7 @@ TEST(RecurrentTranslator, PaddingChangesNothing) {
 TEST(RecurrentTranslator, SelectedRowsGoOnAsTheyWere) {
   Generator generator(3);
   const RecurrentTranslator model(small(DecoderAttention::additive), generator);
-  RecurrentStepper one(model, kSource, kLengths), other(model, kSource, kLengths);
+  SourceStepper one(model, {kSource, kLengths}), other(model, {kSource, kLengths});
   const NoGrad no_grad;
   one.step(Tensor::ids({1, 2}, {2})), other.step(Tensor::ids({1, 2}, {2}));
   const std::int64_t rows[] = {1, 1, 0};

@@ -258,8 +258,10 @@ TEST(Transformer, ConfigurationsThatAskForMoreAreRefusedByTheirKey) {
   for (const char* key : {"static_position_embeddings", "is_encoder_decoder"})
     refuses(key, false, std::string("\"") + key + "\" is false");
   refuses("activation_function", "quick_gelu", "\"activation_function\" is \"quick_gelu\", expected one of relu");
-  refuses("quantization_config", Config(), "\"quantization_config\"");
-  refuses("model_type", "bart", "holds a model of type \"bart\", expected marian");
+  Config other;
+  other.set("quant_method", "gptq");
+  refuses("quantization_config", other, "\"quantization_config\"");
+  refuses("model_type", "whisper", "is \"whisper\", expected one of marian");
   refuses("decoder_start_token_id", 61, "\"decoder_start_token_id\" is 61");
   refuses("pad_token_id", -1, "\"pad_token_id\" is -1");
   refuses("eos_token_id", std::vector<std::string>{"0"}, "\"eos_token_id\" is");
@@ -300,7 +302,8 @@ TEST(Transformer, ProjectionsOfALoadedModelAreNeighbours) {
       EXPECT_TRUE(follows(attention->key.weight, attention->value.weight));
       EXPECT_TRUE(follows(attention->key.bias, attention->value.bias));
     }
-  EXPECT_TRUE(follows(model.encoder.blocks.at(0).self_attention.key.weight, model.encoder.blocks.at(0).self_attention.value.weight));
+  EXPECT_TRUE(follows(model.encoder.blocks.at(0).self_attention.key.weight,
+                      model.encoder.blocks.at(0).self_attention.value.weight));
 }
 
 // ---- folders for others ----

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "attend/decode/generation_config.h"
-#include "attend/tasks/translation/transformer_stepper.h"
+#include "attend/tasks/translation/source_stepper.h"
 #include "attend/tasks/translation/translator.h"
 #include "tests/support/golden.h"
 
@@ -37,7 +37,7 @@ TEST_P(MarianFolder, SaysWhatTransformersSays) {
   EXPECT_EQ(options.beam, 4);
   const auto found = [&](std::int64_t beam) {
     options.beam = options.nbest = beam;
-    TransformerStepper stepper(model, golden.get("ids"), golden.get("lengths"));
+    SourceStepper stepper(model, {golden.get("ids"), golden.get("lengths")});
     return search(stepper, 3, options);
   };
   const auto greedy = found(1), beams = found(4);

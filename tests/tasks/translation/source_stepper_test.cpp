@@ -1,4 +1,4 @@
-#include "attend/tasks/translation/transformer_stepper.h"
+#include "attend/tasks/translation/source_stepper.h"
 
 #include <gtest/gtest.h>
 
@@ -63,13 +63,13 @@ TEST_P(TransformerSteps, EqualTeacherForcing) {
 
 INSTANTIATE_TEST_SUITE_P(OfEveryKind, TransformerSteps, testing::Values(0, 1, 2, 3));
 
-TEST(TransformerStepper, RowsThatAreChosenGoOnAsTheyBegan) {
+TEST(SourceStepper, RowsThatAreChosenGoOnAsTheyBegan) {
   const Transformer model(small());
   std::mt19937 random(3);
   const NoGrad no_grad;
   const Tensor ids = random_ids(3, 4, random), lengths = Tensor::ids({4, 1, 3}, {3});
   const Tensor states = model.encode(ids, lengths);
-  TransformerStepper stepper(model, ids, lengths);
+  SourceStepper stepper(model, {ids, lengths});
   std::vector<std::int64_t> sentence{0, 2, 1, 1};
   stepper.select(sentence);  // before a word is said, too
   std::vector<std::vector<std::int32_t>> said(4);
@@ -98,32 +98,32 @@ TEST(TransformerStepper, RowsThatAreChosenGoOnAsTheyBegan) {
   }
 }
 
-TEST(TransformerStepper, ASentenceAloneHasTheBitsThatItHasInABatch) {
+TEST(SourceStepper, ASentenceAloneHasTheBitsThatItHasInABatch) {
   const Transformer model(small());
   std::mt19937 random(5);
   const Tensor ids = random_ids(3, 4, random), lengths = Tensor::ids({4, 2, 3}, {3});
-  TransformerStepper together(model, ids, lengths);
+  SourceStepper together(model, {ids, lengths});
   const Tensor all = together.step(Tensor::ids({36, 36, 36}, {3}));
   for (std::int64_t b = 0; b < 3; ++b) {
     const std::int32_t length = lengths.data<std::int32_t>()[b];
     const Tensor own =
         Tensor::ids(ids.span<std::int32_t>().subspan(static_cast<std::size_t>(b * 4), static_cast<std::size_t>(length)),
                     {1, length});
-    TransformerStepper alone(model, own, Tensor::ids({length}, {1}));
+    SourceStepper alone(model, {own, Tensor::ids({length}, {1})});
     const Tensor one = alone.step(Tensor::ids({36}, {1}));
     for (std::int64_t v = 0; v < 37; ++v) EXPECT_EQ(one.data()[v], all.data()[b * 37 + v]);
   }
 }
 
-TEST(TransformerStepper, NeitherDropsNorRecordsWhileAModelIsInTraining) {
+TEST(SourceStepper, NeitherDropsNorRecordsWhileAModelIsInTraining) {
   Transformer model(small());
   std::mt19937 random(9);
   const Tensor ids = random_ids(2, 4, random), lengths = Tensor::ids({4, 3}, {2}), words = random_ids(2, 3, random);
   const auto said = [&] {
-    TransformerStepper stepper(model, ids, lengths);
+    SourceStepper stepper(model, {ids, lengths});
     std::vector<float> all = stepper.step(Tensor::ids({36, 36}, {2})).to_vector();
     Probe probe;
-    stepper.look(words, probe), stepper.look_at_sources(probe);
+    stepper.look(words, probe);
     EXPECT_EQ(std::ssize(probe.records()), model.options.encoder_layers + 2 * model.options.decoder_layers);
     for (const auto& [layer, weights] : probe.records()) {
       EXPECT_FALSE(requires_grad(weights));
