@@ -122,6 +122,7 @@
 #include "attend/ops/norm.h"
 #include "attend/ops/recurrence.h"
 #include "attend/ops/reduce.h"
+#include "attend/ops/rotary.h"
 #include "attend/ops/softmax.h"
 #include "attend/ops/tape.h"
 #include "attend/ops/transpose.h"

@@ -8,6 +8,7 @@
 #include "attend/ops/dropout.h"
 #include "attend/ops/gated.h"
 #include "attend/ops/norm.h"
+#include "attend/ops/rotary.h"
 #include "attend/ops/softmax.h"
 #include "attend/ops/tape.h"
 #include "attend/train/clip.h"
@@ -96,6 +97,14 @@ void register_jobs() {
           [] { return [](const Tensor& x) { return gated(x, Activation::silu); }; });
   op_jobs("gated_gelu_tanh.4096x2048", 1.3, {4096, 4096},
           [] { return [](const Tensor& x) { return gated(x, Activation::gelu_tanh); }; });
+  // The queries and keys of 12 heads of 64, in the rows of a fused projection; the values pass through.
+  op_jobs("rotate.4096x2304", 1.3, {4096, 2304}, [] {
+    const Tensor positions = Tensor::empty({4096}, DType::i32);
+    for (int i = 0; i < 4096; ++i) positions.data<std::int32_t>()[i] = i % 1024;
+    return [positions, table = RotaryTable(1024, rotary_frequencies(64))](const Tensor& x) {
+      return rotate_heads(x, 24, 64, positions, table);
+    };
+  });
   op_jobs("dropout.4096x768", 1.3, {4096, 768}, [] { return [](const Tensor& x) { return dropout(x, 0.1f); }; });
   op_jobs("cross_entropy.1024x50257", 1.3, {1024, 50257}, [] {
     const Tensor targets = Tensor::empty({1024}, DType::i32);

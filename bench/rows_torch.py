@@ -43,6 +43,17 @@ def gated(function):
     return op
 
 
+def rotate():
+    """As Llama's code does it; the values need no work."""
+    angles = (torch.arange(4096) % 1024)[:, None] * 10000.0 ** (-torch.arange(0, 64, 2) / 64)
+    cos, sin = torch.cat([angles.cos()] * 2, -1)[:, None], torch.cat([angles.sin()] * 2, -1)[:, None]
+
+    def op(x):
+        heads = x.view(4096, 36, 64)[:, :24]
+        return heads * cos + torch.cat([-heads[..., 32:], heads[..., :32]], -1) * sin
+    return op
+
+
 def cross_entropy():
     targets = torch.arange(1024) * 49 % 50257
     return lambda x: F.cross_entropy(x, targets)
@@ -67,6 +78,7 @@ op_jobs("gelu.4096x768", (4096, 768), lambda: F.gelu)
 op_jobs("gelu_tanh.4096x768", (4096, 768), lambda: lambda x: F.gelu(x, approximate="tanh"))
 op_jobs("gated_silu.4096x2048", (4096, 4096), lambda: gated(F.silu))
 op_jobs("gated_gelu_tanh.4096x2048", (4096, 4096), lambda: gated(lambda x: F.gelu(x, approximate="tanh")))
+op_jobs("rotate.4096x2304", (4096, 2304), rotate)
 op_jobs("dropout.4096x768", (4096, 768), lambda: lambda x: F.dropout(x, 0.1))
 op_jobs("cross_entropy.1024x50257", (1024, 50257), cross_entropy)
 

@@ -160,6 +160,31 @@ op("cross_entropy smoothed ignoring", lambda a, t: F.cross_entropy(a, t, label_s
 op("cross_entropy none", lambda a, t: F.cross_entropy(a, t, reduction="none"), [x(3, 7), ids(7, 3)], [x(0, 3), ids(3, 0)])
 op("cross_entropy sum", lambda a, t: F.cross_entropy(a, t, reduction="sum"), [x(3, 7), ids(7, 3)])
 
+
+# ---- rotary positions: of two heads of 5 features the first 4 are rotated; what is behind the heads is not ----
+def rotate(a, positions, to_complex, from_complex):
+    angles = positions.double()[..., None] * 100.0 ** (-torch.arange(0, 4, 2).double() / 4)
+    turns = torch.polar(torch.ones_like(angles), angles)
+    heads = []
+    for start in (0, 5):
+        rotated = from_complex(to_complex(a[..., start:start + 4]) * turns)
+        heads += [rotated, a[..., start + 4:start + 5]]
+    return torch.cat(heads + [a[..., 10:]], -1)
+
+
+def rotate_halves(a, positions):
+    return rotate(a, positions, lambda h: torch.complex(h[..., :2], h[..., 2:]), lambda z: torch.cat([z.real, z.imag], -1))
+
+
+def rotate_interleaved(a, positions):
+    return rotate(a, positions, lambda h: torch.complex(h[..., ::2], h[..., 1::2]),
+                  lambda z: torch.stack([z.real, z.imag], -1).flatten(-2))
+
+
+rotations = [[x(3, 10), ids(11, 3)], [x(2, 3, 17), ids(11, 2, 3)], [x(1, 11), const([10])], [x(0, 10), ids(11, 0)]]
+op("rotate halves", rotate_halves, *rotations)
+op("rotate interleaved", rotate_interleaved, *rotations)
+
 # ---- products ----
 op("linear", F.linear, [x(3, 7), x(5, 7), x(5)], [x(2, 3, 5), x(1, 5), x(1)], [x(1, 1), x(1, 1), x(1)], [x(0, 3), x(2, 3), x(2)])
 op("linear without bias", F.linear, [x(3, 7), x(5, 7)])

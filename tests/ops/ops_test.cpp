@@ -31,6 +31,7 @@
 #include "attend/ops/matmul.h"
 #include "attend/ops/norm.h"
 #include "attend/ops/reduce.h"
+#include "attend/ops/rotary.h"
 #include "attend/ops/softmax.h"
 #include "attend/ops/transpose.h"
 #include "attend/ops/where.h"
@@ -95,6 +96,9 @@ Tensor slope() {
   for (std::int64_t i = 0; i < 25; ++i) bias.data()[i] = -0.5f * static_cast<float>(i);
   return bias;
 }
+
+/// For four features of each head.
+RotaryTable rotary(RotaryLayout layout) { return RotaryTable(11, rotary_frequencies(4, 100), layout); }
 
 /// x, the four weights, h0, c0 and lengths, in this order.
 Tensors recurrent(decltype(gru)& op, In x, bool reverse = false) {
@@ -171,6 +175,9 @@ const Op kOps[] = {
     {"cross_entropy smoothed ignoring", [](In x) { return cross_entropy(x[0], x[1], {.label_smoothing = 0.1f, .ignored = 2}); }},
     {"cross_entropy none", [](In x) { return cross_entropy(x[0], x[1], {.reduction = Reduction::none}); }},
     {"cross_entropy sum", [](In x) { return cross_entropy(x[0], x[1], {.reduction = Reduction::sum}); }},
+    // ---- positions ----
+    {"rotate halves", [](In x) { return rotate_heads(x[0], 2, 5, x[1], rotary(RotaryLayout::halves)); }, {floats({97, 103}), ids(11, {97})}},
+    {"rotate interleaved", [](In x) { return rotate_heads(x[0], 2, 5, x[1], rotary(RotaryLayout::interleaved)); }, {floats({97, 103}), ids(11, {97})}},
     // ---- products ----
     {"linear", [](In x) { return linear(x[0], x[1], x[2]); }, {floats({131, 67}), floats({301, 67}), floats({301})}, kOneDnn},
     {"linear without bias", [](In x) { return linear(x[0], x[1]); }, {}, kOneDnn},
