@@ -98,7 +98,7 @@ Gpt2 old_model(const Flags& flags, const Tokenizer& tokenizer) {
     throw CLI::ValidationError("--context", "the model sees " + std::to_string(o.positions) + " tokens at most");
   if (flags.dropout) {
     o.dropout = o.embedding_dropout = o.attention_dropout = *flags.dropout;
-    for (Gpt2Layer& layer : model.layers) layer.dropout = *flags.dropout;
+    model.decoder.set_dropout(*flags.dropout, *flags.dropout);
   }
   return model;
 }

@@ -1,5 +1,7 @@
 #include "attend/models/model.h"
 
+#include <algorithm>
+
 #include "attend/core/error.h"
 #include "attend/formats/safetensors.h"
 
@@ -13,11 +15,33 @@ constexpr const char* kMethod = "attend-int8";
 }  // namespace
 
 void quantise(Model& model) {
-  model.visit_matrices([](Tensor& weight, Tensor& scales) {
-    if (!weight.defined()) return;
-    const Int8Matrix matrix = quantise(weight);
-    weight = matrix.values, scales = matrix.scales;
+  struct Matrix {
+    Tensor *weight, *scales;
+  };
+  std::vector<Matrix> all;
+  model.visit_matrices([&](Tensor& weight, Tensor& scales) {
+    if (weight.defined()) all.push_back({&weight, &scales});
   });
+  // Neighbours in memory stay so, since they are one product.
+  const auto follows = [](const Tensor& matrix, const Tensor& before) {
+    return matrix.shares_memory_with(before) && matrix.dim(1) == before.dim(1) &&
+           matrix.data() == before.data() + before.numel();
+  };
+  for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
+    std::int64_t rows = all[begin].weight->dim(0);
+    for (end = begin + 1; end < all.size() && follows(*all[end].weight, *all[end - 1].weight); ++end)
+      rows += all[end].weight->dim(0);
+    const Tensor values = Tensor::empty({rows, all[begin].weight->dim(1)}, DType::i8), scales = Tensor::empty({rows});
+    std::int64_t first = 0;
+    for (std::size_t i = begin; i < end; ++i) {
+      const Int8Matrix matrix = quantise(*all[i].weight);
+      const std::int64_t last = first + matrix.values.dim(0);
+      *all[i].weight = values.view_rows(first, last), *all[i].scales = scales.view_rows(first, last);
+      std::ranges::copy(matrix.values.span<std::int8_t>(), all[i].weight->data<std::int8_t>());
+      std::ranges::copy(matrix.scales.span(), all[i].scales->data());
+      first = last;
+    }
+  }
 }
 
 bool holds_int8(const char* op, const Config& config) {

@@ -61,7 +61,7 @@ template <typename M>
 void expect_precision(const char* op, const Config& config, bool mapped, M& model) {
   if (!holds_int8(op, config)) return;
   if (!mapped)
-    fail<InputError>(op, "the folder holds int8 weights, which can be run, but not trained or converted; ",
+    fail<InputError>(op, "the folder holds weights of int8, which can be run, but not trained or converted; ",
                      "take the folder that they were made from");
   expect_int8(model);
 }

@@ -149,7 +149,7 @@ TEST_P(EncoderDecoderFolder, Int8StaysCloseAndLoadsAgain) {
     error += std::pow(logits.data()[i] - expected.data()[i], 2), size += std::pow(expected.data()[i], 2);
   }
   EXPECT_LT(error, 0.01 * size);
-  EXPECT_ERROR(ModelFolder(saved.path()).load(), "int8 weights, which can be run, but not trained");
+  EXPECT_ERROR(ModelFolder(saved.path()).load(), "weights of int8, which can be run, but not trained");
 }
 
 }  // namespace

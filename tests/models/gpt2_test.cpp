@@ -276,7 +276,7 @@ TEST(Gpt2, ConfigurationsThatAskForMoreAreRefusedByTheirKey) {
   refuses("add_cross_attention", true, "\"add_cross_attention\" is true");
   refuses("quantization_config", Config(), "\"quantization_config\"");
   refuses("activation_function", "quick_gelu", "\"activation_function\" is \"quick_gelu\", expected one of relu");
-  refuses("model_type", "gptj", "holds a model of type \"gptj\", expected gpt2");
+  refuses("model_type", "gptj", "holds a model of type \"gptj\", expected one of ");
   refuses("eos_token_id", 59, "\"eos_token_id\" is 59");
   refuses("n_head", 2, "the heads must divide the width: got 2 heads and width 9");
   refuses("n_layer", 0, "\"n_layer\" is 0");

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "attend/models/transformer.h"
 #include "attend/nn/module.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
