@@ -51,8 +51,8 @@
 #include "attend/explain/colours.h"
 #include "attend/explain/head_statistics.h"
 #include "attend/explain/html.h"
+#include "attend/explain/image.h"
 #include "attend/explain/interlinear.h"
-#include "attend/explain/lettering.h"
 #include "attend/explain/page.h"
 #include "attend/explain/pen.h"
 #include "attend/explain/png.h"
@@ -127,7 +127,6 @@
 #include "attend/ops/tape.h"
 #include "attend/ops/transpose.h"
 #include "attend/ops/where.h"
-#include "attend/serve/server.h"
 #include "attend/tasks/attention/attention_capture.h"
 #include "attend/tasks/attention/attention_reader.h"
 #include "attend/tasks/attention/attention_tokens.h"
@@ -197,3 +196,6 @@
 #include "attend/train/schedule.h"
 #include "attend/train/scores.h"
 #include "attend/train/trainer.h"
+#if __has_include("attend/serve/server.h")
+#include "attend/serve/server.h"
+#endif
