@@ -11,10 +11,10 @@ MINUTES ?= 5
 OURS := git ls-files 'attend/*.h' 'attend/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.h' 'bench/*.cpp' 'examples/*.cpp'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build run test web-test clients load bench lint tidy format asan tsan fuzz install clean
+.PHONY: help setup configure build run test components web-test clients load bench lint tidy format asan tsan fuzz install clean
 
 help: ## list the jobs
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-9s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-10s %s\n", $$1, $$2 }'
 
 setup:
 	@scripts/setup
@@ -31,6 +31,9 @@ run: build ## build, train a small translator in a minute or two, and show what 
 test: configure ## build, and run all tests
 	@cmake --build --preset release
 	@ctest --preset release
+
+components: setup ## build and try the program with each component (server, pictures) left out
+	@scripts/components
 
 web-test: ## test the explorer in a browser; with ATTEND_URL=http://…, against that server too
 	@scripts/setup web

@@ -23,4 +23,4 @@ add_custom_command(OUTPUT ${explorer_table}
   COMMAND ${CMAKE_COMMAND} -D npm=${explorer_npm} -D source=${PROJECT_SOURCE_DIR}/web
     -D work=${PROJECT_BINARY_DIR}/explorer -D also=${explorer_also} -P ${CMAKE_CURRENT_LIST_DIR}/build_explorer.cmake
   DEPENDS ${explorer_sources} ${explorer_also} COMMENT "Building the explorer" VERBATIM)
-target_sources(attend_library PRIVATE ${explorer_table})
+target_sources(attend_serve PRIVATE ${explorer_table})

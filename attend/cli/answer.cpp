@@ -10,9 +10,9 @@
 #include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/verbs.h"
-#include "attend/tasks/question_answering/answerer.h"
-#include "attend/decode/text_error.h"
+#include "attend/core/text_error.h"
 #include "attend/explain/page.h"
+#include "attend/tasks/question_answering/answerer.h"
 
 namespace attend::cli {
 namespace {

@@ -146,16 +146,6 @@ std::string encode_png(const Image& image) {
   return bytes;
 }
 
-Image image_of(const HeatMap& map) {
-  const HeatScale scale(map.values);
-  Image image{static_cast<int>(std::max<std::int64_t>(map.columns, 1)),
-              static_cast<int>(std::max<std::int64_t>(map.rows, 1)),
-              {}};
-  for (const float value : map.values) image.pixels.push_back(scale.colour(value));
-  image.pixels.resize(static_cast<std::size_t>(image.width) * static_cast<std::size_t>(image.height), {255, 255, 255});
-  return image;
-}
-
 std::string to_png(const Figure& figure, const PngOptions& options) {
   check(figure);
   const FigureSize size = size_of(figure);
@@ -170,6 +160,7 @@ std::string to_png(const Figure& figure, const PngOptions& options) {
   return encode_png(pen.image());
 }
 
+bool has_png() { return true; }
 bool has_fonts() { return Lettering(kLetters).has_fonts(); }
 
 }  // namespace attend

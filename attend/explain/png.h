@@ -1,22 +1,17 @@
-// Figures as PNG: for slides, for papers, for wherever SVG is not taken.
+// Figures as PNG: for slides, for papers, for whatever does not read SVG.
 #pragma once
 #include <string>
-#include <vector>
 
-#include "attend/explain/colours.h"
+#include "attend/explain/image.h"
 #include "attend/explain/page.h"
 
 namespace attend {
 
-struct Image {
-  int width = 0, height = 0;
-  std::vector<Colour> pixels;  ///< row by row
-};
+/// Whether this build writes PNG: ATTEND_PICTURES can be switched off. Without it, encode_png and to_png throw Error.
+bool has_png();
+
 /// The bytes of a PNG file. Throws Error when the picture is too large to be one.
 std::string encode_png(const Image& image);
-
-/// A pixel a cell, in the colours of a heat map. At least one pixel.
-Image image_of(const HeatMap& map);
 
 struct PngOptions {
   float scale = 2;  ///< pixels for each of SVG's, of which a panel has 300, or as many as a long text has tokens; of

@@ -10,8 +10,8 @@
 namespace attend {
 namespace {
 
-/// Cells of a map that are elements of their own, each with its tooltip. Maps with more are a picture, a pixel a cell:
-/// as elements, those of a long text would take a hundred megabytes.
+/// Up to this many cells, each cell of a map is an element with a tooltip. A larger map becomes a picture with one
+/// pixel for each cell, if this build writes PNG: the elements of a long text would take a hundred megabytes.
 constexpr std::int64_t kMostCells = 40'000;
 
 std::string hex(Colour c) {
@@ -36,7 +36,7 @@ class SvgPen : public Pen {
 
   void cells(const HeatMap& map, float side) override {
     const float width = side * static_cast<float>(map.columns), height = side * static_cast<float>(map.rows);
-    if (map.rows * map.columns > kMostCells) {
+    if (map.rows * map.columns > kMostCells && has_png()) {
       out_ << "<image width='" << width << "' height='" << height
            << "' preserveAspectRatio='none' style='image-rendering:pixelated' href='data:image/png;base64,"
            << to_base64(encode_png(image_of(map))) << "'/>";

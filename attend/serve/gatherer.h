@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "attend/decode/text_error.h"
+#include "attend/core/text_error.h"
 
 namespace attend::serve {
 

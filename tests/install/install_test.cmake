@@ -1,9 +1,36 @@
-# Installs what was built into a folder of its own, builds the examples against that by find_package and by pkg-config,
-# and runs them: both must print the same.
+# Installs what was built into a folder of its own, and uses it as a stranger would:
+# - builds the examples by find_package, and runs each with the arguments below;
+# - builds one of them by pkg-config: it must print the same;
+# - builds a program against attend::text alone: it must not link what other rungs need.
 #   cmake -D build=… -D source=… -D work=… -D compiler=… -D generator=… -P install_test.cmake
+set(models ${source}/tests/models/fixtures)
+set(tasks ${source}/tests/tasks/fixtures)
+
+# Example -> its arguments, and what it must print (a regular expression).
+set(pooling_prints "A row a query, a column a key")
+set(embed_and_search_arguments ${tasks}/sentence_mean "the river" "a bank")
+set(embed_and_search_prints "the river\n  [-0-9.]+  .*\na bank\n  [-0-9.]+  ")
+set(generate_streaming_arguments ${models}/gpt2_tokenizer "low lower")
+set(generate_streaming_prints "^low lower.*\n[0-9]+ tokens, log-probability -[0-9.]+")
+set(attention_map_arguments ${tasks}/bert_words "the river" ${work}/attention.html)
+set(attention_map_prints "\\[CLS\\] attends most to ")
+set(attention_map_writes ${work}/attention.html)
+
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY OUTPUT_VARIABLE output)
   set(output "${output}" PARENT_SCOPE)
+endfunction()
+
+function(build_project folder name)
+  run(${CMAKE_COMMAND} -S ${folder} -B ${work}/${name} -G ${generator} -D CMAKE_CXX_COMPILER=${compiler}
+    -D CMAKE_BUILD_TYPE=Release -D CMAKE_PREFIX_PATH=${prefix})
+  run(${CMAKE_COMMAND} --build ${work}/${name})
+endfunction()
+
+function(build_by_pkg_config source module program)
+  run(pkg-config --cflags --libs ${module})
+  separate_arguments(flags UNIX_COMMAND "${output}")
+  run(${compiler} -std=c++20 -O2 ${source} -o ${program} ${flags})
 endfunction()
 
 set(prefix ${work}/prefix)
@@ -13,26 +40,50 @@ run(${prefix}/bin/attend --version)
 if(NOT EXISTS ${prefix}/share/attend/recipes/translation-small.toml)
   message(FATAL_ERROR "the recipes are not where the program looks for them")
 endif()
-
-message(STATUS "find_package")
-run(${CMAKE_COMMAND} -S ${source}/examples -B ${work}/examples -G ${generator} -D CMAKE_CXX_COMPILER=${compiler}
-  -D CMAKE_BUILD_TYPE=Release -D CMAKE_PREFIX_PATH=${prefix})
-run(${CMAKE_COMMAND} --build ${work}/examples)
-
-message(STATUS "pkg-config")
 file(GLOB_RECURSE package ${prefix}/*/attend.pc)
 get_filename_component(package_folder ${package} DIRECTORY)
 set(ENV{PKG_CONFIG_PATH} ${package_folder})
-run(pkg-config --cflags --libs attend)
-separate_arguments(flags UNIX_COMMAND "${output}")
+
+message(STATUS "the examples")
+build_project(${source}/examples examples)
 file(GLOB examples ${source}/examples/*.cpp)
 foreach(example IN LISTS examples)
   get_filename_component(name ${example} NAME_WE)
-  run(${compiler} -std=c++20 -O2 ${example} -o ${work}/${name} ${flags})
-  run(${work}/${name})
-  set(by_pkg_config "${output}")
-  run(${work}/examples/${name})
-  if(NOT output STREQUAL by_pkg_config)
-    message(FATAL_ERROR "${name} prints one thing when built by find_package and another when built by pkg-config")
+  if(NOT ${name}_prints)
+    message(FATAL_ERROR "say in tests/install/install_test.cmake how to run ${name}, and what it prints")
+  endif()
+  run(${work}/examples/${name} ${${name}_arguments})
+  if(NOT output MATCHES "${${name}_prints}")
+    message(FATAL_ERROR "${name} does not print what it should; it printed:\n${output}")
+  endif()
+  foreach(file IN LISTS ${name}_writes)
+    if(NOT EXISTS ${file})
+      message(FATAL_ERROR "${name} did not write ${file}")
+    endif()
+  endforeach()
+endforeach()
+
+message(STATUS "pkg-config")
+run(${work}/examples/pooling)
+set(by_find_package "${output}")
+build_by_pkg_config(${source}/examples/pooling.cpp attend ${work}/pooling)
+run(${work}/pooling)
+if(NOT output STREQUAL by_find_package)
+  message(FATAL_ERROR "pooling prints one thing when built by find_package and another when built by pkg-config")
+endif()
+
+message(STATUS "attend::text alone")
+set(text_only ${CMAKE_CURRENT_LIST_DIR}/text_only)
+build_project(${text_only} text_only)
+build_by_pkg_config(${text_only}/main.cpp attend-text ${work}/text_only_by_pkg_config)
+foreach(program ${work}/text_only/text_only ${work}/text_only_by_pkg_config)
+  run(${program} ${source}/tests/text/fixtures/bert_uncased "Attention")
+  if(NOT output MATCHES "^\\[CLS\\]\n.*\\[SEP\\]\n$")
+    message(FATAL_ERROR "${program} printed:\n${output}")
+  endif()
+  run(ldd ${program})
+  string(REGEX MATCHALL "lib(png|freetype|fontconfig|cpp-httplib|dnnl|hwy|expat)[^ \n]*" foreign "${output}")
+  if(foreign)
+    message(FATAL_ERROR "${program} only tokenises, but links ${foreign}")
   endif()
 endforeach()

@@ -5,6 +5,9 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <regex>
+#include <set>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -77,6 +80,44 @@ TEST(Tree, IncludesPointDownTheLadder) {
     }
 }
 
+/// The rungs that a folder's target links, as its CMakeLists.txt declares them: attend_rung(text NEEDS core LINKS …).
+std::set<std::string> declared_needs(const std::string& folder) {
+  std::ifstream in(fs::path(ATTEND_SOURCE_DIR) / "attend" / folder / "CMakeLists.txt");
+  const std::string text(std::istreambuf_iterator<char>(in), {});
+  std::smatch call;
+  EXPECT_TRUE(std::regex_search(text, call, std::regex("attend_rung\\(" + folder + "((?: NEEDS)?[a-z ]*)")))
+      << "attend/" << folder << "/CMakeLists.txt declares no rung of that name";
+  std::istringstream words(call[1]);
+  std::set<std::string> needs;
+  for (std::string word; words >> word;)
+    if (word != "NEEDS") needs.insert(word);
+  return needs;
+}
+
+/// With what those link in turn.
+std::set<std::string> linked_by(const std::string& folder) {
+  std::set<std::string> all = declared_needs(folder);
+  for (const std::string& lower : declared_needs(folder)) all.merge(linked_by(lower));
+  return all;
+}
+
+TEST(Tree, TargetsLinkWhatTheirFilesInclude) {
+  for (const fs::directory_entry& entry : fs::directory_iterator(fs::path(ATTEND_SOURCE_DIR) / "attend")) {
+    const std::string folder = entry.path().filename();
+    if (!entry.is_directory() || folder == "cli") continue;  // the program links all
+    for (const std::string& lower : declared_needs(folder))
+      EXPECT_TRUE(may_include(folder, lower)) << "the target of " << folder << " links " << lower << ", a higher rung";
+    const std::set<std::string> linked = linked_by(folder);
+    for (const fs::path& file : sources_under("attend/" + folder))
+      for (const std::string& target : includes_of(file)) {
+        const std::string to = folder_of(target);
+        if (!target.starts_with("attend/") || to == folder) continue;
+        EXPECT_TRUE(linked.contains(to)) << file << " includes " << target << ": add " << to << " to NEEDS in attend/"
+                                         << folder << "/CMakeLists.txt";
+      }
+  }
+}
+
 TEST(Tree, OnlyKernelsKnowOneDnnAndHighway) {
   for (const char* top : {"attend", "tests", "bench", "examples"})
     for (const fs::path& file : sources_under(top)) {
@@ -93,8 +134,9 @@ TEST(Tree, TheUmbrellaHeaderHasEveryPublicHeader) {
   for (const fs::path& file : sources_under("attend")) {
     const std::string folder = folder_of(file);
     if (file.extension() != ".h" || folder.empty() || folder == "kernels" || folder == "cli") continue;
-    const bool for_our_sources =
-        file == fs::path("attend/core/sanitizer.h") || file.string().starts_with("attend/data/phrases/");
+    const bool for_our_sources = file == fs::path("attend/core/sanitizer.h") ||
+                                 file == fs::path("attend/explain/lettering.h") ||
+                                 file.string().starts_with("attend/data/phrases/");
     if (for_our_sources || (folder == "serve" && file != fs::path("attend/serve/server.h"))) continue;
     EXPECT_TRUE(std::ranges::find(listed, file.string()) != listed.end())
         << "attend/attend.h lacks " << file << ": run make format";
@@ -102,7 +144,7 @@ TEST(Tree, TheUmbrellaHeaderHasEveryPublicHeader) {
 }
 
 TEST(Tree, TestsMirrorTheLibrary) {
-  const std::vector<std::string> own = {"tree", "support", "fuzz", "golden"};
+  const std::vector<std::string> own = {"tree", "support", "fuzz", "golden", "install"};
   for (const fs::path& file : sources_under("tests")) {
     const std::string folder = folder_of(file);
     EXPECT_TRUE(is_known(folder) || std::ranges::find(own, folder) != own.end()) << file << " mirrors no folder";

@@ -34,6 +34,12 @@ struct SvgForm : Picture {
 };
 
 struct PngForm : Picture {
+  PngForm(const std::string& flag, const std::string& path) {
+    if (!has_png())
+      throw CLI::ValidationError(flag, path +
+                                           ": this build of Attend has no PNG support; write .svg or .html, or "
+                                           "configure with -DATTEND_PICTURES=ON");
+  }
   std::string finish() override {
     if (!has_fonts()) warn("there is no font on this machine: the picture has no labels");
     return to_png(figure);
@@ -69,7 +75,7 @@ std::unique_ptr<AttentionFile::Form> form_of(const std::string& flag, const std:
                                              const AttentionChoice& choice) {
   if (path.ends_with(".html")) return std::make_unique<HtmlForm>(choice);
   if (path.ends_with(".svg")) return std::make_unique<SvgForm>();
-  if (path.ends_with(".png")) return std::make_unique<PngForm>();
+  if (path.ends_with(".png")) return std::make_unique<PngForm>(flag, path);
   if (is_json(path)) return std::make_unique<JsonForm>();
   throw CLI::ValidationError(flag, path + ": must end with .html, .svg, .png or .json");
 }

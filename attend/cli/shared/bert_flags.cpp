@@ -6,7 +6,7 @@
 #include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/progress.h"
-#include "attend/decode/text_error.h"
+#include "attend/core/text_error.h"
 
 namespace attend::cli {
 

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "attend/attention/map.h"
-#include "attend/models/registry.h"
 #include "attend/core/progress.h"
-#include "attend/decode/text_error.h"
+#include "attend/core/text_error.h"
 #include "attend/models/bert.h"
 #include "attend/models/gpt2.h"
 #include "attend/models/recurrent_classifier.h"
+#include "attend/models/registry.h"
 #include "attend/text/tokenizer.h"
 
 namespace attend {

@@ -9,8 +9,8 @@
 
 #include "attend/attention/map.h"
 #include "attend/core/progress.h"
+#include "attend/core/text_error.h"
 #include "attend/core/threads.h"
-#include "attend/decode/text_error.h"
 #include "attend/models/bert.h"
 #include "attend/models/registry.h"
 #include "attend/text/tokenizer.h"

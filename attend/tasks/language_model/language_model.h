@@ -11,8 +11,8 @@
 
 #include "attend/attention/map.h"
 #include "attend/core/progress.h"
+#include "attend/core/text_error.h"
 #include "attend/decode/generation_config.h"
-#include "attend/decode/text_error.h"
 #include "attend/models/gpt2.h"
 #include "attend/models/registry.h"
 #include "attend/text/tokenizer.h"

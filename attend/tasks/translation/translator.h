@@ -10,8 +10,8 @@
 
 #include "attend/attention/map.h"
 #include "attend/core/progress.h"
+#include "attend/core/text_error.h"
 #include "attend/decode/generation_config.h"
-#include "attend/decode/text_error.h"
 #include "attend/models/recurrent_translator.h"
 #include "attend/models/registry.h"
 #include "attend/models/transformer.h"

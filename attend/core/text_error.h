@@ -1,4 +1,4 @@
-// What is wrong with one of many texts.
+// The error of one text among many.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -7,11 +7,12 @@
 
 namespace attend {
 
-/// A text that a model cannot take as the options say.
+/// A text that a model cannot take with the given options: too long, say. The caller that knows where the texts come
+/// from can name the line.
 class TextError : public InputError {
  public:
   TextError(std::size_t text, const std::string& message) : InputError(message), text(text) {}
-  std::size_t text;  ///< which of them
+  std::size_t text;  ///< index of the text in the call
 };
 
 }  // namespace attend

@@ -1,0 +1,54 @@
+# attend_rung(NAME [NEEDS rung…] [LINKS library…] [PACKAGES package…] [PKG_CONFIG flag…]
+#             [WITHOUT file…])
+#
+# Makes the folder's sources a static library, attend::NAME, and installs it. Call it in attend/NAME/CMakeLists.txt.
+#   NEEDS       the lower rungs that its files include; what those need comes with them
+#   LINKS       the other libraries that it uses: none of them shows in a header of Attend, so that a program that uses
+#               the rung only has to link them
+#   PACKAGES    what find_package must look for before an installed rung can be linked: "OpenMP COMPONENTS CXX"
+#   PKG_CONFIG  the same libraries as linker flags, for attend-NAME.pc
+#   WITHOUT     sources of a component that is switched off; what stands in for them, in left_out/, the folder's own
+#               CMakeLists.txt adds
+function(attend_rung name)
+  cmake_parse_arguments(PARSE_ARGV 1 rung "" "" "NEEDS;LINKS;PACKAGES;PKG_CONFIG;WITHOUT")
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
+  list(FILTER sources EXCLUDE REGEX "/left_out/")
+  list(TRANSFORM rung_WITHOUT PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE without)
+  list(REMOVE_ITEM sources ${without})
+  set(target attend_${name})
+  add_library(${target} STATIC ${sources})
+  add_library(attend::${name} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  target_include_directories(${target} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  # No errno and no traps: sqrt and rounding become single instructions. Values stay IEEE.
+  target_compile_options(${target} PRIVATE -fno-math-errno -fno-trapping-math)
+  list(TRANSFORM rung_NEEDS PREPEND attend_ OUTPUT_VARIABLE needed)
+  # All loops run on OpenMP's threads (core/threads.h).
+  target_link_libraries(${target}
+    PRIVATE OpenMP::OpenMP_CXX ${rung_LINKS} $<BUILD_INTERFACE:attend_flags> PUBLIC ${needed})
+  target_link_libraries(attend_library INTERFACE ${target})
+
+  # Installing: the library, its pkg-config file, and the packages that attend-config.cmake looks for.
+  install(TARGETS ${target} EXPORT attend)
+  set(packages ${rung_PACKAGES})
+  foreach(lower IN LISTS rung_NEEDS)
+    get_property(more GLOBAL PROPERTY attend_${lower}_packages)
+    list(APPEND packages ${more})
+  endforeach()
+  list(REMOVE_DUPLICATES packages)
+  set_property(GLOBAL PROPERTY attend_${name}_packages ${packages})
+  set_property(GLOBAL APPEND PROPERTY attend_rungs ${name})
+  list(TRANSFORM rung_NEEDS PREPEND attend- OUTPUT_VARIABLE requires)
+  attend_pkg_config(attend-${name} "${requires}" "-lattend_${name};${rung_PKG_CONFIG}")
+endfunction()
+
+# Writes and installs NAME.pc, which requires other packages and adds flags to the linker's.
+function(attend_pkg_config name requires flags)
+  file(RELATIVE_PATH up /${CMAKE_INSTALL_LIBDIR}/pkgconfig /)
+  list(JOIN requires " " requires)
+  list(JOIN flags " " flags)
+  configure_file(${PROJECT_SOURCE_DIR}/cmake/attend.pc.in ${PROJECT_BINARY_DIR}/pkgconfig/${name}.pc @ONLY)
+  install(FILES ${PROJECT_BINARY_DIR}/pkgconfig/${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
