@@ -4,13 +4,13 @@
 #include <numeric>
 
 #include "attend/core/random.h"
-#include "attend/tasks/language_model/language_model.h"
 #include "attend/nn/module.h"
 #include "attend/nn/quantise.h"
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/reduce.h"
 #include "attend/ops/tape.h"
+#include "attend/tasks/language_model/language_model.h"
 #include "attend/train/optimizer.h"
 #include "bench/job.h"
 #include "tests/support/numbered_words.h"
@@ -67,7 +67,7 @@ bench::Run write(std::int64_t texts, bool int8 = false) {
   const std::int64_t vocabulary = network.options.vocabulary;
   const LanguageModel model(std::move(network), test::numbered_words(vocabulary));
   const std::vector<std::vector<std::int32_t>> prompts(static_cast<std::size_t>(texts), random_ids(32, vocabulary));
-  return [=] { model.generate(prompts, {.greedy = true, .max_new_tokens = 128, .ignore_eos = true}); };
+  return [=] { model.generate(prompts, {{.greedy = true, .max_new_tokens = 128, .ignore_eos = true}}); };
 }
 
 /// How much of the time of a token is what merely reading the weights takes, in percent.
@@ -79,7 +79,7 @@ double share_of_bandwidth() {
   const std::vector<std::vector<std::int32_t>> prompts{random_ids(32, 50257)};
   const auto seconds = [&](std::int64_t tokens) {
     return bench::best_seconds(
-        [&] { model.generate(prompts, {.greedy = true, .max_new_tokens = tokens, .ignore_eos = true}); });
+        [&] { model.generate(prompts, {{.greedy = true, .max_new_tokens = tokens, .ignore_eos = true}}); });
   };
   double reading = 1e30, one = 1e30, many = 1e30;
   for (int round = 0; round < 3; ++round) {

@@ -9,6 +9,7 @@
 #include "attend/cli/shared/attention_file.h"
 #include "attend/cli/shared/bert_flags.h"
 #include "attend/cli/shared/choice.h"
+#include "attend/cli/shared/generation.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/interrupt.h"
 #include "attend/cli/shared/model_folder.h"
@@ -16,9 +17,9 @@
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
-#include "attend/tasks/attention/attention_reader.h"
 #include "attend/explain/head_statistics.h"
 #include "attend/explain/terminal.h"
+#include "attend/tasks/attention/attention_reader.h"
 
 namespace attend::cli {
 namespace {
@@ -183,19 +184,9 @@ void add_what_flags(CLI::App& verb, AttentionFlags& flags) {
 
 void add_writing_flags(CLI::App& verb, AttentionFlags& flags) {
   constexpr const char* kGroup = "Models that write";
-  verb.add_option("--max-new-tokens", flags.request.max_new_tokens,
-                  "Of language models: write so many behind the text, and show them too; of translators: at most")
-      ->type_name("N")
-      ->check(kPositive)
-      ->group(kGroup);
-  verb.add_option("--beam", flags.request.beam, "Hypotheses that are followed at once; 1 is greedy")
-      ->type_name("N")
-      ->check(kPositive)
-      ->group(kGroup);
-  verb.add_option("--nbest", flags.request.nbest, "Hypotheses to show, best first")
-      ->type_name("N")
-      ->check(kPositive)
-      ->group(kGroup);
+  // A language model generates nothing unless --max-new-tokens is given.
+  for (const char* name : {"max_new_tokens", "beam", "nbest"})
+    add_generation_flag(verb, flags.request.search, name)->group(kGroup);
   verb.add_option("--target", flags.target, "Look at this translation instead of one of the model's own")
       ->type_name("TEXT")
       ->group(kGroup);
@@ -237,8 +228,7 @@ void add_attention(CLI::App& program) {
     if (!pictures && (flags->choice.words || flags->choice.average))
       throw CLI::ValidationError(flags->choice.words ? "--words" : "--average",
                                  "is for pictures: numbers are of every token and layer");
-    if (flags->request.beam && flags->request.nbest > *flags->request.beam)
-      throw CLI::ValidationError("--nbest", "cannot be more than --beam");
+    finish_generation_flags(flags->request.search);
     run(*flags);
   });
 }

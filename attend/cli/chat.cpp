@@ -27,10 +27,10 @@ struct ChatFlags {
 
 void run(ChatFlags& flags) {
   const LanguageModel model = open_language_model(flags.model);
-  GenerateOptions& options = flags.options;
-  if (!options.max_new_tokens)
-    options.max_new_tokens = std::min<std::int64_t>(128, std::max<std::int64_t>(model.positions() / 4, 1));
-  const std::int64_t most = model.positions() + 1 - *options.max_new_tokens;
+  GenerationOptions& search = flags.options.search;
+  if (!search.max_new_tokens)
+    search.max_new_tokens = std::min<std::int64_t>(128, std::max<std::int64_t>(model.positions() / 4, 1));
+  const std::int64_t most = model.positions() + 1 - *search.max_new_tokens;
   if (most < 1)
     throw CLI::ValidationError("--max-new-tokens", "must leave room for what is said: the model sees " +
                                                        std::to_string(model.positions()) + " tokens");
@@ -54,12 +54,12 @@ void run(ChatFlags& flags) {
     };
     std::vector<std::vector<Generation>> results;
     try {
-      results = model.generate({conversation.ids()}, options, stream);
+      results = model.generate({conversation.ids()}, flags.options, stream);
     } catch (const TextError& error) {
       throw InputError(reader.where() + ": " + error.what());
     }
     const Generation& reply = results.front().front();
-    const bool streamed = options.beam.value_or(model.generation().search.beam) == 1;
+    const bool streamed = search.beam.value_or(model.generation().search.beam) == 1;
     if (flags.json) {
       const Json json{{"prompt", line}, {"text", reply.text}, {"ids", reply.ids}, {"finish", name_of(reply.finish)}};
       writer.write(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
@@ -81,13 +81,17 @@ void add_chat(CLI::App& program) {
   verb->add_option("-m,--model", flags->model, "The model's folder, DialoGPT's say")->type_name("DIR")->required();
   add_input_flag(*verb, flags->input);
   verb->add_flag("--json", flags->json, "One JSON object a line for each reply: prompt, text, ids, finish");
-  add_generation_flags(*verb, flags->options);
+  add_generation_flags(*verb, flags->options.search, OptionModels::language_models, {"nbest"});
+  add_long_context_flag(*verb, flags->options.long_context);
   verb->footer(
       "Each line is a turn, and is answered by one. Turns are kept apart by the end of text, as DialoGPT learned "
       "them;\n"
       "when they become more than the model sees, the oldest are forgotten.\n"
       "Example: attend chat --model DialoGPT-small --top-p 0.9 --temperature 0.7 --no-repeat-ngram 3");
-  verb->callback([flags] { run(*flags); });
+  verb->callback([flags] {
+    finish_generation_flags(flags->options.search);
+    run(*flags);
+  });
 }
 
 }  // namespace attend::cli

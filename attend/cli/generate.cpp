@@ -46,9 +46,10 @@ class Writer {
 
   /// All texts of some prompts.
   void write(const LanguageModel& model, const std::vector<std::string>& prompts, const Progress& progress) {
-    const bool several = flags_.options.samples > 1;
+    const GenerationOptions& search = flags_.options.search;
+    const bool several = search.nbest.value_or(1) > 1;
     // One text at a time can be read as it is written; of many that grow together, none would make sense.
-    const bool streams = !flags_.json && prompts.size() == 1 && !several && flags_.options.beam.value_or(1) == 1;
+    const bool streams = !flags_.json && prompts.size() == 1 && !several && search.beam.value_or(1) == 1;
     if (streams) begin(prompts.front());
     const GenerationStream stream = [&](std::size_t, std::size_t, const std::string& text) {
       stop_if_interrupted();
@@ -131,14 +132,10 @@ void add_generate(CLI::App& program) {
       ->required();
   add_input_flag(*verb, flags->input)->excludes("prompt");
   add_output_flag(*verb, flags->output);
-  verb->add_option("-n,--samples", flags->options.samples,
-                   "Texts for each prompt; more than one are drawn by chance, or the best of a --beam")
-      ->type_name("N")
-      ->check(kPositive)
-      ->capture_default_str();
   verb->add_flag("--echo", flags->echo, "Print the prompt before what follows it");
   verb->add_flag("--json", flags->json, "One JSON object a line for each text: prompt, text, ids, finish, logprob");
-  add_generation_flags(*verb, flags->options);
+  add_generation_flags(*verb, flags->options.search, OptionModels::language_models);
+  add_long_context_flag(*verb, flags->options.long_context);
   add_attention_file_flags(*verb, flags->attention_file, flags->shown);
   verb->footer(
       "One text is shown as it is written; several come one after the other, a line of --- between them.\n"
@@ -149,9 +146,7 @@ void add_generate(CLI::App& program) {
       "  attend generate --model gpt2 'The end' --max-new-tokens 12 --attention end.html\n"
       "  attend generate --model gpt2 'The end' --max-new-tokens 3000 --long slide --sample");
   verb->callback([flags] {
-    const GenerateOptions& o = flags->options;
-    if (o.beam && o.samples > *o.beam) throw CLI::ValidationError("--samples", "cannot be more than --beam");
-    if (o.greedy && o.samples > 1) throw CLI::ValidationError("--samples", "--greedy gives one text only");
+    finish_generation_flags(flags->options.search);
     run(*flags);
   });
 }

@@ -13,12 +13,12 @@
 #include "attend/core/error.h"
 #include "attend/data/fingerprint.h"
 #include "attend/data/tokenized_texts.h"
-#include "attend/tasks/language_model/language_model.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
+#include "attend/tasks/language_model/language_model.h"
+#include "attend/tasks/language_model/training.h"
 #include "attend/text/training/train_bpe.h"
 #include "attend/text/training/train_words.h"
-#include "attend/tasks/language_model/training.h"
 
 namespace attend::cli {
 namespace {
@@ -151,10 +151,10 @@ void run(Flags& flags) {
   const auto show = [&] {
     if (flags.sample_tokens == 0) return;
     const LanguageModel writer(model, tokenizer);
-    const Generation said = writer(flags.sample_prompt, {.temperature = 0.8,
-                                                         .top_k = 200,
-                                                         .seed = flags.training.trainer.seed,
-                                                         .max_new_tokens = flags.sample_tokens,
+    const Generation said = writer(flags.sample_prompt, {.search = {.temperature = 0.8,
+                                                                    .top_k = 200,
+                                                                    .seed = flags.training.trainer.seed,
+                                                                    .max_new_tokens = flags.sample_tokens},
                                                          .long_context = LongContext::slide});
     std::cerr << "  | ";
     for (const char c : flags.sample_prompt + said.text) std::cerr << (c == '\n' ? "\n  | " : std::string(1, c));

@@ -15,11 +15,11 @@
 #include "attend/data/fingerprint.h"
 #include "attend/data/reader.h"
 #include "attend/data/tokenized_texts.h"
-#include "attend/tasks/translation/translation_model.h"
-#include "attend/text/training/train_sentencepiece.h"
 #include "attend/metrics/bleu.h"
 #include "attend/metrics/chrf.h"
 #include "attend/tasks/translation/training.h"
+#include "attend/tasks/translation/translation_model.h"
+#include "attend/text/training/train_sentencepiece.h"
 
 namespace attend::cli {
 namespace {
@@ -162,7 +162,7 @@ void run(Flags& flags) {
   if (judged > 0)
     made.task.judge = [&]() -> Scores {
       std::vector<std::string> said;
-      for (auto& translations : made.translator()(judged_sources, {.beam = 1, .max_new_tokens = longest}))
+      for (auto& translations : made.translator()(judged_sources, {{.beam = 1, .max_new_tokens = longest}}))
         said.push_back(std::move(translations.front().text));
       return {{"bleu", corpus_bleu(said, references).score}, {"chrf", corpus_chrf(said, references)}};
     };

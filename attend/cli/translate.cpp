@@ -7,6 +7,7 @@
 
 #include "attend/cli/shared/attention_file.h"
 #include "attend/cli/shared/bert_flags.h"
+#include "attend/cli/shared/generation.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/numbers.h"
@@ -22,14 +23,14 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct TranslateFlags {
-  std::string model, output, attention_file, early_stopping;
-  std::vector<std::string> input, bad_words;
+  std::string model, output, attention_file;
+  std::vector<std::string> input;
   TranslateOptions options;
-  bool greedy = false, json = false, alignments = false;
+  bool json = false, alignments = false;
 };
 
-/// What happened to lines on the way that whoever reads the translations should know.
-class Troubles {
+/// Counts lines that could not be translated as they are.
+class LineWarnings {
  public:
   void count(const Translation& t) {
     unfinished_ += !t.finished, truncated_ += t.truncated > 0, invalid_ += t.invalid > 0;
@@ -71,17 +72,6 @@ Rendered rendered(const std::string& source, const Translation& t, bool alignmen
   return r;
 }
 
-/// The lines of a file, or the text itself where there is no such file.
-void add_bad_words(const std::string& given, std::vector<std::string>& words) {
-  if (!std::filesystem::is_regular_file(given)) {
-    words.push_back(given);
-    return;
-  }
-  LineReader reader({given});
-  for (std::string line; reader.next(line);)
-    if (!line.empty()) words.push_back(line);
-}
-
 /// What the folder or the flags want, and do not get.
 void warn_of_limits(const Translator& translator, const TranslateFlags& flags) {
   if (const auto& ignored = translator.generation().ignored; !ignored.empty()) {
@@ -89,8 +79,9 @@ void warn_of_limits(const Translator& translator, const TranslateFlags& flags) {
     for (const std::string& key : ignored) keys += (keys.empty() ? "" : ", ") + key;
     warn(flags.model + ": what its generation_config.json says of these is not followed: " + keys);
   }
-  const std::int64_t wanted = flags.options.max_new_tokens.value_or(0);
-  if (const std::int64_t most = translator.max_new_tokens(flags.options.prefix); most > 0 && wanted > most)
+  const std::int64_t wanted = flags.options.search.max_new_tokens.value_or(0);
+  if (const std::int64_t most = translator.max_new_tokens(flags.options.search.prefix.value_or(""));
+      most > 0 && wanted > most)
     warn("--max-new-tokens " + std::to_string(wanted) + ": the model has positions for " + std::to_string(most) +
          ", so no translation gets longer");
 }
@@ -112,7 +103,7 @@ void run(TranslateFlags& flags) {
   const Translator translator(flags.model);
   warn_of_weights(flags.model);
   warn_of_limits(translator, flags);
-  for (const std::string& given : flags.bad_words) add_bad_words(given, flags.options.bad_words);
+  const GenerationOptions& search = flags.options.search;
   LineReader reader(flags.input);
   TextWriter writer(flags.output);
   flags.options.attention = attention || flags.alignments;
@@ -121,11 +112,11 @@ void run(TranslateFlags& flags) {
   if (attention) shown = attention->selection();
   if (shown.one_layer) shown.views = {AttentionKind::cross};  // a picture has but one view
   ProgressBar bar("Translating", "B");
-  Troubles troubles;
+  LineWarnings warnings;
   // As many lines as make some batches: sorted by length together, written in their order. Those that only a picture
   // wants the attention of are a part of their own, so that it is computed for no others.
   const auto lines_at_once = [&]() -> std::size_t {
-    const std::int64_t room = attention ? attention->room() : 0, nbest = flags.options.nbest.value_or(1);
+    const std::int64_t room = attention ? attention->room() : 0, nbest = search.nbest.value_or(1);
     const std::int64_t drawn = room > 0 ? std::max<std::int64_t>(room / nbest, 1) : 0;
     flags.options.attention = flags.alignments;
     flags.options.maps = drawn > 0 ? std::optional(shown) : std::nullopt;
@@ -144,7 +135,7 @@ void run(TranslateFlags& flags) {
       throw InputError(reader.where(first + static_cast<std::int64_t>(error.text)) + ": " + error.what());
     }
     for (std::size_t i = 0; i < lines.size(); ++i) {
-      troubles.count(results[i].front());
+      warnings.count(results[i].front());
       if (attention) add_maps(*attention, results[i]);
       Json all = Json::array();
       for (const Translation& t : results[i]) {
@@ -153,12 +144,12 @@ void run(TranslateFlags& flags) {
         all.push_back(std::move(one.json));
       }
       // As many lines for each, so that line n of the output can be found.
-      if (!flags.json && flags.options.nbest && std::ssize(results[i]) < *flags.options.nbest)
-        writer.write(std::string(static_cast<std::size_t>(*flags.options.nbest - std::ssize(results[i])), '\n'));
+      if (!flags.json && search.nbest && std::ssize(results[i]) < *search.nbest)
+        writer.write(std::string(static_cast<std::size_t>(*search.nbest - std::ssize(results[i])), '\n'));
       if (flags.json) {
         Json json{{"source", lines[i]}};
         json.update(all.front());
-        if (flags.options.nbest) json["hypotheses"] = all;
+        if (search.nbest) json["hypotheses"] = all;
         writer.write(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
       }
     }
@@ -168,61 +159,7 @@ void run(TranslateFlags& flags) {
   bar.erase();
   writer.finish();
   if (attention) attention->finish();
-  troubles.report();
-}
-
-void add_search_flags(CLI::App& verb, TranslateFlags& flags) {
-  TranslateOptions& options = flags.options;
-  constexpr const char* kGroup = "Searching (otherwise as the model's folder says)";
-  const auto add = [&](const char* name, auto& value, const char* description) {
-    return verb.add_option(name, value, description)->group(kGroup);
-  };
-  CLI::Option* beam = add("--beam", options.beam, "Hypotheses that are followed at once; 1 is greedy");
-  beam->type_name("N")->check(kPositive);
-  verb.add_flag("--greedy", flags.greedy, "The same as --beam 1")->group(kGroup)->excludes(beam);
-  add("--nbest", options.nbest, "Translations of each line, best first, a line each")->type_name("N")->check(kPositive);
-  add("--length-penalty", options.length_penalty, "Scores are divided by the length to this power")->type_name("X");
-  add("--early-stopping", flags.early_stopping,
-      "yes: a beam stops when it has finished so many hypotheses as it has; no: when it seems that none gets better; "
-      "never: when none can")
-      ->type_name("HOW")
-      ->check(CLI::IsMember({"yes", "no", "never"}).description(""));
-  add("--max-new-tokens", options.max_new_tokens, "Tokens of a translation at most")->type_name("N")->check(kPositive);
-  add("--min-new-tokens", options.min_new_tokens, "Tokens of a translation at least")
-      ->type_name("N")
-      ->check(kNotNegative);
-  add("--no-repeat-ngram", options.no_repeat_ngram, "No N tokens in a row come twice; 0: they may")
-      ->type_name("N")
-      ->check(kNotNegative);
-  add("--repetition-penalty", options.repetition_penalty, "Above 1, tokens that came already are less welcome")
-      ->type_name("X")
-      ->check(kPositive);
-  add("--bad-words", flags.bad_words, "What no translation may contain: a text, or a file with one a line")
-      ->type_name("TEXT|FILE");
-  add("--prefix", options.prefix, "What every translation begins with")->type_name("TEXT");
-}
-
-void add_sampling_flags(CLI::App& verb, TranslateFlags& flags) {
-  TranslateOptions& options = flags.options;
-  constexpr const char* kGroup = "Sampling";
-  CLI::Option* sample = verb.add_flag("--sample", options.sample, "Draw tokens by chance; --nbest N draws N times");
-  sample->group(kGroup)->excludes("--beam")->excludes("--greedy");
-  const auto add = [&](const char* name, auto& value, const char* description) {
-    return verb.add_option(name, value, description)->group(kGroup)->needs(sample);
-  };
-  add("--temperature", options.temperature, "Below 1 likely tokens become likelier, above 1 less so")
-      ->type_name("X")
-      ->check(kPositive);
-  add("--top-k", options.top_k, "Only the N likeliest tokens; 0: all, unless given 50")
-      ->type_name("N")
-      ->check(kNotNegative);
-  add("--top-p", options.top_p, "Only the likeliest tokens that together have this probability")
-      ->type_name("P")
-      ->check(between(0.0, 1.0));
-  add("--min-p", options.min_p, "Only tokens with at least this share of the likeliest one's probability")
-      ->type_name("P")
-      ->check(between(0.0, 1.0));
-  add("--seed", options.seed, "Of the chance; the same seed gives the same text the same translation")->type_name("N");
+  warnings.report();
 }
 
 void add_attention_flags(CLI::App& verb, TranslateFlags& flags) {
@@ -261,8 +198,7 @@ void add_translate(CLI::App& program) {
       ->type_name("N")
       ->check(kPositive)
       ->capture_default_str();
-  add_search_flags(*verb, *flags);
-  add_sampling_flags(*verb, *flags);
+  add_generation_flags(*verb, options.search, OptionModels::encoder_decoders);
   add_attention_flags(*verb, *flags);
   verb->footer(
       "Examples:\n"
@@ -272,16 +208,10 @@ void add_translate(CLI::App& program) {
       "  attend translate --model en-de --sample --nbest 3 --temperature 0.8 --seed 7 --json");
   verb->callback([flags] {
     TranslateOptions& given = flags->options;
-    if (flags->greedy) given.beam = 1;
     if ((given.layer || given.head) && flags->attention_file.empty() && !flags->alignments)
       throw CLI::ValidationError(given.layer ? "--layer" : "--head",
                                  "says which attention is shown, and needs --attention or --alignments");
-    if (given.beam && given.nbest && *given.nbest > *given.beam)
-      throw CLI::ValidationError("--nbest", "cannot be more than --beam");
-    if (!flags->early_stopping.empty())
-      given.early_stopping = flags->early_stopping == "yes"  ? EarlyStopping::yes
-                             : flags->early_stopping == "no" ? EarlyStopping::no
-                                                             : EarlyStopping::never;
+    finish_generation_flags(given.search);
     run(*flags);
   });
 }

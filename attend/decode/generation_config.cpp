@@ -1,13 +1,15 @@
 #include "attend/decode/generation_config.h"
 
 #include <limits>
+#include <type_traits>
 
 #include "attend/core/error.h"
+#include "attend/decode/generation_options.h"
 
 namespace attend {
 namespace {
 
-/// Keys that we do not follow, and the value with which they change nothing.
+/// Keys that are not supported, and the value with which they have no effect.
 constexpr std::pair<const char*, const char*> kNotFollowed[] = {{"constraints", ""},
                                                                 {"diversity_penalty", "0.0"},
                                                                 {"encoder_no_repeat_ngram_size", "0"},
@@ -38,7 +40,7 @@ std::vector<std::int32_t> ids(const char* key, const std::vector<std::int64_t>& 
 }
 std::vector<std::int64_t> integers(const std::vector<std::int32_t>& ids) { return {ids.begin(), ids.end()}; }
 
-/// The value under a key, if it stands there.
+/// Reads the value of a key, if the file has it.
 void take(const Config& config, const char* key, std::int64_t& value) { value = config.integer(key, value); }
 void take(const Config& config, const char* key, double& value) { value = config.number(key, value); }
 void take(const Config& config, const char* key, bool& value) { value = config.flag(key, value); }
@@ -49,10 +51,32 @@ void take(const Config& config, const char* key, std::optional<std::int32_t>& va
   if (config.has(key)) value = id(key, config.integer(key));
 }
 
-EarlyStopping early_stopping(const Config& config, EarlyStopping otherwise) {
-  if (config.json("early_stopping") == "\"never\"") return EarlyStopping::never;
-  if (!config.has("early_stopping")) return otherwise;
-  return config.flag("early_stopping") ? EarlyStopping::yes : EarlyStopping::no;
+void take(const Config& config, const char* key, EarlyStopping& value) {
+  if (config.json(key) == "\"never\"")
+    value = EarlyStopping::never;
+  else if (config.has(key))
+    value = config.flag(key) ? EarlyStopping::yes : EarlyStopping::no;
+}
+
+void put(Config& config, const char* key, EarlyStopping value) {
+  if (value == EarlyStopping::never)
+    config.set(key, "never");
+  else
+    config.set(key, value == EarlyStopping::yes);
+}
+template <typename T>
+void put(Config& config, const char* key, const T& value) {
+  config.set(key, value);
+}
+
+/// Calls visit(option, key) for every option that stands in generation_config.json.
+template <typename Visit>
+void visit_config_options(Visit&& visit) {
+  visit_options([&]<typename T>(const Option<T>& option) {
+    if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::int64_t> || std::is_same_v<T, double> ||
+                  std::is_same_v<T, EarlyStopping>)
+      if (option.config_key) visit(option, option.config_key);
+  });
 }
 
 bool is_neutral(const Config& config, const char* key, const std::string& neutral) {
@@ -70,16 +94,7 @@ GenerationConfig GenerationConfig::read(const std::filesystem::path& folder, con
 GenerationConfig GenerationConfig::read(const Config& config, const SearchOptions& search) {
   GenerationConfig read{search};
   SearchOptions& s = read.search;
-  take(config, "num_beams", s.beam);
-  take(config, "num_return_sequences", s.nbest);
-  take(config, "do_sample", s.sample);
-  take(config, "temperature", s.sampling.temperature);
-  take(config, "top_k", s.sampling.top_k);
-  take(config, "top_p", s.sampling.top_p);
-  take(config, "min_p", s.sampling.min_p);
-  take(config, "length_penalty", s.length_penalty);
-  s.early_stopping = early_stopping(config, s.early_stopping);
-  take(config, "max_new_tokens", s.max_new_tokens);
+  visit_config_options([&](const auto& option, const char* key) { take(config, key, option.setting(s)); });
   take(config, "max_length", s.max_length);
 
   std::optional<std::int32_t> start;
@@ -89,9 +104,6 @@ GenerationConfig GenerationConfig::read(const Config& config, const SearchOption
   take(config, "eos_token_id", s.ends);
   take(config, "pad_token_id", read.padding);
 
-  take(config, "repetition_penalty", s.rules.repetition_penalty);
-  take(config, "no_repeat_ngram_size", s.rules.no_repeat_ngram);
-  take(config, "min_new_tokens", s.rules.min_new_tokens);
   take(config, "min_length", s.rules.min_length);
   if (config.has("min_new_tokens")) s.rules.min_length = 0;  // which it replaces
   take(config, "forced_bos_token_id", s.rules.forced_first);
@@ -116,46 +128,33 @@ GenerationConfig GenerationConfig::read(const Config& config, const SearchOption
 
 Config GenerationConfig::write() const {
   Config config;
-  const SearchOptions &s = search, usual;
-  const auto put = [&config](const char* key, const auto& value, const auto& otherwise) {
-    if (value != otherwise) config.set(key, value);
+  SearchOptions s = search, usual;
+  visit_config_options([&](const auto& option, const char* key) {
+    if (option.setting(s) != option.setting(usual)) put(config, key, option.setting(s));
+  });
+  if (s.max_new_tokens == 0 && s.max_length > 0) config.set("max_length", s.max_length);
+  if (s.rules.min_length > 0) config.set("min_length", s.rules.min_length);
+  if (s.rules.renormalise) config.set("renormalize_logits", true);
+
+  const auto put_ids = [&config](const char* key, const std::vector<std::int32_t>& ids) {
+    if (!ids.empty()) config.set(key, integers(ids));
+  };
+  const auto put_one_or_more = [&](const char* key, const std::vector<std::int32_t>& ids) {
+    if (ids.size() == 1)
+      config.set(key, std::int64_t{ids[0]});
+    else
+      put_ids(key, ids);
   };
   std::vector<std::vector<std::int64_t>> bad_words;
   for (const std::vector<std::int32_t>& words : s.rules.bad_words) bad_words.push_back(integers(words));
-  const std::vector<std::int64_t> none;
-  put("bad_words_ids", bad_words, std::vector<std::vector<std::int64_t>>());
-  put("begin_suppress_tokens", integers(s.rules.suppressed_first), none);
+  if (!bad_words.empty()) config.set("bad_words_ids", bad_words);
+  put_ids("begin_suppress_tokens", s.rules.suppressed_first);
   config.set("decoder_start_token_id", std::int64_t{s.start});
-  put("do_sample", s.sample, usual.sample);
-  if (s.early_stopping == EarlyStopping::never) config.set("early_stopping", "never");
-  if (s.early_stopping == EarlyStopping::yes) config.set("early_stopping", true);
-  if (s.ends.size() == 1)
-    config.set("eos_token_id", std::int64_t{s.ends[0]});
-  else
-    put("eos_token_id", integers(s.ends), none);
+  put_one_or_more("eos_token_id", s.ends);
   if (s.rules.forced_first) config.set("forced_bos_token_id", std::int64_t{*s.rules.forced_first});
-  if (s.rules.forced_last.size() == 1)
-    config.set("forced_eos_token_id", std::int64_t{s.rules.forced_last[0]});
-  else
-    put("forced_eos_token_id", integers(s.rules.forced_last), none);
-  put("length_penalty", s.length_penalty, usual.length_penalty);
-  if (s.max_new_tokens > 0)
-    config.set("max_new_tokens", s.max_new_tokens);
-  else if (s.max_length > 0)
-    config.set("max_length", s.max_length);
-  put("min_length", s.rules.min_length, usual.rules.min_length);
-  put("min_new_tokens", s.rules.min_new_tokens, usual.rules.min_new_tokens);
-  put("min_p", s.sampling.min_p, usual.sampling.min_p);
-  put("no_repeat_ngram_size", s.rules.no_repeat_ngram, usual.rules.no_repeat_ngram);
-  put("num_beams", s.beam, usual.beam);
-  put("num_return_sequences", s.nbest, usual.nbest);
+  put_one_or_more("forced_eos_token_id", s.rules.forced_last);
   if (padding) config.set("pad_token_id", std::int64_t{*padding});
-  put("renormalize_logits", s.rules.renormalise, usual.rules.renormalise);
-  put("repetition_penalty", s.rules.repetition_penalty, usual.rules.repetition_penalty);
-  put("suppress_tokens", integers(s.rules.suppressed), none);
-  put("temperature", s.sampling.temperature, usual.sampling.temperature);
-  put("top_k", s.sampling.top_k, usual.sampling.top_k);
-  put("top_p", s.sampling.top_p, usual.sampling.top_p);
+  put_ids("suppress_tokens", s.rules.suppressed);
   return config;
 }
 

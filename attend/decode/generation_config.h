@@ -1,4 +1,5 @@
-// How a model's makers want it decoded: generation_config.json, or the same keys in the config.json of older folders.
+// generation_config.json: the generation options that belong to a model. Older folders have the same keys in
+// config.json.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -12,15 +13,15 @@ namespace attend {
 struct GenerationConfig {
   SearchOptions search;
   std::optional<std::int32_t> padding = {};  ///< pad_token_id
-  /// Keys of the file that would change what comes out, and that nothing here follows.
+  /// Keys of the file that would change the output, and that are not supported.
   std::vector<std::string> ignored = {};
 
-  /// What a folder says; what it does not say is as in `search`. Throws InputError [config], naming file and key, when
-  /// one is of another kind than it should be.
+  /// Reads a folder's options; those that it does not have are taken from `search`. Throws InputError [config], naming
+  /// file and key, when a value has the wrong type.
   static GenerationConfig read(const std::filesystem::path& folder, const SearchOptions& search = {});
   static GenerationConfig read(const Config& config, const SearchOptions& search = {});
 
-  /// In the keys of `transformers`, those that differ from its own defaults.
+  /// The options that differ from the defaults of `transformers`, under its keys.
   Config write() const;
   /// Writes generation_config.json.
   void save(const std::filesystem::path& folder) const;

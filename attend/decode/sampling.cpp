@@ -4,8 +4,6 @@
 #include <cmath>
 #include <numeric>
 
-#include "attend/core/error.h"
-
 namespace attend {
 namespace {
 
@@ -16,17 +14,6 @@ void normalise(std::vector<double>& chances) {
 }
 
 }  // namespace
-
-void check(const SamplingOptions& options) {
-  if (!(options.temperature > 0))
-    fail<InputError>("sampling", "the temperature must be above 0: got ", options.temperature,
-                     "; greedy decoding is what a temperature of 0 would be");
-  if (options.top_k < 0) fail<InputError>("sampling", "top-k cannot be negative: got ", options.top_k);
-  if (!(options.top_p >= 0 && options.top_p <= 1))
-    fail<InputError>("sampling", "top-p must be from 0 to 1: got ", options.top_p);
-  if (!(options.min_p >= 0 && options.min_p <= 1))
-    fail<InputError>("sampling", "min-p must be from 0 to 1: got ", options.min_p);
-}
 
 std::vector<double> chances(std::vector<NextWord>& words, const SamplingOptions& options) {
   if (options.top_k > 0 && words.size() > static_cast<std::size_t>(options.top_k))

@@ -1,4 +1,4 @@
-// Drawing the next word by chance instead of taking the best.
+// Sampling: the next token is chosen at random, by its probability.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -9,14 +9,11 @@
 namespace attend {
 
 struct SamplingOptions {
-  double temperature = 1.0;  ///< scores are divided by it: below 1 bolder choices, above 1 wilder ones
-  std::int64_t top_k = 50;   ///< only so many best words can be drawn; 0: all
-  double top_p = 1.0;        ///< only the best words whose probabilities together reach this
-  double min_p = 0.0;        ///< only words at least so likely as this share of the likeliest
+  double temperature = 1.0;  ///< the logits are divided by it; below 1 favours likely tokens
+  std::int64_t top_k = 50;   ///< sample from the k most likely tokens; 0 disables the limit
+  double top_p = 1.0;        ///< sample from the most likely tokens whose probabilities add up to this
+  double min_p = 0.0;        ///< sample from tokens with at least this share of the highest probability
 };
-
-/// Throws InputError, naming the option, when one is out of its range.
-void check(const SamplingOptions& options);
 
 /// The probabilities with which words are drawn, in the order of `words` (by score, best first). Those that have none
 /// are taken off its end. Temperature, top-k, top-p and min-p apply in this order, each to what the one before left.

@@ -3,34 +3,34 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <type_traits>
 #include <utility>
 
 #include "attend/core/error.h"
+#include "attend/decode/generation_options.h"
 
 namespace attend {
 
 void check(const SearchOptions& options) {
-  if (options.beam < 1 || options.nbest < 1)
-    fail<InputError>("search", "beam and nbest are at least 1: got beam ", options.beam, " and nbest ", options.nbest);
+  SearchOptions given = options, defaults;
+  visit_options([&]<typename T>(const Option<T>& option) {
+    if constexpr (std::is_arithmetic_v<T>) {
+      if (!option.setting || (option.group == OptionGroup::sampling && !options.sample)) return;
+      const T value = option.setting(given);
+      if (value != option.setting(defaults) && !option.range.contains(static_cast<double>(value)))
+        fail<InputError>("search", option.name, ": got ", value, ", expected ", option.range.text());
+    }
+  });
   if (!options.sample && options.nbest > options.beam)
-    fail<InputError>("search", "a beam gives out at most as many hypotheses as it has: got beam ", options.beam,
-                     " and nbest ", options.nbest);
+    fail<InputError>("search", "beam search returns at most `beam` hypotheses: got beam ", options.beam, " and nbest ",
+                     options.nbest);
   if (options.sample && options.beam > 1)
-    fail<InputError>("search", "samples are drawn one by one: got beam ", options.beam, ", expected 1");
-  constexpr std::int64_t kMost = 1 << 30;
-  for (const auto& [name, count] : {std::pair("max_new_tokens", options.max_new_tokens),
-                                    {"max_length", options.max_length},
-                                    {"min_new_tokens", options.rules.min_new_tokens},
-                                    {"min_length", options.rules.min_length},
-                                    {"no_repeat_ngram", options.rules.no_repeat_ngram}})
-    if (count < 0 || count > kMost) fail<InputError>("search", name, ": got ", count, ", expected 0 to ", kMost);
-  for (const auto& [name, number] : {std::pair("length penalty", options.length_penalty),
-                                     {"presence penalty", options.rules.presence_penalty},
-                                     {"frequency penalty", options.rules.frequency_penalty}})
-    if (!std::isfinite(number)) fail<InputError>("search", "the ", name, " is a number: got ", number);
-  if (!(options.rules.repetition_penalty > 0))
-    fail<InputError>("search", "the repetition penalty must be above 0: got ", options.rules.repetition_penalty);
-  if (options.sample) check(options.sampling);
+    fail<InputError>("search", "sampling takes no beam: got beam ", options.beam, ", expected 1");
+  constexpr Range kLength{0, 1 << 30};
+  for (const auto& [name, length] :
+       {std::pair("max_length", options.max_length), {"min_length", options.rules.min_length}})
+    if (!kLength.contains(static_cast<double>(length)))
+      fail<InputError>("search", name, ": got ", length, ", expected ", kLength.text());
 }
 
 void check_words(const SearchOptions& options, std::int64_t vocabulary) {

@@ -8,6 +8,7 @@
 #include "attend/core/version.h"
 #include "attend/serve/api_error.h"
 #include "attend/serve/assets.h"
+#include "attend/serve/openapi.h"
 
 namespace attend::serve {
 namespace {
@@ -199,6 +200,7 @@ Reply Api::route(const Call& call) {
       if (shutting_down_) throw shutting_down();
       return {.body = R"({"status":"ready"})"};
     }
+    if (call.path == "/openapi.json") return {.body = openapi_document()};
     if (const Asset* asset = find_asset(call.path))
       return {.type = std::string(asset->type), .body = std::string(asset->data)};
     if (call.path == "/") return {.type = "text/html; charset=utf-8", .body = kNoExplorer};

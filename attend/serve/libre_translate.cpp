@@ -4,9 +4,11 @@
 #include <set>
 
 #include "attend/data/language.h"
-#include "attend/tasks/translation/alignment.h"
 #include "attend/serve/api.h"
 #include "attend/serve/api_error.h"
+#include "attend/serve/generation_fields.h"
+#include "attend/serve/text_answer.h"
+#include "attend/tasks/translation/alignment.h"
 #include "attend/text/unicode.h"
 
 namespace attend::serve {
@@ -34,10 +36,15 @@ std::string name_of_language(const std::string& code) {
 /// The fields of a request: of JSON, or of a form.
 Json body_of(const Call& call) {
   if (!call.content_type.starts_with("application/x-www-form-urlencoded")) return parse_object(call.body);
+  std::set<std::string> numbers;  // fields that are JSON in a form too
+  visit_fields(FieldNames::libre_translate, OptionModels::encoder_decoders,
+               [&]<typename T>(const Option<T>&, const OptionAlias& alias) {
+                 if (std::is_arithmetic_v<T>) numbers.insert(alias.name);
+               });
   Json body = Json::object();
   for (const auto& [key, value] : call.query) {
     if (count_invalid_utf8(value) > 0) throw ApiError(400, "invalid_utf8", "\"" + key + "\" is not UTF-8");
-    if (key == "alternatives")
+    if (numbers.contains(key))
       body[key] = Json::parse(value, nullptr, false);
     else
       body[key] = value;
@@ -116,12 +123,13 @@ Reply translate(Api& api, const Call& call) {
   std::string source = fields.text("source");
   const std::string target = fields.text("target");
   fields.refuse("format", {"text"}, "only plain text is translated");
-  const std::int64_t alternatives = fields.integer("alternatives", 0, 16).value_or(0);
   const std::optional<std::string> name = fields.optional_text("model");
   TranslateOptions options;
-  options.beam = fields.integer("beam", 1, 64);
-  if (alternatives > 0) options.nbest = alternatives + 1;
-  if (options.beam && options.nbest && *options.beam < *options.nbest)
+  GenerationOptions& search = options.search;
+  search = read_generation_options(fields, FieldNames::libre_translate, OptionModels::encoder_decoders);
+  if (!search.seed) search.seed = random_number();
+  const std::int64_t alternatives = search.nbest.value_or(1) - 1;
+  if (search.beam && *search.beam <= alternatives)
     throw invalid_value("beam", "must be wider than the number of alternatives");
   options.long_text = long_text(fields, options.long_text, /*can_split=*/true);
   const bool attention = fields.flag("attention").value_or(false);

@@ -31,7 +31,7 @@ class TextAnswer {
       : request_(std::move(request)),
         id_(new_id(request_.chat ? "chatcmpl-" : "cmpl-")),
         created_(now()),
-        samples_(static_cast<std::size_t>(request_.options.samples)),
+        samples_(static_cast<std::size_t>(request_.options.search.nbest.value_or(1))),
         choices_(request_.prompts.size() * samples_) {
     std::vector<GenerationTask> tasks =
         GenerationTask::make(*request_.model->language_model, request_.prompts, request_.options);

@@ -10,6 +10,7 @@
 #include "attend/ops/tape.h"
 #include "attend/serve/api.h"
 #include "attend/serve/api_error.h"
+#include "attend/serve/generation_fields.h"
 
 namespace attend::serve {
 namespace {
@@ -142,8 +143,9 @@ Reply attention(Api& api, const Call& call) {
   request.text = fields.text("input");
   request.pair = fields.optional_text("pair");
   request.target = fields.optional_text("target");
-  request.max_new_tokens = fields.integer("max_tokens", 0, 1024).value_or(0);
-  request.beam = fields.integer("beam", 1, 64);
+  request.search = read_generation_options(fields, FieldNames::openai, OptionModels::all, 0, {"beam"});
+  if (const std::int64_t tokens = fields.integer("max_tokens", 0, 1024).value_or(0); tokens > 0)
+    request.search.max_new_tokens = tokens;
   request.selection.layers = fields.integers("layers");
   request.selection.heads = fields.integers("heads");
   request.long_text = long_text(fields, LongText::error);

@@ -6,6 +6,7 @@
 
 #include "attend/core/error.h"
 #include "attend/core/random.h"
+#include "attend/decode/sentence_search.h"
 
 namespace attend {
 namespace {
@@ -44,6 +45,9 @@ TEST(Sampling, WordsComeAsOftenAsTheirChancesSay) {
 }
 
 TEST(Sampling, OptionsOutOfRangeAreErrors) {
+  const auto check = [](const SamplingOptions& sampling) {
+    attend::check(SearchOptions{.sample = true, .sampling = sampling});
+  };
   EXPECT_THROW(check({.temperature = 0}), InputError);
   EXPECT_THROW(check({.top_k = -1}), InputError);
   EXPECT_THROW(check({.top_p = -0.1}), InputError);

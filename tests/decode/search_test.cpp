@@ -164,7 +164,7 @@ TEST(Search, WordsThatTheModelDoesNotHaveAreNamed) {
   options = usual, options.rules.biases = {{2, 1.0}, {99, 1.0}};
   EXPECT_ERROR(with(options), "the biased words: there is no word 99");
   options = usual, options.length_penalty = std::nan("");
-  EXPECT_ERROR(with(options), "the length penalty is a number");
+  EXPECT_ERROR(with(options), "length_penalty: got nan, expected a number");
   options = usual, options.rules.min_new_tokens = std::numeric_limits<std::int64_t>::max();
   EXPECT_ERROR(with(options), "min_new_tokens");
 }

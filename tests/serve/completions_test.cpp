@@ -43,10 +43,11 @@ TEST(Completions, AreWhatTheLibraryWrites) {
     ASSERT_EQ(answer.status, 200) << answer.body;
     const auto expected = language_model().generate(prompts, options);
     std::int64_t tokens = 0;
-    ASSERT_EQ(answer.json["choices"].size(), prompts.size() * static_cast<std::size_t>(options.samples));
+    ASSERT_EQ(answer.json["choices"].size(),
+              prompts.size() * static_cast<std::size_t>(options.search.nbest.value_or(1)));
     for (std::size_t i = 0; i < answer.json["choices"].size(); ++i) {
       const Json& choice = answer.json["choices"][i];
-      const auto samples = static_cast<std::size_t>(options.samples);
+      const auto samples = static_cast<std::size_t>(options.search.nbest.value_or(1));
       const Generation& one = expected[i / samples][i % samples];
       EXPECT_EQ(choice["text"], one.text) << i;
       EXPECT_EQ(choice["index"], i);
@@ -56,28 +57,32 @@ TEST(Completions, AreWhatTheLibraryWrites) {
     EXPECT_EQ(answer.json["usage"]["completion_tokens"], tokens);
     EXPECT_EQ(answer.json["object"], "text_completion");
   };
-  check(common, {.max_new_tokens = 8});
+  check(common, {{.max_new_tokens = 8}});
   Json body = common;
   body["temperature"] = 0, body["n"] = 1;
-  check(body, {.greedy = true, .max_new_tokens = 8});
+  check(body, {{.greedy = true, .max_new_tokens = 8}});
   body = common;
   body["temperature"] = 1.5, body["top_p"] = 0.9, body["seed"] = 5, body["n"] = 3;
-  check(body, {.samples = 3, .temperature = 1.5, .top_p = 0.9, .seed = 5, .max_new_tokens = 8});
+  check(body, {{.nbest = 3, .temperature = 1.5, .top_p = 0.9, .seed = 5, .max_new_tokens = 8}});
   body = common;
   body["beam"] = 3, body["n"] = 2;
-  check(body, {.samples = 2, .beam = 3, .max_new_tokens = 8});
+  check(body, {{.beam = 3, .nbest = 2, .max_new_tokens = 8}});
   body = common;
   body["temperature"] = 2, body["seed"] = 1, body["stop"] = {"e", "a"}, body["repetition_penalty"] = 1.2;
-  check(body, {.temperature = 2, .seed = 1, .max_new_tokens = 8, .repetition_penalty = 1.2, .stop = {"e", "a"}});
+  check(body, {{.temperature = 2,
+                .seed = 1,
+                .max_new_tokens = 8,
+                .repetition_penalty = 1.2,
+                .stop = std::vector<std::string>{"e", "a"}}});
   body = common;
   body["presence_penalty"] = 0.5, body["frequency_penalty"] = 1.5, body["logit_bias"] = {{"7", -100}, {"9", 4}};
-  check(body, {.max_new_tokens = 8,
-               .presence_penalty = 0.5,
-               .frequency_penalty = 1.5,
-               .biases = {{.id = 7, .bias = -100}, {.id = 9, .bias = 4}}});
+  check(body, {{.max_new_tokens = 8,
+                .presence_penalty = 0.5,
+                .frequency_penalty = 1.5,
+                .biases = std::vector<LogitBias>{{.id = 7, .bias = -100}, {.id = 9, .bias = 4}}}});
   body = common;
   body["ignore_eos"] = true, body["max_tokens"] = 60, body["long"] = "slide";
-  check(body, {.max_new_tokens = 60, .ignore_eos = true, .long_context = LongContext::slide});
+  check(body, {{.max_new_tokens = 60, .ignore_eos = true}, LongContext::slide});
 }
 
 TEST(Completions, AreTheSameForIdsAndEchoThePrompt) {
@@ -135,7 +140,7 @@ TEST(Completions, TellTheLogprobsOfEveryToken) {
   const auto answer = serving().post("/v1/completions", body);
   ASSERT_EQ(answer.status, 200) << answer.body;
   const Json logprobs = answer.json["choices"][0]["logprobs"];
-  const Generation expected = language_model()("To be", {.greedy = true, .max_new_tokens = 6});
+  const Generation expected = language_model()("To be", {{.greedy = true, .max_new_tokens = 6}});
   ASSERT_EQ(logprobs["tokens"].size(), expected.ids.size());
   double sum = 0;
   for (std::size_t i = 0; i < expected.ids.size(); ++i) {
@@ -201,7 +206,7 @@ TEST(Chat, AnswersTheLastTurn) {
   ASSERT_EQ(answer.status, 200) << answer.body;
   Conversation conversation(language_model().end());
   for (const char* turn : {"To be", "or not", "to be"}) conversation.add(language_model().tokenizer().ids(turn));
-  const auto expected = language_model().generate({conversation.ids()}, {.max_new_tokens = 5})[0][0];
+  const auto expected = language_model().generate({conversation.ids()}, {{.max_new_tokens = 5}})[0][0];
   EXPECT_EQ(answer.json["choices"][0]["message"]["content"], expected.text);
   EXPECT_EQ(answer.json["choices"][0]["message"]["role"], "assistant");
   body["stream"] = true, body["logprobs"] = true, body["top_logprobs"] = 2;

@@ -1,4 +1,4 @@
-// Whether a value is as a schema says: the part of JSON Schema that attend/serve/openapi.json uses, and that document.
+// Whether a value is as a schema says: the part of JSON Schema that the description of the API uses, and that document.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -6,14 +6,14 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "attend/serve/assets.h"
+#include "attend/serve/openapi.h"
 
 namespace attend::test {
 
 using Json = nlohmann::json;
 
 inline const Json& openapi() {
-  static const Json document = Json::parse(serve::find_asset("/openapi.json")->data);
+  static const Json document = Json::parse(serve::openapi_document());
   return document;
 }
 

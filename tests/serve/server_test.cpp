@@ -191,10 +191,11 @@ TEST(Server, TextsOfManyClientsAreTheSameAsAlone) {
         const std::string prompt = std::string("The ").append(static_cast<std::size_t>((c * 7 + i * 3) % 9), 'a');
         const bool sample = (c + i) % 2 != 0;
         Json body{{"model", "gpt2"}, {"prompt", prompt}, {"max_tokens", 4 + (c + i) % 8}};
-        GenerateOptions options{.max_new_tokens = 4 + (c + i) % 8};
+        GenerateOptions options{{.max_new_tokens = 4 + (c + i) % 8}};
+        GenerationOptions& search = options.search;
         if (sample) {
           body["temperature"] = 1.5, body["seed"] = c, body["n"] = 1 + i % 3;
-          options.temperature = 1.5, options.seed = static_cast<std::uint64_t>(c), options.samples = 1 + i % 3;
+          search.temperature = 1.5, search.seed = static_cast<std::uint64_t>(c), search.nbest = 1 + i % 3;
         }
         const auto answer = server.post("/v1/completions", body);
         const auto expected = model.generate(std::vector{prompt}, options)[0];

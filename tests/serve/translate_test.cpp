@@ -1,10 +1,10 @@
 // LibreTranslate's endpoints, and those of our own.
-#include "attend/tasks/translation/alignment.h"
+#include "attend/explain/attention_json.h"
 #include "attend/tasks/attention/attention_reader.h"
 #include "attend/tasks/classification/classifier.h"
 #include "attend/tasks/masked_lm/mask_filler.h"
+#include "attend/tasks/translation/alignment.h"
 #include "attend/tasks/translation/translator.h"
-#include "attend/explain/attention_json.h"
 #include "tests/serve/serving.h"
 
 namespace attend::test {
@@ -25,7 +25,7 @@ TEST(Translate, GivesWhatTheLibraryGives) {
   const Json body{{"q", kTexts}, {"source", "auto"}, {"target", "en"}, {"format", "text"}, {"alternatives", 2}};
   const auto several = serving().post("/translate", body);
   ASSERT_EQ(several.status, 200) << several.body;
-  const auto expected = translator()(kTexts, {.nbest = 3});
+  const auto expected = translator()(kTexts, {{.nbest = 3}});
   for (std::size_t i = 0; i < 2; ++i) {
     EXPECT_EQ(several.json["translatedText"][i], expected[i][0].text);
     EXPECT_EQ(several.json["alternatives"][i][1], expected[i][2].text);
@@ -47,7 +47,7 @@ TEST(Translate, TakesFormsModelsByNameAndAlignments) {
                                                    {"alignments", true},
                                                    {"attention", true}});
   ASSERT_EQ(named.status, 200) << named.body;
-  const Translation expected = translator()(kTexts[0], {.beam = 2, .attention = true});
+  const Translation expected = translator()(kTexts[0], {.search = {.beam = 2}, .attention = true});
   EXPECT_EQ(named.json["translatedText"], expected.text);
   Json pairs = Json::array();
   for (const auto& [from, to] : align_words(kTexts[0], expected)) pairs.push_back({from, to});

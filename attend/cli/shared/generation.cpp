@@ -2,54 +2,134 @@
 
 #include <CLI/CLI.hpp>
 #include <cmath>
+#include <type_traits>
 
 #include "attend/cli/shared/choice.h"
+#include "attend/cli/shared/input.h"
 #include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/progress.h"
 
 namespace attend::cli {
 
-void add_generation_flags(CLI::App& verb, GenerateOptions& options) {
-  const auto share = between(0.0, 1.0);
-  const char* group = "Sampling (any of these draws tokens by chance; otherwise as the model's folder says)";
-  const auto add = [&](const char* name, auto& value, const char* help, const char* type) {
-    return verb.add_option(name, value, help)->type_name(type)->group(group);
-  };
-  verb.add_flag("--sample", options.sample, "Draw tokens by chance")->group(group);
-  add("--temperature", options.temperature, "Below 1 likely tokens become likelier, above 1 less so", "X")
-      ->check(kPositive);
-  add("--top-k", options.top_k, "Only the N likeliest tokens; 0: all, unless given 50", "N")->check(kNotNegative);
-  add("--top-p", options.top_p, "Only the likeliest tokens that together have this probability", "P")->check(share);
-  add("--min-p", options.min_p, "Only tokens with at least this share of the likeliest one's probability", "P")
-      ->check(share);
-  add("--seed", options.seed, "Of the chance; the same seed gives the same prompt the same text", "N");
+namespace {
 
-  group = "Searching (otherwise as the model's folder says)";
-  CLI::Option* greedy = verb.add_flag("--greedy", options.greedy, "Always the likeliest token")->group(group);
-  CLI::Option* beam = add("--beam", options.beam, "Beginnings that are followed at once; 1 is greedy", "N");
-  beam->check(kPositive);
+const char* heading(OptionGroup group) {
+  switch (group) {
+    case OptionGroup::search:
+      return "Search (the model's generation_config.json may have other defaults)";
+    case OptionGroup::sampling:
+      return "Sampling (any of these but --seed turns it on)";
+    case OptionGroup::text:
+      return "Text";
+  }
+  return "";
+}
+
+/// Makes the flag of an option.
+class FlagMaker {
+ public:
+  FlagMaker(CLI::App& verb, GenerationOptions& options, OptionModels models)
+      : verb_(verb), options_(options), defaults_(default_search(models)) {}
+
+  template <typename T>
+  CLI::Option* operator()(const Option<T>& option) const {
+    std::string help = option.meaning;
+    if (const auto value = default_text(option, defaults_)) help += " (default: " + *value + ")";
+    CLI::Option* flag = add(option, flag_of(option.name, option.other_flags), help);
+    if (*option.value) flag->type_name(option.value);
+    return flag->group(heading(option.group));
+  }
+
+ private:
+  template <typename T>
+  CLI::Option* add(const Option<T>& option, const std::string& name, const std::string& help) const {
+    return verb_.add_option(name, options_.*option.field, help)
+        ->check(number_that("must be " + option.range.text(),
+                            [range = option.range](double x) { return range.contains(x); }));
+  }
+  CLI::Option* add(const Option<bool>& option, const std::string& name, const std::string& help) const {
+    return verb_.add_flag_callback(
+        name, [&value = options_.*option.field] { value = true; }, help);
+  }
+  CLI::Option* add(const Option<std::string>& option, const std::string& name, const std::string& help) const {
+    return verb_.add_option(name, options_.*option.field, help);
+  }
+  CLI::Option* add(const Option<EarlyStopping>& option, const std::string& name, const std::string& help) const {
+    std::vector<std::string> names;
+    for (const auto& [known, meaning] : kEarlyStoppingNames) names.push_back(known);
+    const auto set = [&value = options_.*option.field](const std::string& given) {
+      for (const auto& [known, meaning] : kEarlyStoppingNames)
+        if (known == given) value = meaning;
+    };
+    return verb_.add_option_function<std::string>(name, set, help)->check(CLI::IsMember(names).description(""));
+  }
+  CLI::Option* add(const Option<std::vector<std::string>>& option, const std::string& name,
+                   const std::string& help) const {
+    const auto set = [&value = options_.*option.field](const std::vector<std::string>& given) { value = given; };
+    // A verb with arguments of its own takes one text for each time that the flag is given.
+    const bool positionals =
+        !verb_.get_options([](const CLI::Option* other) { return other->get_positional(); }).empty();
+    return verb_.add_option_function<std::vector<std::string>>(name, set, help)->allow_extra_args(!positionals);
+  }
+
+  CLI::App& verb_;
+  GenerationOptions& options_;
+  SearchOptions defaults_;
+};
+
+/// Replaces the names of files by their lines.
+std::vector<std::string> read_bad_words(const std::vector<std::string>& given) {
+  std::vector<std::string> words;
+  for (const std::string& one : given) {
+    if (!std::filesystem::is_regular_file(one)) {
+      words.push_back(one);
+      continue;
+    }
+    LineReader reader({one});
+    for (std::string line; reader.next(line);)
+      if (!line.empty()) words.push_back(line);
+  }
+  return words;
+}
+
+}  // namespace
+
+void add_generation_flags(CLI::App& verb, GenerationOptions& options, OptionModels models,
+                          const std::set<std::string>& left_out) {
+  const FlagMaker make(verb, options, models);
+  visit_options([&]<typename T>(const Option<T>& option) {
+    if constexpr (!std::is_same_v<T, std::vector<LogitBias>>)
+      if (option.is_flag && applies(option, models) && !left_out.contains(option.name)) make(option);
+  });
+  CLI::Option *greedy = verb.get_option("--greedy"), *beam = verb.get_option("--beam");
   greedy->excludes(beam);
-  for (const char* chance : {"--sample", "--temperature", "--top-k", "--top-p", "--min-p"})
-    greedy->excludes(verb.get_option(chance)), beam->excludes(verb.get_option(chance));
-  add("--length-penalty", options.length_penalty, "Scores of a beam are divided by the length to this power", "X");
-  add("--max-new-tokens", options.max_new_tokens, "Tokens of a text at most; 128 where nobody says", "N")
-      ->check(kPositive);
-  add("--min-new-tokens", options.min_new_tokens, "Tokens of a text at least", "N")->check(kNotNegative);
-  add("--no-repeat-ngram", options.no_repeat_ngram, "No N tokens in a row come twice; 0: they may", "N")
-      ->check(kNotNegative);
-  add("--repetition-penalty", options.repetition_penalty, "Above 1, tokens that came already are less welcome", "X")
-      ->check(kPositive);
-  add("--presence-penalty", options.presence_penalty, "Taken from the scores of tokens that were generated already",
-      "X");
-  add("--frequency-penalty", options.frequency_penalty, "The same for each time that they were", "X");
+  for (const char* sampling : {"--sample", "--temperature", "--top-k", "--top-p", "--min-p"})
+    greedy->excludes(verb.get_option(sampling)), beam->excludes(verb.get_option(sampling));
+}
 
-  group = "Ending";
-  add("--stop", options.stop, "End before this text; may be given several times", "TEXT")->allow_extra_args(false);
-  verb.add_flag("--ignore-eos", options.ignore_eos, "Never end by itself")->group(group);
-  add_choice(verb, "--long", options.long_context, {{"refuse", LongContext::refuse}, {"slide", LongContext::slide}},
-             "A text that grows beyond what the model sees is refused, or slides: its beginning is forgotten")
-      ->group(group);
+CLI::Option* add_generation_flag(CLI::App& verb, GenerationOptions& options, const std::string& name) {
+  const FlagMaker make(verb, options, OptionModels::all);
+  CLI::Option* flag = nullptr;
+  visit_options([&]<typename T>(const Option<T>& option) {
+    if constexpr (!std::is_same_v<T, std::vector<LogitBias>>)
+      if (option.name == name) flag = make(option);
+  });
+  return flag;
+}
+
+void finish_generation_flags(GenerationOptions& options) {
+  const std::int64_t nbest = options.nbest.value_or(1);
+  if (options.beam && nbest > *options.beam)
+    throw CLI::ValidationError("--nbest, --samples", "cannot be more than --beam");
+  if (options.greedy && nbest > 1) throw CLI::ValidationError("--nbest, --samples", "--greedy gives one text only");
+  if (options.bad_words) options.bad_words = read_bad_words(*options.bad_words);
+}
+
+void add_long_context_flag(CLI::App& verb, LongContext& long_context) {
+  add_choice(verb, "--long", long_context, {{"refuse", LongContext::refuse}, {"slide", LongContext::slide}},
+             "What to do when a text becomes longer than the model's context; slide drops its beginning")
+      ->group(heading(OptionGroup::text));
 }
 
 LanguageModel open_language_model(const std::string& folder) {

@@ -1,18 +1,28 @@
-// What the verbs that write text share: their flags.
+// Flags of the verbs that generate text, and what else they share.
 #pragma once
+#include <set>
 #include <string>
 
-#include "attend/tasks/language_model/language_model.h"
 #include "attend/metrics/perplexity.h"
+#include "attend/tasks/language_model/language_model.h"
 
 namespace CLI {  // NOLINT(readability-identifier-naming): its own name
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace attend::cli {
 
-/// --max-new-tokens, --temperature, --top-k, --stop, --seed and so on, into `options`.
-void add_generation_flags(CLI::App& verb, GenerateOptions& options);
+/// Adds a flag for each declared option that models of this kind have, but those that are left out by name.
+void add_generation_flags(CLI::App& verb, GenerationOptions& options, OptionModels models,
+                          const std::set<std::string>& left_out = {});
+/// Adds the flag of one option.
+CLI::Option* add_generation_flag(CLI::App& verb, GenerationOptions& options, const std::string& name);
+/// Call it after parsing. Replaces files of bad words by their lines; throws CLI::ValidationError for flags that
+/// contradict each other.
+void finish_generation_flags(GenerationOptions& options);
+/// --long refuse|slide.
+void add_long_context_flag(CLI::App& verb, LongContext& long_context);
 
 /// Opens the folder; says which keys of its generation_config.json are not followed.
 LanguageModel open_language_model(const std::string& folder);

@@ -21,10 +21,10 @@ void refuse(bool given, const char* what, const char* whose) {
 
 std::vector<AttentionMap> look(const Translator& translator, const AttentionRequest& request) {
   refuse(request.pair.has_value(), "a second text", "BERT and its kin");
-  TranslateOptions options{.beam = request.beam, .nbest = request.nbest};
+  TranslateOptions options{.search = request.search};
+  if (!options.search.nbest) options.search.nbest = 1;
   options.max_tokens = request.max_tokens, options.long_text = request.long_text;
   options.maps = request.selection;
-  if (request.max_new_tokens > 0) options.max_new_tokens = request.max_new_tokens;
   if (request.target) return translator.look(request.text, *request.target, options).maps;
   std::vector<AttentionMap> maps;
   const auto translations = translator(std::span(&request.text, 1), options);
@@ -40,13 +40,14 @@ std::vector<AttentionMap> look(const Translator& translator, const AttentionRequ
 std::vector<AttentionMap> look(const LanguageModel& model, const AttentionRequest& request) {
   refuse(request.pair.has_value(), "a second text", "BERT and its kin");
   refuse(request.target.has_value(), "a target", "translators");
-  if (request.max_new_tokens == 0 && (request.beam || request.nbest > 1))
+  const GenerationOptions& search = request.search;
+  if (!search.max_new_tokens && (search.beam || search.nbest.value_or(1) > 1))
     fail<InputError>("attention", "hypotheses are of what the model writes: got max_new_tokens 0");
-  if (request.nbest > 1 && !request.beam)
-    fail<InputError>("attention", "of ", request.nbest, " hypotheses, a beam at least as wide must be followed");
-  if (request.max_new_tokens == 0) return {model.look(request.text, {}, request.selection, request.long_text)};
-  GenerateOptions options{.samples = request.nbest, .beam = request.beam, .max_new_tokens = request.max_new_tokens};
-  options.greedy = !request.beam;
+  if (search.nbest.value_or(1) > 1 && !search.beam)
+    fail<InputError>("attention", "of ", *search.nbest, " hypotheses, a beam at least as wide must be followed");
+  if (!search.max_new_tokens) return {model.look(request.text, {}, request.selection, request.long_text)};
+  GenerateOptions options{.search = search};
+  if (!search.beam) options.search.greedy = true;
   if (request.long_text == LongText::truncate) options.long_context = LongContext::slide;
   std::vector<AttentionMap> maps;
   const auto generations = model.generate(std::span(&request.text, 1), options);
@@ -57,8 +58,9 @@ std::vector<AttentionMap> look(const LanguageModel& model, const AttentionReques
 
 void refuse_writing(const AttentionRequest& request) {
   refuse(request.target.has_value(), "a target", "translators");
-  refuse(request.max_new_tokens > 0 || request.beam || request.nbest > 1, "a number of tokens or hypotheses to write",
-         "models that write");
+  const GenerationOptions& search = request.search;
+  refuse(search.max_new_tokens || search.beam || search.nbest.value_or(1) > 1,
+         "a number of tokens or hypotheses to write", "models that write");
 }
 
 std::string text_of(const AttentionRequest& request) {

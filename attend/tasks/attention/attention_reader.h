@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "attend/attention/map.h"
-#include "attend/tasks/encoder/bert_reader.h"
 #include "attend/tasks/classification/classifier.h"
+#include "attend/tasks/encoder/bert_reader.h"
 #include "attend/tasks/language_model/language_model.h"
 #include "attend/tasks/translation/translator.h"
 
@@ -19,12 +19,12 @@ struct AttentionRequest {
   std::string text;
   std::optional<std::string> pair = {};    ///< the second text, for BERT and its kin
   std::optional<std::string> target = {};  ///< of translators: look at this translation instead of one of their own
-  std::int64_t max_new_tokens = 0;  ///< of language models: write so many behind the text; of translators: at most
-  std::optional<std::int64_t> beam = {};  ///< of what is written; otherwise as the model's folder says
-  std::int64_t nbest = 1;                 ///< hypotheses to look at, best first
-  AttentionSelection selection = {};      ///< which views, layers and heads
-  std::int64_t max_tokens = 0;            ///< of the text; 0: no limit but the model's
-  LongText long_text = LongText::error;   ///< error or truncate; AttentionMap::truncated tells what was cut
+  /// How a translator or language model generates. A language model generates nothing unless max_new_tokens is given;
+  /// there is one map for each of the nbest hypotheses.
+  GenerationOptions search = {};
+  AttentionSelection selection = {};     ///< which views, layers and heads
+  std::int64_t max_tokens = 0;           ///< of the text; 0: no limit but the model's
+  LongText long_text = LongText::error;  ///< error or truncate; AttentionMap::truncated tells what was cut
 };
 
 /// Immutable, cheap to copy, and safe to use from many threads. The model is loaded once; its weights stay in the

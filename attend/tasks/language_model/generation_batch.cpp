@@ -7,7 +7,7 @@
 
 #include "attend/core/threads.h"
 #include "attend/data/hash.h"
-#include "attend/decode/search_wishes.h"
+#include "attend/decode/generation_options.h"
 #include "attend/decode/sentence_search.h"
 #include "attend/kernels/few_rows.h"
 
@@ -16,27 +16,14 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-constexpr std::int64_t kUntold = 128;  // new tokens where nobody says
 /// Tokens of prompts that are read between two steps: texts that are being written wait so long.
 constexpr std::int64_t kReadBetweenSteps = 512;
 
-/// What the folder says, and over it what the caller does.
-SearchOptions search_options(const LanguageModel& model, const GenerateOptions& options) {
-  SearchOptions search = model.generation().search;
-  take_wishes(options, search);
-  if (options.samples_by_chance()) search.sample = true, search.beam = 1;
-  if (options.greedy) search.sample = false, search.beam = 1;
-  if (options.beam) search.sample = false, search.beam = *options.beam;
-  search.nbest = options.samples;
-  if (options.presence_penalty) search.rules.presence_penalty = *options.presence_penalty;
-  if (options.frequency_penalty) search.rules.frequency_penalty = *options.frequency_penalty;
-  search.rules.biases = options.biases;
+SearchOptions search_options(const LanguageModel& model, GenerationOptions options) {
+  if (options.nbest.value_or(1) > 1 && !options.beam && !options.greedy) options.sample = true;
+  SearchOptions search = resolve(options, model.generation().search, model.tokenizer());
   const std::vector<std::int32_t> never = model.words_without_tokens();
   search.rules.suppressed.insert(search.rules.suppressed.end(), never.begin(), never.end());
-  if (options.ignore_eos) {
-    search.rules.suppressed.insert(search.rules.suppressed.end(), search.ends.begin(), search.ends.end());
-    search.ends.clear();
-  }
   return search;
 }
 
@@ -45,7 +32,7 @@ std::int64_t room(const LanguageModel& model, std::size_t index, std::int64_t pr
                   const GenerateOptions& options) {
   std::int64_t more = search.max_new_tokens;
   const bool told = more > 0;
-  if (!told) more = search.max_length > prompt ? search.max_length - prompt : kUntold;
+  if (!told) more = search.max_length > prompt ? search.max_length - prompt : kDefaultNewTokens;
   if (options.long_context == LongContext::slide) return more;
   const std::int64_t positions = model.positions(), most = positions + 1 - prompt;
   if (most < 1 || (told && more > most))
@@ -154,10 +141,11 @@ std::int64_t GenerationTask::tokens() const { return content_->tokens(); }
 
 std::vector<GenerationTask> GenerationTask::make(const LanguageModel& model, std::vector<Ids> prompts,
                                                  const GenerateOptions& options) {
-  for (const std::string& stop : options.stop)
+  const std::vector<std::string> stops = options.search.stop.value_or(std::vector<std::string>());
+  for (const std::string& stop : stops)
     if (stop.empty()) fail<InputError>("generate", "a text cannot stop at nothing: got an empty stop string");
   const auto plan =
-      std::make_shared<const Plan>(Plan{search_options(model, options), options.stop, options.long_context});
+      std::make_shared<const Plan>(Plan{search_options(model, options.search), stops, options.long_context});
   const std::int64_t vocabulary = model.network().options.vocabulary;
   check(plan->search);
   check_words(plan->search, vocabulary);

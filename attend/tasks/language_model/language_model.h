@@ -1,5 +1,5 @@
-// A language model's folder as one object: prompts in, texts out, and how likely texts are. What the program, a program
-// of yours and the server call.
+// A language model: it continues prompts and scores texts. The program, the server and programs of yours use this
+// class.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -13,47 +13,23 @@
 #include "attend/core/progress.h"
 #include "attend/core/text_error.h"
 #include "attend/decode/generation_config.h"
+#include "attend/decode/generation_options.h"
 #include "attend/models/gpt2.h"
 #include "attend/models/registry.h"
 #include "attend/text/tokenizer.h"
 
 namespace attend {
 
-/// What becomes of a text that grows beyond the positions that a model has.
+/// How to treat a text that becomes longer than the model's context.
 enum class LongContext : std::uint8_t {
-  refuse,  ///< InputError
-  slide,   ///< its beginning is forgotten: the last three quarters of the positions are read anew
+  refuse,  ///< throw InputError
+  slide,   ///< drop its beginning: the model reads the last tokens again, as many as fill three quarters of the context
 };
 
-/// What is not given is as the model's folder says (GenerationConfig), and where that says nothing the likeliest token
-/// each time (greedy), 128 of them at most.
 struct GenerateOptions {
-  bool greedy = false;                     ///< the likeliest token, whatever the folder says
-  bool sample = false;                     ///< draw tokens by chance; see SamplingOptions
-  std::int64_t samples = 1;                ///< texts for each prompt; of a beam, its best
-  std::optional<double> temperature = {};  ///< this and the following mean sampling; see SamplingOptions
-  std::optional<std::int64_t> top_k = {};
-  std::optional<double> top_p = {};
-  std::optional<double> min_p = {};
-  std::uint64_t seed = 0;                 ///< same seed and prompt, same samples, whatever else is generated
-  std::optional<std::int64_t> beam = {};  ///< this and the following: see SearchOptions
-  std::optional<double> length_penalty = {};
-  std::optional<std::int64_t> max_new_tokens = {};
-  std::optional<std::int64_t> min_new_tokens = {};
-  std::optional<std::int64_t> no_repeat_ngram = {};
-  std::optional<double> repetition_penalty = {};
-  std::optional<double> presence_penalty = {};
-  std::optional<double> frequency_penalty = {};
-  std::vector<LogitBias> biases = {};
-  std::vector<std::string> stop = {};  ///< a text ends before the first of these
-  bool ignore_eos = false;             ///< the end of a text is never said
+  GenerationOptions search = {};  ///< nbest > 1 without a beam samples
   LongContext long_context = LongContext::refuse;
-  std::int64_t batch_rows = 64;  ///< texts that are written at once
-
-  /// Whether something was given that only sampling has.
-  bool samples_by_chance() const {
-    return sample || temperature || top_k || top_p || min_p || (samples > 1 && !beam && !greedy);
-  }
+  std::int64_t batch_rows = 64;  ///< sequences that are generated at once
 };
 
 /// Why a text ended.
@@ -98,8 +74,8 @@ class LanguageModel {
   /// A model in memory, one in training, say: the parameters are shared.
   LanguageModel(Gpt2 model, Tokenizer tokenizer);
 
-  /// `samples` texts for each prompt, in the order of the prompts. An empty prompt is the model's start. Throws
-  /// TextError for a prompt that leaves no room, unless it may slide.
+  /// `nbest` texts for each prompt, in the order of the prompts. An empty prompt stands for the start token. Throws
+  /// TextError for a prompt that leaves no room for new tokens, unless the context may slide.
   std::vector<std::vector<Generation>> generate(std::span<const std::string> prompts,
                                                 const GenerateOptions& options = {},
                                                 const GenerationStream& stream = {},

@@ -1,11 +1,10 @@
 #include "attend/tasks/translation/translation_model.h"
 
 #include "attend/core/error.h"
+#include "attend/decode/generation_options.h"
 
 namespace attend {
 namespace {
-
-constexpr std::int64_t kBeam = 4;  // unless a folder or a caller says otherwise
 
 TranslationModel translation_model(std::shared_ptr<const Seq2SeqModel> network, std::string kind,
                                    const Tokenizer& source, const Tokenizer& target) {
@@ -13,7 +12,7 @@ TranslationModel translation_model(std::shared_ptr<const Seq2SeqModel> network, 
   const SpecialTokens& special = target.special();
   const std::int32_t end = spec.end ? *spec.end : needed_token("end-of-sentence", special.eos);
   const std::int32_t padding = spec.padding ? *spec.padding : needed_token("padding", special.padding);
-  SearchOptions search{.beam = kBeam,
+  SearchOptions search{.beam = kDefaultBeam,
                        .max_length = network->max_positions(),
                        .start = spec.start.value_or(end),
                        .ends = {end},
@@ -39,7 +38,7 @@ std::int32_t needed_token(const char* what, const std::optional<std::int32_t>& i
 }
 
 GenerationConfig generation_defaults(const TransformerOptions& options) {
-  return {{.beam = kBeam,
+  return {{.beam = kDefaultBeam,
            .max_length = options.max_positions,
            .start = options.start,
            .ends = {options.end},

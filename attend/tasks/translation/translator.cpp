@@ -8,13 +8,13 @@
 #include "attend/core/error.h"
 #include "attend/data/batches.h"
 #include "attend/data/hash.h"
-#include "attend/tasks/translation/alignment.h"
-#include "attend/tasks/attention/attention_tokens.h"
-#include "attend/decode/search_wishes.h"
-#include "attend/tasks/translation/source_stepper.h"
-#include "attend/tasks/translation/translation_model.h"
+#include "attend/decode/generation_options.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
+#include "attend/tasks/attention/attention_tokens.h"
+#include "attend/tasks/translation/alignment.h"
+#include "attend/tasks/translation/source_stepper.h"
+#include "attend/tasks/translation/translation_model.h"
 #include "attend/text/sentences.h"
 #include "attend/text/shown_token.h"
 
@@ -130,27 +130,12 @@ std::vector<std::vector<std::size_t>> batches_of(const std::vector<Piece>& piece
   return batches;
 }
 
-/// What cannot be said: texts, as their tokens are inside a sentence and at its beginning.
-void add_bad_words(const Tokenizer& tokenizer, const std::vector<std::string>& texts, LogitsRules& rules) {
-  std::set<std::vector<std::int32_t>> known(rules.bad_words.begin(), rules.bad_words.end());
-  for (const std::string& text : texts)
-    for (const std::string& variant : {text, std::string(" ").append(text)})
-      if (std::vector<std::int32_t> ids = tokenizer.ids(variant); !ids.empty() && known.insert(ids).second)
-        rules.bad_words.push_back(std::move(ids));
-}
-
-/// What the folder says, and over it what the caller does.
-SearchOptions search_options(const TranslationModel& model, const TranslateOptions& options) {
-  SearchOptions search = model.generation.search;
-  take_wishes(options, search);
-  if (options.sample) search.sample = true, search.beam = 1;
-  if (options.beam && !options.sample) search.sample = false;
-  if (options.beam) search.beam = *options.beam;
-  search.nbest = options.nbest.value_or(1);  // whoever asks for one line is not to get three, whatever the folder says
-  if (!options.beam && !search.sample) search.beam = std::max(search.beam, search.nbest);
-  if (options.early_stopping) search.early_stopping = *options.early_stopping;
-  add_bad_words(model.target, options.bad_words, search.rules);
-  return search;
+SearchOptions search_options(const TranslationModel& model, GenerationOptions options) {
+  const SearchOptions& folder = model.generation.search;
+  const bool samples = options.samples() || (folder.sample && options.sample.value_or(true));
+  if (options.nbest && !options.beam && !samples && !options.greedy.value_or(false))
+    options.beam = std::max(folder.beam, *options.nbest);
+  return resolve(options, folder, model.target);
 }
 
 SearchInput search_input(const TranslationModel& model, const Piece& piece, const SearchOptions& search,
@@ -373,8 +358,8 @@ std::vector<std::vector<Translation>> Translator::operator()(std::span<const std
   check(options);
   const NoGrad no_grad;
   const Training no_training(false);
-  const SearchOptions how = search_options(*model_, options);
-  const std::vector<std::int32_t> prefix = model_->target.ids(options.prefix);
+  const SearchOptions how = search_options(*model_, options.search);
+  const std::vector<std::int32_t> prefix = model_->target.ids(options.search.prefix.value_or(""));
   std::vector<Piece> pieces = cut(*model_, texts, options);
   std::vector<SearchInput> inputs;
   for (const Piece& piece : pieces) inputs.push_back(search_input(*model_, piece, how, prefix));

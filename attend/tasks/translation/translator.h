@@ -1,5 +1,4 @@
-// A translation model's folder as one object: text in, text out. What the program, a program of yours and the server
-// call.
+// A translation model: text in, text out. The program, the server and programs of yours use this class.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -12,6 +11,7 @@
 #include "attend/core/progress.h"
 #include "attend/core/text_error.h"
 #include "attend/decode/generation_config.h"
+#include "attend/decode/generation_options.h"
 #include "attend/models/recurrent_translator.h"
 #include "attend/models/registry.h"
 #include "attend/models/transformer.h"
@@ -19,25 +19,8 @@
 
 namespace attend {
 
-/// What is not given is as the model's folder says (GenerationConfig), and where that says nothing a beam of 4.
 struct TranslateOptions {
-  std::optional<std::int64_t> beam = {};   ///< 1 is greedy
-  std::optional<std::int64_t> nbest = {};  ///< translations of each text, otherwise 1 whatever the folder says; a beam
-                                           ///< that is not given is at least as wide
-  std::optional<double> length_penalty = {};  ///< this and the following: see SearchOptions
-  std::optional<EarlyStopping> early_stopping = {};
-  std::optional<std::int64_t> max_new_tokens = {};  ///< see also Translator::max_new_tokens
-  std::optional<std::int64_t> min_new_tokens = {};
-  std::optional<std::int64_t> no_repeat_ngram = {};
-  std::optional<double> repetition_penalty = {};
-  std::vector<std::string> bad_words = {};  ///< texts that no translation may contain, beside those of the folder
-  std::string prefix = {};                  ///< text that every translation begins with
-  bool sample = false;                      ///< draw words by chance, nbest times; see SamplingOptions
-  std::optional<double> temperature = {};
-  std::optional<std::int64_t> top_k = {};
-  std::optional<double> top_p = {};
-  std::optional<double> min_p = {};
-  std::uint64_t seed = 0;  ///< the same seed and text give the same samples, whatever else is translated
+  GenerationOptions search = {};  ///< nbest without a beam makes the beam at least as wide
 
   std::int64_t max_tokens = 0;           ///< of a source; 0: no limit but the model's
   LongText long_text = LongText::split;  ///< a longer one; split translates sentence by sentence
@@ -92,8 +75,8 @@ class Translator {
   /// Throws InputError, as translating would, when the options ask for what the model does not have: attention, or a
   /// layer or head of it.
   void check(const TranslateOptions& options) const;
-  /// Tokens that the model can say behind a prefix, as many as it has positions; a larger TranslateOptions::
-  /// max_new_tokens comes to the same. 0: any number.
+  /// The largest number of tokens that the model can generate after a prefix, which its positions limit; a larger
+  /// max_new_tokens has no effect. 0: no limit.
   std::int64_t max_new_tokens(const std::string& prefix = {}) const;
 
   const Tokenizer& source_tokenizer() const;

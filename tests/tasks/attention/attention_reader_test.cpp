@@ -31,7 +31,7 @@ AttentionRequest request_of(const Json& one) {
   AttentionRequest request{.text = text.substr(0, text.find('\t'))};
   if (text.find('\t') != text.npos) request.pair = text.substr(text.find('\t') + 1);
   if (one.contains("target")) request.target = one.at("target");
-  request.max_new_tokens = one.value("max_new_tokens", 0);
+  if (one.contains("max_new_tokens")) request.search.max_new_tokens = one["max_new_tokens"];
   return request;
 }
 
@@ -92,7 +92,7 @@ TEST(AttentionReader, GivesHuggingFacesWeightsFromRawText) {
 TEST(AttentionReader, LooksAtEveryHypothesisOfABeam) {
   const AttentionReader reader(kMarian);
   const std::string text = "Nessuno scrive.";
-  const std::vector<AttentionMap> maps = reader({.text = text, .beam = 4, .nbest = 3});
+  const std::vector<AttentionMap> maps = reader({.text = text, .search = {.beam = 4, .nbest = 3}});
   ASSERT_EQ(maps.size(), 3u);
   for (const AttentionMap& map : maps) {
     // What was decoded looks as if it had been given.
@@ -101,7 +101,7 @@ TEST(AttentionReader, LooksAtEveryHypothesisOfABeam) {
     EXPECT_TRUE(map.score.has_value());
     check_rows(cross);
     const Translator translator(kMarian);
-    const auto all = translator(std::span(&text, 1), {.beam = 4, .nbest = 3});
+    const auto all = translator(std::span(&text, 1), {{.beam = 4, .nbest = 3}});
     const auto& found = all.front()[static_cast<std::size_t>(&map - maps.data())];
     EXPECT_EQ(found.text, *map.translation);
     EXPECT_EQ(std::ssize(found.ids), cross.queries.size());
@@ -165,7 +165,7 @@ TEST(AttentionReader, RefusesByNameWhatAModelHasNot) {
   says(bert, {.text = "the river", .selection = {.heads = {2}}}, "no such head: got 2, expected 0 to 1");
   says(bert, {.text = "the river", .selection = {.views = {AttentionKind::cross}}}, "self-attention only");
   says(bert, {.text = "the river", .target = "x"}, "translators");
-  says(bert, {.text = "the river", .max_new_tokens = 3}, "models that write");
+  says(bert, {.text = "the river", .search = {.max_new_tokens = 3}}, "models that write");
   says(bert, {.text = "  "}, "blank");
   says(gpt2, {.text = ""}, "empty");
   says(gpt2, {.text = "low", .pair = "lower"}, "BERT");

@@ -22,11 +22,12 @@ std::vector<Asked> requests() {
   std::vector<Asked> all;
   const char* prompts[] = {"The", "once upon a time", "", "To be or", "a"};
   for (int i = 0; i < 20; ++i) {
-    GenerateOptions options{.seed = static_cast<std::uint64_t>(i), .max_new_tokens = 1 + i % 9};
-    if (i % 4 == 1) options.temperature = 1.5, options.samples = 1 + i % 3;
-    if (i % 4 == 2) options.beam = 3, options.samples = 2;
-    if (i % 4 == 3) options.max_new_tokens = 40, options.ignore_eos = true, options.long_context = LongContext::slide;
-    if (i % 5 == 4) options.stop = {"e", "o"};
+    GenerateOptions options{{.seed = static_cast<std::uint64_t>(i), .max_new_tokens = 1 + i % 9}};
+    GenerationOptions& search = options.search;
+    if (i % 4 == 1) search.temperature = 1.5, search.nbest = 1 + i % 3;
+    if (i % 4 == 2) search.beam = 3, search.nbest = 2;
+    if (i % 4 == 3) search.max_new_tokens = 40, search.ignore_eos = true, options.long_context = LongContext::slide;
+    if (i % 5 == 4) search.stop = {"e", "o"};
     all.push_back({prompts[i % 5], options});
   }
   return all;
@@ -66,7 +67,7 @@ TEST(GenerationBatch, WhoJoinsLateWritesTheSameToTheLastBit) {
 }
 
 TEST(GenerationBatch, WhoIsDroppedLeavesTheOthersAsTheyWere) {
-  const GenerateOptions options{.max_new_tokens = 12, .ignore_eos = true};
+  const GenerateOptions options{{.max_new_tokens = 12, .ignore_eos = true}};
   GenerationBatch batch(model(), {});
   std::map<std::string, std::string> texts;
   std::vector<GenerationBatch::Ticket> tickets;
@@ -103,7 +104,7 @@ TEST(GenerationBatch, TellsOfEveryTokenWithTheBest) {
   };
   Generation made;
   listener.done = [&](std::vector<Generation>&& texts) { made = texts.front(); };
-  batch.join(task({"The", {.greedy = true, .max_new_tokens = 8}}), listener);
+  batch.join(task({"The", {{.greedy = true, .max_new_tokens = 8}}}), listener);
   while (batch.step()) continue;
   EXPECT_EQ(text, made.text);
   EXPECT_EQ(ids, made.ids);

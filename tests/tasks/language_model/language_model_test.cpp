@@ -39,7 +39,7 @@ TEST_P(Gpt2Folder, SaysWhatTransformersSays) {
   for (std::int64_t row = 0; row < 3; ++row)
     prompts.push_back(row_of(golden.get("ids"), row, golden.get("lengths").data<std::int32_t>()[row]));
   const auto found = [&](GenerateOptions options) {
-    options.max_new_tokens = 12;
+    options.search.max_new_tokens = 12;
     return writer.generate(prompts, options);
   };
   /// A row of transformers' output without padding: all up to the end.
@@ -50,8 +50,8 @@ TEST_P(Gpt2Folder, SaysWhatTransformersSays) {
       words.push_back(ids.data<std::int32_t>()[row * ids.dim(-1) + t]);
     return words;
   };
-  const auto greedy = found({}), beams = found({.samples = 3, .beam = 3});
-  const auto careful = found({.no_repeat_ngram = 2, .repetition_penalty = 1.3});
+  const auto greedy = found({}), beams = found({{.beam = 3, .nbest = 3}});
+  const auto careful = found({{.no_repeat_ngram = 2, .repetition_penalty = 1.3}});
   for (std::size_t row = 0; row < 3; ++row) {
     EXPECT_EQ(greedy[row].front().ids, said("greedy." + std::to_string(row), 0)) << row;
     EXPECT_EQ(careful[row].front().ids, said("careful." + std::to_string(row), 0)) << row;
@@ -75,7 +75,7 @@ const std::vector<std::string> kPrompts{"The", "once upon a time", "", "To be or
 
 TEST(LanguageModel, ABatchOfPromptsEqualsItsMembers) {
   for (const bool sample : {false, true}) {
-    const GenerateOptions options{.sample = sample, .seed = 3, .max_new_tokens = 8};
+    const GenerateOptions options{{.sample = sample, .seed = 3, .max_new_tokens = 8}};
     const auto together = language_model().generate(kPrompts, options);
     ASSERT_EQ(together.size(), 4u);
     for (std::size_t i = 0; i < 4; ++i) {
@@ -92,10 +92,10 @@ TEST(LanguageModel, ABatchOfPromptsEqualsItsMembers) {
 }
 
 TEST(LanguageModel, TheSameSeedGivesTheSameTexts) {
-  const GenerateOptions options{.samples = 6, .temperature = 1.5, .seed = 7, .max_new_tokens = 6};
+  const GenerateOptions options{{.nbest = 6, .temperature = 1.5, .seed = 7, .max_new_tokens = 6}};
   const auto once = language_model().generate(kPrompts, options), again = language_model().generate(kPrompts, options);
   GenerateOptions other = options;
-  other.seed = 8;
+  other.search.seed = 8;
   const auto others = language_model().generate(kPrompts, other);
   bool differ = false;
   for (std::size_t i = 0; i < kPrompts.size(); ++i) {
@@ -119,7 +119,7 @@ TEST(LanguageModel, SamplesFollowTheDistribution) {
   for (const float logit : logits.span()) total += std::exp(static_cast<double>(logit) / 2);
   constexpr std::int64_t kDraws = 4000;
   std::map<std::int32_t, std::int64_t> counts;
-  const GenerateOptions options{.samples = kDraws, .temperature = 2.0, .top_k = 0, .max_new_tokens = 1};
+  const GenerateOptions options{{.nbest = kDraws, .temperature = 2.0, .top_k = 0, .max_new_tokens = 1}};
   const auto drawn = language_model().generate({prompt}, options);
   for (const Generation& one : drawn.front()) ++counts[one.ids.front()];
   // Words that are expected less than five times count as one.
@@ -143,7 +143,7 @@ TEST(LanguageModel, SamplesFollowTheDistribution) {
 
 TEST(LanguageModel, WhatIsStreamedIsTheText) {
   for (const std::vector<std::string>& stop : std::vector<std::vector<std::string>>{{}, {"e"}, {"zzz", " "}}) {
-    const GenerateOptions options{.samples = 3, .temperature = 1.8, .seed = 5, .max_new_tokens = 10, .stop = stop};
+    const GenerateOptions options{{.nbest = 3, .temperature = 1.8, .seed = 5, .max_new_tokens = 10, .stop = stop}};
     std::map<std::pair<std::size_t, std::size_t>, std::string> streamed;
     const auto results = language_model().generate(
         kPrompts, options, [&](std::size_t prompt, std::size_t sample, const std::string& text) {
@@ -155,9 +155,9 @@ TEST(LanguageModel, WhatIsStreamedIsTheText) {
 }
 
 TEST(LanguageModel, StopsBeforeAText) {
-  const GenerateOptions plain{.samples = 20, .temperature = 2.0, .seed = 5, .max_new_tokens = 15};
+  const GenerateOptions plain{{.nbest = 20, .temperature = 2.0, .seed = 5, .max_new_tokens = 15}};
   GenerateOptions stopping = plain;
-  stopping.stop = {"a", "th"};
+  stopping.search.stop = {"a", "th"};
   const auto whole = language_model().generate({Ids{5}}, plain).front();
   const auto cut = language_model().generate({Ids{5}}, stopping).front();
   int stopped = 0;
@@ -168,19 +168,20 @@ TEST(LanguageModel, StopsBeforeAText) {
     stopped += cut[s].finish == Finish::stop;
   }
   EXPECT_GT(stopped, 3);
-  EXPECT_ERROR(language_model()("x", {.stop = {""}}), "cannot stop at nothing");
-  const Generation beam = language_model()("The", {.beam = 2, .max_new_tokens = 10, .stop = {"a", "e", "o", "t"}});
+  EXPECT_ERROR(language_model()("x", {{.stop = std::vector<std::string>{""}}}), "cannot stop at nothing");
+  const Generation beam = language_model()(
+      "The", {{.beam = 2, .max_new_tokens = 10, .stop = std::vector<std::string>{"a", "e", "o", "t"}}});
   EXPECT_EQ(beam.text.find_first_of("aeot"), std::string::npos);
 }
 
 TEST(LanguageModel, PenaltiesAndForbiddenEndsAreFollowed) {
   const auto& model = language_model();
-  const Generation endless = model("The", {.max_new_tokens = 20, .ignore_eos = true});
+  const Generation endless = model("The", {{.max_new_tokens = 20, .ignore_eos = true}});
   EXPECT_EQ(endless.ids.size(), 20u);
   EXPECT_EQ(std::ranges::count(endless.ids, model.end()), 0);
   EXPECT_EQ(endless.finish, Finish::length);
   // With a penalty beyond all logits nothing is said twice.
-  Ids said = model("The", {.max_new_tokens = 20, .presence_penalty = 1e3, .ignore_eos = true}).ids;
+  Ids said = model("The", {{.max_new_tokens = 20, .presence_penalty = 1e3, .ignore_eos = true}}).ids;
   std::ranges::sort(said);
   EXPECT_EQ(std::ranges::adjacent_find(said), said.end());
 }
@@ -189,12 +190,12 @@ TEST(LanguageModel, LongContextsSlideOrAreRefused) {
   const auto& model = language_model();
   ASSERT_EQ(model.positions(), 24);
   const std::vector<Ids> prompts{Ids(30, 7), Ids(20, 9)};
-  EXPECT_ERROR(model.generate(prompts, {.max_new_tokens = 3}), "got 30 and 3 tokens, the model sees 24");
-  EXPECT_ERROR(model.generate({Ids(20, 9)}, {.max_new_tokens = 6}), "got 20 and 6 tokens");
-  EXPECT_EQ(model.generate({Ids(20, 9)}, {.max_new_tokens = 5, .ignore_eos = true})[0][0].ids.size(), 5u);
-  EXPECT_EQ(model.generate({Ids(20, 9)}, {.ignore_eos = true})[0][0].ids.size(), 5u);  // as many as fit
+  EXPECT_ERROR(model.generate(prompts, {{.max_new_tokens = 3}}), "got 30 and 3 tokens, the model sees 24");
+  EXPECT_ERROR(model.generate({Ids(20, 9)}, {{.max_new_tokens = 6}}), "got 20 and 6 tokens");
+  EXPECT_EQ(model.generate({Ids(20, 9)}, {{.max_new_tokens = 5, .ignore_eos = true}})[0][0].ids.size(), 5u);
+  EXPECT_EQ(model.generate({Ids(20, 9)}, {{.ignore_eos = true}})[0][0].ids.size(), 5u);  // as many as fit
 
-  const GenerateOptions slide{.max_new_tokens = 60, .ignore_eos = true, .long_context = LongContext::slide};
+  const GenerateOptions slide{{.max_new_tokens = 60, .ignore_eos = true}, LongContext::slide};
   const auto slid = model.generate(prompts, slide);
   EXPECT_EQ(slid[0][0].truncated, 6);
   EXPECT_EQ(slid[1][0].truncated, 0);

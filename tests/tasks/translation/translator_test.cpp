@@ -7,9 +7,9 @@
 #include <numeric>
 #include <utility>
 
+#include "attend/nn/module.h"
 #include "attend/tasks/translation/alignment.h"
 #include "attend/tasks/translation/translation_model.h"
-#include "attend/nn/module.h"
 #include "attend/text/training/train_words.h"
 #include "tests/support/errors.h"
 #include "tests/support/temp_folder.h"
@@ -59,7 +59,7 @@ class TranslatorTest : public testing::Test {
 TEST_F(TranslatorTest, ATextAloneIsWhatItIsAmongOthersInAnyBatch) {
   const std::vector<std::string> texts = {"one two three", "four", "five six seven eight one .", "two", "three ! four"};
   for (const bool sample : {false, true}) {
-    TranslateOptions options{.nbest = 3, .sample = sample, .seed = 5};
+    TranslateOptions options{{.sample = sample, .nbest = 3, .seed = 5}};
     const auto together = translator_(texts, options);
     options.batch_tokens = 1;
     const auto one_by_one = translator_(texts, options);
@@ -197,8 +197,8 @@ TEST_F(TranslatorTest, AttentionThatIsNotThereIsAnErrorThatSaysWhatIs) {
 
 TEST_F(TranslatorTest, AttentionOfTheBestAloneIsTheSame) {
   const std::vector<std::string> texts = {"one two three four", "five six", "seven"};
-  const auto all = translator_(texts, {.nbest = 3, .attention = true});
-  const auto best = translator_(texts, {.nbest = 3, .attention = true, .only_best_attention = true});
+  const auto all = translator_(texts, {.search = {.nbest = 3}, .attention = true});
+  const auto best = translator_(texts, {.search = {.nbest = 3}, .attention = true, .only_best_attention = true});
   for (std::size_t i = 0; i < texts.size(); ++i) {
     EXPECT_EQ(best[i][0].attention, all[i][0].attention);
     EXPECT_FALSE(all[i][1].attention.empty());
@@ -209,11 +209,12 @@ TEST_F(TranslatorTest, AttentionOfTheBestAloneIsTheSame) {
 TEST_F(TranslatorTest, ThousandsOfBadWordsAreNeverSaid) {
   const std::vector<std::string> said = {"one",   "two",   "three", "four", "five", "six",
                                          "seven", "eight", "Two",   ".",    "!",    "?"};
-  TranslateOptions options{.beam = 2, .min_new_tokens = 6};
+  TranslateOptions options{{.beam = 2, .min_new_tokens = 6}};
+  std::vector<std::string>& bad_words = options.search.bad_words.emplace();
   for (const std::string& a : said)
     for (const std::string& b : said)
       for (const std::string& c : said)
-        for (const std::string& d : said) options.bad_words.push_back(a + " " + b + " " + c + " " + d);
+        for (const std::string& d : said) bad_words.push_back(a + " " + b + " " + c + " " + d);
   for (const char* text : {"one two three", "eight seven"}) {
     std::int64_t in_a_row = 0;
     for (const std::int32_t id : translator_(text, options).ids) {
@@ -226,7 +227,7 @@ TEST_F(TranslatorTest, ThousandsOfBadWordsAreNeverSaid) {
 TEST_F(TranslatorTest, NoTranslationIsLongerThanTheModelHasPositions) {
   EXPECT_EQ(translator_.max_new_tokens(), 12);
   EXPECT_EQ(translator_.max_new_tokens("one two"), 10);
-  EXPECT_EQ(translator_("one", {.max_new_tokens = 50, .min_new_tokens = 50}).ids.size(), 12u);
+  EXPECT_EQ(translator_("one", {{.max_new_tokens = 50, .min_new_tokens = 50}}).ids.size(), 12u);
   EXPECT_EQ(Translator(recurrent(DecoderAttention::additive), tokenizer_).max_new_tokens(), 0);
 }
 
@@ -238,7 +239,7 @@ TEST_F(TranslatorTest, ARecurrentFolderIsDecodedAsItSays) {
   config.save(folder / "config.json");
   save_parameters(recurrent, folder / "model.safetensors");
   save_tokenizer(tokenizer_, folder.path());
-  const TranslateOptions endless{.min_new_tokens = 90};
+  const TranslateOptions endless{{.min_new_tokens = 90}};
   EXPECT_EQ(Translator(folder.path())("one two three", endless).ids.size(), 28u);  // twice the source, and 20
   Config generation;
   generation.set("max_length", 6);
@@ -247,21 +248,21 @@ TEST_F(TranslatorTest, ARecurrentFolderIsDecodedAsItSays) {
   generation.set("max_new_tokens", 7);
   generation.save(folder / "generation_config.json");
   EXPECT_EQ(Translator(folder.path())("one two three", endless).ids.size(), 7u);
-  EXPECT_EQ(Translator(folder.path())("one two three", {.max_new_tokens = 9, .min_new_tokens = 90}).ids.size(), 9u);
+  EXPECT_EQ(Translator(folder.path())("one two three", {{.max_new_tokens = 9, .min_new_tokens = 90}}).ids.size(), 9u);
 }
 
 TEST_F(TranslatorTest, PrefixBadWordsAndLengthsAreObeyed) {
   const std::string text = "one two three";
-  const Translation prefixed = translator_(text, {.prefix = "seven eight"});
+  const Translation prefixed = translator_(text, {{.prefix = "seven eight"}});
   EXPECT_TRUE(prefixed.text.starts_with("seven eight")) << prefixed.text;
-  const Translation usual = translator_(text, {.beam = 1, .min_new_tokens = 6});
+  const Translation usual = translator_(text, {{.beam = 1, .min_new_tokens = 6}});
   ASSERT_GE(usual.ids.size(), 6u);
   const std::string word = tokenizer_.token(usual.ids[1]);
-  const Translation without = translator_(text, {.beam = 1, .min_new_tokens = 6, .bad_words = {word}});
+  const Translation without = translator_(text, {{.beam = 1, .min_new_tokens = 6, .bad_words = std::vector{word}}});
   EXPECT_EQ(without.text.find(word), std::string::npos) << without.text;
-  const Translation shorter = translator_(text, {.max_new_tokens = 2, .min_new_tokens = 2});
+  const Translation shorter = translator_(text, {{.max_new_tokens = 2, .min_new_tokens = 2}});
   EXPECT_EQ(shorter.ids.size(), 2u);
-  EXPECT_THROW(translator_(text, {.prefix = "one two three four five six seven eight one two three four five"}),
+  EXPECT_THROW(translator_(text, {{.prefix = "one two three four five six seven eight one two three four five"}}),
                TextError);
 }
 
@@ -280,7 +281,7 @@ TEST_F(TranslatorTest, ASavedFolderTranslatesAsTheModelInMemory) {
   EXPECT_EQ(loaded.generation().search.rules.bad_words.size(), 1u);
   for (const char* text : {"one two three", "eight ."}) {
     EXPECT_EQ(loaded(text).ids, translator_(text).ids);
-    EXPECT_EQ(loaded(text, {.beam = 1}).ids, translator_(text, {.beam = 1}).ids);
+    EXPECT_EQ(loaded(text, {{.beam = 1}}).ids, translator_(text, {{.beam = 1}}).ids);
   }
   // How many translations there are is the caller's choice.
   Config generation = generation_defaults(transformer.options).write();
@@ -288,7 +289,7 @@ TEST_F(TranslatorTest, ASavedFolderTranslatesAsTheModelInMemory) {
   generation.save(folder / "generation_config.json");
   const std::vector<std::string> texts = {"one two three"};
   EXPECT_EQ(Translator(folder.path())(texts)[0].size(), 1u);
-  EXPECT_EQ(Translator(folder.path())(texts, {.nbest = 2})[0].size(), 2u);
+  EXPECT_EQ(Translator(folder.path())(texts, {{.nbest = 2}})[0].size(), 2u);
 }
 
 TEST(Alignment, SubwordsVoteForTheirWords) {
