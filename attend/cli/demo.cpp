@@ -1,4 +1,4 @@
-// attend demo: the first minute. A translator is trained from the phrase book, judged, and shown at work, by the very
+// attend demo: the first minute. Trains a translator from the phrase book, evaluates it, and shows it at work, with the
 // commands that a user would type.
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -10,10 +10,10 @@
 #include "attend/cli/verbs.h"
 #include "attend/core/file.h"
 #include "attend/data/phrase_book.h"
-#include "attend/tasks/translation/alignment.h"
-#include "attend/tasks/translation/translator.h"
 #include "attend/explain/interlinear.h"
 #include "attend/metrics/bleu.h"
+#include "attend/tasks/translation/alignment.h"
+#include "attend/tasks/translation/translator.h"
 
 namespace attend::cli {
 namespace {

@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "attend/cli/lessons/lesson.h"
-#include "attend/cli/shared/output_folder.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/file.h"
 #include "attend/explain/html.h"

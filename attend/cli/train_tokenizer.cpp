@@ -72,16 +72,24 @@ void set(Value& option, const std::optional<Value>& flag) {
   if (flag) option = *flag;
 }
 
+/// Sets those options that a trainer has.
+template <typename Options>
+void set_flags(Options& options, const TrainTokenizerFlags& flags) {
+  set(options.vocab_size, flags.vocab_size);
+  set(options.lowercase, flags.lowercase);
+  options.special.more = flags.special;
+  if constexpr (requires { options.min_frequency; }) set(options.min_frequency, flags.min_frequency);
+  if constexpr (requires { options.limit_alphabet; }) set(options.limit_alphabet, flags.limit_alphabet);
+  if constexpr (requires { options.append_eos; }) set(options.append_eos, flags.eos);
+}
+
 /// SentencePiece keeps its progress to itself, and does not stop when asked.
 Tokenizer train_with_library(const TrainTokenizerFlags& flags, Text& text, std::optional<Text>& target) {
   SentencePieceTrainingOptions options;
+  set_flags(options, flags);
   options.unigram = flags.type == Type::unigram;
-  set(options.vocab_size, flags.vocab_size);
-  set(options.lowercase, flags.lowercase);
-  set(options.append_eos, flags.eos);
   options.character_coverage = flags.character_coverage;
   options.byte_fallback = flags.byte_fallback;
-  options.special.more = flags.special;
   const StopAtOnce at_once;
   std::cerr << "attend: SentencePiece is training; it cannot tell how far it is" << std::endl;
   return target ? train_sentencepiece_pair(text.lines(), target->lines(), options)
@@ -93,35 +101,22 @@ Tokenizer train(const TrainTokenizerFlags& flags, Text& text, std::optional<Text
   switch (flags.type) {
     case Type::bpe: {
       BpeTrainingOptions options;
-      set(options.vocab_size, flags.vocab_size);
-      set(options.min_frequency, flags.min_frequency);
-      set(options.limit_alphabet, flags.limit_alphabet);
-      set(options.lowercase, flags.lowercase);
-      set(options.append_eos, flags.eos);
       if (flags.letters) {
         options.byte_level = false;
         options.special = {.padding = "<pad>", .unknown = "<unk>", .bos = "<s>", .eos = "</s>"};
       }
-      options.special.more = flags.special;
+      set_flags(options, flags);
       return train_bpe(text.lines(), options, bar.progress());
     }
     case Type::wordpiece: {
       WordPieceTrainingOptions options;
-      set(options.vocab_size, flags.vocab_size);
-      set(options.min_frequency, flags.min_frequency);
-      set(options.limit_alphabet, flags.limit_alphabet);
-      set(options.lowercase, flags.lowercase);
-      options.special.more = flags.special;
+      set_flags(options, flags);
       return train_wordpiece(text.lines(), options, bar.progress());
     }
     case Type::characters:
     case Type::words: {
       WordTrainingOptions options;
-      set(options.vocab_size, flags.vocab_size);
-      set(options.min_frequency, flags.min_frequency);
-      set(options.lowercase, flags.lowercase);
-      set(options.append_eos, flags.eos);
-      options.special.more = flags.special;
+      set_flags(options, flags);
       return flags.type == Type::words ? train_words(text.lines(), options) : train_characters(text.lines(), options);
     }
     case Type::unigram:

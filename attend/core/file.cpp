@@ -7,7 +7,10 @@
 
 #include <atomic>
 #include <cerrno>
+#include <csignal>
+#include <cstdio>
 #include <system_error>
+#include <vector>
 
 #include "attend/core/error.h"
 
@@ -89,6 +92,36 @@ void AtomicFile::commit() {
 
 void AtomicFile::give_up(const char* doing) const {
   fail("save", path_.string(), ": cannot ", doing, ": ", last_error());
+}
+
+void remove_unfinished(const std::filesystem::path& folder) {
+  if (!std::filesystem::exists(folder)) return;
+  std::vector<std::filesystem::path> dead;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    int process = 0, number = 0;
+    const std::size_t part = name.rfind(".part-");
+    if (part == std::string::npos || std::sscanf(name.c_str() + part, ".part-%d-%d", &process, &number) != 2) continue;
+    if (process > 0 && ::kill(process, 0) != 0 && errno == ESRCH) dead.push_back(entry.path());
+  }
+  for (const std::filesystem::path& path : dead) std::filesystem::remove(path);
+}
+
+void check_output_folder(const std::filesystem::path& folder) {
+  namespace fs = std::filesystem;
+  std::error_code ignored, problem;
+  if (fs::exists(folder, ignored) && !fs::is_directory(folder, ignored))
+    fail<InputError>("output", folder.string(), ": is a file, expected a folder");
+  // Only an attempt tells whether it can be made. What the attempt makes is removed again, the innermost first.
+  std::vector<fs::path> made;
+  for (fs::path at = fs::absolute(folder); !fs::exists(at, ignored) && at.has_relative_path(); at = at.parent_path())
+    made.push_back(at);
+  fs::create_directories(folder, problem);
+  if (!problem && ::access(folder.c_str(), W_OK | X_OK) != 0) problem.assign(errno, std::generic_category());
+  for (const fs::path& path : made) fs::remove(path, ignored);
+  if (problem)
+    fail<InputError>("output", folder.string(),
+                     made.empty() ? ": cannot be written into: " : ": cannot be made: ", problem.message());
 }
 
 }  // namespace attend

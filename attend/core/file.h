@@ -40,4 +40,12 @@ class AtomicFile {
   int file_ = -1;
 };
 
+/// Removes the files that processes which have ended left unfinished in a folder (AtomicFile's
+/// NAME.part-PROCESS-NUMBER).
+void remove_unfinished(const std::filesystem::path& folder);
+
+/// Throws InputError [output] when the folder does not exist and cannot be made, or when nothing can be written into
+/// it. Nothing has changed afterwards.
+void check_output_folder(const std::filesystem::path& folder);
+
 }  // namespace attend

@@ -35,12 +35,6 @@ std::vector<std::int64_t> shuffled(std::int64_t count, PhiloxKey key) {
   return order;
 }
 
-std::vector<std::int32_t> lengths_of(std::span<const std::vector<std::int32_t>> sequences) {
-  std::vector<std::int32_t> lengths;
-  for (const std::vector<std::int32_t>& ids : sequences) lengths.push_back(static_cast<std::int32_t>(ids.size()));
-  return lengths;
-}
-
 BatchSampler::BatchSampler(std::vector<std::int32_t> lengths, const BatchOptions& options)
     : BatchSampler(options, std::move(lengths), {}) {}
 
@@ -72,10 +66,7 @@ std::int64_t BatchSampler::longer(std::int64_t i) const {
 
 void BatchSampler::plan() {
   const std::int64_t count = sequences();
-  if (options_.shuffle)
-    order_ = shuffled(count, stream(position_, false));
-  else
-    order_.resize(static_cast<std::size_t>(count)), std::iota(order_.begin(), order_.end(), std::int64_t{0});
+  order_ = ordered(count, stream(position_, false));
 
   // By the longer side first, since it decides what a batch costs.
   const auto by_length = [&](std::int64_t i) {
@@ -84,7 +75,7 @@ void BatchSampler::plan() {
   };
   const auto total = static_cast<std::size_t>(count);
   const std::size_t pool = options_.shuffle && options_.pool > 0 ? static_cast<std::size_t>(options_.pool) : total;
-  std::vector<std::size_t> starts;
+  starts_.clear();
   for (std::size_t begin = 0; begin < total; begin += pool) {
     const std::size_t end = std::min(begin + pool, total);
     std::ranges::stable_sort(std::span(order_).subspan(begin, end - begin), {}, by_length);
@@ -92,29 +83,23 @@ void BatchSampler::plan() {
     for (std::size_t i = begin; i < end; ++i) {
       const std::int64_t tokens = (inside + 1) * std::max<std::int64_t>(longer(order_[i]), 1);  // sorted: the longest
       const bool full = tokens > options_.max_tokens || inside == options_.max_sequences;
-      if (i == begin || (full && inside > 0)) starts.push_back(i), inside = 0;
+      if (i == begin || (full && inside > 0)) starts_.push_back(i), inside = 0;
       ++inside;
     }
   }
-  starts.push_back(total);
-
-  if (!options_.shuffle) {
-    starts_ = std::move(starts);
-    return;
-  }
-  const std::vector<std::int64_t> sorted = std::move(order_);
-  order_.clear(), starts_.clear();
-  for (const std::int64_t batch : shuffled(static_cast<std::int64_t>(starts.size()) - 1, stream(position_, true))) {
-    const auto b = static_cast<std::size_t>(batch);
-    starts_.push_back(order_.size());
-    order_.insert(order_.end(), sorted.begin() + static_cast<std::ptrdiff_t>(starts[b]),
-                  sorted.begin() + static_cast<std::ptrdiff_t>(starts[b + 1]));
-  }
+  batches_ = ordered(static_cast<std::int64_t>(starts_.size()), stream(position_, true));
   starts_.push_back(total);
 }
 
+std::vector<std::int64_t> BatchSampler::ordered(std::int64_t count, PhiloxKey key) const {
+  if (options_.shuffle) return shuffled(count, key);
+  std::vector<std::int64_t> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  return order;
+}
+
 std::vector<std::int64_t> BatchSampler::next() {
-  const auto batch = static_cast<std::size_t>(position_.batch);
+  const auto batch = static_cast<std::size_t>(batches_[static_cast<std::size_t>(position_.batch)]);
   std::vector<std::int64_t> chosen(order_.begin() + static_cast<std::ptrdiff_t>(starts_[batch]),
                                    order_.begin() + static_cast<std::ptrdiff_t>(starts_[batch + 1]));
   if (++position_.batch == batches()) {
@@ -175,6 +160,27 @@ TokenBatch pad(std::span<const std::vector<std::int32_t>> sequences, std::span<c
   std::vector<std::span<const std::int32_t>> rows;
   for (const std::int64_t i : chosen) rows.emplace_back(sequences[static_cast<std::size_t>(i)]);
   return pad(rows, padding);
+}
+
+FeatureBatch pad(std::span<const Tensor> sequences) {
+  std::int64_t longest = 0;
+  const std::int64_t D = sequences.empty() || sequences[0].rank() != 2 ? 0 : sequences[0].dim(1);
+  for (const Tensor& sequence : sequences) {
+    if (sequence.rank() != 2 || sequence.dim(1) != D || sequence.dtype() != DType::f32)
+      fail("batches", "a sequence of features does not fit: got ", sequence.shape(), ", expected float32 [T, ", D, "]");
+    longest = std::max(longest, sequence.dim(0));
+  }
+  const auto B = static_cast<std::int64_t>(sequences.size());
+  FeatureBatch batch{Tensor::empty({B, longest, D}), Tensor::empty({B}, DType::i32), 0};
+  float* row = batch.features.data();
+  auto* length = batch.lengths.data<std::int32_t>();
+  for (const Tensor& sequence : sequences) {
+    std::fill(std::ranges::copy(sequence.span(), row).out, row + longest * D, 0.f);
+    row += longest * D;
+    *length++ = static_cast<std::int32_t>(sequence.dim(0));
+    batch.frames += sequence.dim(0);
+  }
+  return batch;
 }
 
 /// Each window gives one id less than it has to the inputs, and to the targets.

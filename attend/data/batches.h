@@ -1,6 +1,6 @@
 // Which sequences go into a batch, in which order, and how they become tensors. Batches hold about the same number of
-// tokens, padding included; sequences of like length go together, so that little of it is padding. Everything follows
-// from lengths, options, seed and epoch: three numbers resume a run where it stopped.
+// tokens, padding included; sequences of similar length go together, so that there is little padding. Everything
+// follows from lengths, options, seed and epoch: three numbers resume a run where it stopped.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -38,7 +38,8 @@ struct BatchPosition {
   bool operator==(const BatchPosition&) const = default;
 };
 
-/// Gives out batches for ever, one epoch after the other; in each epoch every sequence comes once. Not thread-safe.
+/// Gives batches without end, one epoch after the other; in each epoch every sequence comes once. Not thread-safe.
+/// Memory: 12 bytes a sequence, 16 a pair.
 class BatchSampler {
  public:
   /// Single sequences, by their lengths. Throws InputError when there is none.
@@ -55,7 +56,7 @@ class BatchSampler {
   /// Goes on from there, as if the batches before had been given. Throws when the position cannot be one of these data.
   void restore(const BatchPosition& position);
 
-  std::int64_t batches() const { return static_cast<std::int64_t>(starts_.size()) - 1; }  ///< of the epoch at hand
+  std::int64_t batches() const { return static_cast<std::int64_t>(batches_.size()); }  ///< of the epoch at hand
   std::int64_t sequences() const { return static_cast<std::int64_t>(sources_.size()); }
   /// The share of B · T that is padding, over both sides and all batches of the epoch at hand: 0 to 1.
   double padding() const;
@@ -63,16 +64,17 @@ class BatchSampler {
  private:
   BatchSampler(const BatchOptions& options, std::vector<std::int32_t> sources, std::vector<std::int32_t> targets);
   void plan();  // the batches of position_.epoch
+  /// 0 … count - 1, shuffled if the options say so.
+  std::vector<std::int64_t> ordered(std::int64_t count, PhiloxKey key) const;
   std::int64_t longer(std::int64_t i) const;
 
   std::vector<std::int32_t> sources_, targets_;  // targets_ is empty for single sequences
   BatchOptions options_;
   BatchPosition position_;
-  std::vector<std::int64_t> order_;  // all sequences, batch after batch
-  std::vector<std::size_t> starts_;  // where in order_ each batch begins, and where the last one ends
+  std::vector<std::int64_t> order_;    // all sequences, batch after batch
+  std::vector<std::size_t> starts_;    // where in order_ each batch begins, and where the last one ends
+  std::vector<std::int64_t> batches_;  // the batches of the epoch, as places in starts_
 };
-
-std::vector<std::int32_t> lengths_of(std::span<const std::vector<std::int32_t>> sequences);
 
 /// 0 … count - 1 in an order that the key alone decides (Fisher–Yates).
 std::vector<std::int64_t> shuffled(std::int64_t count, PhiloxKey key);
@@ -88,6 +90,16 @@ TokenBatch pad(std::span<const std::span<const std::int32_t>> sequences, std::in
 /// Those of `sequences` that a sampler chose.
 TokenBatch pad(std::span<const std::vector<std::int32_t>> sequences, std::span<const std::int64_t> chosen,
                std::int32_t padding);
+
+/// Sequences of feature vectors (patches of a picture, frames of sound) in one tensor.
+struct FeatureBatch {
+  Tensor features;          ///< float32 [B, T, D], padded with 0
+  Tensor lengths;           ///< int32 [B]
+  std::int64_t frames = 0;  ///< vectors without the padding
+};
+/// Each sequence is float32 [T, D], with a T of its own and the same D. No sequences give [0, 0, 0]. Throws Error when
+/// the shapes do not fit together.
+FeatureBatch pad(std::span<const Tensor> sequences);
 
 /// Windows as a language model learns from them.
 struct WindowBatch {

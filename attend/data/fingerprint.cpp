@@ -1,9 +1,10 @@
 #include "attend/data/fingerprint.h"
 
+#include <fstream>
 #include <system_error>
+#include <vector>
 
 #include "attend/core/error.h"
-#include "attend/core/file.h"
 #include "attend/data/hash.h"
 
 namespace attend {
@@ -28,8 +29,14 @@ Fingerprint& Fingerprint::add_file(const std::filesystem::path& path) {
 }
 
 Fingerprint& Fingerprint::add_contents(const std::filesystem::path& path) {
-  const MappedFile file = map_file(path);
-  return add(std::string_view(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size()));
+  // In blocks, since the pages of a mapped corpus would count as memory of this process.
+  std::ifstream file(path, std::ios::binary);
+  if (!file || std::filesystem::is_directory(path)) fail<InputError>("load", path.string(), ": cannot open the file");
+  std::vector<char> block(std::size_t{1} << 20);
+  while (file.read(block.data(), static_cast<std::streamsize>(block.size())), file.gcount() > 0)
+    add(std::string_view(block.data(), static_cast<std::size_t>(file.gcount())));
+  if (file.bad()) fail("load", path.string(), ": cannot read the file");
+  return *this;
 }
 
 }  // namespace attend

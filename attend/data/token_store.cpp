@@ -22,7 +22,8 @@ struct Header {
   std::uint64_t width = 0;  // bytes of an id
   std::uint64_t vocabulary = 0;
   std::uint64_t sources = 0, tokenizer = 0;
-  std::uint64_t unused[3] = {};
+  std::uint64_t left_out = 0;
+  std::uint64_t unused[2] = {};
 };
 static_assert(sizeof(Header) == 64);
 
@@ -111,6 +112,7 @@ void TokenStore::open() {
   tokens_ = static_cast<std::int64_t>(trailer.tokens);
   documents_ = static_cast<std::int64_t>(trailer.documents);
   key_ = {header.sources, header.tokenizer};
+  left_out_ = static_cast<std::int64_t>(header.left_out);
   ids_ = bytes_.data() + sizeof(Header);
   begins_ = ids_ + padded(trailer.tokens * header.width);
 
@@ -165,14 +167,11 @@ std::vector<std::int32_t> TokenStore::read(TokenRange range) const {
 }
 
 TokenStoreWriter::TokenStoreWriter(std::filesystem::path path, std::int64_t vocabulary, const TokenStoreKey& key)
-    : file_(std::move(path)), vocabulary_(vocabulary), width_(width_of(vocabulary)) {
+    : file_(std::move(path)), vocabulary_(vocabulary), width_(width_of(vocabulary)), key_(key) {
   if (vocabulary < 1 || vocabulary > kMaxVocabulary)
     fail("token_store", "the vocabulary must have 1 to ", kMaxVocabulary, " ids: got ", vocabulary);
-  Header header;
-  header.width = static_cast<std::uint64_t>(width_);
-  header.vocabulary = static_cast<std::uint64_t>(vocabulary);
-  header.sources = key.sources, header.tokenizer = key.tokenizer;
-  file_.write(std::as_bytes(std::span(&header, 1)));
+  const Header none;  // commit() writes it
+  file_.write(std::as_bytes(std::span(&none, 1)));
 }
 
 void TokenStoreWriter::add(std::span<const std::int32_t> ids) {
@@ -194,6 +193,12 @@ void TokenStoreWriter::commit() {
   file_.write(std::as_bytes(std::span(begins_)));
   const Trailer trailer{.tokens = tokens_, .documents = begins_.size() - 1};
   file_.write(std::as_bytes(std::span(&trailer, 1)));
+  const Header header{.width = static_cast<std::uint64_t>(width_),
+                      .vocabulary = static_cast<std::uint64_t>(vocabulary_),
+                      .sources = key_.sources,
+                      .tokenizer = key_.tokenizer,
+                      .left_out = left_out_};
+  file_.write_at(0, {reinterpret_cast<const char*>(&header), sizeof header});
   file_.commit();
 }
 

@@ -43,6 +43,8 @@ class TokenStore {
   std::int64_t documents() const { return documents_; }
   std::int64_t vocabulary() const { return vocabulary_; }  ///< ids are 0 … vocabulary() - 1
   const TokenStoreKey& key() const { return key_; }
+  /// How many texts were left out or cut when the store was made.
+  std::int64_t left_out() const { return left_out_; }
 
   /// Where document d stands, 0 <= d < documents().
   TokenRange document(std::int64_t d) const;
@@ -60,7 +62,7 @@ class TokenStore {
   std::string name_;
   std::span<const std::byte> bytes_;
   std::shared_ptr<const void> owner_;
-  std::int64_t tokens_ = 0, documents_ = 0, vocabulary_ = 0;
+  std::int64_t tokens_ = 0, documents_ = 0, vocabulary_ = 0, left_out_ = 0;
   int width_ = 0;  // bytes of an id
   TokenStoreKey key_;
   const std::byte* ids_ = nullptr;
@@ -81,6 +83,8 @@ class TokenStoreWriter {
   void add(std::span<const std::int32_t> ids);
   /// The next token begins another document. Documents may be empty.
   void end_document();
+  /// Counts a text that is left out, or cut: see TokenStore::left_out().
+  void leave_out() { ++left_out_; }
   /// A document that was not ended ends here.
   void commit();
 
@@ -90,6 +94,8 @@ class TokenStoreWriter {
   AtomicFile file_;
   std::int64_t vocabulary_;
   int width_;
+  TokenStoreKey key_;
+  std::uint64_t left_out_ = 0;
   std::vector<std::uint64_t> begins_{0};
   std::uint64_t tokens_ = 0;
   std::vector<std::byte> buffer_;

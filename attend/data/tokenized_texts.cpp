@@ -1,6 +1,7 @@
 #include "attend/data/tokenized_texts.h"
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -128,6 +129,25 @@ std::int64_t bytes_of(const std::vector<std::filesystem::path>& texts) {
 }
 
 }  // namespace
+
+std::function<bool(std::string&)> lines_of(const std::vector<std::filesystem::path>& texts, const Progress& progress) {
+  struct State {
+    std::vector<std::filesystem::path> texts;
+    std::optional<TextStream> text;
+    std::size_t next = 0;
+    std::int64_t before = 0, total = 0;  // bytes of the files that are done, and of all
+  };
+  const auto state = std::make_shared<State>(State{texts, {}, 0, 0, bytes_of(texts)});
+  return [state, progress](std::string& line) {
+    while (!state->text || !state->text->line(line)) {
+      if (state->text) state->before += state->text->position();
+      if (state->next == state->texts.size()) return false;
+      state->text = TextStream::open(state->texts[state->next++]);
+    }
+    if (progress) progress(state->before + state->text->position(), state->total);
+    return true;
+  };
+}
 
 std::uint64_t fingerprint(const Tokenizer& tokenizer) {
   Fingerprint all;

@@ -2,6 +2,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -26,6 +27,10 @@ struct TokenizeOptions {
   DocumentEnd document_end = DocumentEnd::file;
   bool end_token = true;  ///< each document ends with the tokenizer's eos, or else its separator, if it has one
 };
+
+/// The lines of all files, one file after the other. Opens each when its turn comes. Progress is in bytes.
+std::function<bool(std::string& line)> lines_of(const std::vector<std::filesystem::path>& texts,
+                                                const Progress& progress = {});
 
 /// Changes with anything that could change the ids of a text.
 std::uint64_t fingerprint(const Tokenizer& tokenizer);

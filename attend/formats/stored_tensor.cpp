@@ -111,13 +111,6 @@ std::string in_quotes(std::string_view text) {
   return json(start).dump(-1, ' ', false, json::error_handler_t::replace) + (text.size() > start.size() ? "…" : "");
 }
 
-std::string grouped(std::uint64_t number) {
-  std::string digits = std::to_string(number);
-  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > 0; at -= 3)
-    digits.insert(static_cast<std::size_t>(at), 1, ',');
-  return digits;
-}
-
 std::string shape_text(std::span<const std::int64_t> shape) {
   std::string text = "[";
   for (const std::int64_t size : shape) text += (text.size() > 1 ? ", " : "") + std::to_string(size);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "attend/core/tensor.h"
+#include "attend/core/wording.h"
 
 namespace attend {
 
@@ -35,8 +36,6 @@ Tensor read_stored(const std::string& file, std::string_view name, const StoredT
 
 /// A name as it can be shown: in quotation marks, without control characters, not endless.
 std::string in_quotes(std::string_view text);
-/// 119000000 -> "119,000,000".
-std::string grouped(std::uint64_t number);
 /// "[2, 3]".
 std::string shape_text(std::span<const std::int64_t> shape);
 

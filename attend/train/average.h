@@ -1,5 +1,5 @@
 // A running average of parameters: the steps' noise goes, what they have in common stays. It is often better than any
-// single step's parameters, so it is what is judged and kept. And how other values take the parameters' place.
+// single step's parameters, so it is what is evaluated and kept. InPlace swaps other values in.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -12,7 +12,7 @@ namespace attend {
 /// Each tensor once, under its first name: tied weights have several.
 std::vector<NamedTensor> distinct(const std::vector<NamedTensor>& tensors);
 
-/// While it lives, the parameters have these values, and the values are the parameters'.
+/// Swaps the parameters with these values while it lives.
 class InPlace {
  public:
   InPlace(std::vector<NamedTensor> parameters, std::vector<NamedTensor> values)

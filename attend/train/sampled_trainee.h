@@ -1,4 +1,4 @@
-// What trainees whose batches a sampler chooses have in common.
+// The base of trainees whose batches are chosen by a BatchSampler.
 #pragma once
 #include <functional>
 #include <utility>

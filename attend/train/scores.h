@@ -1,4 +1,4 @@
-// Named results of judging a model, and which of two is better.
+// Named results of an evaluation, and which of two is better.
 #pragma once
 #include <string>
 #include <utility>
@@ -6,7 +6,7 @@
 
 namespace attend {
 
-/// {"loss", 1.9}, {"bleu", 31.2}. The first is what training looks at unless told.
+/// {"loss", 1.9}, {"bleu", 31.2}. The first decides unless another metric is named.
 using Scores = std::vector<std::pair<std::string, double>>;
 
 /// Whether more is better: false for "loss", "word_loss" and the like, and for "perplexity".

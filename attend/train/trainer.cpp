@@ -23,7 +23,7 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BatchPosition, seed, epoch, batch)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CurvePoint, step, epoch, loss, learning_rate, gradient_norm, tokens, seconds, scores)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeanOfBest, models, scores, kept)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TrainingState, step, total_steps, epoch, tokens, seconds, loss, curve, best,
-                                   best_step, judgements_without_gain, skipped, saved_step, mean)
+                                   best_step, evaluations_without_gain, skipped, saved_step, mean)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BestModels::Entry, step, scores)
 
 namespace {
@@ -61,15 +61,15 @@ class Run {
         update();
         if (state_.step % options_.log_every == 0) log();
         const bool last = state_.step == state_.total_steps;
-        if ((judge_due() || last) && !judge()) end = TrainingEnd::no_longer_better;
+        if ((evaluation_due() || last) && !evaluate()) end = TrainingEnd::no_longer_better;
         if (last && state_.best.empty()) save_averaged();
         if (checkpoint_due() || last || end != TrainingEnd::finished) checkpoint();
         if (end == TrainingEnd::finished && observer_.stepped) observer_.stepped(state_);
       }
     } catch (const Error&) {
-      throw;  // what failed would fail again
+      throw;  // it would fail again
     } catch (...) {
-      checkpoint();  // somebody wants it to stop: nothing is lost
+      checkpoint();  // the observer stops the run: nothing is lost
       throw;
     }
     try_mean();
@@ -126,29 +126,31 @@ class Run {
     interval_ = {};
   }
 
-  bool judge_due() const { return state_.step % (options_.judge_every > 0 ? options_.judge_every : per_epoch_) == 0; }
+  bool evaluation_due() const {
+    return state_.step % (options_.evaluate_every > 0 ? options_.evaluate_every : per_epoch_) == 0;
+  }
 
   /// False when it is time to stop.
-  bool judge() {
+  bool evaluate() {
     if (state_.curve.empty() || state_.curve.back().step != state_.step) log();
     const InPlace averaged = use_average();
     const Scores scores = scores_of_now();
     if (scores.empty()) return true;
     if (!options_.metric.empty()) score_named(scores, options_.metric);  // there must be one
-    state_.judgements_without_gain = any_gain(scores) ? 0 : state_.judgements_without_gain + 1;
+    state_.evaluations_without_gain = any_gain(scores) ? 0 : state_.evaluations_without_gain + 1;
     state_.curve.back().scores = scores;
     if (state_.best.empty() || better(scores, state_.best, options_.metric)) {
       state_.best = scores, state_.best_step = state_.step, state_.mean.kept = false;
       save();
     }
     best_models_.offer(state_.step, scores, distinct(parameters_));
-    if (observer_.judged) observer_.judged(state_);
+    if (observer_.evaluated) observer_.evaluated(state_);
     return !out_of_patience();
   }
 
   Scores scores_of_now() {
     const NoGrad no_grad;
-    return trainee_.judge();
+    return trainee_.evaluate();
   }
 
   /// Whether the mean of the best models is better than each of them. Killed anywhere in here, it is tried again.
@@ -166,7 +168,7 @@ class Run {
     checkpoint();
   }
 
-  bool out_of_patience() const { return options_.patience > 0 && state_.judgements_without_gain >= options_.patience; }
+  bool out_of_patience() const { return options_.patience > 0 && state_.evaluations_without_gain >= options_.patience; }
 
   InPlace use_average() { return average_ ? InPlace(average_->parameters(), average_->averages()) : InPlace({}, {}); }
 
@@ -237,12 +239,12 @@ class Run {
     TrainingState state;
     try {
       run = nlohmann::json::parse(found->second);
-      state = run.at("state").get<TrainingState>();
       position = run.at("position").get<BatchPosition>();
       interval_ = {run.at("interval").at(0), run.at("interval").at(1)};
       if (run.at("fingerprint") != options_.fingerprint)
         fail<InputError>("train", path.string(),
                          ": belongs to a run with other data or options; use the same ones, or another output folder");
+      state = run.at("state").get<TrainingState>();
       if (run.at("average") != options_.average)
         fail<InputError>("train", path.string(), ": belongs to a run that averages with ", run.at("average").dump(),
                          ", not with ", options_.average);
@@ -300,6 +302,7 @@ class Run {
 }  // namespace
 
 TrainingResult train(Trainee& trainee, const TrainerOptions& options, const TrainingObserver& observer) {
+  if (options.resume || options.overwrite) remove_unfinished(options.output);
   if (options.accumulate < 1 || options.log_every < 1)
     fail<InputError>("train", "an update is made of at least one batch, and a point of the curve of one update: got ",
                      options.accumulate, " and ", options.log_every);

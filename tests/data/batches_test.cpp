@@ -157,6 +157,19 @@ TEST(Pad, FillsUpToTheLongest) {
   EXPECT_EQ(pad(sequences, Batch{}, 0).ids.shape(), (Shape{0, 0}));
 }
 
+TEST(Pad, FillsFeaturesWithZeros) {
+  const std::vector<Tensor> sequences = {Tensor::from({1, 2, 3, 4}, {2, 2}), Tensor::from({5, 6}, {1, 2}),
+                                         Tensor::empty({0, 2})};
+  const FeatureBatch batch = pad(sequences);
+  EXPECT_EQ(batch.features.shape(), (Shape{3, 2, 2}));
+  EXPECT_EQ(batch.features.to_vector(), (std::vector<float>{1, 2, 3, 4, 5, 6, 0, 0, 0, 0, 0, 0}));
+  EXPECT_TRUE(std::ranges::equal(batch.lengths.span<std::int32_t>(), Ids{2, 1, 0}));
+  EXPECT_EQ(batch.frames, 3);
+  EXPECT_EQ(pad(std::span<const Tensor>()).features.shape(), (Shape{0, 0, 0}));
+  EXPECT_ERROR(pad(std::vector{sequences[0], Tensor::zeros({2, 3})}), "got [2, 3], expected float32 [T, 2]");
+  EXPECT_ERROR(pad(std::vector{Tensor::zeros({2})}), "got [2]");
+}
+
 TEST(WindowBatch, TargetsAreTheInputsOneLater) {
   const test::TempFolder folder;
   TokenStoreWriter writer(folder / "store", 100);

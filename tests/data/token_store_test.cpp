@@ -50,6 +50,16 @@ TEST(TokenStore, GivesBackDocumentsInBothWidths) {
   }
 }
 
+TEST(TokenStore, CountsWhatWasLeftOut) {
+  const test::TempFolder folder;
+  TokenStoreWriter writer(folder / "store", 10);
+  writer.add(Ids{1, 2});
+  writer.leave_out(), writer.leave_out();
+  writer.commit();
+  EXPECT_EQ(TokenStore(folder / "store").left_out(), 2);
+  EXPECT_EQ(TokenStore(folder / "store").read({0, 2}), (Ids{1, 2}));
+}
+
 TEST(TokenStore, TakesTwoBytesAnIdWhereTheVocabularyAllows) {
   const test::TempFolder folder;
   store_of(folder / "narrow", 65536, {Ids(1000, 7)});

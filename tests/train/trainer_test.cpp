@@ -52,8 +52,8 @@ class Line : public Trainee {
   BatchPosition position() const override { return sampler_.position(); }
   void restore(const BatchPosition& position) override { sampler_.restore(position); }
   std::int64_t batches_per_epoch() const override { return sampler_.batches(); }
-  Scores judge() override {
-    if (!judged) return {};
+  Scores evaluate() override {
+    if (!evaluated) return {};
     if (!scores.empty()) {
       const auto [loss, accuracy] = scores.front();
       scores.erase(scores.begin());
@@ -67,8 +67,8 @@ class Line : public Trainee {
   }
 
   std::vector<float> losses;
-  std::vector<std::pair<double, double>> scores;  ///< what judge() is to say: loss and accuracy
-  bool judged = true;                             ///< whether there is anything to judge by
+  std::vector<std::pair<double, double>> scores;  ///< what evaluate() gives: loss and accuracy
+  bool evaluated = true;                          ///< whether there are validation data
   int saves = 0;
   int explode_at = -1;
 
@@ -116,7 +116,7 @@ TEST(Trainer, TheFoldersModelStaysUntilThereIsANewOne) {
   std::vector<std::int64_t> saved;
   const auto run = [&](std::int64_t stop_at) {
     Line line;
-    line.judged = false;
+    line.evaluated = false;
     const auto stop = [&](const TrainingState& state) {
       if (state.step == stop_at) throw Stop();
     };
@@ -152,7 +152,7 @@ TEST(Trainer, AStoppedRunResumesToTheSameLosses) {
                            [&](const TrainingState& state) {
                              if (state.step == stop_at) throw Stop();
                            },
-                       .judged = {}});
+                       .evaluated = {}});
     } catch (const Stop&) {
     }
     losses.insert(losses.end(), part.losses.begin(), part.losses.end());
@@ -184,7 +184,7 @@ TEST(Trainer, ARunKilledAfterACheckpointRepeatsWhatWasLost) {
                    if (state.step == 20) std::filesystem::copy(killed_folder / "checkpoint.safetensors", kept);
                    if (state.step == 25) throw Stop();
                  },
-             .judged = {}});
+             .evaluated = {}});
     } catch (const Stop&) {
     }
     std::filesystem::rename(kept, killed_folder / "checkpoint.safetensors");  // as if steps 21 to 25 had been lost
@@ -271,10 +271,10 @@ TEST(Trainer, TheMeanOfTheBestModelsIsKeptIfItIsBetter) {
     TrainerOptions options = options_in(folder);
     options.epochs = 4, options.average_best = 2, options.metric = "accuracy";
     line.scores = {{1, 0.5}, {1, 0.9}, {1, std::nan("")}, {1, 0.8}, {1, kept ? 0.95 : 0.85}};
-    std::vector<std::vector<float>> judged;
-    const TrainingResult result = train(line, options, {.stepped = {}, .judged = [&](const TrainingState&) {
+    std::vector<std::vector<float>> evaluated;
+    const TrainingResult result = train(line, options, {.stepped = {}, .evaluated = [&](const TrainingState&) {
                                                           const auto weight = line.parameters()[0].tensor.span();
-                                                          judged.emplace_back(weight.begin(), weight.end());
+                                                          evaluated.emplace_back(weight.begin(), weight.end());
                                                         }});
     EXPECT_EQ(result.state.mean.models, 2);
     EXPECT_EQ(result.state.mean.kept, kept);
@@ -283,9 +283,9 @@ TEST(Trainer, TheMeanOfTheBestModelsIsKeptIfItIsBetter) {
     EXPECT_FALSE(std::filesystem::exists(folder / "best-models"));
     const Tensor saved = SafetensorsFile(folder / "model.safetensors").get("weight");
     for (std::size_t i = 0; i < 4; ++i)
-      EXPECT_FLOAT_EQ(saved.data()[i], kept ? (judged[1][i] + judged[3][i]) / 2 : judged[1][i]);
+      EXPECT_FLOAT_EQ(saved.data()[i], kept ? (evaluated[1][i] + evaluated[3][i]) / 2 : evaluated[1][i]);
     const auto now = line.parameters()[0].tensor.span();
-    EXPECT_TRUE(std::ranges::equal(now, judged[3])) << "the parameters themselves stay as they were trained";
+    EXPECT_TRUE(std::ranges::equal(now, evaluated[3])) << "the parameters themselves stay as they were trained";
   }
 }
 
@@ -301,7 +301,7 @@ TEST(Trainer, ARunKilledAroundTheMeanTriesItAgain) {
       std::filesystem::copy(folder / "checkpoint.safetensors", folder / "kept/checkpoint.safetensors");
     }
   };
-  const TrainingResult unbroken = train(whole, options, {.stepped = at_the_end, .judged = {}});
+  const TrainingResult unbroken = train(whole, options, {.stepped = at_the_end, .evaluated = {}});
   const std::string model = test::contents(folder / "model.safetensors");
   EXPECT_EQ(unbroken.state.mean.models, 3);
 

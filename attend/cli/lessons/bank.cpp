@@ -13,8 +13,8 @@
 #include "attend/ops/dropout.h"
 #include "attend/ops/softmax.h"
 #include "attend/ops/tape.h"
+#include "attend/tasks/masked_lm/masking.h"
 #include "attend/train/optimizer.h"
-#include "attend/tasks/masked_lm/training.h"
 
 namespace attend::cli {
 namespace {
@@ -230,9 +230,8 @@ LinePlot picture(std::string title, std::vector<std::vector<float>> points, cons
 /// What the model puts into a gap, and what "bank" looks at in its last layer.
 void fill_gaps(Page& page, const Bert& model, const Vocabulary& vocabulary) {
   Table table{{"sentence", "the gap", "\"bank\" looks at"}, {}};
-  for (const char* sentence :
-       {"the canoe waited on the bank of the …", "the cashier argued at the bank about the …",
-        "the bank was … after the flood", "the bank was … after the crisis"}) {
+  for (const char* sentence : {"the canoe waited on the bank of the …", "the cashier argued at the bank about the …",
+                               "the bank was … after the flood", "the bank was … after the crisis"}) {
     const std::vector<std::string> words = split(sentence, ' ');
     Probe probe;
     const Tensor states = model.encode(input_of({vocabulary.encode(words)}), &probe);

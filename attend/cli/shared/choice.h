@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "attend/core/wording.h"
+
 namespace attend::cli {
 
 /// "a, b or c".
@@ -14,14 +16,6 @@ inline std::string one_of(const std::vector<std::string>& names) {
   for (std::size_t i = 0; i < names.size(); ++i)
     text += (i == 0 ? "" : i + 1 == names.size() ? " or " : ", ") + names[i];
   return text;
-}
-
-/// "a, b, c, …": the first few.
-inline std::string listed(const std::vector<std::string>& names) {
-  constexpr std::size_t kMost = 10;
-  std::string text;
-  for (std::size_t i = 0; i < std::min(names.size(), kMost); ++i) text += (i == 0 ? "" : ", ") + names[i];
-  return text + (names.size() > kMost ? ", …" : "");
 }
 
 /// --flag NAME, where names stand for values; the value as it is now is the default. The help ends with the names.

@@ -43,17 +43,6 @@ std::string amount(double count, const std::string& unit) {
 
 }  // namespace
 
-std::string grouped(std::int64_t count) {
-  std::string digits = std::to_string(count);
-  const std::size_t first = count < 0;
-  for (std::size_t at = digits.size(); at > first + 3;) digits.insert(at -= 3, 1, ',');
-  return digits;
-}
-
-std::string counted(std::int64_t count, const std::string& noun) {
-  return grouped(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 std::string duration(double seconds) {
   if (seconds < 9.95) return format("%.1f s", seconds);
   const auto whole = std::llround(seconds);

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "attend/core/progress.h"
+#include "attend/core/wording.h"
 
 namespace attend::cli {
 
@@ -47,10 +48,6 @@ class ProgressBar {
 /// "attend: warning: …" on standard error, in a line of its own even while a bar is shown.
 void warn(std::string_view message);
 
-/// 12345678 -> "12,345,678".
-std::string grouped(std::int64_t count);
-/// "1 line", "12,000 lines".
-std::string counted(std::int64_t count, const std::string& noun);
 /// 75.0 -> "1 min 15 s".
 std::string duration(double seconds);
 /// 1234567 bytes -> "1.2 MB".

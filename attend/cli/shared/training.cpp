@@ -2,20 +2,17 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cerrno>
 #include <cmath>
-#include <csignal>
-#include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/interrupt.h"
 #include "attend/cli/shared/numbers.h"
-#include "attend/cli/shared/output_folder.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/shared/recipe.h"
-#include "attend/core/error.h"
+#include "attend/core/file.h"
 #include "attend/explain/html.h"
 
 namespace attend::cli {
@@ -39,12 +36,12 @@ std::string best_model(const TrainingState& state) {
                          : "at update " + grouped(state.best_step);
 }
 
-/// The learning curve as a page: the losses in one picture, every other score in one of its own.
+/// The learning curve as a page: the losses in one figure, every other score in a figure of its own.
 Page curve_page(const TrainingState& state, const std::string& title) {
   Page page{title, {}};
   page.say("After " + grouped(state.step) + " of " + grouped(state.total_steps) + " updates, " + grouped(state.tokens) +
            " tokens, " + duration(state.seconds) + ". Best so far: " +
-           (state.best.empty() ? "not judged yet" : text_of(state.best) + ", " + best_model(state)) + ".");
+           (state.best.empty() ? "not evaluated yet" : text_of(state.best) + ", " + best_model(state)) + ".");
   LinePlot losses{"loss", "update", "", {{"training", {}, {}}}};
   LinePlot rate{"learning rate", "update", "", {{"learning rate", {}, {}}}};
   std::vector<LinePlot> scores;
@@ -76,103 +73,191 @@ void write_file(const std::filesystem::path& path, const std::string& text) {
   file.commit();
 }
 
-/// Removes what killed runs were writing (AtomicFile's NAME.part-PROCESS-NUMBER), but not what a living one is.
-void remove_leftovers(const std::filesystem::path& folder) {
-  if (!std::filesystem::exists(folder)) return;
-  std::vector<std::filesystem::path> dead;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string name = entry.path().filename();
-    int process = 0, number = 0;
-    const std::size_t part = name.rfind(".part-");
-    if (part == std::string::npos || std::sscanf(name.c_str() + part, ".part-%d-%d", &process, &number) != 2) continue;
-    if (process > 0 && ::kill(process, 0) != 0 && errno == ESRCH) dead.push_back(entry.path());
+/// Shows the preparation of the data and the updates, prints each evaluation, and writes curve.html and recipe.toml.
+class Display {
+ public:
+  Display(const TrainingFlags& flags, std::string title) : flags_(flags), title_(std::move(title)) {}
+
+  TrainingObserver observer() {
+    TrainingObserver observer;
+    observer.stepped = [this](const TrainingState& state) { step(state); };
+    observer.evaluated = [this](const TrainingState& state) { evaluate(state); };
+    observer.saved = [this](const TrainingState&) {
+      write_file(flags_.trainer->output / "recipe.toml", recipe_of(*flags_.verb));
+    };
+    observer.prepared = [this](const std::string& stage, const std::string& unit, std::int64_t done,
+                               std::int64_t total) { bar(stage, unit).update(done, total); };
+    observer.message = [this](const std::string& line) {
+      erase();
+      std::cerr << line << std::endl;
+    };
+    observer.warning = [this](const std::string& line) {
+      erase();
+      warn(line);
+    };
+    observer.sampled = [](const std::string& text) {
+      std::cerr << "  | ";
+      for (const char c : text) std::cerr << (c == '\n' ? "\n  | " : std::string(1, c));
+      std::cerr << std::endl;
+    };
+    observer.uninterrupted = [this](const std::function<void()>& work) {
+      const StopAtOnce at_once;
+      work();
+      erase();
+    };
+    return observer;
   }
-  for (const std::filesystem::path& path : dead) std::filesystem::remove(path);
+
+  void show_curve(const TrainingState& state) const {
+    write_file(flags_.trainer->output / "curve.html", to_html(curve_page(state, title_)));
+  }
+  void erase() { bar_.reset(); }
+  const std::string& reached() const { return reached_; }
+
+ private:
+  void step(const TrainingState& state) {
+    if (tokens_ < 0) {
+      tokens_ = state.tokens, seconds_ = state.seconds;
+      bar("Training", "updates").go_on_from(state.step - 1);
+    }
+    note(state);
+    const double rate = static_cast<double>(state.tokens - tokens_) / std::max(state.seconds - seconds_, 1e-9);
+    ProgressBar& bar = this->bar("Training", "updates");
+    bar.label("Training  loss " + fixed(state.loss, 3) + "  " + grouped(std::llround(rate)) + " tokens/s");
+    bar.update(state.step, state.total_steps);
+  }
+
+  void evaluate(const TrainingState& state) {
+    if (bar_) bar_->erase();
+    note(state);
+    const CurvePoint& point = state.curve.back();
+    std::cerr << "epoch " << state.epoch << "  update " << grouped(state.step) << "  training loss "
+              << fixed(point.loss, 3) << "  validation " << text_of(point.scores)
+              << (state.best_step == state.step ? "  (best)" : "") << std::endl;
+    show_curve(state);
+  }
+
+  void note(const TrainingState& state) {
+    reached_ = "update " + grouped(state.step) + " of " + grouped(state.total_steps);
+  }
+
+  /// The bar of a stage; a new one when another stage begins.
+  ProgressBar& bar(const std::string& stage, const std::string& unit) {
+    if (!bar_ || stage_ != stage) {
+      bar_.reset();
+      bar_.emplace(stage, unit);
+      stage_ = stage;
+    }
+    return *bar_;
+  }
+
+  const TrainingFlags& flags_;
+  std::string title_;
+  std::optional<ProgressBar> bar_;
+  std::string stage_;
+  std::int64_t tokens_ = -1;  // at this program's first update: those of before a resumption count for no rate
+  double seconds_ = 0;
+  std::string reached_;  // "update 3 of 100"; empty before the first update
+};
+
+void print_summary(const TrainingFlags& flags, const TrainingResult& result) {
+  const TrainingState& state = result.state;
+  const std::string folder = flags.trainer->output.string();
+  const double loss = state.curve.empty() ? state.loss : state.curve.back().loss;
+  if (flags.json) {
+    nlohmann::ordered_json json{
+        {"folder", folder},         {"steps", state.step},   {"epochs", state.epoch},       {"tokens", state.tokens},
+        {"seconds", state.seconds}, {"training_loss", loss}, {"best_step", state.best_step}};
+    for (const auto& [name, value] : state.best) json[name] = value;
+    json["averaged_models"] = state.mean.kept ? state.mean.models : 0;
+    std::cout << json.dump() << '\n';
+    return;
+  }
+  std::cout << "Model       " << folder << '\n'
+            << "Training    " << counted(state.step, "update") << ", " << counted(state.tokens, "token") << ", "
+            << duration(state.seconds) << ", loss " << fixed(loss, 3)
+            << (result.end == TrainingEnd::no_longer_better ? "; stopped, as it was no longer better\n" : "\n");
+  if (!state.best.empty()) std::cout << "Validation  " << text_of(state.best) << ", " << best_model(state) << '\n';
+  if (state.mean.models > 0 && !state.mean.kept)
+    std::cout << "Mean        of the best " << grouped(state.mean.models) << ": " << text_of(state.mean.scores)
+              << ", not better\n";
+  std::cout << "Curve       " << (flags.trainer->output / "curve.html").string() << '\n';
 }
 
 }  // namespace
 
-void add_training_flags(CLI::App& verb, TrainingFlags& flags, const std::vector<std::string>& metrics) {
-  TrainerOptions& t = flags.trainer;
-  flags.verb = &verb;
+CLI::Option* add_path_flag(CLI::App& verb, const std::string& name, std::filesystem::path& path,
+                           const std::string& help, const char* type) {
+  return verb
+      .add_option_function<std::string>(
+          name, [&path](const std::string& given) { path = given; }, help)
+      ->type_name(type);
+}
+
+CLI::Option* add_paths_flag(CLI::App& verb, const std::string& name, std::vector<std::filesystem::path>& paths,
+                            const std::string& help) {
+  return verb
+      .add_option_function<std::vector<std::string>>(
+          name, [&paths](const std::vector<std::string>& given) { paths.assign(given.begin(), given.end()); }, help)
+      ->type_name("FILE");
+}
+
+void add_training_flags(CLI::App& verb, TrainingFlags& flags, TrainerOptions& t, std::int64_t& batch_tokens,
+                        const std::vector<std::string>& metrics) {
+  flags.verb = &verb, flags.trainer = &t;
   add_config_flag(verb, flags.from_recipe);
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
     return verb.add_option(name, value, help)->type_name(type)->capture_default_str();
   };
-  verb.add_option("-o,--output", flags.output, "The model's folder; the checkpoint and the learning curve go there too")
-      ->type_name("DIR")
+  add_path_flag(verb, "-o,--output", t.output,
+                "Folder for the model; the checkpoint and the learning curve go there too", "DIR")
       ->required()
       ->configurable(false);
-  verb.add_flag("--resume", flags.resume, "Go on from the folder's checkpoint, if there is one")->configurable(false);
-  verb.add_flag("--overwrite", flags.overwrite, "Train anew though the folder holds a model")->configurable(false);
-  option("--epochs", t.epochs, "Times through the data", "N")->check(kPositive);
-  option("--steps", t.steps, "Updates at most, instead of epochs; 0: by epochs", "N")->check(kNotNegative);
-  option("--batch-tokens", flags.batch_tokens, "Tokens of a batch, padding included", "N")->check(kPositive);
-  option("--accumulate", t.accumulate, "Batches that make one update", "N")->check(kPositive);
-  option("--learning-rate", t.learning_rate, "At its highest", "RATE")->check(kPositive);
+  verb.add_flag("--resume", t.resume, "Continue from the folder's checkpoint, if there is one")->configurable(false);
+  verb.add_flag("--overwrite", t.overwrite, "Train although the folder holds a run or a model")->configurable(false);
+  option("--epochs", t.epochs, "Passes through the data", "N")->check(kPositive);
+  option("--steps", t.steps, "Number of updates, instead of --epochs; 0: use --epochs", "N")->check(kNotNegative);
+  option("--batch-tokens", batch_tokens, "Tokens of a batch, padding included", "N")->check(kPositive);
+  option("--accumulate", t.accumulate, "Batches in one update", "N")->check(kPositive);
+  option("--learning-rate", t.learning_rate, "Highest learning rate", "RATE")->check(kPositive);
   add_choice(verb, "--schedule", t.schedule, kScheduleNames, "How the learning rate falls");
-  option("--warmup", t.warmup, "Updates over which the learning rate rises; half of the run at most", "N")
+  option("--warmup", t.warmup, "Updates over which the learning rate rises; at most half of the run", "N")
       ->check(kNotNegative);
-  option("--weight-decay", t.weight_decay, "Of matrices", "SHARE")->check(kNotNegative);
-  option("--clip", t.clip, "The gradient's norm at most; 0: any", "NORM")->check(kNotNegative);
-  option("--average", t.average, "Judge and keep a running average of the parameters, with this decay; 0: none",
+  option("--weight-decay", t.weight_decay, "Weight decay of matrices", "RATE")->check(kNotNegative);
+  option("--clip", t.clip, "Largest norm of the gradients; 0: no limit", "NORM")->check(kNotNegative);
+  option("--average", t.average, "Evaluate and keep a running average of the parameters with this decay; 0: none",
          "DECAY")
       ->check(between(0.0, 0.99999));
   option("--average-best", t.average_best,
-         "At the end, try the mean of the best so many models, and keep it if it is better; 0: none", "N")
+         "At the end, try the mean of the N best models, and keep it if it is better; 0: none", "N")
       ->check(between(0, 100));
-  option("--validate-every", t.judge_every, "Updates between validations; 0: an epoch", "N")->check(kNotNegative);
-  option("--patience", t.patience, "Validations in which no score is better before it stops; 0: never", "N")
+  option("--validate-every", t.evaluate_every, "Updates between validations; 0: an epoch", "N")->check(kNotNegative);
+  option("--patience", t.patience, "Stop after N validations without a better score; 0: never", "N")
       ->check(kNotNegative);
   verb.add_option("--metric", t.metric,
-                  "The score that decides which model is kept: " + one_of(metrics) + "; otherwise the first")
+                  "Score that decides which model is kept: " + one_of(metrics) + "; otherwise the first")
       ->type_name("NAME")
       ->check(CLI::IsMember(metrics).description(""));
   option("--checkpoint-every", t.checkpoint_seconds, "Seconds between checkpoints", "S")->check(kNotNegative);
-  option("--seed", t.seed, "The same seed gives the same model", "N");
+  option("--seed", t.seed, "Random seed; the same seed gives the same model", "N");
   verb.add_flag("--json", flags.json, "Print the summary as one JSON object")->configurable(false);
-}
-
-void check_output(const TrainingFlags& flags, const std::string& from) {
-  const std::filesystem::path folder = flags.output;
-  check_output_folder(folder);
-  std::error_code not_there;
-  if (!from.empty() && std::filesystem::equivalent(from, folder, not_there))
-    fail<InputError>("output", from, ": is both --from and --output; name another folder for the new model");
-  if (flags.resume || flags.overwrite) return;
-  if (std::filesystem::exists(folder / "checkpoint.safetensors"))
-    fail<InputError>("output", flags.output, ": holds a run; add --resume to go on with it, or --overwrite");
-  if (std::filesystem::exists(folder / "model.safetensors"))
-    fail<InputError>("output", flags.output, ": holds a model; add --overwrite, or name another folder");
-}
-
-void check_texts(const std::vector<std::string>& files) {
-  for (const std::string& file : files) {
-    if (file.empty()) continue;
-    std::error_code unknown;
-    const std::filesystem::file_status status = std::filesystem::status(file, unknown);
-    if (file == "-" || (std::filesystem::exists(status) && std::filesystem::is_other(status)))
-      fail<InputError>("train", file, ": is a stream, but training reads its texts more than once; name a file");
-    if (!std::filesystem::exists(status)) fail<InputError>("train", file, ": there is no such file");
-    if (std::filesystem::is_directory(status)) fail<InputError>("train", file, ": is a folder, expected a file");
-  }
 }
 
 void check_validation(const TrainingFlags& flags, bool given) {
   if (given) return;
-  const TrainerOptions& t = flags.trainer;
-  // Recipes say how to judge for whoever has something to judge by, and a default is nobody's wish.
-  const auto wished = [&](const char* name) {
+  const TrainerOptions& t = *flags.trainer;
+  // Recipes may set flags of validation for users who have validation data, and defaults are not the user's choice.
+  const auto chosen = [&](const char* name) {
     const CLI::Option* option = flags.verb->get_option(name);
     return option->count() > 0 && !flags.from_recipe.contains(option);
   };
   const auto refuse_if = [](bool asked, const char* name) {
-    if (asked) throw CLI::ValidationError(name, "needs --validation, to judge by");
+    if (asked) throw CLI::ValidationError(name, "needs --validation");
   };
   refuse_if(!t.metric.empty(), "--metric");
   refuse_if(t.average_best > 0, "--average-best");
-  refuse_if(t.patience > 0 && wished("--patience"), "--patience");
-  refuse_if(t.judge_every > 0 && wished("--validate-every"), "--validate-every");
+  refuse_if(t.patience > 0 && chosen("--patience"), "--patience");
+  refuse_if(t.evaluate_every > 0 && chosen("--validate-every"), "--validate-every");
 }
 
 void check_heads(std::int64_t heads, std::int64_t width) {
@@ -181,83 +266,26 @@ void check_heads(std::int64_t heads, std::int64_t width) {
                                grouped(heads) + " heads do not divide the width, which is " + grouped(width));
 }
 
-TrainingResult run_training(Trainee& trainee, TrainingFlags& flags, const std::string& title, const std::string& data,
-                            const std::function<void()>& show) {
-  TrainerOptions& options = flags.trainer;
-  options.output = flags.output;
-  options.resume = flags.resume;
-  options.fingerprint = data;
-  if (flags.resume || flags.overwrite) remove_leftovers(options.output);
-  ProgressBar bar("Training", "updates");
-  const auto show_curve = [&](const TrainingState& state) {
-    write_file(options.output / "curve.html", to_html(curve_page(state, title)));
-  };
-  std::int64_t tokens = -1;  // at this program's first update: what a resumed run did before counts for no rate
-  double seconds = 0;
-  std::string reached;  // how far it is; nothing before anything was done
-  const auto note = [&](const TrainingState& state) {
-    reached = "update " + grouped(state.step) + " of " + grouped(state.total_steps);
-  };
-  const TrainingObserver observer{
-      .stepped =
-          [&](const TrainingState& state) {
-            if (tokens < 0) {
-              tokens = state.tokens;
-              seconds = state.seconds;
-              bar.go_on_from(state.step - 1);
-            }
-            note(state);
-            const double rate = static_cast<double>(state.tokens - tokens) / std::max(state.seconds - seconds, 1e-9);
-            bar.label("Training  loss " + fixed(state.loss, 3) + "  " + grouped(std::llround(rate)) + " tokens/s");
-            bar.update(state.step, state.total_steps);
-          },
-      .judged =
-          [&](const TrainingState& state) {
-            bar.erase();
-            note(state);
-            const CurvePoint& point = state.curve.back();
-            std::cerr << "epoch " << state.epoch << "  update " << grouped(state.step) << "  training loss "
-                      << fixed(point.loss, 3) << "  validation " << text_of(point.scores)
-                      << (state.best_step == state.step ? "  (best)" : "") << std::endl;
-            if (show) show();
-            show_curve(state);
-          },
-      .saved = [&](const TrainingState&) { write_file(options.output / "recipe.toml", recipe_of(*flags.verb)); }};
+void run_training(const TrainingFlags& flags, const std::string& title,
+                  const std::function<TrainingResult(const TrainingObserver&)>& training) {
+  Display display(flags, title);
   const TrainingResult result = [&] {
     try {
-      return train(trainee, options, observer);
+      return training(display.observer());
     } catch (const Interrupted&) {
-      bar.erase();
-      std::cerr << "attend: stopped at " << reached << "; --resume goes on" << std::endl;
+      display.erase();
+      if (!display.reached().empty())
+        std::cerr << "attend: stopped at " << display.reached() << "; --resume goes on" << std::endl;
       throw;
     }
   }();
-  bar.erase();
-  show_curve(result.state);
-  const TrainingState& state = result.state;
-  const double loss = state.curve.empty() ? state.loss : state.curve.back().loss;
-  if (state.skipped > 0) warn(counted(state.skipped, "update") + " had gradients that were not finite: left out");
-  if (flags.resume && reached.empty())
+  display.erase();
+  display.show_curve(result.state);
+  if (result.state.skipped > 0)
+    warn(counted(result.state.skipped, "update") + " had gradients that were not finite: left out");
+  if (flags.trainer->resume && display.reached().empty())
     std::cerr << "The run was over already; more --epochs or --steps go on with it" << std::endl;
-  if (flags.json) {
-    nlohmann::ordered_json json{{"folder", flags.output},      {"steps", state.step},      {"epochs", state.epoch},
-                                {"tokens", state.tokens},      {"seconds", state.seconds}, {"training_loss", loss},
-                                {"best_step", state.best_step}};
-    for (const auto& [name, value] : state.best) json[name] = value;
-    json["averaged_models"] = state.mean.kept ? state.mean.models : 0;
-    std::cout << json.dump() << '\n';
-    return result;
-  }
-  std::cout << "Model       " << flags.output << '\n'
-            << "Training    " << counted(state.step, "update") << ", " << counted(state.tokens, "token") << ", "
-            << duration(state.seconds) << ", loss " << fixed(loss, 3)
-            << (result.end == TrainingEnd::no_longer_better ? "; stopped, as it was no longer better\n" : "\n");
-  if (!state.best.empty()) std::cout << "Validation  " << text_of(state.best) << ", " << best_model(state) << '\n';
-  if (state.mean.models > 0 && !state.mean.kept)
-    std::cout << "Mean        of the best " << grouped(state.mean.models) << ": " << text_of(state.mean.scores)
-              << ", not better\n";
-  std::cout << "Curve       " << (options.output / "curve.html").string() << '\n';
-  return result;
+  print_summary(flags, result);
 }
 
 }  // namespace attend::cli

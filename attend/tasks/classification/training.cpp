@@ -1,177 +1,282 @@
 #include "attend/tasks/classification/training.h"
 
 #include <algorithm>
+#include <map>
 
-#include "attend/core/random.h"
-#include "attend/ops/activation.h"
-#include "attend/ops/arithmetic.h"
-#include "attend/ops/concat.h"
-#include "attend/ops/cross_entropy.h"
-#include "attend/ops/gather.h"
-#include "attend/ops/reduce.h"
-#include "attend/ops/softmax.h"
-#include "attend/metrics/classification.h"
+#include "attend/core/error.h"
+#include "attend/core/wording.h"
+#include "attend/data/tokenized_texts.h"
+#include "attend/models/bert.h"
+#include "attend/ops/tape.h"
+#include "attend/tasks/classification/classifier.h"
+#include "attend/tasks/classification/trainee.h"
+#include "attend/tasks/embedding/sentence_folder.h"
+#include "attend/text/training/train_words.h"
+#include "attend/train/run.h"
 
 namespace attend {
 namespace {
 
-/// The one label of each text.   -> int32 [B]
-Tensor label_of(const LabelledTexts& texts, std::span<const std::int64_t> chosen) {
-  std::vector<std::int32_t> labels;
-  for (const std::int64_t i : chosen) labels.push_back(texts.labels[static_cast<std::size_t>(i)].front());
-  return Tensor::ids(labels, {static_cast<std::int64_t>(labels.size())});
+using Options = ClassificationTrainingOptions;
+using Labels = std::vector<std::string>;
+
+/// All labels of the training texts, sorted.
+Labels learned_labels(const Options& options, const TrainingObserver& observer) {
+  const std::set<std::string> labels = labels_in(options.train, options.columns, observer.progress("Reading"));
+  if (labels.empty()) fail<InputError>("labels", options.train.string(), ": no text has a label");
+  if (labels.size() == 1 && options.columns.separator.empty())
+    fail<InputError>("labels", options.train.string(), ": all texts have the label \"", *labels.begin(),
+                     "\", expected at least two labels to tell apart");
+  if (!options.validation.empty())
+    for (const std::string& label : labels_in(options.validation, options.columns))
+      if (!labels.contains(label))
+        fail<InputError>("labels", options.validation.string(), ": has the label \"", label,
+                         "\", which no text to learn from has");
+  return {labels.begin(), labels.end()};
 }
 
-/// 1 for each label that holds.   -> int32 [B · labels]
-Tensor flags_of(const LabelledTexts& texts, std::span<const std::int64_t> chosen, std::size_t labels) {
-  std::vector<std::int32_t> flags(chosen.size() * labels);
-  for (std::size_t b = 0; b < chosen.size(); ++b)
-    for (const std::int32_t label : texts.labels[static_cast<std::size_t>(chosen[b])])
-      flags[b * labels + static_cast<std::size_t>(label)] = 1;
-  return Tensor::ids(flags, {static_cast<std::int64_t>(flags.size())});
-}
+/// Makes the ids of a text, or of a pair, and with `types` the type of each.
+using EncodeText = std::function<Encoding(const LabelledText&)>;
 
-/// The sum of each label's own cross-entropy, from logits [B, labels] of "it holds" against 0.
-Tensor several_labels_loss(const Tensor& logits, const Tensor& flags) {
-  const Tensor holds = logits.reshape({logits.numel(), 1});
-  return cross_entropy(concat({Tensor::zeros(holds.shape()), holds}, 1), flags, {.reduction = Reduction::sum});
-}
-
-/// How far the answers to the two readings of each text are apart, summed over the texts: the mean of both KL
-/// divergences, ½ Σ (p - q) · (log p - log q). What the logarithms lack to the logits is the same for all labels of a
-/// text, and p - q sums to 0, so that the logits do as well.   logits [2 B, labels]: b and B + b are the same text
-Tensor disagreement(const Tensor& logits, bool several_labels) {
-  const auto rows = static_cast<std::int32_t>(logits.dim(0));
-  std::vector<std::int32_t> other;
-  for (std::int32_t row = 0; row < rows; ++row) other.push_back((row + rows / 2) % rows);
-  const Tensor swap = Tensor::ids(other, {rows});
-  const Tensor probabilities = several_labels ? sigmoid(logits) : softmax(logits);
-  const auto difference = [&](const Tensor& x) { return x - index_select(x, swap, 0); };
-  return sum(difference(probabilities) * difference(logits)) * 0.25f;  // every text is there twice
-}
-
-/// Hides words at random: each id that is no padding and not to be kept becomes `unknown` with probability p.
-void hide_words(const TokenBatch& batch, std::int32_t unknown, const std::vector<std::int32_t>& kept, float p) {
-  const PhiloxKey key = default_generator().next();
-  const std::int64_t T = batch.ids.dim(1);
-  for (std::int64_t b = 0; b < batch.ids.dim(0); ++b)
-    for (std::int64_t t = 0; t < batch.lengths.data<std::int32_t>()[b]; ++t)
-      if (std::int32_t& id = batch.ids.data<std::int32_t>()[b * T + t];
-          uniform_from(philox(key, static_cast<std::uint64_t>(b * T + t))[0]) < p && std::ranges::count(kept, id) == 0)
-        id = unknown;
-}
-
-/// How often the labels that are said are right.
-struct Count {
-  std::int64_t texts = 0, right = 0;
-  std::vector<LabelScore> labels;
-
-  void add(const std::vector<bool>& predicted, const std::vector<bool>& expected) {
-    ++texts, right += predicted == expected;
-    for (std::size_t i = 0; i < labels.size(); ++i) {
-      labels[i].expected += expected[i], labels[i].predicted += predicted[i];
-      labels[i].correct += expected[i] && predicted[i];
-    }
+/// Texts as ids, in a file of the output folder. `what` is everything that decides the ids beside file and tokenizer.
+ExampleStore stored_texts(const Options& options, const std::filesystem::path& file, const char* name,
+                          const Labels& labels, const Tokenizer& tokenizer, const EncodeText& encode, bool types,
+                          std::int64_t max_tokens, const TrainingObserver& observer) {
+  if (file.empty()) return {};
+  std::map<std::string, std::int32_t> places;
+  Fingerprint sources;
+  sources.add_file(file).add(static_cast<std::uint64_t>(max_tokens)).add(types ? 1 : 0);
+  OptionFingerprint{sources}("columns", options.columns);
+  for (const std::string& label : labels) {
+    places.emplace(label, static_cast<std::int32_t>(places.size()));
+    sources.add(label);
   }
-  double accuracy() const { return static_cast<double>(right) / static_cast<double>(texts); }
-  /// Over the labels that there are.
-  double macro_f1() const {
-    double sum = 0;
-    std::int64_t there = 0;
-    for (const LabelScore& label : labels) sum += label.f1(), there += label.expected + label.predicted > 0;
-    return there == 0 ? 0 : sum / static_cast<double>(there);
-  }
+  std::filesystem::create_directories(options.trainer.output);
+  return stored_examples<LabelledText>(
+      {options.trainer.output / name,
+       types ? 3 : 2,
+       std::max(tokenizer.size(), std::ssize(labels)),
+       {sources.value(), fingerprint(tokenizer)}},
+      [&]() -> std::function<bool(LabelledText&)> {
+        auto reader = std::make_shared<LabelledReader>(file, options.columns, observer.progress("Tokenizing"));
+        return [reader](LabelledText& text) { return reader->next(text); };
+      },
+      [&](const LabelledText& text) {
+        Encoding encoding = encode(text);
+        EncodedExample example{{std::move(encoding.ids), {}}, encoding.dropped > 0};
+        for (const std::string& label : text.labels) example.fields[kLabelField].push_back(places.at(label));
+        if (types) example.fields.push_back(std::move(encoding.types));
+        return example;
+      });
+}
+
+/// A model in training, its tokenizer, and how it takes texts.
+struct Prepared {
+  TrainableClassifier model;
+  Labels labels;
+  Tokenizer tokenizer;
+  std::string config;           ///< the model's options, as JSON
+  std::int64_t parameters = 0;  ///< how many there are, also those that are not trained
+  EncodeText encode;
+  bool types = false;  ///< the types of tokens are needed
+  std::int64_t max_tokens = 0;
+  ClassifierTraineeOptions trainee = {};  ///< special tokens
 };
+
+// ---- a new recurrent network ----
+
+Tokenizer make_tokenizer(const Options& options, const TrainingObserver& observer) {
+  if (!options.tokenizer.empty()) return load_tokenizer(options.tokenizer);
+  LabelledReader reader(options.train, options.columns, observer.progress("Reading"));
+  return train_words(
+      [&, text = LabelledText()](std::string& line) mutable {
+        if (!reader.next(text)) return false;
+        line = text.text;
+        return true;
+      },
+      {.vocab_size = options.vocab_size,
+       .min_frequency = options.min_frequency,
+       .lowercase = options.lowercase,
+       .append_eos = false});
+}
+
+Prepared new_classifier(const Options& options, const TrainingObserver& observer) {
+  const Labels labels = learned_labels(options, observer);
+  const Tokenizer tokenizer = make_tokenizer(options, observer);
+  RecurrentClassifierOptions o = options.model;
+  o.labels = labels, o.vocabulary = tokenizer.size();
+  Generator generator(options.trainer.seed);
+  const auto model = std::make_shared<RecurrentClassifier>(o, generator);
+  train_parameters(*model);
+  return {.model = {
+              .parameters = parameters(*model),
+              .logits = [model](const TokenBatch& texts, const Tensor&) { return (*model)(texts.ids, texts.lengths); },
+              .save =
+                  [model, tokenizer](const std::filesystem::path& folder) {
+                    model->save(folder);
+                    save_tokenizer(tokenizer, folder);
+                  }},
+          .labels = labels,
+          .tokenizer = tokenizer,
+          .config = model->config().dump(),
+          .parameters = count_parameters(*model),
+          .encode =
+              [tokenizer](const LabelledText& text) {
+                Encoding encoding = tokenizer.encode(text.text);
+                encoding.ids = ids_to_classify(tokenizer, std::move(encoding.ids));
+                return encoding;
+              },
+          .trainee = {.padding = tokenizer.special().padding.value_or(0),
+                      .unknown = tokenizer.special().unknown.value_or(-1)}};
+}
+
+// ---- an encoder that is fine-tuned ----
+
+/// The texts of a batch as packed sequences.
+BertInput packed(const TokenBatch& batch, const Tensor& types) {
+  std::vector<std::int32_t> ids, kinds;
+  BertInput input;
+  const std::int64_t T = batch.ids.dim(1);
+  for (std::int64_t b = 0; b < batch.ids.dim(0); ++b) {
+    const std::int64_t length = batch.lengths.data<std::int32_t>()[b];
+    const auto take = [&](const Tensor& from, std::vector<std::int32_t>& to) {
+      const std::int32_t* row = from.data<std::int32_t>() + b * T;
+      to.insert(to.end(), row, row + length);
+    };
+    take(batch.ids, ids);
+    if (types.defined()) take(types, kinds);
+    input.lengths.push_back(length);
+  }
+  const auto N = static_cast<std::int64_t>(ids.size());
+  input.ids = Tensor::ids(ids, {N});
+  if (types.defined()) input.types = Tensor::ids(kinds, {N});
+  return input;
+}
+
+/// Keeps the embeddings and the first layers as they are.
+void freeze(Bert& model, std::int64_t layers) {
+  if (layers > model.options.layers)
+    fail<InputError>("finetune", "--freeze is ", layers, ", but the model has ", model.options.layers, " layers");
+  std::vector<Tensor> seen;
+  for_each_parameter(model, [&](const std::string& name, Tensor& tensor) {
+    bool frozen = name.starts_with("bert.embeddings.");
+    for (std::int64_t i = 0; i < layers; ++i)
+      frozen |= name.starts_with("bert.encoder.layer." + std::to_string(i) + ".");
+    if (frozen) set_trainable(tensor, false, seen);
+  });
+}
+
+void set_dropout(Bert& model, float dropout) {
+  BertOptions& o = model.options;
+  o.dropout = o.attention_dropout = o.head_dropout = dropout;
+  model.encoder.set_dropout(dropout, dropout);
+}
+
+Prepared tuned_classifier(const Options& options, const TrainingObserver& observer) {
+  const bool several_labels = !options.columns.separator.empty();
+  const Labels labels = learned_labels(options, observer);
+  const std::filesystem::path from = transformer_in(options.from);
+  warn_of_weights(Weights(from), observer);
+  const Tokenizer tokenizer = load_tokenizer(from);
+  std::vector<std::string> begun;
+  default_generator().restore(options.trainer.seed, 0);
+  const auto model = std::make_shared<Bert>(load_bert(
+      from, {.head = BertHead::text_labels, .labels = labels, .several_labels = several_labels, .begun = &begun}));
+  if (const BertOptions own = BertOptions::read(Config(from / "config.json"));
+      own.head == BertHead::text_labels && !begun.empty())
+    observer.warn("the model's head is for other labels (" + listed(own.labels) + "), and begins anew");
+  if (options.dropout) set_dropout(*model, *options.dropout);
+  train_parameters(*model);
+  if (options.frozen_layers > 0) freeze(*model, options.frozen_layers);
+  std::vector<NamedTensor> trained;
+  for (const NamedTensor& parameter : parameters(*model))
+    if (requires_grad(parameter.tensor)) trained.push_back(parameter);
+
+  const BertOptions& o = model->options;
+  const std::int64_t max_tokens =
+      options.max_tokens > 0 ? std::min(options.max_tokens, o.max_tokens()) : o.max_tokens();
+  const bool pairs = !options.columns.pair.empty();
+  const SpecialTokens& special = tokenizer.special();
+  ClassifierTraineeOptions trainee{.padding = o.padding,
+                                   .unknown = special.mask.value_or(special.unknown.value_or(-1))};
+  for (const auto& id : {special.classify, special.separator, special.bos, special.eos})
+    if (id) trainee.never_dropped.push_back(*id);
+  return {.model = {.parameters = std::move(trained),
+                    .logits =
+                        [model](const TokenBatch& texts, const Tensor& types) {
+                          const BertInput input = packed(texts, types);
+                          return model->label_texts(model->encode(input), input.lengths);
+                        },
+                    .save =
+                        [model, tokenizer](const std::filesystem::path& folder) {
+                          model->save(folder);
+                          save_tokenizer(tokenizer, folder);
+                        }},
+          .labels = o.labels,
+          .tokenizer = tokenizer,
+          .config = model->config().dump(),
+          .parameters = count_parameters(*model),
+          .encode =
+              [tokenizer, pairs, limit = EncodeOptions{.max_tokens = max_tokens, .long_text = LongText::truncate}](
+                  const LabelledText& text) {
+                return pairs ? tokenizer.encode_pair(text.text, text.second, limit)
+                             : tokenizer.encode(text.text, limit);
+              },
+          .types = o.types > 1 && pairs,
+          .max_tokens = max_tokens,
+          .trainee = std::move(trainee)};
+}
 
 }  // namespace
 
-std::vector<float> balanced_weights(const LabelledTexts& texts, std::size_t labels) {
-  std::vector<std::int64_t> counts(labels);
-  std::int64_t all = 0;
-  for (const auto& held : texts.labels)
-    for (const std::int32_t label : held) ++counts[static_cast<std::size_t>(label)], ++all;
-  std::vector<float> weights;
-  for (const std::int64_t count : counts)
-    weights.push_back(count == 0 ? 0.f
-                                 : static_cast<float>(all) / static_cast<float>(count) / static_cast<float>(labels));
-  return weights;
+Options Options::finetune(std::filesystem::path from) {
+  Options options;
+  options.from = std::move(from);
+  options.batch = 32, options.word_dropout = 0.f;
+  options.trainer = {
+      .epochs = 4, .learning_rate = 5e-5, .schedule = Schedule::Kind::linear, .warmup = 50, .patience = 3};
+  return options;
 }
 
-ClassifierTrainee::ClassifierTrainee(ClassifierModel model, std::vector<std::string> labels, LabelledTexts training,
-                                     LabelledTexts validation, const ClassifierTrainingOptions& options)
-    : SampledTrainee(model.parameters, model.save, BatchSampler(lengths_of(training.texts), options.batches)),
-      model_(std::move(model)),
-      labels_(std::move(labels)),
-      training_(std::move(training)),
-      validation_(std::move(validation)),
-      options_(options) {}
-
-Tensor ClassifierTrainee::logits(const LabelledTexts& texts, const TokenBatch& batch,
-                                 std::span<const std::int64_t> chosen) const {
-  return model_.logits(batch, texts.types.empty() ? Tensor() : pad(texts.types, chosen, 0).ids);
-}
-
-Trainee::Loss ClassifierTrainee::next() {
-  std::vector<std::int64_t> chosen = choose();
-  if (const std::size_t count = chosen.size(); options_.consistency > 0) {
-    chosen.resize(2 * count);
-    std::copy_n(chosen.begin(), count, chosen.begin() + static_cast<std::ptrdiff_t>(count));
-  }
-  const TokenBatch batch = pad(training_.texts, chosen, options_.padding);
-  if (options_.unknown >= 0 && options_.word_dropout > 0)
-    hide_words(batch, options_.unknown, options_.never_dropped, options_.word_dropout);
-  const Tensor scores = logits(training_, batch, chosen);
-  // The trainer divides by what is counted, and a text counts twice where it is read twice.
-  const auto with_consistency = [&](const Tensor& loss) {
-    if (options_.consistency == 0) return loss;
-    return loss + disagreement(scores, options_.several_labels) * (2 * options_.consistency);
+TrainingResult train_classification(const Options& options, const TrainingObserver& observer) {
+  const bool several_labels = !options.columns.separator.empty();
+  if (options.balanced && several_labels)
+    fail<InputError>("train", "balanced labels (--balanced) are for texts with one label each");
+  check_run(options.trainer, options.from, {options.train, options.validation});
+  const bool fine_tuned = !options.from.empty();
+  Prepared made = fine_tuned ? tuned_classifier(options, observer) : new_classifier(options, observer);
+  const auto stored = [&](const std::filesystem::path& file, const char* name) {
+    return stored_texts(options, file, name, made.labels, made.tokenizer, made.encode, made.types, made.max_tokens,
+                        observer);
   };
-  const auto count = static_cast<std::int64_t>(chosen.size());
-  if (options_.several_labels)
-    return {with_consistency(several_labels_loss(scores, flags_of(training_, chosen, labels_.size()))),
-            count * static_cast<std::int64_t>(labels_.size()), batch.tokens};
-  const Tensor labels = label_of(training_, chosen);
-  const CrossEntropyOptions options{.label_smoothing = options_.label_smoothing, .reduction = Reduction::none};
-  Tensor losses = cross_entropy(scores, labels, options);
-  if (!options_.label_weights.empty()) {
-    Tensor weights = Tensor::empty({count});
-    for (std::int64_t b = 0; b < count; ++b)
-      weights.data()[b] = options_.label_weights[static_cast<std::size_t>(labels.data<std::int32_t>()[b])];
-    losses = losses * weights;
-  }
-  return {with_consistency(sum(losses)), count, batch.tokens};
-}
+  const ExampleStore training = stored(options.train, "train.tokens");
+  const ExampleStore validation = stored(options.validation, "validation.tokens");
+  if (const std::int64_t cut = training.left_out() + validation.left_out(); cut > 0)
+    observer.warn("cut: " + counted(cut, "text") + " longer than " + counted(made.max_tokens, "token"));
+  std::int64_t trained = 0;
+  for (const NamedTensor& parameter : made.model.parameters) trained += parameter.tensor.numel();
+  observer.say(counted(training.size(), "text") + ", " + grouped(validation.size()) + " for validation, " +
+               counted(std::ssize(made.labels), "label") + " (" + listed(made.labels) + "), " +
+               (fine_tuned ? grouped(trained) + " of " + grouped(made.parameters) + " parameters to train"
+                           : counted(made.tokenizer.size(), "word") + ", " + grouped(made.parameters) + " parameters"));
 
-Scores ClassifierTrainee::judge() {
-  if (validation_.size() == 0) return {};
-  BatchOptions all = options_.batches;
-  all.shuffle = false;
-  BatchSampler sampler(lengths_of(validation_.texts), all);
-  Count count;
-  count.labels.resize(labels_.size());
-  double loss = 0;
-  for (std::int64_t i = sampler.batches(); i > 0; --i) {
-    const std::vector<std::int64_t> chosen = sampler.next();
-    const Tensor scores = logits(validation_, pad(validation_.texts, chosen, options_.padding), chosen);
-    const Tensor flags = flags_of(validation_, chosen, labels_.size()), best = argmax(scores, -1);
-    if (options_.several_labels)
-      loss += several_labels_loss(scores, flags).item() / static_cast<double>(labels_.size());
-    else
-      loss += cross_entropy(scores, label_of(validation_, chosen), {.reduction = Reduction::sum}).item();
-    for (std::size_t b = 0; b < chosen.size(); ++b) {
-      std::vector<bool> predicted, expected;
-      for (std::size_t label = 0; label < labels_.size(); ++label) {
-        const std::size_t at = b * labels_.size() + label;
-        expected.push_back(flags.data<std::int32_t>()[at] != 0);
-        predicted.push_back(options_.several_labels ? scores.data()[at] > 0
-                                                    : best.data<std::int32_t>()[b] == static_cast<std::int32_t>(label));
-      }
-      count.add(predicted, expected);
-    }
-  }
-  return {{"accuracy", count.accuracy()},
-          {"f1", count.macro_f1()},
-          {"loss", loss / static_cast<double>(validation_.size())}};
+  made.trainee.word_dropout = options.word_dropout;
+  made.trainee.label_smoothing = options.label_smoothing;
+  made.trainee.consistency = options.consistency;
+  made.trainee.several_labels = several_labels;
+  made.trainee.types = made.types;
+  if (options.balanced) made.trainee.label_weights = balanced_weights(training, made.labels.size());
+  made.trainee.batches = {
+      .max_tokens = options.batch_tokens, .max_sequences = options.batch, .seed = options.trainer.seed};
+  TrainerOptions trainer = options.trainer;
+  trainer.fingerprint =
+      run_fingerprint(options, {.model = made.config,
+                                .tokenizer = fingerprint(made.tokenizer),
+                                .files = {options.train, options.validation},
+                                .from = fine_tuned ? transformer_in(options.from) : std::filesystem::path()});
+  ClassifierTrainee trainee(std::move(made.model), std::ssize(made.labels), training, validation,
+                            std::move(made.trainee));
+  return train(trainee, trainer, observer);
 }
 
 }  // namespace attend

@@ -1,66 +1,59 @@
-// Training of classifiers of texts, whatever their architecture.
+// Training a classifier of texts, or of pairs of texts: a new recurrent network, or an encoder that is fine-tuned.
+//
+//   auto options = attend::ClassificationTrainingOptions::finetune("bert-base-uncased");
+//   options.train = "reviews.tsv";
+//   options.validation = "held-out.tsv";
+//   options.trainer.output = "reviews";
+//   attend::train_classification(options);
+//   attend::Classifier classifier("reviews");
+//
+// The texts are tokenised once, into files in the output folder, and read from there: memory grows by 12 bytes a text.
 #pragma once
-#include <functional>
-#include <span>
-#include <string>
-#include <vector>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
 
-#include "attend/train/sampled_trainee.h"
+#include "attend/models/recurrent_classifier.h"
+#include "attend/tasks/classification/labelled_texts.h"
+#include "attend/train/trainer.h"
 
 namespace attend {
 
-/// Texts as ids, each with the places of its labels in the list of labels. No text may be empty.
-struct LabelledTexts {
-  std::vector<std::vector<std::int32_t>> texts;
-  std::vector<std::vector<std::int32_t>> labels;      ///< one each, unless several may hold
-  std::vector<std::vector<std::int32_t>> types = {};  ///< of each token (see Encoding); empty: all 0
-  std::int64_t size() const { return static_cast<std::int64_t>(texts.size()); }
-};
-
-/// What a classifier is to its training.
-struct ClassifierModel {
-  std::vector<NamedTensor> parameters;  ///< leaves of the tape
-  /// -> [B, classes].  types int32 [B, T], or undefined: all 0
-  std::function<Tensor(const TokenBatch& texts, const Tensor& types)> logits;
-  SaveModel save;
-};
-
-struct ClassifierTrainingOptions {
-  std::int32_t padding = 0;
-  std::int32_t unknown = -1;  ///< what a dropped word becomes; -1: words are not dropped
-  std::vector<std::int32_t> never_dropped = {};
-  float word_dropout = 0.f;  ///< the share of words that are hidden in training, so that no single one decides
+struct ClassificationTrainingOptions {
+  std::filesystem::path train, validation = {};
+  LabelColumns columns = {};
+  std::filesystem::path from = {};   ///< the folder of an encoder (BERT's family) to fine-tune; empty: a new network
+  std::int64_t batch_tokens = 4096;  ///< tokens of a batch, padding included
+  std::int64_t batch = 64;           ///< texts of a batch at most
+  float word_dropout = 0.1f;         ///< fraction of tokens that are replaced in training by the unknown or mask token
   float label_smoothing = 0.f;
-  /// Above 0, each text is read twice, with other words and units dropped, and this weighs how far the two answers are
-  /// apart (R-Drop, Liang and others 2021).
-  float consistency = 0.f;
-  bool several_labels = false;  ///< each label holds or not, by itself
-  /// What each label's texts count for in the loss, so that rare ones are not drowned; empty: all alike. Not with
-  /// several labels.
-  std::vector<float> label_weights = {};
-  BatchOptions batches = {};
+  float consistency = 0.f;  ///< weight of R-Drop: see ClassifierTraineeOptions
+  bool balanced = false;    ///< rare labels weigh as much in the loss as frequent ones
+  // A new network:
+  std::filesystem::path tokenizer = {};  ///< the folder of a tokenizer to use; empty: a vocabulary of words is learned
+  std::int64_t vocab_size = 30000;       ///< words at most, the most frequent
+  std::int64_t min_frequency = 1;        ///< rarer words are unknown
+  bool lowercase = true;                 ///< words are taken as lower case
+  RecurrentClassifierOptions model = {};
+  // Fine-tuning:
+  std::int64_t max_tokens = 0;        ///< longer texts are cut; 0: the model's own limit
+  std::int64_t frozen_layers = 0;     ///< keep the embeddings and this many of the first layers as they are
+  std::optional<float> dropout = {};  ///< instead of the model's own
+  TrainerOptions trainer = {.epochs = 10, .learning_rate = 2e-3, .average = 0.99};
+
+  /// The defaults of fine-tuning a folder's encoder.
+  static ClassificationTrainingOptions finetune(std::filesystem::path from);
+  /// The options that must not change on resume, beside the model's and the tokenizer's.
+  void visit(auto&& v) const {
+    v("columns", columns), v("batch_tokens", batch_tokens), v("batch", batch), v("word_dropout", word_dropout);
+    v("label_smoothing", label_smoothing), v("consistency", consistency), v("balanced", balanced);
+    v("max_tokens", max_tokens), v("frozen_layers", frozen_layers), v("trainer", trainer);
+  }
 };
-/// Weights that give every label the same share of the loss, 1 on average over the texts.
-std::vector<float> balanced_weights(const LabelledTexts& texts, std::size_t labels);
 
-class ClassifierTrainee : public SampledTrainee {
- public:
-  /// Throws InputError when there are no texts to train on.
-  ClassifierTrainee(ClassifierModel model, std::vector<std::string> labels, LabelledTexts training,
-                    LabelledTexts validation, const ClassifierTrainingOptions& options);
-
-  Loss next() override;
-  /// "accuracy" (of several labels: all of them), "f1" (macro), "loss", on the validation texts; nothing when there are
-  /// none.
-  Scores judge() override;
-
- private:
-  Tensor logits(const LabelledTexts& texts, const TokenBatch& batch, std::span<const std::int64_t> chosen) const;
-
-  ClassifierModel model_;
-  std::vector<std::string> labels_;
-  LabelledTexts training_, validation_;
-  ClassifierTrainingOptions options_;
-};
+/// Trains, and saves the model into options.trainer.output. Scores: "accuracy", "f1" and "loss". Throws InputError for
+/// files and options that do not fit.
+TrainingResult train_classification(const ClassificationTrainingOptions& options,
+                                    const TrainingObserver& observer = {});
 
 }  // namespace attend

@@ -1,76 +1,154 @@
 #include "attend/tasks/language_model/training.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "attend/core/error.h"
-#include "attend/ops/cross_entropy.h"
+#include "attend/core/wording.h"
+#include "attend/data/text_stream.h"
+#include "attend/tasks/language_model/language_model.h"
+#include "attend/tasks/language_model/trainee.h"
+#include "attend/text/training/train_bpe.h"
+#include "attend/text/training/train_words.h"
+#include "attend/train/run.h"
 
 namespace attend {
+namespace {
 
-std::pair<StoredText, StoredText> hold_back(const TokenStore& store, double share) {
-  if (!(share >= 0 && share < 1)) fail<InputError>("train", "the share to hold back must be below 1: got ", share);
-  const std::int64_t size = store.size(), back = static_cast<std::int64_t>(static_cast<double>(size) * share);
-  return {{store, {0, size - back}}, {store, {size - back, size}}};
+using Options = LanguageModelTrainingOptions;
+using Files = std::vector<std::filesystem::path>;
+
+/// Learns characters or subwords from the texts.
+Tokenizer learn_tokenizer(const Options& options, const TrainingObserver& observer) {
+  for (const std::filesystem::path& file : options.train)
+    if (is_token_store(file))
+      fail<InputError>("train", "--tokenizer: name the folder of the tokenizer that made ", file.string());
+  const LineSource lines = lines_of(options.train, observer.progress("Reading"));
+  if (options.tokens == LearnedTokens::characters)
+    return train_characters(lines, {.vocab_size = options.vocab_size,
+                                    .append_eos = false,
+                                    .special = {.unknown = "<unk>", .eos = "<|endoftext|>"}});
+  return train_bpe(lines, {.vocab_size = options.vocab_size}, observer.progress("Merging", "tokens"));
 }
 
-LanguageModelTrainee::LanguageModelTrainee(LanguageModelTask model, StoredText training,
-                                           std::optional<StoredText> validation,
-                                           const LanguageModelTrainingOptions& options)
-    : model_(std::move(model)),
-      training_(std::move(training)),
-      validation_(std::move(validation)),
-      options_(options),
-      position_{.seed = options.seed} {
-  if (training_.range.size() <= options_.context)
-    fail<InputError>("train", "the text is too short: got ", training_.range.size(),
-                     " tokens to learn from, expected more than a window of ", options_.context);
-}
-
-std::int64_t LanguageModelTrainee::batches_per_epoch() const {
-  return std::max<std::int64_t>(training_.range.size() / (options_.batch * options_.context), 1);
-}
-
-void LanguageModelTrainee::restore(const BatchPosition& position) {
-  if (position.batch < 0 || position.epoch < 0 || position.batch >= batches_per_epoch())
-    fail<InputError>("train", "there is no batch ", position.batch, " in an epoch of ", batches_per_epoch());
-  position_ = position;
-}
-
-Trainee::Loss LanguageModelTrainee::loss_of(const WindowBatch& batch) const {
-  constexpr std::int32_t kIgnored = -100;
-  return {cross_entropy(model_.logits(batch.inputs), batch.targets, {.ignored = kIgnored, .reduction = Reduction::sum}),
-          batch.tokens, batch.tokens};
-}
-
-Trainee::Loss LanguageModelTrainee::next() {
-  // Beside the streams of the same seed that dropout draws from.
-  constexpr std::uint64_t kWindows = 0x77696e646f777321;
-  const auto step = static_cast<std::uint64_t>(position_.epoch * batches_per_epoch() + position_.batch);
-  const WindowBatch batch = random_windows(training_.store, training_.range, options_.batch, options_.context,
-                                           {position_.seed ^ kWindows, step});
-  if (++position_.batch == batches_per_epoch()) ++position_.epoch, position_.batch = 0;
-  return loss_of(batch);
-}
-
-Scores LanguageModelTrainee::judge() {
-  if (!validation_ || validation_->range.size() < 2) return {};
-  TokenRange text = validation_->range;
-  if (options_.judged > 0) text.end = std::min(text.end, text.begin + options_.judged + 1);
-  std::vector<TokenRange> windows;
-  for (std::int64_t begin = text.begin; begin + 1 < text.end; begin += options_.context)
-    windows.push_back({begin, std::min(begin + options_.context + 1, text.end)});
-  // As many tokens at once as in training, at least: small batches would make it slow.
-  const auto rows = static_cast<std::size_t>(std::max(options_.batch, std::int64_t{2048} / options_.context));
-  double sum = 0;
-  std::int64_t targets = 0;
-  for (std::size_t first = 0; first < windows.size(); first += rows) {
-    const std::span<const TokenRange> some = std::span(windows).subspan(first, std::min(rows, windows.size() - first));
-    const Loss loss = loss_of(window_batch(validation_->store, some));
-    sum += loss.sum.item(), targets += loss.targets;
+/// The ids of some files, in a file of the output folder; or a store that was made before.
+TokenStore tokenized(const Options& options, const Files& files, const Tokenizer& tokenizer, const char* name,
+                     const TrainingObserver& observer) {
+  for (const std::filesystem::path& file : files) {
+    if (!is_token_store(file)) continue;
+    if (files.size() > 1) fail<InputError>("train", file.string(), ": is a token store; those are used alone");
+    const TokenStore store(file);
+    if (store.key().tokenizer != fingerprint(tokenizer))
+      fail<InputError>("train", file.string(), ": its tokens are not those of the model's tokenizer");
+    return store;
   }
-  const double loss = sum / static_cast<double>(targets);
-  return {{"loss", loss}, {"perplexity", std::exp(loss)}};
+  std::filesystem::create_directories(options.trainer.output);
+  return tokenized_texts(files, tokenizer, options.trainer.output / name, {.document_end = options.document_end},
+                         observer.progress("Tokenizing"))
+      .store;
+}
+
+Gpt2 new_model(const Options& options, const Tokenizer& tokenizer) {
+  Gpt2Options o = options.model;
+  o.vocabulary = tokenizer.size(), o.positions = options.context;
+  o.dropout = o.embedding_dropout = o.attention_dropout = options.dropout.value_or(0.1f);
+  o.end = tokenizer.special().eos.value_or(0), o.start = tokenizer.special().bos.value_or(o.end);
+  Generator generator(options.trainer.seed);
+  return Gpt2(o, generator);
+}
+
+Gpt2 folder_model(const Options& options, const Tokenizer& tokenizer) {
+  Gpt2 model = load_gpt2(options.from);
+  Gpt2Options& o = model.options;
+  if (tokenizer.size() > o.vocabulary)
+    fail<InputError>("finetune", options.from.string(), ": its tokenizer has ", tokenizer.size(), " tokens, its model ",
+                     o.vocabulary);
+  if (options.context > o.positions)
+    fail<InputError>("finetune", "--context is ", options.context, ", but the model sees ", o.positions,
+                     " tokens at most");
+  if (options.dropout) {
+    o.dropout = o.embedding_dropout = o.attention_dropout = *options.dropout;
+    model.decoder.set_dropout(*options.dropout, *options.dropout);
+  }
+  return model;
+}
+
+/// Where texts begin and end; or the file of the folder that the model comes from.
+void save_generation(const Options& options, const Gpt2Options& o, const std::filesystem::path& folder) {
+  const std::filesystem::path old = options.from / "generation_config.json";
+  if (!options.from.empty() && std::filesystem::exists(old)) {
+    std::filesystem::copy_file(old, folder / "generation_config.json",
+                               std::filesystem::copy_options::overwrite_existing);
+    return;
+  }
+  Config config;
+  config.set("bos_token_id", std::int64_t{o.start}), config.set("eos_token_id", std::int64_t{o.end});
+  config.save(folder / "generation_config.json");
+}
+
+std::string sample(const Options& options, const Gpt2& model, const Tokenizer& tokenizer) {
+  const LanguageModel writer(model, tokenizer);
+  return options.sample_prompt + writer(options.sample_prompt, {.temperature = 0.8,
+                                                                .top_k = 200,
+                                                                .seed = options.trainer.seed,
+                                                                .max_new_tokens = options.sample_tokens,
+                                                                .long_context = LongContext::slide})
+                                     .text;
+}
+
+}  // namespace
+
+Options Options::finetune(std::filesystem::path from) {
+  Options options;
+  options.from = std::move(from), options.batch_tokens = 1024;
+  options.trainer = {.epochs = 3, .learning_rate = 5e-5, .warmup = 50, .evaluate_every = 100};
+  return options;
+}
+
+TrainingResult train_language_model(const Options& options, const TrainingObserver& observer) {
+  if (options.train.empty()) fail<InputError>("train", "there is no text to learn from: got no file");
+  Files files = options.train;
+  std::ranges::copy(options.validation, std::back_inserter(files));
+  check_run(options.trainer, options.from, files);
+  const std::filesystem::path& given = options.from.empty() ? options.tokenizer : options.from;
+  const Tokenizer tokenizer = given.empty() ? learn_tokenizer(options, observer) : load_tokenizer(given);
+  Gpt2 model = options.from.empty() ? new_model(options, tokenizer) : folder_model(options, tokenizer);
+  train_parameters(model);
+  const TokenStore store = tokenized(options, options.train, tokenizer, "train.tokens", observer);
+  StoredText training{store, {0, store.size()}};
+  std::optional<StoredText> validation;
+  if (!options.validation.empty()) {
+    const TokenStore held_out = tokenized(options, options.validation, tokenizer, "validation.tokens", observer);
+    validation = StoredText{held_out, {0, held_out.size()}};
+  } else if (options.validation_share > 0) {
+    std::tie(training, validation) = hold_back(store, options.validation_share);
+  }
+  const std::int64_t batch = std::max<std::int64_t>(options.batch_tokens / options.context, 1);
+  observer.say(counted(training.range.size(), "token") + ", " + grouped(validation ? validation->range.size() : 0) +
+               " for validation, " + grouped(tokenizer.size()) + " different, " + grouped(count_parameters(model)) +
+               " parameters, " + counted(batch, "window") + " of " + grouped(options.context) + " in a batch");
+  LanguageModelTrainee trainee({.parameters = parameters(model),
+                                .logits = [&](const Tensor& ids) { return model(ids); },
+                                .save =
+                                    [&](const std::filesystem::path& folder) {
+                                      model.save(folder);
+                                      save_tokenizer(tokenizer, folder);
+                                      save_generation(options, model.options, folder);
+                                    }},
+                               training, validation,
+                               {.batch = batch,
+                                .context = options.context,
+                                .seed = options.trainer.seed,
+                                .validation_tokens = options.validation_tokens});
+  TrainerOptions trainer = options.trainer;
+  trainer.fingerprint = run_fingerprint(
+      options,
+      {.model = model.config().dump(), .tokenizer = fingerprint(tokenizer), .files = files, .from = options.from});
+  TrainingObserver with_samples = observer;
+  with_samples.evaluated = [&](const TrainingState& state) {
+    if (observer.evaluated) observer.evaluated(state);
+    if (observer.sampled && options.sample_tokens > 0) observer.sampled(sample(options, model, tokenizer));
+  };
+  return train(trainee, trainer, with_samples);
 }
 
 }  // namespace attend

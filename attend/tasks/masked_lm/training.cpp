@@ -1,256 +1,244 @@
 #include "attend/tasks/masked_lm/training.h"
 
 #include <algorithm>
+#include <deque>
+#include <memory>
 
 #include "attend/core/error.h"
-#include "attend/ops/arithmetic.h"
-#include "attend/ops/cross_entropy.h"
-#include "attend/ops/reduce.h"
+#include "attend/core/wording.h"
+#include "attend/data/text_stream.h"
+#include "attend/tasks/embedding/sentence_folder.h"
+#include "attend/tasks/masked_lm/trainee.h"
+#include "attend/text/sentences.h"
+#include "attend/text/training/train_wordpiece.h"
+#include "attend/train/run.h"
 
 namespace attend {
 namespace {
 
-constexpr std::uint8_t kSpecial = 2;  // in PreTrainingExample::begins
+using Options = MaskedLmTrainingOptions;
+using Files = std::vector<std::filesystem::path>;
 
-std::vector<std::int32_t> lengths_of(const std::vector<PreTrainingExample>& examples) {
-  std::vector<std::int32_t> lengths;
-  for (const PreTrainingExample& example : examples) lengths.push_back(static_cast<std::int32_t>(example.ids.size()));
-  return lengths;
+constexpr std::int64_t kMaxTokens = 128;  // of an example, unless told
+
+/// A sentence, or, where it is empty, the beginning of a document.
+using SentenceText = std::string;
+using SentenceSource = std::function<bool(SentenceText&)>;
+
+/// The sentences of all files. Each document begins with an empty one.
+SentenceSource open_sentences(const Files& files, DocumentEnd end, const Progress& progress = {}) {
+  struct State {
+    Files files;
+    std::size_t next_file = 0;
+    std::function<bool(std::string&)> lines;
+    bool inside_document = false;
+    std::deque<SentenceText> ready;
+  };
+  const auto state = std::make_shared<State>(State{files, 0, {}, false, {}});
+  return [state, end, progress](SentenceText& sentence) {
+    for (std::string line; state->ready.empty();) {
+      if (!state->lines || !state->lines(line)) {
+        if (state->next_file == state->files.size()) return false;
+        state->lines = lines_of({state->files[state->next_file++]}, progress);
+        state->inside_document = false;
+        continue;
+      }
+      const std::vector<Span> spans = sentences(line);
+      if (end == DocumentEnd::line || (spans.empty() && end == DocumentEnd::empty_line)) state->inside_document = false;
+      if (spans.empty()) continue;
+      if (!state->inside_document) state->ready.emplace_back();
+      state->inside_document = true;
+      for (const Span& span : spans)
+        state->ready.push_back(
+            line.substr(static_cast<std::size_t>(span.begin), static_cast<std::size_t>(span.end - span.begin)));
+    }
+    sentence = std::move(state->ready.front());
+    state->ready.pop_front();
+    return true;
+  };
 }
 
-/// Draws whole numbers from a stream, one after the other.
-class Dice {
- public:
-  explicit Dice(PhiloxKey key) : key_(key) {}
-  std::uint32_t bits() { return philox(key_, next_++)[0]; }
-  /// In [0, count).
-  std::size_t below(std::size_t count) {
-    return static_cast<std::size_t>(static_cast<std::uint64_t>(bits()) * count >> 32);
-  }
-  float uniform() { return uniform_from(bits()); }
-
- private:
-  PhiloxKey key_;
-  std::uint64_t next_ = 0;
+/// Documents, and those of them that have fewer than two sentences.
+struct DocumentCount {
+  std::int64_t all = 0, short_ones = 0;
 };
 
-void append(Sentence& to, const Sentence& from) {
-  to.ids.insert(to.ids.end(), from.ids.begin(), from.ids.end());
-  to.begins.insert(to.begins.end(), from.begins.begin(), from.begins.end());
+/// Counts documents while somebody reads their sentences.
+class CountedSentences {
+ public:
+  explicit CountedSentences(SentenceSource source) : source_(std::move(source)) {}
+
+  /// The next sentence, over the beginnings of documents.
+  bool next(SentenceText& sentence) {
+    while (source_(sentence)) {
+      if (!sentence.empty()) {
+        if (++sentences_ == 2) --count_.short_ones;
+        return true;
+      }
+      ++count_.all, ++count_.short_ones, sentences_ = 0;
+    }
+    return false;
+  }
+  /// Of everything that is left, too.
+  DocumentCount count() {
+    for (SentenceText sentence; next(sentence);) {
+    }
+    return count_;
+  }
+
+ private:
+  SentenceSource source_;
+  DocumentCount count_;
+  std::int64_t sentences_ = 0;  // of the document at hand
+};
+
+/// Whether one text follows another can only be learned from two documents or more, and from those with two sentences.
+void check_documents(const DocumentCount& count, const std::string& path, bool next_sentence,
+                     const TrainingObserver& observer) {
+  constexpr const char* kHint = "; add --no-next-sentence, or see --documents";
+  if (count.all == 0) fail<InputError>("train", path, ": holds no text");
+  if (!next_sentence) return;
+  if (count.short_ones == count.all)
+    fail<InputError>("train", path, ": has no two sentences in one document, so that there is nothing ",
+                     "that could follow", kHint);
+  if (count.all == 1)
+    fail<InputError>("train", path, ": is one document, so that no second text could be from another", kHint);
+  if (count.short_ones > 0)
+    observer.warn(path + ": " + grouped(count.short_ones) + " of " + grouped(count.all) +
+                  " documents have no second sentence and are left out; --no-next-sentence uses them");
 }
 
-Sentence part_of(const Sentence& sentence, std::size_t begin, std::size_t end) {
-  const auto cut = [&](const auto& list) {
-    return std::remove_cvref_t<decltype(list)>(list.begin() + static_cast<std::ptrdiff_t>(begin),
-                                               list.begin() + static_cast<std::ptrdiff_t>(end));
-  };
-  return {cut(sentence.ids), cut(sentence.begins)};
+Tokenizer learn_tokenizer(const Options& options, CountedSentences& sentences, const TrainingObserver& observer) {
+  observer.say("Learning " + grouped(options.vocab_size) + " subwords");
+  Tokenizer tokenizer = train_wordpiece([&](std::string& line) { return sentences.next(line); },
+                                        {.vocab_size = options.vocab_size, .lowercase = options.lowercase},
+                                        observer.progress("Merging", "tokens"));
+  if (tokenizer.size() < options.vocab_size)
+    observer.say("There are no more than " + grouped(tokenizer.size()) + " in the text");
+  return tokenizer;
 }
 
-/// [CLS] first [SEP] second [SEP]
-PreTrainingExample example_of(const Sentence& first, const Sentence& second, const ExampleOptions& options) {
-  PreTrainingExample example;
-  const auto add_special = [&](std::int32_t id) { example.ids.push_back(id), example.begins.push_back(kSpecial); };
-  const auto add = [&](const Sentence& text) {
-    example.ids.insert(example.ids.end(), text.ids.begin(), text.ids.end());
-    example.begins.insert(example.begins.end(), text.begins.begin(), text.begins.end());
-    add_special(options.separator);
-  };
-  add_special(options.classify);
-  add(first);
-  example.second = static_cast<std::int64_t>(example.ids.size());
-  if (!second.ids.empty()) add(second);
-  return example;
+PreTrainingExamples stored_texts(const Options& options, const Files& files, const char* name,
+                                 const Tokenizer& tokenizer, const ExampleOptions& examples,
+                                 const TrainingObserver& observer) {
+  if (files.empty()) return {};
+  Fingerprint sources;
+  for (const std::filesystem::path& file : files) sources.add_file(file);
+  sources.add(static_cast<std::uint64_t>(options.document_end));
+  std::filesystem::create_directories(options.trainer.output);
+  const std::filesystem::path path = options.trainer.output / name;
+  stored_examples<SentenceText>(
+      {path, 1, 2 * tokenizer.size(), {sources.value(), fingerprint(tokenizer)}},
+      [&] { return open_sentences(files, options.document_end, observer.progress("Tokenizing")); },
+      [&](const SentenceText& text) -> EncodedExample {
+        if (text.empty()) return {{{}}};
+        std::vector<std::int32_t> ids =
+            SentenceStore::packed(to_sentence(tokenizer.encode(text, {.special_tokens = false})));
+        if (ids.empty()) return {};
+        return {{std::move(ids)}};
+      });
+  PreTrainingExamples made(SentenceStore(TokenStore(path)), examples);
+  if (made.size() == 0)
+    fail<InputError>("train", files.front().string(), ": gives no example of ", examples.max_tokens, " tokens");
+  return made;
 }
 
-/// Documents as runs of sentences of `room` tokens at most.
-std::vector<Document> runs_of(const Document& document, std::size_t room) {
-  std::vector<Document> runs;
-  std::size_t filled = room;  // of the last run
-  const auto add = [&](Sentence sentence) {
-    if (filled + sentence.ids.size() > room) runs.emplace_back(), filled = 0;
-    filled += sentence.ids.size();
-    runs.back().push_back(std::move(sentence));
-  };
-  for (const Sentence& sentence : document)
-    for (std::size_t begin = 0; begin < sentence.ids.size(); begin += room)
-      add(part_of(sentence, begin, std::min(begin + room, sentence.ids.size())));
-  return runs;
+std::int32_t special_id(const std::optional<std::int32_t>& id, const char* what) {
+  if (!id) fail<InputError>("train", "the tokenizer has no ", what, " token, which masked words need");
+  return *id;
+}
+
+Bert make_model(const Options& options, const std::filesystem::path& from, const Tokenizer& tokenizer,
+                const TrainingObserver& observer) {
+  const BertHead head = options.next_sentence ? BertHead::pre_training : BertHead::masked_words;
+  if (!from.empty()) {
+    warn_of_weights(Weights(from), observer);
+    std::vector<std::string> begun;
+    Bert model = load_bert(from, {.head = head, .begun = &begun});
+    if (model.options.vocabulary < tokenizer.size())
+      fail<InputError>("finetune", from.string(), ": has ", model.options.vocabulary, " words, but its tokenizer ",
+                       tokenizer.size());
+    if (!begun.empty())
+      observer.warn("the model has no weights for what it is to learn, they begin anew: " + listed(begun));
+    return model;
+  }
+  BertOptions o = options.model;
+  o.head = head;
+  o.vocabulary = tokenizer.size();
+  o.padding = special_id(tokenizer.special().padding, "padding");
+  o.positions = options.max_tokens > 0 ? options.max_tokens : kMaxTokens;
+  o.attention_dropout = o.head_dropout = o.dropout;
+  Generator generator(options.trainer.seed);
+  return Bert(o, generator);
 }
 
 }  // namespace
 
-Sentence to_sentence(const Encoding& encoding) {
-  Sentence sentence;
-  std::int32_t word = -1;
-  for (std::size_t i = 0; i < encoding.ids.size(); ++i) {
-    if (encoding.special[i]) continue;
-    sentence.ids.push_back(encoding.ids[i]);
-    sentence.begins.push_back(encoding.words[i] != word || encoding.words[i] < 0);
-    word = encoding.words[i];
-  }
-  return sentence;
+BertOptions Options::small_bert() {
+  BertOptions options;
+  options.width = 256, options.layers = 4, options.heads = 4, options.inner = 1024;
+  return options;
 }
 
-std::vector<PreTrainingExample> make_examples(const std::vector<Document>& documents, const ExampleOptions& options) {
-  const std::int64_t special = options.next_sentence ? 3 : 2;
-  if (options.max_tokens < special + 2)
-    fail<InputError>("pre_training", "an example has room for ", special + 2, " tokens at least: got ",
-                     options.max_tokens);
-  const auto room = static_cast<std::size_t>(options.max_tokens - special);
-  std::vector<PreTrainingExample> examples;
-  Dice dice({options.seed, 0x6578616D});
-  for (std::size_t d = 0; d < documents.size(); ++d) {
-    for (const Document& run : runs_of(documents[d], room)) {
-      Sentence first, second;
-      if (!options.next_sentence) {
-        for (const Sentence& sentence : run) append(first, sentence);
-        examples.push_back(example_of(first, {}, options));
-        continue;
-      }
-      if (run.size() < 2) continue;
-      const std::size_t split = 1 + dice.below(run.size() - 1);
-      for (std::size_t i = 0; i < run.size(); ++i) append(i < split ? first : second, run[i]);
-      const bool random = documents.size() > 1 && dice.uniform() < 0.5f;
-      if (random) {  // as many tokens from a place in another document
-        std::size_t other = dice.below(documents.size() - 1);
-        other += other >= d;
-        const std::size_t wanted = room - first.ids.size();
-        const Document& from = documents[other];
-        second = {};
-        for (std::size_t i = from.empty() ? 0 : dice.below(from.size()); i < from.size() && second.ids.size() < wanted;
-             ++i)
-          append(second, from[i]);
-        second = part_of(second, 0, std::min(second.ids.size(), wanted));
-      }
-      if (second.ids.empty()) continue;
-      examples.push_back(example_of(first, second, options));
-      examples.back().random = random;
-    }
-  }
-  return examples;
+Options Options::finetune(std::filesystem::path from) {
+  Options options;
+  options.from = std::move(from), options.next_sentence = false;
+  options.trainer = {.epochs = 3, .learning_rate = 5e-5, .warmup = 100};
+  return options;
 }
 
-Hidden hide(std::vector<std::int32_t>& ids, const std::vector<std::uint8_t>& begins, const MaskingOptions& options,
-            PhiloxKey key) {
-  // Units that are hidden together: places [starts[i], starts[i + 1]) that are no special tokens.
-  std::vector<std::pair<std::size_t, std::size_t>> units;
-  std::size_t tokens = 0;
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (begins[i] == kSpecial) continue;
-    ++tokens;
-    const bool joins = options.whole_words && begins[i] == 0 && !units.empty() && units.back().second == i;
-    if (joins)
-      ++units.back().second;
-    else
-      units.emplace_back(i, i + 1);
-  }
-  Hidden hidden;
-  if (tokens == 0) return hidden;
-  const auto wanted =
-      std::max<std::size_t>(1, static_cast<std::size_t>(static_cast<float>(tokens) * options.share + 0.5f));
-  Dice dice(key);
-  for (std::size_t left = units.size(); left > 0 && hidden.places.size() < wanted; --left) {
-    const std::size_t choice = dice.below(left);
-    std::swap(units[choice], units[left - 1]);
-    for (std::size_t i = units[left - 1].first; i < units[left - 1].second; ++i)
-      hidden.places.push_back(static_cast<std::int32_t>(i));
-  }
-  std::ranges::sort(hidden.places);
-  for (const std::int32_t place : hidden.places) {
-    std::int32_t& id = ids[static_cast<std::size_t>(place)];
-    hidden.words.push_back(id);
-    const float what = dice.uniform();
-    if (what < options.masked)
-      id = options.mask;
-    else if (what < options.masked + options.random && !options.words.empty())
-      id = options.words[dice.below(options.words.size())];
-  }
-  return hidden;
-}
-
-PreTrainee::PreTrainee(const Bert& model, std::vector<NamedTensor> parameters, SaveModel save,
-                       std::vector<PreTrainingExample> training, std::vector<PreTrainingExample> validation,
-                       PreTrainingOptions options)
-    : SampledTrainee(std::move(parameters), std::move(save), BatchSampler(lengths_of(training), options.batches)),
-      model_(model),
-      training_(std::move(training)),
-      validation_(std::move(validation)),
-      options_(std::move(options)) {}
-
-PreTrainee::Batch PreTrainee::make_batch(const std::vector<PreTrainingExample>& from,
-                                         std::span<const std::int64_t> chosen, PhiloxKey key) const {
-  std::vector<std::int32_t> ids, types, rows, words, random;
-  Batch batch;
-  for (const std::int64_t i : chosen) {
-    const PreTrainingExample& example = from[static_cast<std::size_t>(i)];
-    std::vector<std::int32_t> text = example.ids;
-    const PhiloxKey own{key.seed, key.stream * 0x9E3779B97F4A7C15u + static_cast<std::uint64_t>(i)};
-    const Hidden hidden = hide(text, example.begins, options_.masking, own);
-    for (const std::int32_t place : hidden.places) rows.push_back(static_cast<std::int32_t>(ids.size()) + place);
-    words.insert(words.end(), hidden.words.begin(), hidden.words.end());
-    random.push_back(example.random);
-    ids.insert(ids.end(), text.begin(), text.end());
-    for (std::int64_t t = 0; t < static_cast<std::int64_t>(text.size()); ++t) types.push_back(t >= example.second);
-    batch.input.lengths.push_back(static_cast<std::int64_t>(text.size()));
-  }
-  const auto tensor = [](const std::vector<std::int32_t>& values) {
-    return Tensor::ids(values, {static_cast<std::int64_t>(values.size())});
+TrainingResult train_masked_lm(const Options& options, const TrainingObserver& observer) {
+  if (options.train.empty()) fail<InputError>("train", "there is no text to learn from: got no file");
+  Files files = options.train;
+  std::ranges::copy(options.validation, std::back_inserter(files));
+  check_run(options.trainer, options.from, files);
+  const std::filesystem::path from = options.from.empty() ? options.from : transformer_in(options.from);
+  CountedSentences sentences(open_sentences(options.train, options.document_end, observer.progress("Reading")));
+  const auto check_validation = [&] {
+    if (options.validation.empty()) return;
+    CountedSentences held_out(open_sentences(options.validation, options.document_end));
+    check_documents(held_out.count(), options.validation.front().string(), options.next_sentence, observer);
   };
-  batch.input.ids = tensor(ids);
-  if (model_.options.types > 1) batch.input.types = tensor(types);
-  batch.rows = tensor(rows), batch.words = tensor(words), batch.random = tensor(random);
-  return batch;
-}
+  const std::filesystem::path& given = options.tokenizer.empty() ? from : options.tokenizer;
+  const Tokenizer tokenizer = given.empty() ? learn_tokenizer(options, sentences, observer) : load_tokenizer(given);
+  const DocumentCount documents = sentences.count();
+  check_documents(documents, options.train.front().string(), options.next_sentence, observer);
+  check_validation();
+  Bert model = make_model(options, from, tokenizer, observer);
+  const std::int64_t room = model.options.max_tokens();
+  const std::int64_t max_tokens = options.max_tokens > 0 ? options.max_tokens : std::min(kMaxTokens, room);
+  if (max_tokens > room)
+    fail<InputError>("train", "--max-tokens is ", max_tokens, ", but the model has positions for ", room);
 
-Trainee::Loss PreTrainee::next() {
-  const std::vector<std::int64_t> chosen = choose();
-  const Batch batch = make_batch(training_, chosen, default_generator().next());
-  const Tensor states = model_.encode(batch.input);
-  const std::int64_t targets = batch.words.numel();
-  Tensor sum = cross_entropy(model_.predict_tokens(states, batch.rows), batch.words, {.reduction = Reduction::sum});
-  // Both losses are means, and are added; the trainer divides by the targets.
-  if (next_sentence())
-    sum = sum + cross_entropy(model_.follows(states, batch.input.lengths), batch.random) * static_cast<float>(targets);
-  return {sum, targets, batch.input.ids.numel()};
-}
-
-Scores PreTrainee::judge() {
-  if (validation_.empty()) return {};
-  BatchOptions all = options_.batches;
-  all.shuffle = false;
-  BatchSampler sampler(lengths_of(validation_), all);
-  double word_loss = 0, next_loss = 0;
-  std::int64_t words = 0, right_words = 0, right_next = 0;
-  const auto count_right = [](const Tensor& logits, const Tensor& expected) {
-    const Tensor best = argmax(logits, -1);
-    std::int64_t right = 0;
-    for (std::int64_t i = 0; i < best.numel(); ++i)
-      right += best.data<std::int32_t>()[i] == expected.data<std::int32_t>()[i];
-    return right;
-  };
-  for (std::int64_t i = sampler.batches(); i > 0; --i) {
-    const Batch batch = make_batch(validation_, sampler.next(), {0, 0});
-    const Tensor states = model_.encode(batch.input), logits = model_.predict_tokens(states, batch.rows);
-    right_words += count_right(logits, batch.words), words += batch.words.numel();
-    word_loss += cross_entropy(logits, batch.words, {.reduction = Reduction::sum}).item();
-    if (!next_sentence()) continue;
-    const Tensor next = model_.follows(states, batch.input.lengths);
-    right_next += count_right(next, batch.random);
-    next_loss += cross_entropy(next, batch.random, {.reduction = Reduction::sum}).item();
-  }
-  const auto mean = [](double sum, std::int64_t count) {
-    return sum / static_cast<double>(std::max<std::int64_t>(count, 1));
-  };
-  const auto count = static_cast<std::int64_t>(validation_.size());
-  const double word = mean(word_loss, words), following = mean(next_loss, count);
-  Scores scores{{"loss", word + following},
-                {"word_loss", word},
-                {"word_accuracy", mean(static_cast<double>(right_words), words)}};
-  if (next_sentence())
-    scores.insert(scores.end(),
-                  {{"next_loss", following}, {"next_accuracy", mean(static_cast<double>(right_next), count)}});
-  return scores;
+  const SpecialTokens& special = tokenizer.special();
+  MaskingOptions masking = options.masking;
+  masking.mask = special_id(special.mask, "mask");
+  for (std::int32_t id = 0; id < static_cast<std::int32_t>(tokenizer.size()); ++id)
+    if (!tokenizer.is_special(id)) masking.words.push_back(id);
+  const ExampleOptions example_options{
+      .max_tokens = max_tokens,
+      .next_sentence = options.next_sentence,
+      .classify = special_id(special.classify ? special.classify : special.bos, "first"),
+      .separator = special_id(special.separator ? special.separator : special.eos, "separator"),
+      .seed = options.trainer.seed};
+  PreTrainingExamples training =
+      stored_texts(options, options.train, "train.tokens", tokenizer, example_options, observer);
+  PreTrainingExamples validation =
+      stored_texts(options, options.validation, "validation.tokens", tokenizer, example_options, observer);
+  train_parameters(model);
+  observer.say(counted(documents.all, "document") + ", " + counted(training.size(), "example") + ", " +
+               grouped(validation.size()) + " for validation, " + grouped(count_parameters(model)) + " parameters");
+  TrainerOptions trainer = options.trainer;
+  trainer.fingerprint = run_fingerprint(
+      options, {.model = model.config().dump(), .tokenizer = fingerprint(tokenizer), .files = files, .from = from});
+  PreTrainee trainee(model, parameters(model),
+                     [&](const std::filesystem::path& folder) {
+                       model.save(folder);
+                       save_tokenizer(tokenizer, folder);
+                     },
+                     std::move(training), std::move(validation),
+                     {.masking = masking, .batches = {.max_tokens = options.batch_tokens, .seed = trainer.seed}});
+  return train(trainee, trainer, observer);
 }
 
 }  // namespace attend

@@ -1,90 +1,53 @@
-// BERT's pre-training (Devlin et al. 2019, section 3.1): say the words that are hidden, and whether one text follows
-// another.
+// Training an encoder of texts (BERT) from plain text with masked tokens, and fine-tuning one:
+//
+//   attend::MaskedLmTrainingOptions options;
+//   options.train = {"texts.txt"};
+//   options.trainer.output = "encoder";
+//   attend::train_masked_lm(options);
+//   attend::MaskFiller filler("encoder");
+//
+// The texts are tokenised once, into files in the output folder, and read from there.
 #pragma once
-#include <string>
+#include <cstdint>
+#include <filesystem>
 #include <vector>
 
+#include "attend/data/tokenized_texts.h"
 #include "attend/models/bert.h"
-#include "attend/text/tokenizer.h"
-#include "attend/train/sampled_trainee.h"
+#include "attend/tasks/masked_lm/masking.h"
+#include "attend/train/trainer.h"
 
 namespace attend {
 
-/// A sentence as ids, without special tokens; begins[i] is 1 where a word begins.
-struct Sentence {
-  std::vector<std::int32_t> ids;
-  std::vector<std::uint8_t> begins;
-};
-/// Sentences that belong together, in their order.
-using Document = std::vector<Sentence>;
-Sentence to_sentence(const Encoding& encoding);
+struct MaskedLmTrainingOptions {
+  std::vector<std::filesystem::path> train, validation = {};  ///< plain text; sentences are found in it
+  DocumentEnd document_end = DocumentEnd::empty_line;
+  std::filesystem::path from = {};       ///< the folder of a model to fine-tune; empty: a new one
+  std::filesystem::path tokenizer = {};  ///< the folder of a tokenizer to use; empty: the model's own, or a learned one
+  std::int64_t vocab_size = 8000;        ///< subwords to learn at most
+  bool lowercase = true;                 ///< learned subwords are of lower case
+  std::int64_t max_tokens = 0;           ///< of an example; 0: 128, or the positions of the model if it has fewer
+  std::int64_t batch_tokens = 4096;      ///< tokens of a batch
+  bool next_sentence = true;             ///< learn whether a text follows another, too
+  MaskingOptions masking = {};           ///< the tokens are set by train_masked_lm()
+  BertOptions model = small_bert();
+  TrainerOptions trainer = {.epochs = 20, .learning_rate = 5e-4, .warmup = 200};
 
-/// One or two texts as the model reads them, with the special tokens around them.
-struct PreTrainingExample {
-  std::vector<std::int32_t> ids;
-  std::vector<std::uint8_t> begins;  ///< 1: a word begins; special tokens have 2, and are never hidden
-  std::int64_t second = 0;           ///< where the second text begins; the length where there is none
-  std::int32_t random = 0;           ///< 1: the second text is from elsewhere
-};
-
-struct ExampleOptions {
-  std::int64_t max_tokens = 128;  ///< of an example, special tokens included
-  bool next_sentence = true;      ///< two texts an example, of which every other second one is from another document
-  std::int32_t classify = 0, separator = 0;
-  std::uint64_t seed = 1;
-};
-/// Documents cut into examples of whole sentences as far as they fit; nothing crosses a document's end, but for the
-/// second texts that are from elsewhere. Sentences longer than an example are cut into several. With next_sentence,
-/// what has no second half is left out, so there may be none.
-std::vector<PreTrainingExample> make_examples(const std::vector<Document>& documents, const ExampleOptions& options);
-
-struct MaskingOptions {
-  float share = 0.15f;                   ///< of the tokens that are to be said
-  float masked = 0.8f;                   ///< of those, become the mask
-  float random = 0.1f;                   ///< of those, become any word; the rest stay
-  bool whole_words = false;              ///< all pieces of a word, or none
-  std::int32_t mask = 0;                 ///< its id
-  std::vector<std::int32_t> words = {};  ///< the ids that a random word is drawn from
-};
-/// What was hidden of some ids, which are changed in place.
-struct Hidden {
-  std::vector<std::int32_t> places, words;  ///< where, and what stood there
-};
-/// At least one token is hidden where there is any that may be. The key alone decides which.
-Hidden hide(std::vector<std::int32_t>& ids, const std::vector<std::uint8_t>& begins, const MaskingOptions& options,
-            PhiloxKey key);
-
-struct PreTrainingOptions {
-  MaskingOptions masking;
-  BatchOptions batches = {};
-};
-
-class PreTrainee : public SampledTrainee {
- public:
-  /// The model has the head for hidden words, or that for pre-training; its parameters are leaves of the tape. Throws
-  /// InputError when there are no examples to train on.
-  PreTrainee(const Bert& model, std::vector<NamedTensor> parameters, SaveModel save,
-             std::vector<PreTrainingExample> training, std::vector<PreTrainingExample> validation,
-             PreTrainingOptions options);
-
-  /// What is hidden is drawn anew each time.
-  Loss next() override;
-  /// "loss", of both together; "word_loss" and "word_accuracy" of hidden words; with next sentences "next_loss" and
-  /// "next_accuracy". Nothing when there are no texts to judge by. The same words are hidden each time.
-  Scores judge() override;
+  /// The defaults of fine-tuning a folder's model.
+  static MaskedLmTrainingOptions finetune(std::filesystem::path from);
+  /// The options that must not change on resume, beside the model's and the tokenizer's.
+  void visit(auto&& v) const {
+    v("document_end", document_end), v("max_tokens", max_tokens), v("batch_tokens", batch_tokens);
+    v("next_sentence", next_sentence), v("share", masking.share), v("masked", masking.masked);
+    v("random", masking.random), v("whole_words", masking.whole_words), v("trainer", trainer);
+  }
 
  private:
-  struct Batch {
-    BertInput input;
-    Tensor rows, words, random;
-  };
-  Batch make_batch(const std::vector<PreTrainingExample>& from, std::span<const std::int64_t> chosen,
-                   PhiloxKey key) const;
-  bool next_sentence() const { return model_.options.head == BertHead::pre_training; }
-
-  const Bert& model_;
-  std::vector<PreTrainingExample> training_, validation_;
-  PreTrainingOptions options_;
+  static BertOptions small_bert();
 };
+
+/// Trains, and saves the model into options.trainer.output. Scores: see PreTrainee. Throws InputError for files and
+/// options that do not fit.
+TrainingResult train_masked_lm(const MaskedLmTrainingOptions& options, const TrainingObserver& observer = {});
 
 }  // namespace attend

@@ -1,60 +1,182 @@
 #include "attend/tasks/translation/training.h"
 
-#include "attend/ops/cross_entropy.h"
+#include <algorithm>
+#include <memory>
+
+#include "attend/core/error.h"
+#include "attend/core/wording.h"
+#include "attend/data/reader.h"
+#include "attend/data/tokenized_texts.h"
+#include "attend/metrics/bleu.h"
+#include "attend/metrics/chrf.h"
+#include "attend/tasks/translation/trainee.h"
+#include "attend/tasks/translation/translation_model.h"
+#include "attend/text/training/train_sentencepiece.h"
+#include "attend/train/run.h"
 
 namespace attend {
 namespace {
 
-constexpr std::int32_t kIgnored = -100;
+/// SentencePiece keeps its lines in memory. So many are enough for any vocabulary, and take a few hundred megabytes.
+constexpr std::int64_t kLinesForSubwords = 1'000'000;
+
+using Tokenizers = TranslationTokenizers;
+
+/// Reads pairs one by one, and reports how far it is.
+std::function<bool(Record&)> open_pairs(const PairFiles& files, const Progress& progress = {}) {
+  std::shared_ptr<CorpusReader> reader =
+      files.pairs.empty() ? read_parallel(TextStream::open(files.source), TextStream::open(files.target))
+                          : read_tsv(TextStream::open(files.pairs));
+  return [reader, progress](Record& record) {
+    const bool more = reader->next(record);
+    if (progress) progress(reader->position(), 0);
+    return more;
+  };
+}
+
+/// The texts of one side, or of both sides in turn.
+LineSource lines_of(const PairFiles& files, bool sources, bool targets, const Progress& progress) {
+  return [next = open_pairs(files, progress), record = Record(), sources, targets,
+          target_is_next = false](std::string& line) mutable {
+    if (target_is_next) {
+      line = record.target;
+    } else {
+      if (!next(record)) return false;
+      line = sources ? record.source : record.target;
+    }
+    target_is_next = sources && targets && !target_is_next;
+    return true;
+  };
+}
+
+/// Learns subwords: one set for both sides together, or one for each (Marian's way).
+Tokenizer learn_tokenizer(const TranslationTrainingOptions& options, TranslatorArchitecture architecture,
+                          const TrainingObserver& observer) {
+  const SentencePieceTrainingOptions subwords{
+      .unigram = false, .vocab_size = options.vocab_size, .character_coverage = 1.0, .max_lines = kLinesForSubwords};
+  const bool each = architecture == TranslatorArchitecture::transformer;
+  observer.say("Learning " + grouped(options.vocab_size) + " subwords " + (each ? "of each side" : "from both sides"));
+  const Progress progress = observer.progress("Reading");
+  std::optional<Tokenizer> learned;
+  const auto learn = [&] {
+    learned = each ? train_sentencepiece_pair(lines_of(options.train, true, false, progress),
+                                              lines_of(options.train, false, true, progress), subwords)
+                   : train_sentencepiece(lines_of(options.train, true, true, progress), subwords);
+  };
+  observer.uninterrupted ? observer.uninterrupted(learn) : learn();
+  return *learned;
+}
+
+Tokenizer make_tokenizer(const TranslationTrainingOptions& options, TranslatorArchitecture architecture,
+                         const TrainingObserver& observer) {
+  if (!options.tokenizer.empty()) return load_tokenizer(options.tokenizer);
+  if (!options.from.empty() && options.vocab_size == 0) return load_tokenizer(options.from);
+  return learn_tokenizer(options, architecture, observer);
+}
+
+/// Pairs as ids, in a file of the output folder. Pairs that are empty or too long on a side are left out and counted.
+ExampleStore stored_pairs(const PairFiles& files, const Tokenizers& tokenizers, std::int64_t max_length,
+                          const std::filesystem::path& path, const TrainingObserver& observer) {
+  if (!files.given()) return {};
+  Fingerprint sources;
+  for (const std::filesystem::path& file : files.all())
+    if (!file.empty()) sources.add_file(file);
+  sources.add(static_cast<std::uint64_t>(max_length));
+  std::filesystem::create_directories(path.parent_path());
+  return stored_examples<Record>(
+      {path,
+       kPairFields,
+       std::max(tokenizers.source.size(), tokenizers.target.size()),
+       {sources.value(), fingerprint(tokenizers.source)}},
+      [&] { return open_pairs(files, observer.progress("Tokenizing")); },
+      [&](const Record& pair) -> EncodedExample {
+        Encoding source = tokenizers.source.encode(pair.source), target = tokenizers.target.encode(pair.target);
+        const auto fits = [&](const Encoding& side) { return side.size() >= 2 && side.size() <= max_length; };
+        if (!fits(source) || !fits(target)) return {};
+        return {{std::move(source.ids), std::move(target.ids)}};
+      });
+}
+
+/// The first validation pairs, which are translated at each evaluation.
+struct Excerpt {
+  std::vector<std::string> sources, targets;
+};
+Excerpt read_excerpt(const PairFiles& files, std::int64_t count) {
+  Excerpt excerpt;
+  if (!files.given()) return excerpt;
+  const std::function<bool(Record&)> next = open_pairs(files);
+  for (Record record; std::ssize(excerpt.sources) < count && next(record);)
+    excerpt.sources.push_back(record.source), excerpt.targets.push_back(record.target);
+  return excerpt;
+}
+
+/// BLEU and chrF of greedy translations. `longest` is a limit: a model that has learned little finds no end.
+std::function<Scores()> scores_of(const TrainableTranslator& model, Excerpt excerpt, std::int64_t longest) {
+  return [translator = model.translator, excerpt = std::move(excerpt), longest]() -> Scores {
+    std::vector<std::string> translations;
+    for (auto& hypotheses : translator()(excerpt.sources, {.beam = 1, .max_new_tokens = longest}))
+      translations.push_back(std::move(hypotheses.front().text));
+    const References references{excerpt.targets};
+    return {{"bleu", corpus_bleu(translations, references).score}, {"chrf", corpus_chrf(translations, references)}};
+  };
+}
 
 }  // namespace
 
-TranslationTrainee::TranslationTrainee(TranslationTask model, EncodedPairs training, EncodedPairs validation,
-                                       const TranslationOptions& options)
-    : SampledTrainee(model.parameters, model.save,
-                     BatchSampler::pairs(lengths_of(training.sources), lengths_of(training.targets), options.batches)),
-      model_(std::move(model)),
-      training_(std::move(training)),
-      validation_(std::move(validation)),
-      options_(options) {}
-
-Trainee::Loss TranslationTrainee::loss_of(const EncodedPairs& pairs, std::span<const std::int64_t> chosen,
-                                          float smoothing) const {
-  const TokenBatch sources = pad(pairs.sources, chosen, options_.padding);
-  const TokenBatch targets = pad(pairs.targets, chosen, kIgnored);
-  TokenBatch words{targets.ids.copy(), targets.lengths, targets.tokens};  // what stands before each target
-  const std::int64_t B = words.ids.dim(0), T = words.ids.dim(1);
-  for (std::int64_t b = 0; b < B; ++b) {
-    const std::int32_t* said = targets.ids.data<std::int32_t>() + b * T;
-    std::int32_t* before = words.ids.data<std::int32_t>() + b * T;
-    for (std::int64_t t = T - 1; t > 0; --t) before[t] = said[t - 1] == kIgnored ? options_.padding : said[t - 1];
-    before[0] = options_.start;
-  }
-  const Tensor logits = model_.logits(sources, words);
-  return {cross_entropy(logits, targets.ids,
-                        {.label_smoothing = smoothing, .ignored = kIgnored, .reduction = Reduction::sum}),
-          targets.tokens, sources.tokens + targets.tokens};
+TranslationTrainingOptions TranslationTrainingOptions::finetune(std::filesystem::path from) {
+  TranslationTrainingOptions options;
+  options.from = std::move(from), options.vocab_size = 0;
+  options.trainer = {.epochs = 5, .learning_rate = 2e-4, .warmup = 100, .patience = 3};
+  return options;
 }
 
-Trainee::Loss TranslationTrainee::next() { return loss_of(training_, choose(), options_.label_smoothing); }
+TrainingResult train_translation(const TranslationTrainingOptions& options, const TrainingObserver& observer) {
+  if (!options.train.given()) fail<InputError>("train", "there are no pairs to learn from: got no file");
+  std::vector<std::filesystem::path> files = options.train.all();
+  std::ranges::copy(options.validation.all(), std::back_inserter(files));
+  check_run(options.trainer, options.from, files);
+  std::optional<TranslatorFolder> from;
+  if (!options.from.empty()) from.emplace(options.from);
+  const TranslatorArchitecture architecture = from ? from->architecture : options.model.architecture;
+  const Tokenizers tokenizers = Tokenizers::of(make_tokenizer(options, architecture, observer));
+  const std::uint64_t seed = options.trainer.seed;
+  const bool new_vocabulary = !options.tokenizer.empty() || options.vocab_size > 0;
+  const TrainableTranslator model =
+      from ? continue_translator(*from, tokenizers, new_vocabulary, options.dropout, seed, observer)
+           : make_translator(options.model, tokenizers, options.max_length, seed);
 
-Scores TranslationTrainee::judge() {
-  Scores scores;
-  if (validation_.size() > 0) {
-    BatchOptions all = options_.batches;
-    all.shuffle = false;
-    BatchSampler sampler = BatchSampler::pairs(lengths_of(validation_.sources), lengths_of(validation_.targets), all);
-    double sum = 0;
-    std::int64_t targets = 0;
-    for (std::int64_t i = sampler.batches(); i > 0; --i) {
-      const Loss loss = loss_of(validation_, sampler.next(), 0.f);
-      sum += loss.sum.item(), targets += loss.targets;
-    }
-    scores.emplace_back("loss", sum / static_cast<double>(targets));
+  const std::int64_t max_length =
+      model.max_length > 0 ? std::min(options.max_length, model.max_length) : options.max_length;
+  const std::filesystem::path& output = options.trainer.output;
+  const ExampleStore training = stored_pairs(options.train, tokenizers, max_length, output / "train.tokens", observer);
+  const ExampleStore validation =
+      stored_pairs(options.validation, tokenizers, max_length, output / "validation.tokens", observer);
+  if (const std::int64_t left_out = training.left_out() + validation.left_out(); left_out > 0)
+    observer.warn("left out: " + counted(left_out, "pair") + " that are empty, or longer than " + grouped(max_length) +
+                  " tokens (--max-length)");
+  observer.say(counted(training.size(), "pair") + ", " + grouped(validation.size()) + " for validation, " +
+               grouped(model.size) + " parameters");
+
+  TrainerOptions trainer = options.trainer;
+  TranslationTraineeOptions trainee_options{.padding = needed_token("padding", tokenizers.source.special().padding),
+                                            .label_smoothing = options.label_smoothing,
+                                            .batches = {.max_tokens = options.batch_tokens, .seed = seed}};
+  Excerpt excerpt = read_excerpt(options.validation, options.validation_sentences);
+  if (!excerpt.sources.empty()) {
+    std::int64_t longest = 0;
+    for (const std::int32_t length : validation.lengths(kSourceField))
+      longest = std::max<std::int64_t>(longest, length);
+    trainee_options.evaluate = scores_of(model, std::move(excerpt), 20 + 2 * longest);
+    if (trainer.metric.empty()) trainer.metric = "bleu";
+  } else if (!trainer.metric.empty() && trainer.metric != "loss") {
+    fail<InputError>("train", "there is nothing to translate for ", trainer.metric,
+                     ": got no validation pairs, or --validation-sentences 0");
   }
-  if (model_.judge)
-    for (auto& score : model_.judge()) scores.push_back(std::move(score));
-  return scores;
+  trainer.fingerprint = run_fingerprint(
+      options,
+      {.model = model.config, .tokenizer = fingerprint(tokenizers.source), .files = files, .from = options.from});
+  TranslationTrainee trainee(model, training, validation, std::move(trainee_options));
+  return train(trainee, trainer, observer);
 }
 
 }  // namespace attend

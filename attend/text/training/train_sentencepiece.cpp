@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "attend/core/error.h"
+#include "attend/core/random.h"
 #include "attend/text/unicode.h"
 
 namespace attend {
@@ -32,6 +33,28 @@ class Sentences : public sentencepiece::SentenceIterator {
   std::string line_;
   bool done_ = false;
 };
+
+/// A random sample of `most` lines (Vitter 1985, algorithm R); all of them, in their order, if there are no more. The
+/// library could do it, but would note it in its file even where it took every line.
+LineSource sampled(const LineSource& lines, std::int64_t most) {
+  return [&lines, most, kept = std::vector<std::string>(), next = std::size_t{0},
+          read = false](std::string& line) mutable {
+    for (std::uint64_t seen = 0; !read; ++seen) {
+      if (!lines(line)) {
+        read = true;
+      } else if (seen < static_cast<std::uint64_t>(most)) {
+        kept.push_back(line);
+      } else {
+        const auto bits = philox({0, 0}, seen);
+        const std::uint64_t place = (static_cast<std::uint64_t>(bits[0]) << 32 | bits[1]) % (seen + 1);
+        if (place < kept.size()) kept[static_cast<std::size_t>(place)] = line;
+      }
+    }
+    if (next == kept.size()) return false;
+    line = std::move(kept[next++]);
+    return true;
+  };
+}
 
 std::string joined(const std::vector<std::string>& texts) {
   std::string result;
@@ -89,8 +112,9 @@ std::string train_sentencepiece_file(const LineSource& lines, const SentencePiec
   if (!control.empty()) settings["control_symbols"] = joined(control);
 
   bool any = false;
+  const LineSource source = options.max_lines > 0 ? sampled(lines, options.max_lines) : lines;
   const LineSource watched = [&](std::string& line) {
-    const bool more = lines(line);
+    const bool more = source(line);
     any = any || (more && !line.empty());
     return more;
   };

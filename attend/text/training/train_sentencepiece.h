@@ -16,11 +16,13 @@ struct SentencePieceTrainingOptions {
   double character_coverage = 0.9995;  ///< the share of the text's characters that are kept; the rare rest is unknown
   bool byte_fallback = false;          ///< an unknown character is its bytes instead
   bool append_eos = true;              ///< an encoded text ends with `eos`
+  std::int64_t max_lines = 0;          ///< learn from a random sample of this many lines; 0: from all of them
   SpecialTexts special{.padding = "<pad>", .unknown = "<unk>", .eos = "</s>"};
 };
 
-/// lines -> a model file (.spm, spiece.model). Deterministic whatever the number of threads. The library keeps the
-/// whole text in memory, cannot be stopped, and tells no progress. Throws InputError with its words where it refuses.
+/// lines -> a model file (.spm, spiece.model). Deterministic whatever the number of threads. The library keeps all
+/// lines (max_lines at most) in memory, cannot be stopped, and tells no progress. Throws InputError with its message
+/// where it refuses.
 std::string train_sentencepiece_file(const LineSource& lines, const SentencePieceTrainingOptions& options = {});
 
 /// lines -> tokenizer whose folder is one tokenizer.json.

@@ -2,79 +2,84 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
+#include <fstream>
 
-#include "tests/support/gradcheck.h"
+#include "attend/tasks/classification/classifier.h"
+#include "tests/support/errors.h"
+#include "tests/support/temp_folder.h"
 
 namespace attend {
 namespace {
 
-/// Two texts to learn from, with the labels 0 and 1.
-ClassifierTrainee trainee_of(std::function<Tensor(const TokenBatch&)> logits,
-                             const ClassifierTrainingOptions& options) {
-  return {{.parameters = {},
-           .logits = [logits](const TokenBatch& texts, const Tensor&) { return logits(texts); },
-           .save = {}},
-          {"bad", "good"},
-          {.texts = {{5, 6}, {7, 8}}, .labels = {{0}, {1}}},
-          {},
-          options};
-}
-
-TEST(ClassifierTraining, ConsistencyReadsEachTextTwiceWithOtherWordsHidden) {
-  TokenBatch seen;
-  ClassifierTrainee trainee = trainee_of(
-      [&](const TokenBatch& texts) {
-        seen = texts;
-        return Tensor::zeros({texts.ids.dim(0), 2});
-      },
-      {.unknown = 1, .word_dropout = 0.5f, .consistency = 1.f, .batches = {.shuffle = false}});
-  std::int64_t differ = 0;
-  for (int update = 0; update < 50; ++update) {
-    const Trainee::Loss loss = trainee.next();
-    EXPECT_EQ(loss.targets, 4);
-    EXPECT_NEAR(loss.sum.item(), 4 * std::log(2.f), 1e-5f);  // the same answer to both: nothing to add
-    ASSERT_EQ(seen.ids.shape(), (Shape{4, 2}));
-    const std::int32_t* ids = seen.ids.data<std::int32_t>();
-    for (std::int64_t i = 0; i < 4; ++i) {
-      const std::int32_t word = static_cast<std::int32_t>(5 + i);
-      EXPECT_TRUE(ids[i] == word || ids[i] == 1);
-      EXPECT_TRUE(ids[4 + i] == word || ids[4 + i] == 1);
-      differ += ids[i] != ids[4 + i];
+class ClassificationTraining : public testing::Test {
+ protected:
+  ClassificationTraining() {
+    std::ofstream texts(folder_ / "texts.tsv"), pairs(folder_ / "pairs.tsv");
+    for (int i = 0; i < 40; ++i) {
+      texts << "a lovely film\tgood\nan awful plot\tpoor\n";
+      pairs << "a film\ta film\tsame\na film\ta plot\tother\n";
     }
   }
-  EXPECT_NEAR(static_cast<double>(differ), 100, 30);
+  ClassificationTrainingOptions options(const std::string& output) const {
+    ClassificationTrainingOptions o;
+    o.train = o.validation = folder_ / "texts.tsv";
+    o.model.embedding = o.model.hidden = 8;
+    o.trainer.output = folder_ / output, o.trainer.steps = 10;
+    return o;
+  }
+  std::string model(const std::string& output) const { return test::contents(folder_ / output / "model.safetensors"); }
+
+  test::TempFolder folder_;
+};
+
+TEST_F(ClassificationTraining, IsACallThatSavesAClassifier) {
+  const TrainingResult result = train_classification(options("model"));
+  EXPECT_EQ(result.state.best.front().first, "accuracy");
+  EXPECT_EQ(Classifier(folder_ / "model").labels(), (std::vector<std::string>{"good", "poor"}));
 }
 
-TEST(ClassifierTraining, ConsistencyIsTheMeanOfBothDivergences) {
-  const std::vector<float> values = {0.3f, -1.f, 2.f, 0.5f, -0.7f, 0.1f, 0.f, 1.5f};  // texts 0, 1, and again
-  for (const bool several : {false, true}) {
-    const auto loss_with = [&](const Tensor& logits, float consistency) {
-      return trainee_of([&](const TokenBatch&) { return logits; },
-                        {.consistency = consistency, .several_labels = several, .batches = {.shuffle = false}})
-          .next()
-          .sum;
-    };
-    // The divergences from their definition, label by label where each holds or not by itself.
-    double divergence = 0;
-    const auto add = [&](std::vector<double> p, std::vector<double> q) {
-      for (std::size_t i = 0; i < p.size(); ++i)
-        divergence += 0.5 * (p[i] * std::log(p[i] / q[i]) + q[i] * std::log(q[i] / p[i]));
-    };
-    for (std::size_t text = 0; text < 2; ++text) {
-      const auto probabilities = [&](std::size_t row, std::size_t label) {
-        const double z = several ? values[2 * row + label] : values[2 * row] - values[2 * row + 1];
-        const double p = 1 / (1 + std::exp(-z));
-        return std::vector<double>{p, 1 - p};
-      };
-      for (std::size_t label = 0; label < (several ? 2u : 1u); ++label)
-        add(probabilities(text, label), probabilities(2 + text, label));
-    }
-    const Tensor logits = Tensor::from(values, {4, 2});
-    // The sum is over both readings, and what is counted too.
-    EXPECT_NEAR(loss_with(logits, 0.7f).item() - loss_with(logits, 1e-9f).item(), 2 * 0.7 * divergence, 1e-5);
-    test::expect_gradients([&](const test::Tensors& x) { return loss_with(x[0], 0.7f); }, {logits});
-  }
+TEST_F(ClassificationTraining, OnlyTheSameRunIsResumed) {
+  train_classification(options("run"));
+  const auto resume = [&](auto&& change) {
+    ClassificationTrainingOptions o = options("run");
+    o.trainer.resume = true;
+    change(o);
+    return train_classification(o);
+  };
+  const char* kOther = "other data or options";
+  EXPECT_ERROR(resume([](ClassificationTrainingOptions& o) { o.batch = 5; }), kOther);
+  EXPECT_ERROR(resume([](ClassificationTrainingOptions& o) { o.batch_tokens = 99; }), kOther);
+  EXPECT_ERROR(resume([](ClassificationTrainingOptions& o) { o.columns.separator = "|"; }), kOther);
+  EXPECT_ERROR(resume([](ClassificationTrainingOptions& o) { o.vocab_size = 6; }), kOther);
+  EXPECT_ERROR(resume([](ClassificationTrainingOptions& o) { o.word_dropout = 0.5f; }), kOther);
+  const std::string before = model("run");
+  EXPECT_EQ(resume([](ClassificationTrainingOptions&) {}).state.step, 10);
+  EXPECT_EQ(model("run"), before);
+}
+
+TEST_F(ClassificationTraining, AnEncoderLearnsPairsOfTexts) {
+  auto o = ClassificationTrainingOptions::finetune(ATTEND_SOURCE_DIR "/tests/tasks/fixtures/bert_labels");
+  o.train = o.validation = folder_ / "pairs.tsv";
+  o.columns.pair = "2";
+  o.trainer.output = folder_ / "pairs", o.trainer.steps = 3;
+  std::vector<std::string> warnings;
+  TrainingObserver observer;
+  observer.warning = [&](const std::string& line) { warnings.push_back(line); };
+  EXPECT_EQ(train_classification(o, observer).state.step, 3);
+  EXPECT_EQ(Classifier(folder_ / "pairs").labels(), (std::vector<std::string>{"other", "same"}));
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0], "the model's head is for other labels (sport, weather, art), and begins anew");
+  o.trainer.output = folder_ / "x", o.balanced = true, o.columns.separator = "|";
+  EXPECT_ERROR(train_classification(o), "one label each");
+}
+
+TEST_F(ClassificationTraining, ARowThatLacksTheSecondTextIsNamed) {
+  std::ofstream(folder_ / "named.tsv") << "label\ttext\tsecond\ngood\ta\tb\npoor\tc\n";
+  LabelledReader reader(folder_ / "named.tsv", {.text = "text", .pair = "second", .label = "label"});
+  LabelledText text;
+  ASSERT_TRUE(reader.next(text));
+  EXPECT_EQ(text.text + text.second + text.labels.at(0), "abgood");
+  EXPECT_ERROR(reader.next(text), "line 3: has too few columns, expected a text in column second");
 }
 
 }  // namespace

@@ -2,108 +2,58 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
+#include <fstream>
 
-#include "attend/ops/tape.h"
+#include "attend/tasks/language_model/language_model.h"
 #include "tests/support/errors.h"
 #include "tests/support/temp_folder.h"
 
 namespace attend {
 namespace {
 
-/// The ids 0 to count - 1, one document.
-TokenStore counting(const test::TempFolder& folder, std::int64_t count) {
-  TokenStoreWriter writer(folder / "counting", count);
-  for (std::int32_t id = 0; id < count; ++id) writer.add(std::span(&id, 1));
-  writer.commit();
-  return TokenStore(folder / "counting");
-}
-
-/// A model that knows nothing, and writes down what it was asked.
-struct Listener {
-  std::int64_t vocabulary;
-  std::vector<std::int32_t> heard = {};
-
-  LanguageModelTask task() {
-    return {{},
-            [this](const Tensor& ids) {
-              const std::span<std::int32_t> all = ids.span<std::int32_t>();
-              heard.insert(heard.end(), all.begin(), all.end());
-              return Tensor::zeros({ids.dim(0), ids.dim(1), vocabulary});
-            },
-            [](const std::filesystem::path&) {}};
+class LanguageModelTraining : public testing::Test {
+ protected:
+  LanguageModelTraining() {
+    std::ofstream text(folder_ / "text.txt");
+    for (int i = 0; i < 50; ++i) text << "one two three four five six seven eight\n";
   }
+  LanguageModelTrainingOptions options(const std::string& output) const {
+    LanguageModelTrainingOptions o;
+    o.train = {folder_ / "text.txt"};
+    o.tokens = LearnedTokens::characters, o.context = 8, o.batch_tokens = 64;
+    o.model.width = 16, o.model.layers = 1, o.model.heads = 2;
+    o.trainer.output = folder_ / output, o.trainer.steps = 10, o.trainer.evaluate_every = 5;
+    return o;
+  }
+  test::TempFolder folder_;
 };
 
-TEST(LanguageModelTrainee, LearnsFromWindowsOfItsPartAndNoOther) {
-  const test::TempFolder folder;
-  Listener listener{100};
-  const auto [training, held_back] = hold_back(counting(folder, 100), 0.25);
-  EXPECT_EQ(training.range, (TokenRange{0, 75}));
-  EXPECT_EQ(held_back.range, (TokenRange{75, 100}));
-  LanguageModelTrainee trainee(listener.task(), training, held_back, {.batch = 3, .context = 5, .seed = 4});
-  EXPECT_EQ(trainee.batches_per_epoch(), 5);
-  for (int step = 0; step < 200; ++step) {
-    const Trainee::Loss loss = trainee.next();
-    EXPECT_EQ(loss.targets, 15);
-    EXPECT_NEAR(loss.sum.item(), 15 * std::log(100.0), 1e-3);
-  }
-  EXPECT_EQ(*std::ranges::min_element(listener.heard), 0);
-  EXPECT_EQ(*std::ranges::max_element(listener.heard), 73);  // 74 is the last to be said
-  for (std::size_t i = 0; i < listener.heard.size(); ++i) {
-    if (i % 5 == 0) continue;
-    EXPECT_EQ(listener.heard[i], listener.heard[i - 1] + 1);
-  }
-  EXPECT_EQ(trainee.position(), (BatchPosition{4, 40, 0}));
+TEST_F(LanguageModelTraining, IsACallThatSavesALanguageModelAndShowsSamples) {
+  LanguageModelTrainingOptions o = options("model");
+  o.sample_prompt = "one", o.sample_tokens = 5;
+  std::vector<std::string> samples;
+  TrainingObserver observer;
+  observer.sampled = [&](const std::string& text) { samples.push_back(text); };
+  const TrainingResult result = train_language_model(o, observer);
+  EXPECT_EQ(result.state.best.front().first, "loss");
+  ASSERT_EQ(samples.size(), 2u);
+  EXPECT_TRUE(samples[0].starts_with("one"));
+  EXPECT_FALSE(LanguageModel(folder_ / "model")("one", {.max_new_tokens = 3}).text.empty());
 }
 
-TEST(LanguageModelTrainee, GoesOnWhereItWas) {
-  const test::TempFolder folder;
-  const TokenStore store = counting(folder, 60);
-  Listener whole{60}, resumed{60};
-  LanguageModelTrainee one(whole.task(), {store, {0, 60}}, {}, {.batch = 2, .context = 4, .seed = 9});
-  LanguageModelTrainee other(resumed.task(), {store, {0, 60}}, {}, {.batch = 2, .context = 4, .seed = 9});
-  for (int step = 0; step < 10; ++step) one.next();
-  other.restore(one.position());
-  whole.heard.clear();
-  for (int step = 0; step < 10; ++step) one.next(), other.next();
-  EXPECT_EQ(whole.heard, resumed.heard);
-  EXPECT_EQ(one.position(), other.position());
-  EXPECT_THROW(other.restore({9, 0, 7}), InputError);
-}
-
-TEST(LanguageModelTrainee, JudgesEveryTokenOnce) {
-  const test::TempFolder folder;
-  const TokenStore store = counting(folder, 50);
-  Listener listener{50};
-  LanguageModelTrainee trainee(listener.task(), {store, {0, 20}}, StoredText{store, {20, 50}},
-                               {.batch = 2, .context = 7});
-  const NoGrad no_grad;
-  const Scores scores = trainee.judge();
-  ASSERT_EQ(scores.size(), 2u);
-  EXPECT_EQ(scores[0].first, "loss");
-  EXPECT_NEAR(scores[0].second, std::log(50.0), 1e-5);
-  EXPECT_NEAR(scores[1].second, 50, 1e-2);
-  std::vector<std::int32_t> expected;
-  for (std::int32_t id = 20; id < 49; ++id) expected.push_back(id);
-  std::erase(listener.heard, 0);  // padding
-  EXPECT_EQ(listener.heard, expected);
-  listener.heard.clear();
-  LanguageModelTrainee few(listener.task(), {store, {0, 20}}, StoredText{store, {20, 50}},
-                           {.batch = 2, .context = 7, .judged = 7});
-  few.judge();
-  EXPECT_EQ(listener.heard.size(), 7u);
-  LanguageModelTrainee none(listener.task(), {store, {0, 20}}, {}, {.batch = 2, .context = 7});
-  EXPECT_TRUE(none.judge().empty());
-}
-
-TEST(LanguageModelTrainee, ATextWithoutAWindowIsRefused) {
-  const test::TempFolder folder;
-  Listener listener{10};
-  EXPECT_ERROR(LanguageModelTrainee(listener.task(), {counting(folder, 10), {0, 5}}, {}, {.context = 5}),
-               "the text is too short: got 5 tokens to learn from, expected more than a window of 5");
-  EXPECT_ERROR(hold_back(counting(folder, 10), 1.0), "below 1");
+TEST_F(LanguageModelTraining, OnlyTheSameRunIsResumed) {
+  train_language_model(options("run"));
+  const auto resume = [&](auto&& change) {
+    LanguageModelTrainingOptions o = options("run");
+    o.trainer.resume = true;
+    change(o);
+    return train_language_model(o);
+  };
+  const char* kOther = "other data or options";
+  EXPECT_ERROR(resume([](LanguageModelTrainingOptions& o) { o.batch_tokens = 32; }), kOther);
+  EXPECT_ERROR(resume([](LanguageModelTrainingOptions& o) { o.validation_share = 0.2; }), kOther);
+  EXPECT_ERROR(resume([](LanguageModelTrainingOptions& o) { o.document_end = DocumentEnd::line; }), kOther);
+  EXPECT_EQ(resume([](LanguageModelTrainingOptions& o) { o.trainer.steps = 11; }).state.step, 11);
 }
 
 }  // namespace

@@ -100,6 +100,18 @@ TEST(TrainSentencePiece, TwoRunsGiveTheSameFile) {
             train_sentencepiece_file(golden.lines(), small(true)));
 }
 
+TEST(TrainSentencePiece, ASampleOfAllLinesIsAllLinesInTheirOrder) {
+  const test::TrainingGolden golden;
+  SentencePieceTrainingOptions options = small(false);
+  const std::string all = train_sentencepiece_file(golden.lines(), options);
+  options.max_lines = 1'000'000;
+  EXPECT_EQ(train_sentencepiece_file(golden.lines(), options), all);
+  options.max_lines = 20;
+  const std::string some = train_sentencepiece_file(golden.lines(), options);
+  EXPECT_NE(some, all);
+  EXPECT_EQ(train_sentencepiece_file(golden.lines(), options), some);
+}
+
 TEST(TrainSentencePiece, RefusesInWordsThatHelp) {
   EXPECT_ERROR(train_sentencepiece(test::source_of({})), "no words");
   SentencePieceTrainingOptions options;

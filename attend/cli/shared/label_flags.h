@@ -1,0 +1,20 @@
+// The flags that `attend train classifier` and `attend finetune classifier` share.
+#pragma once
+#include "attend/cli/shared/training.h"
+#include "attend/tasks/classification/training.h"
+
+namespace attend::cli {
+
+struct LabelFlags {
+  TrainingFlags training;
+  ClassificationTrainingOptions options;
+};
+
+/// --train, --validation and --text-column; and how to learn from them, with the options' values as defaults.
+void add_label_data_flags(CLI::App& verb, ClassificationTrainingOptions& options);
+void add_label_learning_flags(CLI::App& verb, LabelFlags& flags);
+
+/// Checks the flags and trains.
+void train_labels(LabelFlags& flags, const std::string& title);
+
+}  // namespace attend::cli

@@ -1,0 +1,171 @@
+#include "attend/tasks/translation/trainable_translator.h"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "attend/core/error.h"
+#include "attend/core/wording.h"
+#include "attend/nn/module.h"
+#include "attend/tasks/translation/carry_over.h"
+#include "attend/tasks/translation/translation_model.h"
+#include "attend/text/sentencepiece.h"
+#include "attend/text/tokenizer_parts.h"
+#include "attend/train/run.h"
+
+namespace attend {
+namespace {
+
+/// What every architecture gives in the same way.
+template <typename Model>
+TrainableTranslator trainable(std::shared_ptr<Model> model, const TranslationTokenizers& tokenizers) {
+  train_parameters(*model);
+  TrainableTranslator made;
+  made.config = model->config().dump();
+  made.size = count_parameters(*model);
+  made.parameters = parameters(*model);
+  made.save = [model, tokenizers](const std::filesystem::path& folder) {
+    model->save(folder);
+    save_tokenizer(tokenizers.source, folder);
+  };
+  return made;
+}
+
+TrainableTranslator trainable_recurrent(const std::shared_ptr<RecurrentTranslator>& model,
+                                        const TranslationTokenizers& tokenizers) {
+  TrainableTranslator made = trainable(model, tokenizers);
+  made.start = needed_token("end-of-sentence", tokenizers.target.special().eos);
+  if (model->options.attention == DecoderAttention::location) made.max_length = model->options.max_positions;
+  made.logits = [model](const TokenBatch& sources, const TokenBatch& inputs) {
+    return model->decode(model->encode(sources.ids, sources.lengths), inputs.ids);
+  };
+  made.translator = [model, tokenizers] { return Translator(*model, tokenizers.source); };
+  return made;
+}
+
+TrainableTranslator trainable_transformer(const std::shared_ptr<Transformer>& model,
+                                          const TranslationTokenizers& tokenizers, const GenerationConfig& generation) {
+  TrainableTranslator made = trainable(model, tokenizers);
+  made.save = [save = made.save, generation](const std::filesystem::path& folder) {
+    save(folder);
+    generation.save(folder);
+  };
+  made.start = model->options.start;
+  made.max_length = model->options.max_positions;
+  made.logits = [model](const TokenBatch& sources, const TokenBatch& inputs) {
+    return model->decode(model->encode(sources.ids, sources.lengths), sources.lengths, inputs.ids);
+  };
+  made.translator = [model, tokenizers] { return Translator(*model, tokenizers.source, tokenizers.target); };
+  return made;
+}
+
+TrainableTranslator make_recurrent(RecurrentTranslatorOptions o, const TranslationTokenizers& tokenizers,
+                                   std::int64_t max_length, Generator& generator) {
+  o.source_vocabulary = o.target_vocabulary = tokenizers.source.size();
+  o.max_positions = max_length;
+  return trainable_recurrent(std::make_shared<RecurrentTranslator>(o, generator), tokenizers);
+}
+
+TrainableTranslator make_transformer(TransformerOptions o, const TranslationTokenizers& tokenizers,
+                                     std::int64_t max_length, Generator& generator) {
+  o.source_vocabulary = o.target_vocabulary = tokenizers.source.size();
+  o.final_norm = o.pre_norm;
+  o.max_positions = std::max(o.max_positions, max_length);
+  o.padding = needed_token("padding", tokenizers.source.special().padding);
+  o.end = needed_token("end-of-sentence", tokenizers.target.special().eos);
+  o.start = o.padding;  // as Marian does
+  return trainable_transformer(std::make_shared<Transformer>(o, generator), tokenizers, generation_defaults(o));
+}
+
+/// The parameters that have a row for each token of the source's or the target's vocabulary.
+std::map<std::string, PieceMap> pieces_by_parameter(const TranslationTokenizers& from, const TranslationTokenizers& to,
+                                                    const TrainingObserver& observer) {
+  const PieceMap source = map_pieces(from.source, to.source), target = map_pieces(from.target, to.target);
+  observer.say(grouped(shared_pieces(source)) + " of " + grouped(to.source.size()) +
+               " pieces are known to the model; the others start anew");
+  return {// The recurrent translator's:
+          {"source_embedding.weight", source},
+          {"target_embedding.weight", target},
+          {"output.weight", target},
+          {"output.bias", target},
+          // The Transformer's:
+          {"model.shared.weight", source},
+          {"model.encoder.embed_tokens.weight", source},
+          {"model.decoder.embed_tokens.weight", target},
+          {"lm_head.weight", target},
+          {"final_logits_bias", target}};
+}
+
+/// A model of these options with the parameters of the old one.
+template <typename Model, typename Options>
+std::shared_ptr<Model> continued(const Options& options, Model old, const std::map<std::string, PieceMap>& by_piece,
+                                 std::uint64_t seed) {
+  Generator generator(seed);
+  const auto model = std::make_shared<Model>(options, generator);
+  carry_over(parameters(old), parameters(*model), by_piece);
+  return model;
+}
+
+TranslatorArchitecture architecture_of(const ModelFolder& folder) {
+  const auto network = folder.model<Seq2SeqModel>("finetune", Ability::translate);
+  return dynamic_cast<const Transformer*>(network.get()) ? TranslatorArchitecture::transformer
+                                                         : TranslatorArchitecture::recurrent;
+}
+
+}  // namespace
+
+TranslationTokenizers TranslationTokenizers::of(const Tokenizer& tokenizer) {
+  Tokenizer::Parts parts = tokenizer.parts();
+  if (const auto* pair = std::get_if<SentencePiece>(&parts.model)) parts.model = pair->for_target();
+  return {tokenizer, Tokenizer(std::move(parts))};
+}
+
+TranslatorFolder::TranslatorFolder(const std::filesystem::path& from)
+    : folder(from),
+      architecture(architecture_of(folder)),
+      tokenizers{folder.tokenizer(), folder.tokenizer(Side::target)} {}
+
+TrainableTranslator make_translator(const TranslatorOptions& options, const TranslationTokenizers& tokenizers,
+                                    std::int64_t max_length, std::uint64_t seed) {
+  Generator generator(seed);
+  if (options.architecture == TranslatorArchitecture::recurrent)
+    return make_recurrent(options.recurrent, tokenizers, max_length, generator);
+  return make_transformer(options.transformer, tokenizers, max_length, generator);
+}
+
+TrainableTranslator continue_translator(const TranslatorFolder& from, const TranslationTokenizers& tokenizers,
+                                        bool new_vocabulary, const std::optional<float>& dropout, std::uint64_t seed,
+                                        const TrainingObserver& observer) {
+  warn_of_weights(from.folder.weights(), observer);
+  std::map<std::string, PieceMap> by_piece;
+  if (new_vocabulary) by_piece = pieces_by_parameter(from.tokenizers, tokenizers, observer);
+  const Config& config = from.folder.config();
+  if (from.architecture == TranslatorArchitecture::recurrent) {
+    auto o = RecurrentTranslatorOptions::read(config);
+    if (new_vocabulary) o.source_vocabulary = o.target_vocabulary = tokenizers.source.size();
+    o.dropout = dropout.value_or(o.dropout);
+    const auto old = std::dynamic_pointer_cast<RecurrentTranslator>(from.folder.load());
+    return trainable_recurrent(continued(o, *old, by_piece, seed), tokenizers);
+  }
+  for (const char* key : {"encoder_layerdrop", "decoder_layerdrop"})
+    if (config.number(key, 0.0) != 0)
+      observer.warn(from.folder.path().string() + ": \"" + key +
+                    "\" of its config.json is not followed: no layer is left out");
+  auto o = TransformerOptions::read(config);
+  if (new_vocabulary) {
+    const bool starts_with_end = o.start == o.end;
+    o.source_vocabulary = o.target_vocabulary = tokenizers.source.size();
+    o.padding = needed_token("padding", tokenizers.source.special().padding);
+    o.end = needed_token("end-of-sentence", tokenizers.target.special().eos);
+    o.start = starts_with_end ? o.end : o.padding;
+  }
+  o.dropout = dropout.value_or(o.dropout);
+  SearchOptions defaults = generation_defaults(o).search;
+  defaults.rules = {};  // as for translating: rules that the folder does not have are not added
+  const GenerationConfig generation =
+      new_vocabulary ? generation_defaults(o) : GenerationConfig::read(from.folder.path(), defaults);
+  const auto old = from.folder.model<Transformer>("finetune", Ability::translate);
+  return trainable_transformer(continued(o, *old, by_piece, seed), tokenizers, generation);
+}
+
+}  // namespace attend

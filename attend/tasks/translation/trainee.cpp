@@ -1,0 +1,63 @@
+#include "attend/tasks/translation/trainee.h"
+
+#include "attend/ops/cross_entropy.h"
+
+namespace attend {
+namespace {
+
+constexpr std::int32_t kIgnored = -100;
+
+BatchSampler sampler_of(const ExampleStore& pairs, const BatchOptions& options) {
+  return BatchSampler::pairs(pairs.lengths(kSourceField), pairs.lengths(kTargetField), options);
+}
+
+}  // namespace
+
+TranslationTrainee::TranslationTrainee(const TrainableTranslator& model, ExampleStore training, ExampleStore validation,
+                                       TranslationTraineeOptions options)
+    : SampledTrainee(model.parameters, model.save, sampler_of(training, options.batches)),
+      model_(model),
+      training_(std::move(training)),
+      validation_(std::move(validation)),
+      options_(std::move(options)) {}
+
+Trainee::Loss TranslationTrainee::loss_of(const ExampleStore& pairs, std::span<const std::int64_t> chosen,
+                                          float smoothing) const {
+  const TokenBatch sources = pad(pairs, kSourceField, chosen, options_.padding);
+  const TokenBatch targets = pad(pairs, kTargetField, chosen, kIgnored);
+  TokenBatch inputs{targets.ids.copy(), targets.lengths, targets.tokens};  // the token before each target
+  const std::int64_t B = inputs.ids.dim(0), T = inputs.ids.dim(1);
+  for (std::int64_t b = 0; b < B; ++b) {
+    const std::int32_t* target = targets.ids.data<std::int32_t>() + b * T;
+    std::int32_t* input = inputs.ids.data<std::int32_t>() + b * T;
+    for (std::int64_t t = T - 1; t > 0; --t) input[t] = target[t - 1] == kIgnored ? options_.padding : target[t - 1];
+    input[0] = model_.start;
+  }
+  const Tensor logits = model_.logits(sources, inputs);
+  return {cross_entropy(logits, targets.ids,
+                        {.label_smoothing = smoothing, .ignored = kIgnored, .reduction = Reduction::sum}),
+          targets.tokens, sources.tokens + targets.tokens};
+}
+
+Trainee::Loss TranslationTrainee::next() { return loss_of(training_, choose(), options_.label_smoothing); }
+
+Scores TranslationTrainee::evaluate() {
+  Scores scores;
+  if (validation_.size() > 0) {
+    BatchOptions all = options_.batches;
+    all.shuffle = false;
+    BatchSampler sampler = sampler_of(validation_, all);
+    double sum = 0;
+    std::int64_t targets = 0;
+    for (std::int64_t i = sampler.batches(); i > 0; --i) {
+      const Loss loss = loss_of(validation_, sampler.next(), 0.f);
+      sum += loss.sum.item(), targets += loss.targets;
+    }
+    scores.emplace_back("loss", sum / static_cast<double>(targets));
+  }
+  if (options_.evaluate)
+    for (auto& score : options_.evaluate()) scores.push_back(std::move(score));
+  return scores;
+}
+
+}  // namespace attend

@@ -1,0 +1,71 @@
+#include "attend/train/run.h"
+
+#include <algorithm>
+
+#include "attend/core/error.h"
+#include "attend/core/file.h"
+#include "attend/core/wording.h"
+
+namespace attend {
+namespace {
+
+namespace fs = std::filesystem;
+
+void check_output(const TrainerOptions& options, const fs::path& from) {
+  const fs::path& folder = options.output;
+  if (folder.empty()) fail<InputError>("output", "the model needs a folder: got none");
+  check_output_folder(folder);
+  std::error_code not_there;
+  if (!from.empty() && fs::equivalent(from, folder, not_there))
+    fail<InputError>("output", from.string(), ": is both --from and --output; name another folder for the new model");
+  if (options.resume || options.overwrite) return;
+  if (fs::exists(folder / "checkpoint.safetensors"))
+    fail<InputError>("output", folder.string(), ": holds a run; add --resume to go on with it, or --overwrite");
+  if (fs::exists(folder / "model.safetensors"))
+    fail<InputError>("output", folder.string(), ": holds a model; add --overwrite, or name another folder");
+}
+
+void check_file(const fs::path& file) {
+  std::error_code unknown;
+  const fs::file_status status = fs::status(file, unknown);
+  if (file == "-" || (fs::exists(status) && fs::is_other(status)))
+    fail<InputError>("train", file.string(), ": is a stream, but training reads its texts more than once; name a file");
+  if (!fs::exists(status)) fail<InputError>("train", file.string(), ": there is no such file");
+  if (fs::is_directory(status)) fail<InputError>("train", file.string(), ": is a folder, expected a file");
+}
+
+/// The files of a folder that hold its model: configuration and weights, but not a run's checkpoint.
+std::vector<fs::path> model_files(const fs::path& folder) {
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    const std::string name = entry.path().filename();
+    const bool weights = name.starts_with("model") && name.ends_with(".safetensors");
+    if (weights || name.starts_with("pytorch_model") || name == "config.json") files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+}  // namespace
+
+void check_run(const TrainerOptions& options, const fs::path& from, const std::vector<fs::path>& files) {
+  check_output(options, from);
+  for (const fs::path& file : files)
+    if (!file.empty()) check_file(file);
+}
+
+void warn_of_weights(const Weights& weights, const TrainingObserver& observer) {
+  const std::vector<std::string> all = weights.warnings();
+  if (all.empty()) return;
+  observer.warn(all.front() + (all.size() > 1 ? "; so are others of its tensors: " + grouped(all.size() - 1) : ""));
+}
+
+void add_inputs(const RunInputs& inputs, Fingerprint& all) {
+  all.add(inputs.model).add(inputs.tokenizer);
+  for (const fs::path& file : inputs.files)
+    if (!file.empty()) all.add_contents(file);
+  if (!inputs.from.empty())
+    for (const fs::path& file : model_files(inputs.from)) all.add(file.filename().string()).add_contents(file);
+}
+
+}  // namespace attend

@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Memory of training over the number of sentence pairs: a small translator, a few updates, synthetic pairs.
+
+    bench/training_memory.py                          # 10,000, 100,000 and 1,000,000 pairs
+    bench/training_memory.py --pairs 10000000         # needs 3 GB of disk
+
+`peak` is the most memory that was resident at once, `anonymous` the part of it that is not a mapped file: pages of the
+tokenised pairs are read from their file when they are needed, and the system takes them back when it needs memory.
+`beside` is `anonymous` minus that of the smallest run, so without the program and the model.
+"""
+import argparse
+import os
+import random
+import subprocess
+import tempfile
+import time
+
+
+def write_pairs(path, count):
+    """Sentences of 5 to 30 words, out of 20,000 words whose frequencies fall as in a natural language."""
+    generator = random.Random(1)
+    syllables = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
+    words = ["".join(generator.choices(syllables, k=generator.randint(1, 4))) for _ in range(20000)]
+    weights = [1 / (rank + 5) for rank in range(len(words))]
+    text = generator.choices(words, weights, k=1 << 20)
+    with open(path, "w") as file:
+        for _ in range(count):
+            sides = []
+            for _ in range(2):
+                begin = generator.randrange(len(text) - 30)
+                sides.append(" ".join(text[begin:begin + generator.randint(5, 30)]))
+            file.write("\t".join(sides) + "\n")
+
+
+def memory_of(process):
+    """Resident and anonymous memory in bytes; 0 when the process has ended."""
+    try:
+        with open(f"/proc/{process.pid}/status") as file:
+            lines = dict(line.split(":", 1) for line in file if ":" in line)
+        return tuple(int(lines[key].split()[0]) * 1024 for key in ("VmRSS", "RssAnon"))
+    except (OSError, KeyError, ProcessLookupError):
+        return 0, 0
+
+
+def run(program, pairs, output, steps):
+    command = [program, "train", "translation", "--train", pairs, "--output", output, "--steps", str(steps),
+               "--vocab-size", "8000", "--width", "64", "--heads", "2", "--inner", "128", "--encoder-layers", "1",
+               "--decoder-layers", "1"]
+    begin = time.time()
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    peak = anonymous = 0
+    while process.poll() is None:
+        resident, own = memory_of(process)
+        peak, anonymous = max(peak, resident), max(anonymous, own)
+        time.sleep(0.02)
+    if process.returncode != 0:
+        raise SystemExit(process.stderr.read())
+    return peak, anonymous, time.time() - begin
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--pairs", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
+    parser.add_argument("--steps", type=int, default=20, help="updates")
+    parser.add_argument("--program", default="build/release/attend")
+    parser.add_argument("--folder", help="where to put the data; otherwise a temporary folder")
+    arguments = parser.parse_args()
+    first = None
+    print(f"{'pairs':>12} {'text MB':>9} {'tokens MB':>10} {'peak MB':>9} {'anonymous MB':>13} {'beside MB':>10} {'s':>7}")
+    with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
+        for count in arguments.pairs:
+            pairs, output = os.path.join(folder, "pairs.tsv"), os.path.join(folder, f"model-{count}")
+            write_pairs(pairs, count)
+            peak, anonymous, seconds = run(arguments.program, pairs, output, arguments.steps)
+            first = anonymous if first is None else first
+            megabytes = [os.path.getsize(pairs), os.path.getsize(os.path.join(output, "train.tokens")), peak, anonymous,
+                         anonymous - first]
+            text, tokens, peak, anonymous, beside = (value / 1e6 for value in megabytes)
+            print(f"{count:>12,} {text:>9.1f} {tokens:>10.1f} {peak:>9.0f} {anonymous:>13.0f} {beside:>10.0f} "
+                  f"{seconds:>7.1f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+#include "attend/train/run.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+
+#include "tests/support/errors.h"
+#include "tests/support/temp_folder.h"
+
+namespace attend {
+namespace {
+
+struct Columns {
+  std::string text = "1";
+  void visit(auto&& v) const { v("text", text); }
+};
+enum class Kind : std::uint8_t { one, other };
+struct Options {
+  std::int64_t batch = 4;
+  float smoothing = 0.1f;
+  bool lowercase = true;
+  Kind kind = Kind::one;
+  std::vector<std::int32_t> ids = {1, 2};
+  Columns columns = {};
+  TrainerOptions trainer = {};
+  void visit(auto&& v) const {
+    v("batch", batch), v("smoothing", smoothing), v("lowercase", lowercase), v("kind", kind), v("ids", ids);
+    v("columns", columns), v("trainer", trainer);
+  }
+};
+
+TEST(RunFingerprint, ChangesWithEveryOptionThatMustStay) {
+  const std::string before = run_fingerprint(Options(), {});
+  EXPECT_EQ(run_fingerprint(Options(), {}), before);
+  std::set<std::string> all = {before};
+  const auto differs = [&](auto&& change) {
+    Options options;
+    change(options);
+    return all.insert(run_fingerprint(options, {})).second;
+  };
+  EXPECT_TRUE(differs([](Options& o) { o.batch = 5; }));
+  EXPECT_TRUE(differs([](Options& o) { o.smoothing = 0.2f; }));
+  EXPECT_TRUE(differs([](Options& o) { o.lowercase = false; }));
+  EXPECT_TRUE(differs([](Options& o) { o.kind = Kind::other; }));
+  EXPECT_TRUE(differs([](Options& o) { o.ids = {1}; }));
+  EXPECT_TRUE(differs([](Options& o) { o.columns.text = "2"; }));
+  EXPECT_TRUE(differs([](Options& o) { o.trainer.seed = 9; }));
+  EXPECT_TRUE(differs([](Options& o) { o.trainer.accumulate = 2; }));
+  // How long and how fast may change.
+  EXPECT_FALSE(differs([](Options& o) { o.trainer.epochs = 99; }));
+  EXPECT_FALSE(differs([](Options& o) { o.trainer.learning_rate = 1; }));
+}
+
+TEST(RunFingerprint, ChangesWithTheContentsOfItsInputs) {
+  const test::TempFolder folder;
+  const auto write = [&](const char* name, const char* text) { std::ofstream(folder / name) << text; };
+  write("data", "a"), write("copy", "a"), write("config.json", "{}"), write("model.safetensors", "weights");
+  write("checkpoint.safetensors", "run");
+  const RunInputs inputs{.model = "{}", .tokenizer = 1, .files = {folder / "data", ""}, .from = folder.path()};
+  const auto fingerprint = [&](const RunInputs& changed) { return run_fingerprint(Options(), changed); };
+  const std::string before = fingerprint(inputs);
+  RunInputs same = inputs;
+  same.files = {folder / "copy"};
+  EXPECT_EQ(fingerprint(same), before) << "a copy is the same data";
+  write("checkpoint.safetensors", "later");
+  EXPECT_EQ(fingerprint(inputs), before);
+  RunInputs other = inputs;
+  other.model = "{1}";
+  EXPECT_NE(fingerprint(other), before);
+  other = inputs, other.tokenizer = 2;
+  EXPECT_NE(fingerprint(other), before);
+  other = inputs, other.from = "";
+  EXPECT_NE(fingerprint(other), before);
+  write("model.safetensors", "others");
+  EXPECT_NE(fingerprint(inputs), before);
+  write("model.safetensors", "weights"), write("data", "b");
+  EXPECT_NE(fingerprint(inputs), before);
+}
+
+TEST(CheckRun, RefusesWhatWouldBeLostAndWhatIsMissing) {
+  const test::TempFolder folder;
+  std::filesystem::create_directories(folder / "model");
+  std::ofstream(folder / "model/model.safetensors") << "weights";
+  std::ofstream(folder / "data") << "text";
+  TrainerOptions options;
+  EXPECT_ERROR(check_run(options, "", {}), "the model needs a folder");
+  options.output = folder / "new";
+  check_run(options, "", {folder / "data", ""});
+  EXPECT_FALSE(std::filesystem::exists(folder / "new"));
+  EXPECT_ERROR(check_run(options, "", {folder / "missing"}), "there is no such file");
+  EXPECT_ERROR(check_run(options, "", {folder / "model"}), "is a folder");
+  EXPECT_ERROR(check_run(options, "", {"-"}), "reads its texts more than once");
+  options.output = folder / "data/inside";
+  EXPECT_ERROR(check_run(options, "", {}), "cannot be made");
+  options.output = folder / "model";
+  EXPECT_ERROR(check_run(options, "", {}), "holds a model");
+  EXPECT_ERROR(check_run(options, folder / "model", {}), "is both --from and --output");
+  options.overwrite = true;
+  check_run(options, "", {});
+}
+
+}  // namespace
+}  // namespace attend
