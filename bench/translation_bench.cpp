@@ -10,7 +10,7 @@
 #include <string>
 
 #include "attend/decode/search.h"
-#include "attend/tasks/translation/transformer_stepper.h"
+#include "attend/tasks/translation/source_stepper.h"
 #include "attend/nn/module.h"
 #include "attend/ops/tape.h"
 #include "bench/job.h"
@@ -69,7 +69,7 @@ bench::Run translate(const TransformerOptions& options, std::int64_t sentences, 
   SearchOptions search_options{.beam = beam, .max_new_tokens = kWords, .start = options.start, .ends = {}};
   return [=] {
     for (std::int64_t first = 0; first < sentences; first += batch) {
-      TransformerStepper stepper(*model, ids.view_rows(first, first + batch), lengths);
+      SourceStepper stepper(*model, {ids.view_rows(first, first + batch), lengths});
       search(stepper, batch, search_options);
     }
   };
