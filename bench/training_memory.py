@@ -42,9 +42,9 @@ def memory_of(process):
         return 0, 0
 
 
-def run(program, pairs, output, steps):
+def run(program, pairs, output, steps, tokenizer):
     command = [program, "train", "translation", "--train", pairs, "--output", output, "--steps", str(steps),
-               "--vocab-size", "8000", "--width", "64", "--heads", "2", "--inner", "128", "--encoder-layers", "1",
+               *(["--tokenizer", tokenizer] if tokenizer else ["--vocab-size", "8000"]), "--width", "64", "--heads", "2", "--inner", "128", "--encoder-layers", "1",
                "--decoder-layers", "1"]
     begin = time.time()
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
@@ -63,6 +63,7 @@ def main():
     parser.add_argument("--pairs", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--steps", type=int, default=20, help="updates")
     parser.add_argument("--program", default="build/release/attend")
+    parser.add_argument("--tokenizer", help="the folder of a tokenizer; otherwise 8,000 subwords are learned")
     parser.add_argument("--folder", help="where to put the data; otherwise a temporary folder")
     arguments = parser.parse_args()
     first = None
@@ -71,7 +72,7 @@ def main():
         for count in arguments.pairs:
             pairs, output = os.path.join(folder, "pairs.tsv"), os.path.join(folder, f"model-{count}")
             write_pairs(pairs, count)
-            peak, anonymous, seconds = run(arguments.program, pairs, output, arguments.steps)
+            peak, anonymous, seconds = run(arguments.program, pairs, output, arguments.steps, arguments.tokenizer)
             first = anonymous if first is None else first
             megabytes = [os.path.getsize(pairs), os.path.getsize(os.path.join(output, "train.tokens")), peak, anonymous,
                          anonymous - first]

@@ -28,7 +28,7 @@ void add_flags(CLI::App& verb, Flags& flags) {
       ->check(kPositive);
   verb.add_flag("--next-sentence,!--no-next-sentence", o.next_sentence,
                 "Learn whether a text follows another, too, or masked tokens alone");
-  verb.add_option("--hidden", o.masking.share, "Fraction of tokens to mask")
+  verb.add_option("--hidden,--mask-probability", o.masking.share, "Fraction of tokens to mask")
       ->type_name("P")
       ->capture_default_str()
       ->check(kPositive)

@@ -15,7 +15,7 @@ namespace attend {
 /// Which columns: numbers from 1, or names of the first row.
 struct LabelColumns {
   std::string text = "1";
-  std::string pair = {};       ///< of a second text; empty: there is none
+  std::string pair = {};       ///< of a second text; empty: there is none. For encoders only, as are separators
   std::string label = {};      ///< empty: "2", or "3" with pairs
   std::string separator = {};  ///< between the labels of a text, which may then have any number; empty: one label
 

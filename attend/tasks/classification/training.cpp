@@ -35,53 +35,49 @@ Labels learned_labels(const Options& options, const TrainingObserver& observer) 
   return {labels.begin(), labels.end()};
 }
 
-/// Makes the ids of a text, or of a pair, and with `types` the type of each.
-using EncodeText = std::function<Encoding(const LabelledText&)>;
+/// A model in training, its tokenizer, and how it takes texts.
+struct Prepared {
+  TrainableClassifier model;
+  Labels labels;
+  Tokenizer tokenizer;
+  std::string config;                                   ///< the model's options, as JSON
+  std::int64_t parameters = 0;                          ///< how many there are, also those that are not trained
+  std::function<Encoding(const LabelledText&)> encode;  ///< of a text, or of a pair
+  bool types = false;                                   ///< the model needs the types of tokens
+  std::int64_t max_tokens = 0;                          ///< longer texts are cut; 0: no limit
+  ClassifierTraineeOptions trainee = {};                ///< the special tokens
+};
 
-/// Texts as ids, in a file of the output folder. `what` is everything that decides the ids beside file and tokenizer.
-ExampleStore stored_texts(const Options& options, const std::filesystem::path& file, const char* name,
-                          const Labels& labels, const Tokenizer& tokenizer, const EncodeText& encode, bool types,
-                          std::int64_t max_tokens, const TrainingObserver& observer) {
+/// Texts as ids, in a file of the output folder.
+ExampleStore stored_texts(const Options& options, const Prepared& made, const std::filesystem::path& file,
+                          const char* name, const TrainingObserver& observer) {
   if (file.empty()) return {};
   std::map<std::string, std::int32_t> places;
   Fingerprint sources;
-  sources.add_file(file).add(static_cast<std::uint64_t>(max_tokens)).add(types ? 1 : 0);
+  sources.add_file(file).add(static_cast<std::uint64_t>(made.max_tokens)).add(made.types ? 1 : 0);
   OptionFingerprint{sources}("columns", options.columns);
-  for (const std::string& label : labels) {
+  for (const std::string& label : made.labels) {
     places.emplace(label, static_cast<std::int32_t>(places.size()));
     sources.add(label);
   }
   std::filesystem::create_directories(options.trainer.output);
   return stored_examples<LabelledText>(
       {options.trainer.output / name,
-       types ? 3 : 2,
-       std::max(tokenizer.size(), std::ssize(labels)),
-       {sources.value(), fingerprint(tokenizer)}},
+       made.types ? 3 : 2,
+       std::max(made.tokenizer.size(), std::ssize(made.labels)),
+       {sources.value(), fingerprint(made.tokenizer)}},
       [&]() -> std::function<bool(LabelledText&)> {
         auto reader = std::make_shared<LabelledReader>(file, options.columns, observer.progress("Tokenizing"));
         return [reader](LabelledText& text) { return reader->next(text); };
       },
       [&](const LabelledText& text) {
-        Encoding encoding = encode(text);
+        Encoding encoding = made.encode(text);
         EncodedExample example{{std::move(encoding.ids), {}}, encoding.dropped > 0};
         for (const std::string& label : text.labels) example.fields[kLabelField].push_back(places.at(label));
-        if (types) example.fields.push_back(std::move(encoding.types));
+        if (made.types) example.fields.push_back(std::move(encoding.types));
         return example;
       });
 }
-
-/// A model in training, its tokenizer, and how it takes texts.
-struct Prepared {
-  TrainableClassifier model;
-  Labels labels;
-  Tokenizer tokenizer;
-  std::string config;           ///< the model's options, as JSON
-  std::int64_t parameters = 0;  ///< how many there are, also those that are not trained
-  EncodeText encode;
-  bool types = false;  ///< the types of tokens are needed
-  std::int64_t max_tokens = 0;
-  ClassifierTraineeOptions trainee = {};  ///< special tokens
-};
 
 // ---- a new recurrent network ----
 
@@ -242,15 +238,13 @@ TrainingResult train_classification(const Options& options, const TrainingObserv
   const bool several_labels = !options.columns.separator.empty();
   if (options.balanced && several_labels)
     fail<InputError>("train", "balanced labels (--balanced) are for texts with one label each");
-  check_run(options.trainer, options.from, {options.train, options.validation});
   const bool fine_tuned = !options.from.empty();
+  if (!fine_tuned && (several_labels || !options.columns.pair.empty()))
+    fail<InputError>("train", "pairs of texts, and texts with several labels, need an encoder to fine-tune");
+  check_run(options.trainer, options.from, {options.train, options.validation});
   Prepared made = fine_tuned ? tuned_classifier(options, observer) : new_classifier(options, observer);
-  const auto stored = [&](const std::filesystem::path& file, const char* name) {
-    return stored_texts(options, file, name, made.labels, made.tokenizer, made.encode, made.types, made.max_tokens,
-                        observer);
-  };
-  const ExampleStore training = stored(options.train, "train.tokens");
-  const ExampleStore validation = stored(options.validation, "validation.tokens");
+  const ExampleStore training = stored_texts(options, made, options.train, "train.tokens", observer);
+  const ExampleStore validation = stored_texts(options, made, options.validation, "validation.tokens", observer);
   if (const std::int64_t cut = training.left_out() + validation.left_out(); cut > 0)
     observer.warn("cut: " + counted(cut, "text") + " longer than " + counted(made.max_tokens, "token"));
   std::int64_t trained = 0;

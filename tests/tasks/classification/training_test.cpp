@@ -49,7 +49,7 @@ TEST_F(ClassificationTraining, OnlyTheSameRunIsResumed) {
   const char* kOther = "other data or options";
   EXPECT_ERROR(resume([](ClassificationTrainingOptions& o) { o.batch = 5; }), kOther);
   EXPECT_ERROR(resume([](ClassificationTrainingOptions& o) { o.batch_tokens = 99; }), kOther);
-  EXPECT_ERROR(resume([](ClassificationTrainingOptions& o) { o.columns.separator = "|"; }), kOther);
+  EXPECT_ERROR(resume([](ClassificationTrainingOptions& o) { o.columns = {.text = "2", .label = "1"}; }), kOther);
   EXPECT_ERROR(resume([](ClassificationTrainingOptions& o) { o.vocab_size = 6; }), kOther);
   EXPECT_ERROR(resume([](ClassificationTrainingOptions& o) { o.word_dropout = 0.5f; }), kOther);
   const std::string before = model("run");
@@ -69,7 +69,9 @@ TEST_F(ClassificationTraining, AnEncoderLearnsPairsOfTexts) {
   EXPECT_EQ(Classifier(folder_ / "pairs").labels(), (std::vector<std::string>{"other", "same"}));
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0], "the model's head is for other labels (sport, weather, art), and begins anew");
-  o.trainer.output = folder_ / "x", o.balanced = true, o.columns.separator = "|";
+  o.from = "", o.trainer.output = folder_ / "x";
+  EXPECT_ERROR(train_classification(o), "need an encoder");
+  o.balanced = true, o.columns.separator = "|";
   EXPECT_ERROR(train_classification(o), "one label each");
 }
 
