@@ -66,6 +66,7 @@
 #include "attend/formats/pickle.h"
 #include "attend/formats/safetensors.h"
 #include "attend/formats/stored_tensor.h"
+#include "attend/formats/tensor_file.h"
 #include "attend/formats/toml.h"
 #include "attend/formats/torch_file.h"
 #include "attend/formats/weights.h"

@@ -4,9 +4,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "attend/cli/shared/bert_flags.h"
 #include "attend/cli/shared/character_positions.h"
 #include "attend/cli/shared/input.h"
+#include "attend/cli/shared/json_line.h"
+#include "attend/cli/shared/line_verb.h"
 #include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/verbs.h"
@@ -46,7 +47,7 @@ std::string json_line(const std::string& question, const std::string& text, cons
   json.update(all.empty() ? Json{{"answer", nullptr}, {"score", nullptr}, {"start", nullptr}, {"end", nullptr}}
                           : all.front());
   if (several) json["answers"] = std::move(all);
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return as_line(json);
 }
 
 /// Score, place and answer; a line each.
@@ -127,7 +128,7 @@ void add_answer(CLI::App& program) {
       ->type_name("N")
       ->check(kPositive)
       ->capture_default_str();
-  CLI::Option* overlap = add_overlap_flag(*verb, options.overlap);
+  add_overlap_flag(*verb, options.overlap, options.max_tokens);
   verb->add_flag("--json", flags->json,
                  "One JSON object a question: question, answer, score, start, end; answers where --top is more than 1");
   verb->footer(
@@ -137,10 +138,7 @@ void add_answer(CLI::App& program) {
       "  attend answer --model distilbert-squad --question 'Who lives here?' --text 'Joe lives in Rome.'\n"
       "  attend answer --model distilbert-squad --question 'When was it built?' --input castle.txt --top 3\n"
       "  attend answer --model distilbert-squad --input questions.tsv --json");
-  verb->callback([flags, overlap] {
-    check_overlap(*overlap, flags->options.overlap, flags->options.max_tokens);
-    run(*flags);
-  });
+  verb->callback([flags] { run(*flags); });
 }
 
 }  // namespace attend::cli

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "attend/cli/shared/attention_file.h"
-#include "attend/cli/shared/bert_flags.h"
+#include "attend/cli/shared/line_verb.h"
 #include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/generation.h"
 #include "attend/cli/shared/input.h"

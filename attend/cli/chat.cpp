@@ -9,6 +9,7 @@
 #include "attend/cli/shared/generation.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/interrupt.h"
+#include "attend/cli/shared/json_line.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/tasks/language_model/conversation.h"
@@ -62,7 +63,7 @@ void run(ChatFlags& flags) {
     const bool streamed = search.beam.value_or(model.generation().search.beam) == 1;
     if (flags.json) {
       const Json json{{"prompt", line}, {"text", reply.text}, {"ids", reply.ids}, {"finish", name_of(reply.finish)}};
-      writer.write(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+      writer.write(as_line(json));
     } else {
       writer.write((streamed ? "" : reply.text) + "\n");
     }

@@ -7,13 +7,14 @@
 #include <optional>
 
 #include "attend/cli/shared/attention_file.h"
-#include "attend/cli/shared/bert_flags.h"
 #include "attend/cli/shared/input.h"
+#include "attend/cli/shared/json_line.h"
+#include "attend/cli/shared/line_verb.h"
 #include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/verbs.h"
-#include "attend/tasks/classification/classifier.h"
 #include "attend/explain/page.h"
+#include "attend/tasks/classification/classifier.h"
 #include "attend/text/words.h"
 
 namespace attend::cli {
@@ -22,11 +23,10 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct ClassifyFlags {
-  std::string model, output, attention_file;
-  TextFlags texts;
+  LineFlags lines;
+  std::string attention_file;
   ClassifyOptions options;
   AttentionChoice shown;
-  bool json = false;
   std::int64_t top = 0;  // as many as hold
 };
 
@@ -82,7 +82,7 @@ std::string json_line(const std::string& line, const Classification& result, con
   }
   if (!result.tokens.empty()) json["tokens"] = result.tokens, json["attention"] = result.attention;
   if (result.truncated > 0) json["truncated"] = result.truncated;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return as_line(json);
 }
 
 std::string text_line(const std::string& line, const Classification& result, const std::vector<std::string>& labels,
@@ -100,26 +100,22 @@ std::string text_line(const std::string& line, const Classification& result, con
 void run(const ClassifyFlags& flags) {
   std::optional<AttentionFile> attention;
   if (!flags.attention_file.empty()) attention.emplace("--attention", flags.attention_file, flags.shown);
-  const Classifier classifier(flags.model);
-  warn_of_weights(flags.model);
+  const Classifier classifier(flags.lines.model);
+  warn_of_weights(flags.lines.model);
   const bool several = classifier.several_labels();
-  TextWriter writer(flags.output);
-  std::int64_t truncated = 0;
-  for_text_blocks(flags.texts, "Classifying", [&](const std::vector<std::string>& lines, const Progress& progress) {
-    const std::vector<Classification> results = classifier(lines, flags.options, progress);
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      truncated += results[i].truncated > 0;
-      if (attention && attention->room() == 0) attention->leave_out(1);
-      if (attention && attention->room() > 0 && count_words(lines[i]) > 0)
-        attention->add(classifier.look(lines[i], flags.options, attention->selection()));
-      writer.write(flags.json ? json_line(lines[i], results[i], classifier.labels(), several, flags)
-                              : text_line(lines[i], results[i], classifier.labels(), several, flags));
-    }
-    writer.flush();
-  });
+  TextWriter writer(flags.lines.output);
+  const std::int64_t cut = write_results(
+      flags.lines, "Classifying", writer,
+      [&](const auto& lines, const Progress& progress) { return classifier(lines, flags.options, progress); },
+      [&](const std::string& line, const Classification& result) {
+        if (attention && attention->room() == 0) attention->leave_out(1);
+        if (attention && attention->room() > 0 && count_words(line) > 0)
+          attention->add(classifier.look(line, flags.options, attention->selection()));
+        return (flags.lines.json ? json_line : text_line)(line, result, classifier.labels(), several, flags);
+      });
   writer.finish();
   if (attention) attention->finish();
-  warn_of(truncated, "line", "cut: longer than --max-tokens, or than the model takes");
+  warn_of_cut(cut);
 }
 
 }  // namespace
@@ -128,9 +124,7 @@ void add_classify(CLI::App& program) {
   CLI::App* verb = program.add_subcommand("classify", "Text to label");
   verb->group(kUseAModel);
   auto flags = std::make_shared<ClassifyFlags>();
-  add_model_flag(*verb, flags->model);
-  add_text_flags(*verb, flags->texts);
-  add_output_flag(*verb, flags->output);
+  add_line_flags(*verb, flags->lines);
   verb->add_option("--top", flags->top,
                    "Labels to print, the most probable first; otherwise the best, of a model with several labels all "
                    "above 0.5")
@@ -151,7 +145,7 @@ void add_classify(CLI::App& program) {
   attention->type_name("[FILE]")->expected(0, 1);
   add_attention_choice_flags(*verb, *attention, flags->shown);
   verb->add_flag(
-      "--json", flags->json,
+      "--json", flags->lines.json,
       "One JSON object a line: text, label, prob, probs (all, or --top of them); labels where several may hold");
   verb->footer(
       "Prints label, tab, probability for each line. The model is one that attend trained, or a folder of BERT and its "

@@ -8,6 +8,7 @@
 #include "attend/cli/shared/generation.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/interrupt.h"
+#include "attend/cli/shared/json_line.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
@@ -33,7 +34,7 @@ std::string json_line(const std::string& prompt, const Generation& one, std::siz
             {"logprob", one.log_probability}};
   if (several) json["sample"] = sample;
   if (one.truncated > 0) json["truncated"] = one.truncated;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return as_line(json);
 }
 
 /// Texts one after the other. Between those of several prompts or samples stands a line of its own, since a text may

@@ -7,6 +7,8 @@
 
 #include "attend/cli/shared/generation.h"
 #include "attend/cli/shared/input.h"
+#include "attend/cli/shared/json_line.h"
+#include "attend/cli/shared/line_verb.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
@@ -18,10 +20,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct ScoreFlags {
-  std::string model, output;
-  std::vector<std::string> texts, input;
+  LineFlags lines;
   LikelihoodOptions options;
-  bool json = false, whole = false;
+  bool whole = false;
 };
 
 std::string json_line(const LanguageModel& model, const std::string& text, const TextLikelihood& scored) {
@@ -35,21 +36,21 @@ std::string json_line(const LanguageModel& model, const std::string& text, const
             {"logprob", scored.logprob},
             {"perplexity", likelihood_of(text, scored).perplexity()}};
   if (scored.windows > 1) json["windows"] = scored.windows;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return as_line(json);
 }
 
 class Scorer {
  public:
   explicit Scorer(const ScoreFlags& flags)
-      : flags_(flags), model_(open_language_model(flags.model)), writer_(flags.output) {}
+      : flags_(flags), model_(open_language_model(flags.lines.model)), writer_(flags.lines.output) {}
 
   void score(const std::vector<std::string>& texts) {
     const std::vector<TextLikelihood> scored = model_.score(texts, flags_.options);
     for (std::size_t i = 0; i < texts.size(); ++i) {
       const Likelihood own = likelihood_of(texts[i], scored[i]);
       all_ += own, ++texts_, long_ += scored[i].windows > 1, invalid_ += scored[i].invalid > 0;
-      writer_.write(flags_.json ? json_line(model_, texts[i], scored[i])
-                                : fixed(own.logprob, 4) + "\t" + fixed(own.perplexity(), 2) + "\n");
+      writer_.write(flags_.lines.json ? json_line(model_, texts[i], scored[i])
+                                      : fixed(own.logprob, 4) + "\t" + fixed(own.perplexity(), 2) + "\n");
     }
     writer_.flush();
   }
@@ -72,22 +73,18 @@ class Scorer {
 };
 
 void run(const ScoreFlags& flags) {
+  constexpr std::size_t kLines = 256;  // after which the bar moves
   Scorer scorer(flags);
-  if (!flags.texts.empty()) {
-    scorer.score(flags.texts);
-    return scorer.finish();
-  }
-  LineReader reader(flags.input);
   if (flags.whole) {
+    LineReader reader(flags.lines.input);
     std::string text;
     for (std::string line; reader.next(line);) text += line + "\n";
     scorer.score({text});
-    return scorer.finish();
+  } else {
+    for_text_blocks(
+        flags.lines, "Scoring",
+        [&](const std::vector<std::string>& texts, const Progress& /*progress*/) { scorer.score(texts); }, kLines);
   }
-  ProgressBar bar("Scoring", "B");
-  for (std::vector<std::string> lines; reader.next(lines, 256); bar.update(reader.bytes_read(), reader.total_bytes()))
-    scorer.score(lines);
-  bar.erase();
   scorer.finish();
 }
 
@@ -97,11 +94,7 @@ void add_score(CLI::App& program) {
   CLI::App* verb = program.add_subcommand("score", "How likely a text is: log-probabilities and perplexity");
   verb->group(kUseAModel);
   auto flags = std::make_shared<ScoreFlags>();
-  verb->add_option("text", flags->texts, "Texts; otherwise the lines of --input, or of standard input")
-      ->type_name("TEXT");
-  verb->add_option("-m,--model", flags->model, "The model's folder")->type_name("DIR")->required();
-  add_input_flag(*verb, flags->input)->excludes("text");
-  add_output_flag(*verb, flags->output);
+  add_line_flags(*verb, flags->lines);
   verb->add_flag("--whole", flags->whole, "All lines are one text")->excludes("text");
   verb->add_flag("--start", flags->options.start,
                  "The model's start stands before each text, so that its first token has a probability too");
@@ -109,7 +102,7 @@ void add_score(CLI::App& program) {
       ->type_name("N")
       ->check(kPositive)
       ->capture_default_str();
-  verb->add_flag("--json", flags->json,
+  verb->add_flag("--json", flags->lines.json,
                  "One JSON object a line: text, tokens, ids, logprobs, logprob, perplexity; the first token's "
                  "log-probability is null, as nothing precedes it");
   verb->footer(

@@ -4,18 +4,19 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "attend/cli/shared/bert_flags.h"
 #include "attend/cli/shared/embedding_flags.h"
 #include "attend/cli/shared/input.h"
+#include "attend/cli/shared/json_line.h"
+#include "attend/cli/shared/line_verb.h"
 #include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
-#include "attend/tasks/embedding/nearest.h"
-#include "attend/tasks/embedding/text_encoder.h"
 #include "attend/explain/page.h"
 #include "attend/formats/npy.h"
+#include "attend/tasks/embedding/nearest.h"
+#include "attend/tasks/embedding/text_encoder.h"
 
 namespace attend::cli {
 namespace {
@@ -128,10 +129,7 @@ void run(const SimilarFlags& flags) {
       else
         writer.write(fixed(match.cosine, 4) + "\t" + std::to_string(match.row + 1) + "\t" + text + "\n");
     }
-    if (flags.json)
-      writer.write(
-          Json{{"query", queries[q]}, {"matches", matches}}.dump(-1, ' ', false, Json::error_handler_t::replace) +
-          "\n");
+    if (flags.json) writer.write(as_line({{"query", queries[q]}, {"matches", matches}}));
   }
   writer.finish();
 }

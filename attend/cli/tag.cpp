@@ -3,14 +3,15 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "attend/cli/shared/bert_flags.h"
 #include "attend/cli/shared/character_positions.h"
 #include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/input.h"
+#include "attend/cli/shared/json_line.h"
+#include "attend/cli/shared/line_verb.h"
 #include "attend/cli/shared/model_folder.h"
 #include "attend/cli/verbs.h"
-#include "attend/tasks/tagging/tagger.h"
 #include "attend/explain/page.h"
+#include "attend/tasks/tagging/tagger.h"
 
 namespace attend::cli {
 namespace {
@@ -18,10 +19,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct TagFlags {
-  std::string model, output;
-  TextFlags texts;
+  LineFlags lines;
   TagOptions options;
-  bool json = false, all = false, words = false;
+  bool all = false, words = false;
 };
 
 std::string words_of(const std::string& line, const Tag& tag) {
@@ -41,7 +41,7 @@ std::string json_line(const std::string& line, const TaggedText& tagged) {
   }
   Json json{{"text", line}, {"tags", std::move(tags)}};
   if (tagged.truncated > 0) json["truncated"] = tagged.truncated;
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return as_line(json);
 }
 
 /// "PER: Joe Smith (0.998)", with tabs between.
@@ -53,22 +53,17 @@ std::string text_line(const std::string& line, const TaggedText& tagged) {
 }
 
 void run(TagFlags& flags) {
-  const Tagger tagger(flags.model);
-  warn_of_weights(flags.model);
+  const Tagger tagger(flags.lines.model);
+  warn_of_weights(flags.lines.model);
   if (flags.all) flags.options.ignored.clear();
   if (flags.words) flags.options.group = false;
-  TextWriter writer(flags.output);
-  std::int64_t truncated = 0;
-  for_text_blocks(flags.texts, "Tagging", [&](const std::vector<std::string>& lines, const Progress& progress) {
-    const std::vector<TaggedText> tagged = tagger(lines, flags.options, progress);
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-      truncated += tagged[i].truncated > 0;
-      writer.write(flags.json ? json_line(lines[i], tagged[i]) : text_line(lines[i], tagged[i]));
-    }
-    writer.flush();
-  });
+  TextWriter writer(flags.lines.output);
+  const std::int64_t cut = write_results(
+      flags.lines, "Tagging", writer,
+      [&](const auto& lines, const Progress& progress) { return tagger(lines, flags.options, progress); },
+      flags.lines.json ? json_line : text_line);
   writer.finish();
-  warn_of(truncated, "line", "cut: longer than --max-tokens, or than the model takes");
+  warn_of_cut(cut);
 }
 
 }  // namespace
@@ -77,9 +72,7 @@ void add_tag(CLI::App& program) {
   CLI::App* verb = program.add_subcommand("tag", "Names and other things found in text");
   verb->group(kUseAModel);
   auto flags = std::make_shared<TagFlags>();
-  add_model_flag(*verb, flags->model);
-  add_text_flags(*verb, flags->texts);
-  add_output_flag(*verb, flags->output);
+  add_line_flags(*verb, flags->lines);
   add_choice(
       *verb, "--strategy", flags->options.strategy, kTagStrategyNames,
       "Whose label a word of several tokens has: its first token's, the average's, the surest one's; with simple "
@@ -88,17 +81,14 @@ void add_tag(CLI::App& program) {
   verb->add_flag("--all", flags->all, "Words with the label O, too");
   add_long_text_flags(*verb, flags->options.max_tokens, flags->options.long_text,
                       "Longer lines: split reads them in windows, truncate drops their end, error stops");
-  CLI::Option* overlap = add_overlap_flag(*verb, flags->options.overlap);
-  verb->add_flag("--json", flags->json, "One JSON object a line: text, tags (label, text, start, end, prob)");
+  add_overlap_flag(*verb, flags->options.overlap, flags->options.max_tokens);
+  verb->add_flag("--json", flags->lines.json, "One JSON object a line: text, tags (label, text, start, end, prob)");
   verb->footer(
       "Prints a line for each line: label, words and probability of what was found, with tabs between.\n"
       "Examples:\n"
       "  attend tag --model bert-base-NER 'Joe Smith lives in Rome.'\n"
       "  attend tag --model bert-base-NER --input articles.txt --strategy average --json");
-  verb->callback([flags, overlap] {
-    check_overlap(*overlap, flags->options.overlap, flags->options.max_tokens);
-    run(*flags);
-  });
+  verb->callback([flags] { run(*flags); });
 }
 
 }  // namespace attend::cli

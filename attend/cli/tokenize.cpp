@@ -12,6 +12,7 @@
 #include "attend/cli/shared/character_positions.h"
 #include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/input.h"
+#include "attend/cli/shared/json_line.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
@@ -54,8 +55,6 @@ void append_numbers(const Numbers& numbers, std::string& text) {
   }
 }
 
-std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n'; }
-
 class Encoder {
  public:
   Encoder(const Tokenizer& tokenizer, const TokenizeFlags& flags) : tokenizer_(tokenizer), flags_(flags) {
@@ -82,7 +81,7 @@ class Encoder {
       result.tokens += windows[i].size();
       result.dropped += windows[i].dropped;
       if (flags_.json)
-        result.output += dump(to_json(windows[i], first, second, i, windows.size()));
+        result.output += as_line(to_json(windows[i], first, second, i, windows.size()));
       else
         print(windows[i], result.output);
     }
@@ -166,7 +165,7 @@ Result decode(const Tokenizer& tokenizer, const TokenizeFlags& flags, const std:
   Result result;
   result.tokens = static_cast<std::int64_t>(ids.size());
   const std::string text = tokenizer.decode(ids, !flags.keep_special);
-  result.output = flags.json ? dump({{"ids", ids}, {"text", text}}) : text + '\n';
+  result.output = flags.json ? as_line({{"ids", ids}, {"text", text}}) : text + '\n';
   return result;
 }
 

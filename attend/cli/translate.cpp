@@ -6,9 +6,10 @@
 #include <optional>
 
 #include "attend/cli/shared/attention_file.h"
-#include "attend/cli/shared/bert_flags.h"
 #include "attend/cli/shared/generation.h"
 #include "attend/cli/shared/input.h"
+#include "attend/cli/shared/json_line.h"
+#include "attend/cli/shared/line_verb.h"
 #include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/progress.h"
@@ -150,7 +151,7 @@ void run(TranslateFlags& flags) {
         Json json{{"source", lines[i]}};
         json.update(all.front());
         if (search.nbest) json["hypotheses"] = all;
-        writer.write(json.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+        writer.write(as_line(json));
       }
     }
     writer.flush();

@@ -7,7 +7,6 @@
 #include <optional>
 #include <set>
 
-#include "attend/core/convert.h"
 #include "attend/core/error.h"
 #include "attend/core/file.h"
 #include "attend/formats/stored_tensor.h"
@@ -18,16 +17,68 @@ namespace {
 using nlohmann::json;
 
 constexpr std::uint64_t kMaxHeader = 100'000'000;  // as the reference implementation: beyond it, it is no header
-constexpr std::size_t kMaxRank = 64;               // an entry's shape; far above anything real
 constexpr const char* kMetadata = "__metadata__";
+
+/// What the header says of a tensor.
+struct Description {
+  std::string dtype;
+  std::vector<std::int64_t> shape;
+  std::uint64_t begin = 0, end = 0;  // byte range, counted from the end of the header
+};
+using Descriptions = std::map<std::string, Description, std::less<>>;
+
+/// Checks that the tensors fit into the file, and that every byte of it belongs to one tensor.
+void check_layout(const std::string& file, const Descriptions& tensors, std::uint64_t data, std::uint64_t header) {
+  using NamedEntry = Descriptions::value_type;
+  std::vector<const NamedEntry*> order;
+  for (const NamedEntry& named : tensors) {
+    const Description& entry = named.second;
+    if (entry.begin > entry.end)
+      fail<InputError>("load", file, ": tensor ", in_quotes(named.first), " ends before it begins: data_offsets [",
+                       grouped(entry.begin), ", ", grouped(entry.end), "]");
+    if (entry.end > data) {
+      std::uint64_t end = 0;  // as a position in the file, if such a position can exist
+      const bool huge = __builtin_add_overflow(header, entry.end, &end);
+      fail<InputError>("load", file, ": tensor ", in_quotes(named.first), " ends at byte ",
+                       grouped(huge ? entry.end : end), ", but the file has ", grouped(header + data),
+                       "; is the download complete?");
+    }
+    const std::optional<std::uint64_t> needed = stored_bytes(entry.dtype, entry.shape);
+    if (!needed)
+      fail<InputError>("load", file, ": tensor ", in_quotes(named.first),
+                       " has an impossible shape: ", shape_text(entry.shape));
+    if (*needed != entry.end - entry.begin)
+      fail<InputError>("load", file, ": tensor ", in_quotes(named.first), " has ", grouped(entry.end - entry.begin),
+                       " bytes, but shape ", shape_text(entry.shape), " of ", entry.dtype, " needs ", grouped(*needed));
+    order.push_back(&named);
+  }
+
+  // The format wants every byte to belong to one tensor: nothing hidden, nothing shared.
+  std::ranges::sort(order, {},
+                    [](const NamedEntry* named) { return std::pair(named->second.begin, named->second.end); });
+  std::uint64_t covered = 0;
+  const std::string* previous = nullptr;
+  for (const NamedEntry* named : order) {
+    if (named->second.begin < covered)
+      fail<InputError>("load", file, ": tensors ", in_quotes(*previous), " and ", in_quotes(named->first), " overlap");
+    if (named->second.begin > covered)
+      fail<InputError>("load", file, ": ", grouped(named->second.begin - covered), " bytes before tensor ",
+                       in_quotes(named->first), " belong to no tensor");
+    covered = named->second.end;
+    previous = &named->first;
+  }
+  if (covered != data)
+    fail<InputError>("load", file, ": ", grouped(data - covered), " bytes at the end belong to no tensor");
+}
+
+}  // namespace
 
 /// Takes the header apart as the parser walks through it, so that nothing of an odd shape is ever built: a header of
 /// ten thousand brackets ends at the first wrong one, and a name that comes twice is seen.
-class HeaderReader final : public nlohmann::json_sax<json> {
+class SafetensorsFile::HeaderReader final : public nlohmann::json_sax<json> {
  public:
-  HeaderReader(const std::string& file, std::map<std::string, SafetensorsFile::Entry, std::less<>>& entries,
-               SafetensorsMetadata& metadata)
-      : file_(file), entries_(entries), metadata_(metadata) {}
+  HeaderReader(const std::string& file, Descriptions& tensors, SafetensorsMetadata& metadata)
+      : file_(file), tensors_(tensors), metadata_(metadata) {}
 
   bool start_object(std::size_t) override {
     if (place_ == Place::outside) return enter(Place::file);
@@ -49,7 +100,7 @@ class HeaderReader final : public nlohmann::json_sax<json> {
   bool key(std::string& text) override {
     if (place_ == Place::file) {
       name_ = std::move(text);
-      const bool is_new = name_ == kMetadata ? !std::exchange(saw_metadata_, true) : !entries_.contains(name_);
+      const bool is_new = name_ == kMetadata ? !std::exchange(saw_metadata_, true) : !tensors_.contains(name_);
       if (!is_new) fail<InputError>("load", file_, ": the header has ", in_quotes(name_), " twice");
       return true;
     }
@@ -74,22 +125,22 @@ class HeaderReader final : public nlohmann::json_sax<json> {
     if (place_ != Place::tensor || key_ != "dtype") wrong("a text");
     if (stored_size(text) == 0)
       fail<InputError>("load", file_, ": tensor ", in_quotes(name_), " has the unknown dtype ", in_quotes(text));
-    entry_.dtype = std::move(text);
+    tensor_.dtype = std::move(text);
     return true;
   }
   bool number_unsigned(std::uint64_t number) override {
     if (place_ == Place::offsets) {
       if (offsets_++ == 2)
         fail<InputError>("load", file_, ": tensor ", in_quotes(name_), " has more than two data_offsets");
-      (offsets_ == 1 ? entry_.begin : entry_.end) = number;
+      (offsets_ == 1 ? tensor_.begin : tensor_.end) = number;
       return true;
     }
     if (place_ != Place::shape) wrong("a number");
     if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()) ||
-        entry_.shape.size() == kMaxRank)
+        tensor_.shape.size() == kMaxRank)
       fail<InputError>("load", file_, ": tensor ", in_quotes(name_), " has an impossible shape: size ", grouped(number),
-                       " in dimension ", entry_.shape.size());
-    entry_.shape.push_back(static_cast<std::int64_t>(number));
+                       " in dimension ", tensor_.shape.size());
+    tensor_.shape.push_back(static_cast<std::int64_t>(number));
     return true;
   }
   bool number_integer(std::int64_t number) override {
@@ -140,33 +191,26 @@ class HeaderReader final : public nlohmann::json_sax<json> {
       if (!seen_.contains(needed)) fail<InputError>("load", file_, ": tensor ", in_quotes(name_), " has no ", needed);
     if (offsets_ != 2)
       fail<InputError>("load", file_, ": tensor ", in_quotes(name_), " has ", offsets_, " data_offsets, expected 2");
-    entries_.emplace(std::move(name_), std::exchange(entry_, {}));
+    tensors_.emplace(std::move(name_), std::exchange(tensor_, {}));
     seen_.clear();
     offsets_ = 0;
   }
 
   const std::string& file_;
-  std::map<std::string, SafetensorsFile::Entry, std::less<>>& entries_;
+  Descriptions& tensors_;
   SafetensorsMetadata& metadata_;
   Place place_ = Place::outside;
   bool saw_metadata_ = false;
   std::string name_, key_;
   std::set<std::string> seen_;  // keys of the entry at hand
-  SafetensorsFile::Entry entry_;
+  Description tensor_;
   int offsets_ = 0;
 };
 
-}  // namespace
-
-SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : name_(path.string()) {
-  MappedFile file = map_file(path);
-  bytes_ = file.bytes;
-  owner_ = std::move(file.owner);
-  read_header();
-}
+SafetensorsFile::SafetensorsFile(const std::filesystem::path& path) : TensorFile(path) { read_header(); }
 
 SafetensorsFile::SafetensorsFile(std::string name, std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
-    : name_(std::move(name)), bytes_(bytes), owner_(std::move(owner)) {
+    : TensorFile(std::move(name), bytes, std::move(owner)) {
   read_header();
 }
 
@@ -184,80 +228,15 @@ void SafetensorsFile::read_header() {
     fail<InputError>("load", name_, ": the header ends at byte ", grouped(8 + length), ", but the file has ",
                      grouped(bytes_.size()), "; is the download complete?");
   const auto* header = reinterpret_cast<const char*>(bytes_.data() + 8);
-  data_ = bytes_.subspan(8 + length);
+  const std::span<const std::byte> data = bytes_.subspan(8 + length);
 
-  HeaderReader reader(name_, entries_, metadata_);
+  Descriptions tensors;
+  HeaderReader reader(name_, tensors, metadata_);
   json::sax_parse(header, header + length, &reader);
-  check_layout();
-}
-
-void SafetensorsFile::check_layout() const {
-  using NamedEntry = std::map<std::string, Entry, std::less<>>::value_type;
-  std::vector<const NamedEntry*> order;
-  const std::uint64_t start = bytes_.size() - data_.size();
-  for (const NamedEntry& named : entries_) {
-    const Entry& entry = named.second;
-    if (entry.begin > entry.end)
-      fail<InputError>("load", name_, ": tensor ", in_quotes(named.first), " ends before it begins: data_offsets [",
-                       grouped(entry.begin), ", ", grouped(entry.end), "]");
-    if (entry.end > data_.size()) {
-      std::uint64_t end = 0;  // as a position in the file, if such a position can exist
-      const bool huge = __builtin_add_overflow(start, entry.end, &end);
-      fail<InputError>("load", name_, ": tensor ", in_quotes(named.first), " ends at byte ",
-                       grouped(huge ? entry.end : end), ", but the file has ", grouped(bytes_.size()),
-                       "; is the download complete?");
-    }
-    const std::optional<std::uint64_t> needed = stored_bytes(entry.dtype, entry.shape);
-    if (!needed)
-      fail<InputError>("load", name_, ": tensor ", in_quotes(named.first),
-                       " has an impossible shape: ", shape_text(entry.shape));
-    if (*needed != entry.end - entry.begin)
-      fail<InputError>("load", name_, ": tensor ", in_quotes(named.first), " has ", grouped(entry.end - entry.begin),
-                       " bytes, but shape ", shape_text(entry.shape), " of ", entry.dtype, " needs ", grouped(*needed));
-    order.push_back(&named);
-  }
-
-  // The format wants every byte to belong to one tensor: nothing hidden, nothing shared.
-  std::ranges::sort(order, {},
-                    [](const NamedEntry* named) { return std::pair(named->second.begin, named->second.end); });
-  std::uint64_t covered = 0;
-  const std::string* previous = nullptr;
-  for (const NamedEntry* named : order) {
-    if (named->second.begin < covered)
-      fail<InputError>("load", name_, ": tensors ", in_quotes(*previous), " and ", in_quotes(named->first), " overlap");
-    if (named->second.begin > covered)
-      fail<InputError>("load", name_, ": ", grouped(named->second.begin - covered), " bytes before tensor ",
-                       in_quotes(named->first), " belong to no tensor");
-    covered = named->second.end;
-    previous = &named->first;
-  }
-  if (covered != data_.size())
-    fail<InputError>("load", name_, ": ", grouped(data_.size() - covered), " bytes at the end belong to no tensor");
-}
-
-std::vector<std::string> SafetensorsFile::names() const {
-  std::vector<std::string> names;
-  for (const auto& [name, entry] : entries_) names.push_back(name);
-  return names;
-}
-
-Tensor SafetensorsFile::get(std::string_view name) const {
-  const auto found = entries_.find(name);
-  if (found == entries_.end())
-    fail<InputError>("load", name_, ": has no tensor ", in_quotes(name), " among its ", entries_.size());
-  const Entry& entry = found->second;
-  const auto bytes = data_.subspan(entry.begin, entry.end - entry.begin);
-  return read_stored(name_, name, {entry.dtype, entry.shape, bytes}, owner_);
-}
-
-Tensor SafetensorsFile::get_float32(std::string_view name) const { return convert(get(name), DType::f32); }
-
-std::vector<std::string> SafetensorsFile::warnings() const {
-  std::vector<std::string> lines;
-  for (const auto& [name, entry] : entries_)
-    if (entry.dtype == "F64")
-      lines.push_back(name_ + ": tensor " + in_quotes(name) + " is F64 and is rounded to float32");
-  return lines;
+  check_layout(name_, tensors, data.size(), 8 + length);
+  for (auto& [name, tensor] : tensors)
+    entries_.emplace(name, Entry{std::move(tensor.dtype), std::move(tensor.shape),
+                                 data.subspan(tensor.begin, tensor.end - tensor.begin)});
 }
 
 void save_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,

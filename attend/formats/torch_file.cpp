@@ -5,9 +5,7 @@
 #include <cstring>
 #include <optional>
 
-#include "attend/core/convert.h"
 #include "attend/core/error.h"
-#include "attend/core/file.h"
 #include "attend/formats/pickle.h"
 #include "attend/formats/stored_tensor.h"
 #include "attend/formats/zip_file.h"
@@ -18,7 +16,6 @@ namespace {
 using Bytes = std::span<const std::byte>;
 using Kind = PickleNode::Kind;
 
-constexpr std::size_t kMaxRank = 64;  // far above anything real
 constexpr std::string_view kZip = "PK\3\4";
 /// The number that begins a file of the old kind, as the pickle of it has it.
 constexpr std::string_view kMagic = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
@@ -59,33 +56,12 @@ const std::vector<PickleValue>* arguments_of(const PickleValue& value, bool (*is
   return call && is(call->function) ? &std::get<const PickleNode*>(call->items[0])->items : nullptr;
 }
 
-/// Element by element in row-major order, each with its bytes reversed if asked.
-void gather(Bytes from, std::span<const std::int64_t> shape, std::span<const std::int64_t> strides, std::size_t size,
-            bool reversed, std::span<std::byte> to) {
-  std::array<std::int64_t, kMaxRank> index{};
-  const auto width = static_cast<std::int64_t>(size);
-  std::int64_t at = 0;
-  for (std::size_t done = 0; done < to.size(); done += size) {
-    std::memcpy(to.data() + done, from.data() + at * width, size);
-    if (reversed) std::ranges::reverse(to.subspan(done, size));
-    for (std::size_t d = shape.size(); d-- > 0;) {  // the next index, and where it is
-      at += strides[d];
-      if (++index[d] < shape[d]) break;
-      at -= strides[d] * shape[d];
-      index[d] = 0;
-    }
-  }
-}
-
 }  // namespace
 
 /// Makes entries of what the pickle says.
-class TorchReader {
+class TorchFile::Reader {
  public:
-  using Storage = TorchFile::Storage;
-  using Entry = TorchFile::Entry;
-
-  explicit TorchReader(TorchFile& file) : file_(file) {}
+  explicit Reader(TorchFile& file) : file_(file) {}
 
   void read_zip() {
     const auto archive = zip_entries(file_.name_, file_.bytes_);
@@ -166,6 +142,10 @@ class TorchReader {
   }
 
  private:
+  struct Storage {
+    std::string dtype;  // under its safetensors name
+    Bytes bytes;
+  };
   /// What a persistent id says: ("storage", torch.FloatStorage, key, device, elements).
   struct Claim {
     std::string_view key;
@@ -222,7 +202,7 @@ class TorchReader {
     const auto* offset = id ? std::get_if<std::int64_t>(&(*arguments)[1]) : nullptr;
     if (!offset || *offset < 0) wrong(" is not described as a tensor should be");
     const Storage& storage = storages_.at(id);
-    Entry entry{storage.dtype, sizes_of(name, (*arguments)[2]), sizes_of(name, (*arguments)[3]), {}};
+    Entry entry{storage.dtype, sizes_of(name, (*arguments)[2]), {}, true, sizes_of(name, (*arguments)[3])};
     if (entry.shape.size() != entry.strides.size())
       wrong(" has ", entry.shape.size(), " sizes and ", entry.strides.size(), " strides");
 
@@ -234,6 +214,7 @@ class TorchReader {
     if (*bytes == 0) return entry;
     std::uint64_t last = static_cast<std::uint64_t>(*offset);
     std::int64_t dense = 1;  // the stride that row-major order has
+    bool row_major = true;
     for (std::size_t d = entry.shape.size(); d-- > 0;) {
       const std::int64_t steps = entry.shape[d] - 1;
       if (steps == 0) entry.strides[d] = 0;  // never taken, and anything may stand there
@@ -241,7 +222,7 @@ class TorchReader {
       if (__builtin_mul_overflow(steps, entry.strides[d], &span) || __builtin_add_overflow(last, span, &last))
         last = elements;
       if (last >= elements) break;
-      if (steps > 0 && entry.strides[d] != dense) entry.row_major = false;
+      if (steps > 0 && entry.strides[d] != dense) row_major = false;
       dense *= entry.shape[d];
     }
     if (last >= elements)
@@ -249,6 +230,7 @@ class TorchReader {
             *offset, " on ends beyond its storage, which has ", elements, " elements");
     const auto first = static_cast<std::uint64_t>(*offset);
     entry.bytes = storage.bytes.subspan(first * size, (last + 1 - first) * size);
+    entry.plain = row_major && (!file_.big_endian_ || size == 1);
     return entry;
   }
 
@@ -267,15 +249,10 @@ class TorchReader {
   std::map<const PickleNode*, Storage> storages_;  // by the node that asks for it
 };
 
-TorchFile::TorchFile(const std::filesystem::path& path) : name_(path.string()) {
-  MappedFile file = map_file(path);
-  bytes_ = file.bytes;
-  owner_ = std::move(file.owner);
-  read();
-}
+TorchFile::TorchFile(const std::filesystem::path& path) : TensorFile(path) { read(); }
 
 TorchFile::TorchFile(std::string name, Bytes bytes, std::shared_ptr<const void> owner)
-    : name_(std::move(name)), bytes_(bytes), owner_(std::move(owner)) {
+    : TensorFile(std::move(name), bytes, std::move(owner)) {
   read();
 }
 
@@ -287,37 +264,8 @@ bool TorchFile::recognises(Bytes bytes) {
 void TorchFile::read() {
   if (bytes_.empty()) fail<InputError>("load", name_, ": the file is empty; is the download complete?");
   if (!recognises(bytes_)) fail<InputError>("load", name_, ": is no file that torch.save() writes");
-  TorchReader reader(*this);
+  Reader reader(*this);
   text_of(bytes_).starts_with(kZip) ? reader.read_zip() : reader.read_old();
-}
-
-std::vector<std::string> TorchFile::names() const {
-  std::vector<std::string> names;
-  for (const auto& [name, entry] : entries_) names.push_back(name);
-  return names;
-}
-
-Tensor TorchFile::get(std::string_view name) const {
-  const auto found = entries_.find(name);
-  if (found == entries_.end())
-    fail<InputError>("load", name_, ": has no tensor ", in_quotes(name), " among its ", entries_.size());
-  const Entry& entry = found->second;
-  const std::uint64_t size = stored_size(entry.dtype);
-  if (entry.row_major && (!big_endian_ || size == 1 || entry.bytes.empty()))
-    return read_stored(name_, name, {entry.dtype, entry.shape, entry.bytes}, owner_);
-  const auto copy = std::make_shared<std::vector<std::byte>>(stored_bytes(entry.dtype, entry.shape).value_or(0));
-  gather(entry.bytes, entry.shape, entry.strides, size, big_endian_, *copy);
-  return read_stored(name_, name, {entry.dtype, entry.shape, *copy}, copy);
-}
-
-Tensor TorchFile::get_float32(std::string_view name) const { return convert(get(name), DType::f32); }
-
-std::vector<std::string> TorchFile::warnings() const {
-  std::vector<std::string> lines;
-  for (const auto& [name, entry] : entries_)
-    if (entry.dtype == "F64")
-      lines.push_back(name_ + ": tensor " + in_quotes(name) + " is F64 and is rounded to float32");
-  return lines;
 }
 
 }  // namespace attend

@@ -5,7 +5,9 @@
 #include "attend/core/convert.h"
 #include "attend/core/error.h"
 #include "attend/core/file.h"
+#include "attend/formats/safetensors.h"
 #include "attend/formats/stored_tensor.h"
+#include "attend/formats/torch_file.h"
 
 namespace attend {
 namespace {
@@ -56,11 +58,10 @@ Weights::Weights(const std::filesystem::path& path) : name_(path.string()) {
 void Weights::read_whole(const std::filesystem::path& path) {
   MappedFile file = map_file(path);
   if (TorchFile::recognises(file.bytes))
-    files_.emplace_back(TorchFile(path.string(), file.bytes, std::move(file.owner)));
+    files_.push_back(TorchFile(path.string(), file.bytes, std::move(file.owner)));
   else
-    files_.emplace_back(SafetensorsFile(path.string(), file.bytes, std::move(file.owner)));
-  for (std::string& name : std::visit([](const auto& file) { return file.names(); }, files_.back()))
-    file_of_.emplace(std::move(name), files_.size() - 1);
+    files_.push_back(SafetensorsFile(path.string(), file.bytes, std::move(file.owner)));
+  for (std::string& name : files_.back().names()) file_of_.emplace(std::move(name), files_.size() - 1);
 }
 
 void Weights::read_shards(const std::filesystem::path& index) {
@@ -69,7 +70,7 @@ void Weights::read_shards(const std::filesystem::path& index) {
   for (const auto& [tensor, shard] : read_index(index)) {
     const auto [found, is_new] = opened.emplace(shard, files_.size());
     if (is_new) read_whole(index.parent_path() / shard);
-    if (!std::visit([&](const auto& file) { return file.contains(tensor); }, files_[found->second]))
+    if (!files_[found->second].contains(tensor))
       fail<InputError>("load", index.string(), ": says that tensor ", in_quotes(tensor), " is in ", in_quotes(shard),
                        ", which has none of that name");
     places.emplace(tensor, found->second);
@@ -90,16 +91,15 @@ Tensor Weights::get(std::string_view name) const {
   const auto found = file_of_.find(name);
   if (found == file_of_.end())
     fail<InputError>("load", name_, ": has no tensor ", in_quotes(name), " among its ", file_of_.size());
-  return std::visit([&](const auto& file) { return file.get(name); }, files_[found->second]);
+  return files_[found->second].get(name);
 }
 
 Tensor Weights::get_float32(std::string_view name) const { return convert(get(name), DType::f32); }
 
 std::vector<std::string> Weights::warnings() const {
   std::vector<std::string> lines;
-  for (const File& file : files_)
-    for (std::string& line : std::visit([](const auto& one) { return one.warnings(); }, file))
-      lines.push_back(std::move(line));
+  for (const TensorFile& file : files_)
+    for (std::string& line : file.warnings()) lines.push_back(std::move(line));
   return lines;
 }
 

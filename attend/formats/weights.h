@@ -1,20 +1,18 @@
-// The weights of a model's folder, in whichever of Hugging Face's ways they are stored: one file of safetensors,
-// several with an index that says which tensor is where, or the same with PyTorch's own files.
+// The weights of a model's folder, however Hugging Face stores them: one safetensors file, several with an index that
+// says which tensor is in which file, or the same with PyTorch's own files.
 #pragma once
 #include <filesystem>
 #include <map>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
-#include "attend/formats/safetensors.h"
-#include "attend/formats/torch_file.h"
+#include "attend/formats/tensor_file.h"
 
 namespace attend {
 
-/// Named tensors from one or more files, all of them mapped: tensors borrow a file's mapping, which lives as long as
-/// one of them does. Reading is thread-safe.
+/// Named tensors of one or more files, all of them mapped: tensors share a file's mapping, which lives as long as one
+/// of them does. Reading is thread-safe.
 class Weights {
  public:
   /// A folder with model.safetensors, or else its index, or else pytorch_model.bin or its index; or one such file.
@@ -24,19 +22,17 @@ class Weights {
   const std::string& name() const { return name_; }  ///< the path, for messages
   std::vector<std::string> names() const;
   bool contains(std::string_view name) const { return file_of_.contains(name); }
-  /// As the files' own functions of these names (see SafetensorsFile and TorchFile).
+  /// See TensorFile.
   Tensor get(std::string_view name) const;
   Tensor get_float32(std::string_view name) const;
-  /// Where what one gets is not what is stored, a line each.
   std::vector<std::string> warnings() const;
 
  private:
-  using File = std::variant<SafetensorsFile, TorchFile>;
   void read_whole(const std::filesystem::path& path);
   void read_shards(const std::filesystem::path& index);
 
   std::string name_;
-  std::vector<File> files_;
+  std::vector<TensorFile> files_;
   std::map<std::string, std::size_t, std::less<>> file_of_;  // tensor -> its place in files_
 };
 

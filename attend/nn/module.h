@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "attend/core/tensor.h"
+#include "attend/formats/safetensors.h"
 #include "attend/formats/weights.h"
 
 namespace attend {

@@ -16,6 +16,7 @@ namespace {
 using nlohmann::json;
 using test::contains;
 using test::contents;
+using test::lines_of;
 using test::Outcome;
 using test::run_attend;
 using test::run_for_errors;
@@ -28,12 +29,6 @@ class BertVerbs : public testing::Test {
     std::ofstream(folder_ / name, std::ios::binary) << text;
     return file(name);
   }
-  static std::vector<std::string> lines(const std::string& text) {
-    std::vector<std::string> all;
-    std::istringstream in(text);
-    for (std::string line; std::getline(in, line);) all.push_back(line);
-    return all;
-  }
   test::TempFolder folder_;
 };
 
@@ -43,12 +38,12 @@ TEST_F(BertVerbs, EmbedWritesTheSameNumbersInEveryFormat) {
   const Outcome outcome = run_attend(use);
   ASSERT_EQ(outcome.code, 0);
   std::vector<float> numbers;
-  for (const std::string& line : lines(outcome.output)) {
+  for (const std::string& line : lines_of(outcome.output)) {
     const json object = json::parse(line);
     for (const json& number : object["embedding"]) numbers.push_back(number.get<float>());
   }
   ASSERT_EQ(numbers.size(), 24u);
-  EXPECT_EQ(json::parse(lines(outcome.output)[2])["text"], "Nobody here");
+  EXPECT_EQ(json::parse(lines_of(outcome.output)[2])["text"], "Nobody here");
 
   ASSERT_EQ(run_attend(use + "--output " + file("x.npy")).code, 0);
   const Tensor matrix = read_npy(file("x.npy"));
@@ -76,7 +71,7 @@ TEST_F(BertVerbs, EmbedSaysWhatItCut) {
   const std::string use = "embed --model " + fixture("sentence_mean") + " --max-tokens 4 --input " +
                           write("texts", "a\nthe child the child\n");
   EXPECT_TRUE(contains(run_for_errors(use).output, "1 line was cut: longer"));
-  EXPECT_EQ(json::parse(lines(run_attend(use + " 2>/dev/null").output)[1])["truncated"], 2);
+  EXPECT_EQ(json::parse(lines_of(run_attend(use + " 2>/dev/null").output)[1])["truncated"], 2);
   const Outcome refused = run_for_errors(use + " --long error");
   EXPECT_EQ(refused.code, 2);
   EXPECT_TRUE(contains(refused.output, "texts, line 2: the text is too long")) << refused.output;
@@ -95,7 +90,7 @@ TEST_F(BertVerbs, SimilarFindsATextItselfFirstAlsoInStoredVectors) {
   const std::string use = "similar " + model + "--texts " + texts + " --top 2 --query 'Un marinaio' ";
   const Outcome found = run_attend(use);
   ASSERT_EQ(found.code, 0);
-  ASSERT_EQ(lines(found.output).size(), 2u);
+  ASSERT_EQ(lines_of(found.output).size(), 2u);
   EXPECT_TRUE(found.output.starts_with("1.0000\t3\tUn marinaio\n")) << found.output;
 
   ASSERT_EQ(run_attend("embed " + model + "--input " + texts + " --output " + file("v.npy")).code, 0);
@@ -110,8 +105,8 @@ TEST_F(BertVerbs, SimilarFindsATextItselfFirstAlsoInStoredVectors) {
   const std::string queries = write("queries", "Nobody here\nThe old sailor\n");
   const Outcome many =
       run_attend("similar " + model + "--texts " + texts + " --top 1 --queries " + queries + " --json");
-  ASSERT_EQ(lines(many.output).size(), 2u);
-  EXPECT_EQ(json::parse(lines(many.output)[1])["matches"][0]["line"], 4);
+  ASSERT_EQ(lines_of(many.output).size(), 2u);
+  EXPECT_EQ(json::parse(lines_of(many.output)[1])["matches"][0]["line"], 4);
 
   write("texts", "only one\n");
   const Outcome other = run_for_errors(use + "--vectors " + file("v.npy"));
@@ -127,22 +122,22 @@ TEST_F(BertVerbs, FillMaskTakesArgumentsFilesAndPipes) {
   const std::string use = "fill-mask --model " + fixture("bert_words") + " ";
   const Outcome one = run_attend(use + "'The child [MASK] the newspapers.' --top 3");
   ASSERT_EQ(one.code, 0);
-  EXPECT_EQ(lines(one.output).size(), 4u);  // and an empty one
+  EXPECT_EQ(lines_of(one.output).size(), 4u);  // and an empty one
   EXPECT_EQ(run_attend(use + "--top 3", "echo 'The child <mask> the newspapers.' |").output, one.output);
   const std::string texts = write("texts", "a [MASK] b [MASK]\nno mask\n");
   const Outcome two = run_attend(use + "--json --input " + texts + " 2>/dev/null");
-  const json first = json::parse(lines(two.output)[0]);
+  const json first = json::parse(lines_of(two.output)[0]);
   ASSERT_EQ(first["masks"].size(), 2u);
   EXPECT_EQ(first["masks"][0]["position"], 2);
   EXPECT_EQ(first["masks"][1]["candidates"].size(), 5u);
   EXPECT_TRUE(first["masks"][1]["candidates"][0]["prob"].is_number());
-  EXPECT_TRUE(json::parse(lines(two.output)[1])["masks"].empty());
+  EXPECT_TRUE(json::parse(lines_of(two.output)[1])["masks"].empty());
   EXPECT_TRUE(contains(run_for_errors(use + "--input " + texts).output, "1 text has no mask: 2"));
   // Brackets make no list of a text.
   const Outcome brackets = run_attend(use + "'[MASK], a and [MASK]' '[MASK]' --json --top 1");
-  ASSERT_EQ(lines(brackets.output).size(), 2u);
-  EXPECT_EQ(json::parse(lines(brackets.output)[0])["text"], "[MASK], a and [MASK]");
-  EXPECT_EQ(json::parse(lines(brackets.output)[0])["masks"].size(), 2u);
+  ASSERT_EQ(lines_of(brackets.output).size(), 2u);
+  EXPECT_EQ(json::parse(lines_of(brackets.output)[0])["text"], "[MASK], a and [MASK]");
+  EXPECT_EQ(json::parse(lines_of(brackets.output)[0])["masks"].size(), 2u);
   write("[a,b]", "a [MASK]\n");
   EXPECT_EQ(run_attend(use + "--json '--input=" + file("[a,b]") + "'").code, 0);
   const Outcome none = run_for_errors(use + "'no mask'");
@@ -166,9 +161,9 @@ TEST_F(BertVerbs, AnswerSaysWhereTheAnswerStands) {
   EXPECT_LE(answer["end"], 31);  // characters
   const std::string pairs = write("pairs.tsv", "Nobody here?\t" + text + "\n\nwho?\tThe child\n");
   const Outcome all = run_attend(use + "--json --top 2 --input " + pairs);
-  ASSERT_EQ(lines(all.output).size(), 2u);
-  EXPECT_EQ(json::parse(lines(all.output)[0])["answer"], answer["answer"]);
-  EXPECT_EQ(json::parse(lines(all.output)[1])["answers"].size(), 2u);
+  ASSERT_EQ(lines_of(all.output).size(), 2u);
+  EXPECT_EQ(json::parse(lines_of(all.output)[0])["answer"], answer["answer"]);
+  EXPECT_EQ(json::parse(lines_of(all.output)[1])["answers"].size(), 2u);
   const json nothing = json::parse(run_attend(use + "--json --top 2 --question who? --text ''").output);
   for (const char* key : {"answer", "score", "start", "end"}) EXPECT_TRUE(nothing.at(key).is_null()) << key;
   EXPECT_TRUE(nothing.at("answers").empty());
@@ -184,9 +179,9 @@ TEST_F(BertVerbs, TagPrintsALineForEachLine) {
       "tag --model " + fixture("bert_tags") + " --input " + write("texts", "Nobody here\n\nThe child\n") + " ";
   const Outcome outcome = run_attend(use);
   ASSERT_EQ(outcome.code, 0);
-  ASSERT_EQ(lines(outcome.output).size(), 3u);
-  EXPECT_EQ(lines(outcome.output)[1], "");
-  const json tagged = json::parse(lines(run_attend(use + "--json --all --words").output)[2]);
+  ASSERT_EQ(lines_of(outcome.output).size(), 3u);
+  EXPECT_EQ(lines_of(outcome.output)[1], "");
+  const json tagged = json::parse(lines_of(run_attend(use + "--json --all --words").output)[2]);
   ASSERT_EQ(tagged["tags"].size(), 2u);
   EXPECT_EQ(tagged["tags"][1]["text"], "child");
   EXPECT_EQ(tagged["tags"][1]["start"], 4);
@@ -205,7 +200,7 @@ TEST_F(BertVerbs, ClassifyTakesPairsAndSeveralLabels) {
   EXPECT_EQ(result["probs"].size(), 3u);
   for (const json& label : result["labels"]) EXPECT_GT(result["probs"][label.get<std::string>()], 0.5);
   EXPECT_EQ(result["tokens"].size(), result["attention"].size());
-  EXPECT_EQ(lines(run_attend(use + "--top 3 --input " + texts).output).size(), 1u);
+  EXPECT_EQ(lines_of(run_attend(use + "--top 3 --input " + texts).output).size(), 1u);
   EXPECT_EQ(json::parse(run_attend(use + "'Nobody here' --json --top 2").output)["probs"].size(), 2u);
   const Outcome words =
       run_attend("classify --model " + fixture("bert_labels") + " --attention", "echo 'Nobody here' |");

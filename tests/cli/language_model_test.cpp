@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -18,18 +17,12 @@ namespace {
 using Json = nlohmann::json;
 using test::contains;
 using test::contents;
+using test::lines_of;
 using test::Outcome;
 using test::run_attend;
 using test::run_for_errors;
 
 const std::string kModel = "--model " ATTEND_SOURCE_DIR "/tests/models/fixtures/gpt2_tokenizer ";
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
 
 std::vector<Json> json_of(const std::string& text) {
   std::vector<Json> all;

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "attend/tasks/translation/translation_model.h"
 #include "attend/nn/module.h"
+#include "attend/tasks/translation/translation_model.h"
 #include "attend/text/training/train_words.h"
 #include "tests/support/run_program.h"
 #include "tests/support/temp_folder.h"
@@ -20,16 +20,10 @@ namespace {
 using Json = nlohmann::json;
 using test::contains;
 using test::contents;
+using test::lines_of;
 using test::Outcome;
 using test::run_attend;
 using test::run_for_errors;
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
 
 class Translate : public testing::Test {
  protected:

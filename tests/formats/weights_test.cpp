@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "attend/formats/safetensors.h"
 #include "tests/support/errors.h"
 #include "tests/support/temp_folder.h"
 

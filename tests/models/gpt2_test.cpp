@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <map>
 
 #include "attend/formats/weights.h"
 #include "attend/nn/module.h"
@@ -16,6 +15,7 @@
 #include "attend/train/optimizer.h"
 #include "tests/support/errors.h"
 #include "tests/support/golden.h"
+#include "tests/support/loose_folder.h"
 #include "tests/support/temp_folder.h"
 
 namespace attend {
@@ -227,22 +227,10 @@ TEST(Gpt2, WithoutBiasesItIsSavedWithZeros) {
   EXPECT_TRUE(load_gpt2(folder.path()).options.bias);
 }
 
-/// A folder's configuration and weights, to be changed.
-struct Loose {
-  Config config;
-  std::map<std::string, Tensor> tensors;
-
-  explicit Loose(const std::string& name) : config(fixture(name) / "config.json") {
-    const Weights weights(fixture(name));
-    for (const std::string& tensor : weights.names()) tensors[tensor] = weights.get(tensor);
-  }
+struct Loose : test::LooseFolder {
+  explicit Loose(const std::string& name) : LooseFolder(fixture(name)) {}
   Gpt2 load() const {
-    const test::TempFolder folder;
-    config.save(folder / "config.json");
-    std::vector<NamedTensor> all;
-    for (const auto& [name, tensor] : tensors) all.push_back({name, tensor});
-    save_safetensors(folder / "model.safetensors", all);
-    return load_gpt2(folder.path());
+    return loaded([](const std::filesystem::path& folder) { return load_gpt2(folder); });
   }
 };
 

@@ -15,6 +15,7 @@
 #include "attend/train/optimizer.h"
 #include "tests/support/errors.h"
 #include "tests/support/golden.h"
+#include "tests/support/loose_folder.h"
 #include "tests/support/temp_folder.h"
 
 namespace attend {
@@ -185,22 +186,10 @@ TEST(Transformer, FollowsPyTorchsOwnWithTheChoicesThatMarianLacks) {
 
 // ---- folders as they come ----
 
-/// A folder's configuration and weights, to be changed.
-struct Loose {
-  Config config;
-  std::map<std::string, Tensor> tensors;
-
-  explicit Loose(const std::string& name) : config(fixture(name) / "config.json") {
-    const Weights weights(fixture(name));
-    for (const std::string& tensor : weights.names()) tensors[tensor] = weights.get(tensor);
-  }
+struct Loose : test::LooseFolder {
+  explicit Loose(const std::string& name) : LooseFolder(fixture(name)) {}
   Transformer load() const {
-    const test::TempFolder folder;
-    config.save(folder / "config.json");
-    std::vector<NamedTensor> all;
-    for (const auto& [name, tensor] : tensors) all.push_back({name, tensor});
-    save_safetensors(folder / "model.safetensors", all);
-    return load_transformer(folder.path());
+    return loaded([](const std::filesystem::path& folder) { return load_transformer(folder); });
   }
 };
 

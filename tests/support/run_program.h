@@ -4,7 +4,9 @@
 
 #include <array>
 #include <cstdio>
+#include <sstream>
 #include <string>
+#include <vector>
 
 namespace attend::test {
 
@@ -26,6 +28,14 @@ inline Outcome run_attend(const std::string& arguments, const std::string& envir
 
 /// The same, but gives standard error.
 inline Outcome run_for_errors(const std::string& arguments) { return run_attend(arguments + " 2>&1 >/dev/null"); }
+
+/// The lines of an output, without their ends.
+inline std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
 
 /// Whether an output has this part somewhere.
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }

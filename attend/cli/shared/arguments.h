@@ -3,9 +3,7 @@
 #pragma once
 #include <string>
 
-namespace CLI {  // NOLINT(readability-identifier-naming): its own name
-class App;
-}
+#include "attend/cli/shared/cli11.h"
 
 namespace attend::cli {
 

@@ -5,13 +5,9 @@
 #include <string>
 
 #include "attend/attention/map.h"
+#include "attend/cli/shared/cli11.h"
 #include "attend/cli/shared/input.h"
 #include "attend/explain/attention_matrix.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): its own name
-class App;
-class Option;
-}  // namespace CLI
 
 namespace attend::cli {
 

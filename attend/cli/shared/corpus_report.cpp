@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "attend/cli/shared/json_line.h"
 #include "attend/cli/shared/progress.h"
 
 namespace attend::cli {
@@ -100,7 +101,7 @@ void CorpusReport::print_json(std::ostream& out) const {
   json["unreadable"] = unreadable;
   Json& each = json["files"] = Json::array();
   for (const File& file : files) each.push_back({{"file", file.name}, {"read", file.read}, {"kept", file.kept}});
-  out << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
+  out << as_line(json);
 }
 
 }  // namespace attend::cli

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "attend/cli/shared/bert_flags.h"
+#include "attend/cli/shared/line_verb.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/core/error.h"
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iomanip>
 
+#include "attend/cli/shared/json_line.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/explain/page.h"
 #include "attend/text/unicode.h"
@@ -47,9 +48,7 @@ std::string signatures_of(const ScoredSystem& system) {
   return lines;
 }
 
-std::string dumped(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n';  // names and labels may be any bytes
-}
+std::string dumped(const Json& json) { return as_line(json); }
 
 /// "1 to 8"
 std::string range_of(const LengthGroup& group) {

@@ -3,13 +3,9 @@
 #include <set>
 #include <string>
 
+#include "attend/cli/shared/cli11.h"
 #include "attend/metrics/perplexity.h"
 #include "attend/tasks/language_model/language_model.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): its own name
-class App;
-class Option;
-}  // namespace CLI
 
 namespace attend::cli {
 

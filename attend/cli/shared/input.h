@@ -7,12 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "attend/cli/shared/cli11.h"
 #include "attend/core/file.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): its own name
-class App;
-class Option;
-}  // namespace CLI
 
 namespace attend::cli {
 

@@ -4,10 +4,7 @@
 #include <set>
 #include <string>
 
-namespace CLI {  // NOLINT(readability-identifier-naming): its own name
-class App;
-class Option;
-}  // namespace CLI
+#include "attend/cli/shared/cli11.h"
 
 namespace attend::cli {
 

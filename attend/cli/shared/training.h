@@ -6,12 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "attend/cli/shared/cli11.h"
 #include "attend/train/trainer.h"
-
-namespace CLI {  // NOLINT(readability-identifier-naming): its own name
-class App;
-class Option;
-}  // namespace CLI
 
 namespace attend::cli {
 

@@ -1,4 +1,4 @@
-#include "attend/cli/shared/bert_flags.h"
+#include "attend/cli/shared/line_verb.h"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -24,24 +24,26 @@ void add_long_text_flags(CLI::App& verb, std::int64_t& max_tokens, LongText& lon
   add_choice(verb, "--long", long_text, names, help)->type_name("HOW")->description(help);
 }
 
-CLI::Option* add_overlap_flag(CLI::App& verb, std::int64_t& overlap) {
-  return verb.add_option("--overlap", overlap, "Tokens that neighbouring windows share, at most half a window")
-      ->type_name("N")
-      ->check(kNotNegative)
-      ->capture_default_str();
+void add_overlap_flag(CLI::App& verb, std::int64_t& overlap, const std::int64_t& max_tokens) {
+  const CLI::Option* flag =
+      verb.add_option("--overlap", overlap, "Tokens that neighbouring windows share, at most half a window")
+          ->type_name("N")
+          ->check(kNotNegative)
+          ->capture_default_str();
+  verb.parse_complete_callback([flag, &overlap, &max_tokens] {
+    if (flag->count() > 0 && max_tokens > 0 && overlap >= max_tokens)
+      throw CLI::ValidationError("--overlap", "is " + std::to_string(overlap) + ", but windows have " +
+                                                  std::to_string(max_tokens) + " tokens (--max-tokens)");
+  });
 }
 
-void check_overlap(const CLI::Option& flag, std::int64_t overlap, std::int64_t max_tokens) {
-  if (flag.count() > 0 && max_tokens > 0 && overlap >= max_tokens)
-    throw CLI::ValidationError("--overlap", "is " + std::to_string(overlap) + ", but windows have " +
-                                                std::to_string(max_tokens) + " tokens (--max-tokens)");
-}
-
-void add_text_flags(CLI::App& verb, TextFlags& flags, const std::string& help) {
+void add_line_flags(CLI::App& verb, LineFlags& flags, const std::string& help) {
+  add_model_flag(verb, flags.model);
   CLI::Option* texts =
       verb.add_option("text", flags.texts, help + "; otherwise the lines of --input, or of standard input");
   texts->type_name("TEXT");
   add_input_flag(verb, flags.input)->excludes(texts);
+  add_output_flag(verb, flags.output);
 }
 
 void add_batch_flag(CLI::App& verb, std::int64_t& batch_tokens) {
@@ -51,11 +53,10 @@ void add_batch_flag(CLI::App& verb, std::int64_t& batch_tokens) {
       ->capture_default_str();
 }
 
-void for_line_blocks(LineReader& reader, const std::string& label,
-                     const std::function<void(const std::vector<std::string>&, const Progress&)>& work) {
+void for_line_blocks(LineReader& reader, const std::string& label, const TextWork& work, std::size_t most) {
   ProgressBar bar(label, "B");
   std::int64_t bytes_before = 0;
-  for (std::vector<std::string> lines; reader.next(lines, 4096); bytes_before = reader.bytes_read()) {
+  for (std::vector<std::string> lines; reader.next(lines, most); bytes_before = reader.bytes_read()) {
     const auto progress = [&](std::int64_t done, std::int64_t total) {
       bar.update(bytes_before + (reader.bytes_read() - bytes_before) * done / std::max<std::int64_t>(total, 1),
                  reader.total_bytes());
@@ -70,11 +71,10 @@ void for_line_blocks(LineReader& reader, const std::string& label,
   }
 }
 
-void for_text_blocks(const TextFlags& flags, const std::string& label,
-                     const std::function<void(const std::vector<std::string>&, const Progress&)>& work) {
+void for_text_blocks(const LineFlags& flags, const std::string& label, const TextWork& work, std::size_t most) {
   if (flags.texts.empty()) {
     LineReader reader(flags.input);
-    for_line_blocks(reader, label, work);
+    for_line_blocks(reader, label, work, most);
     return;
   }
   try {
@@ -86,6 +86,10 @@ void for_text_blocks(const TextFlags& flags, const std::string& label,
 
 void warn_of(std::int64_t count, const std::string& noun, const std::string& done) {
   if (count > 0) warn(counted(count, noun) + (count == 1 ? " was " : " were ") + done);
+}
+
+void warn_of_cut(std::int64_t count, const std::string& noun) {
+  warn_of(count, noun, "cut: longer than --max-tokens, or than the model takes");
 }
 
 }  // namespace attend::cli

@@ -1,0 +1,64 @@
+// What the verbs share that read lines, give them to a model, and write a result for each.
+#pragma once
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "attend/cli/shared/input.h"
+#include "attend/core/progress.h"
+#include "attend/text/tokenizer.h"
+
+namespace attend::cli {
+
+/// --model DIR, required.
+void add_model_flag(CLI::App& verb, std::string& model);
+/// --max-tokens N and --long HOW; `help` says what happens to longer lines.
+void add_long_text_flags(CLI::App& verb, std::int64_t& max_tokens, LongText& long_text, const std::string& help,
+                         bool may_split = true);
+/// --overlap N. Windows of max_tokens must be longer than it; that is checked when all flags are read.
+void add_overlap_flag(CLI::App& verb, std::int64_t& overlap, const std::int64_t& max_tokens);
+/// --batch-tokens N.
+void add_batch_flag(CLI::App& verb, std::int64_t& batch_tokens);
+
+/// The flags of a verb that takes texts from the command line or lines from files.
+struct LineFlags {
+  std::string model, output;
+  std::vector<std::string> texts, input;
+  bool json = false;
+};
+/// --model DIR, TEXT …, --input FILE …, --output FILE. `help` says what the texts are.
+void add_line_flags(CLI::App& verb, LineFlags& flags, const std::string& help = "Texts");
+
+/// Work on a block of texts; it may report its progress on them.
+using TextWork = std::function<void(const std::vector<std::string>& texts, const Progress& progress)>;
+constexpr std::size_t kBlockLines = 4096;
+/// Calls `work` with all lines of a reader, `most` at a time, and shows a progress bar. A TextError of the work becomes
+/// an InputError that names the line.
+void for_line_blocks(LineReader& reader, const std::string& label, const TextWork& work,
+                     std::size_t most = kBlockLines);
+/// The same with the texts of the command line, if there are any.
+void for_text_blocks(const LineFlags& flags, const std::string& label, const TextWork& work,
+                     std::size_t most = kBlockLines);
+
+/// Writes format(text, result) for every text, with the results of model(texts, progress), block by block. Returns how
+/// many results are of a text that was cut (result.truncated > 0).
+std::int64_t write_results(const LineFlags& flags, const std::string& label, TextWriter& writer, const auto& model,
+                           const auto& format) {
+  std::int64_t cut = 0;
+  for_text_blocks(flags, label, [&](const std::vector<std::string>& texts, const Progress& progress) {
+    const auto results = model(texts, progress);
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      cut += results[i].truncated > 0;
+      writer.write(format(texts[i], results[i]));
+    }
+    writer.flush();
+  });
+  return cut;
+}
+
+/// Warns "12 lines were read in parts" of a count, a noun and what was done; says nothing of 0.
+void warn_of(std::int64_t count, const std::string& noun, const std::string& done);
+/// Warns how many texts were cut.
+void warn_of_cut(std::int64_t count, const std::string& noun = "line");
+
+}  // namespace attend::cli
