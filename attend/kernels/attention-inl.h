@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "attend/core/threads.h"
@@ -20,6 +21,7 @@
 #include "attend/kernels/math-inl.h"
 #include "attend/kernels/philox-inl.h"
 #include "attend/kernels/scratch.h"
+#include "attend/kernels/totals-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
@@ -110,22 +112,30 @@ struct Head {
     return problem.causal ? std::max<std::int64_t>(0, j - segment.first_position) : 0;
   }
 
-  /// s[0, padded): scores of query i and the keys from j on, of which `valid` exist and may be seen. The others become
-  /// -infinity.
+  /// s[0, padded): scores of query i and the keys from j on, of which `valid` exist and may be seen. The others, up to
+  /// whole vectors, become -infinity.
   HWY_INLINE void Mask(std::int64_t i, std::int64_t j, std::int64_t valid, std::int64_t padded, float* s) const {
+    const D d;
     valid = std::max<std::int64_t>(valid, 0);
-    std::fill(s + valid, s + padded, -kInfinity);
+    for (std::int64_t c = valid / kLanes * kLanes; c < padded; c += kLanes) {
+      const auto seen = hn::FirstN(d, static_cast<std::size_t>(std::max<std::int64_t>(valid - c, 0)));
+      hn::StoreU(hn::IfThenElse(seen, hn::LoadU(d, s + c), hn::Set(d, -kInfinity)), d, s + c);
+    }
+    AddMatrices(i, j, valid, s);
+  }
+  /// The bias is added to the scores of query i and n keys from j on, and what is not allowed becomes -infinity.
+  HWY_INLINE void AddMatrices(std::int64_t i, std::int64_t j, std::int64_t n, float* s) const {
     if (const AttentionMatrix<float>& bias = problem.bias; bias.data) {
       const D d;
       const float* row = bias.data + bias.offset(segment_index, head, i) + j;
       std::int64_t c = 0;
-      for (; c + kLanes <= valid; c += kLanes)
+      for (; c + kLanes <= n; c += kLanes)
         hn::StoreU(hn::MulAdd(hn::LoadU(d, row + c), hn::Set(d, kLog2E), hn::LoadU(d, s + c)), d, s + c);
-      for (; c < valid; ++c) s[c] += row[c] * kLog2E;
+      for (; c < n; ++c) s[c] += row[c] * kLog2E;
     }
     if (const AttentionMatrix<std::int8_t>& allowed = problem.allowed; allowed.data) {
       const std::int8_t* row = allowed.data + allowed.offset(segment_index, head, i) + j;
-      for (std::int64_t c = 0; c < valid; ++c) s[c] = row[c] ? s[c] : -kInfinity;
+      for (std::int64_t c = 0; c < n; ++c) s[c] = row[c] ? s[c] : -kInfinity;
     }
   }
 
@@ -141,11 +151,57 @@ struct Head {
   }
 };
 
+// ---- Few keys or few queries: dot products of rows where they lie, since packing would cost more than it gives ----
+
+constexpr int kDotRows = gemm::kVectors == 4 ? 4 : 2;  // by four others: as many sums as registers hold
+
+/// s[r, c] = factor · x_r · y_c for M rows of x and the first `columns` of four rows of y; s has room for four.
+template <int M>
+HWY_INLINE void DotTile(std::int64_t depth, const float* x, std::int64_t x_stride, const float* y,
+                        std::int64_t y_stride, std::int64_t columns, float factor, float* s, std::int64_t s_stride) {
+  const float* ys[4];  // the last one stands for those beyond
+  ATTEND_UNROLL for (std::int64_t c = 0; c < 4; ++c) ys[c] = y + std::min(c, columns - 1) * y_stride;
+  V sums[M][4];
+  ATTEND_UNROLL for (int r = 0; r < M; ++r) { ATTEND_UNROLL for (int c = 0; c < 4; ++c) sums[r][c] = hn::Zero(D()); }
+  ForVectors(depth, [&](auto at) ATTEND_BODY {
+    V columns_of[4];
+    ATTEND_UNROLL for (int c = 0; c < 4; ++c) columns_of[c] = at.Load(ys[c]);
+    ATTEND_UNROLL for (int r = 0; r < M; ++r) {
+      const V row = at.Load(x + r * x_stride);
+      ATTEND_UNROLL for (int c = 0; c < 4; ++c) sums[r][c] = hn::MulAdd(row, columns_of[c], sums[r][c]);
+    }
+  });
+  ATTEND_UNROLL for (int r = 0; r < M; ++r) StoreFour(MulFour(Totals(sums[r]), SetFour(factor)), s + r * s_stride);
+}
+
+/// s [m, n] = factor · x · yᵀ, x [m, depth], y [n, depth]. Rows of s have room for n rounded up to four. An element's
+/// bits depend on its own two rows only.
+HWY_INLINE void DotRows(std::int64_t m, std::int64_t n, std::int64_t depth, const float* x, std::int64_t x_stride,
+                        const float* y, std::int64_t y_stride, float factor, float* s, std::int64_t s_stride) {
+  for (std::int64_t c = 0; c < n; c += 4) {
+    const float* columns = y + c * y_stride;
+    const auto tile = [&](auto rows, std::int64_t r) ATTEND_BODY {
+      DotTile<rows()>(depth, x + r * x_stride, x_stride, columns, y_stride, std::min<std::int64_t>(4, n - c), factor,
+                      s + r * s_stride + c, s_stride);
+    };
+    std::int64_t r = 0;
+    for (; r + kDotRows <= m; r += kDotRows) tile(std::integral_constant<int, kDotRows>(), r);
+    if (kDotRows > 2 && r + 2 <= m) tile(std::integral_constant<int, 2>(), r), r += 2;
+    if (r < m) tile(std::integral_constant<int, 1>(), r);
+  }
+}
+
+/// Up to so many keys, a head's scores of some queries fit into the first-level cache unpacked.
+constexpr std::int64_t kShortKeys = 24;
+constexpr std::int64_t kShortQueries = 24;
+constexpr std::int64_t kShortStride = (kShortKeys + kLanes - 1) / kLanes * kLanes;
+static_assert(kShortKeys % 4 == 0);
+
 /// Runs the tasks on all threads, in groups of neighbours that are worth a thread's while: body(begin, end). cost(task)
 /// counts multiply-adds. Neighbours a and b stay in one group when together(a, b).
 template <typename Task, typename Cost, typename Together, typename Body>
 void RunGrouped(const std::vector<Task>& tasks, const Cost& cost, const Together& together, const Body& body) {
-  constexpr std::int64_t kWorthwhile = 1 << 21;
+  constexpr std::int64_t kWorthwhile = 1 << 19;
   std::vector<std::size_t> cuts{0};
   std::int64_t sum = 0;
   for (std::size_t t = 0; t < tasks.size(); ++t) {

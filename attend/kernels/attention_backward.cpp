@@ -178,6 +178,62 @@ void BackwardHead(const Pass& pass, const Head& h, std::int64_t key_begin, std::
   }
 }
 
+/// All keys of one head when they are few: everything is read and written where it lies. The keys are complete, so
+/// delta is the sum of P ∘ dP over a row.
+void BackwardShort(const Pass& pass, const Head& h, const HeadGradients& to) {
+  const D d;
+  const AttentionProblem& p = pass.problem;
+  const AttentionGradients& g = pass.gradients;
+  const std::int64_t n = h.segment.k_rows, padded = Padded(n);
+  HWY_ALIGN float weights[kShortQueries * kShortStride];
+  HWY_ALIGN float dscores[kShortQueries * kShortStride];
+  HWY_ALIGN float multipliers[kDropoutBlockSize];
+  static_assert(kShortKeys <= kDropoutBlockSize);
+  // Once even without queries: then the keys' gradients are zeros.
+  for (std::int64_t begin = 0; begin == 0 || begin < h.segment.q_rows; begin += kShortQueries) {
+    const std::int64_t m = std::min(kShortQueries, h.segment.q_rows - begin), row = h.segment.q_begin + begin;
+    const float* dout = pass.dout + row * pass.out_stride + h.head * p.value_dim;
+    DotRows(m, n, p.head_dim, h.Query(begin), p.q_stride, h.Key(0), p.k_stride, p.scale * kLog2E, weights,
+            kShortStride);
+    DotRows(m, n, p.value_dim, dout, pass.out_stride, h.Value(0), p.v_stride, 1.f, dscores, kShortStride);
+    for (std::int64_t r = 0; r < m; ++r) {
+      float* s = weights + r * kShortStride;
+      float* ds = dscores + r * kShortStride;
+      const std::int64_t query = begin + r, visible = h.Visible(query);
+      const float logsumexp = pass.logsumexp[(row + r) * p.heads + h.head];
+      const V shift = hn::Set(d, logsumexp == -kInfinity ? kInfinity : logsumexp * kLog2E);
+      h.Mask(query, 0, visible, padded, s);
+      if (p.dropout.threshold) h.Dropout(query, 0, padded, pass.dropout_blocks, multipliers);
+      V products = hn::Zero(d);
+      for (std::int64_t c = 0; c < padded; c += kLanes) {
+        const V weight = Exp2(d, hn::Sub(hn::LoadU(d, s + c), shift));
+        V dweight = hn::IfThenElseZero(hn::FirstN(d, static_cast<std::size_t>(n - c)), hn::LoadU(d, ds + c));
+        if (p.dropout.threshold) dweight = hn::Mul(dweight, hn::LoadU(d, multipliers + c));
+        hn::StoreU(weight, d, s + c);
+        hn::StoreU(dweight, d, ds + c);
+        products = hn::MulAdd(weight, dweight, products);
+      }
+      const V delta = hn::SumOfLanes(d, products);
+      for (std::int64_t c = 0; c < padded; c += kLanes) {
+        const V weight = hn::LoadU(d, s + c);
+        hn::StoreU(hn::Mul(weight, hn::Sub(hn::LoadU(d, ds + c), delta)), d, ds + c);
+        if (p.dropout.threshold) hn::StoreU(hn::Mul(weight, hn::LoadU(d, multipliers + c)), d, s + c);
+      }
+      if (to.dbias) AddRow(visible, ds, to.dbias + query * p.bias.row_stride);
+      ScaleRow(padded, ds, p.scale, ds);
+    }
+    if (g.dv)
+      GemmAt(n, p.value_dim, m, weights, kShortStride, dout, pass.out_stride,
+             g.dv + h.segment.k_begin * g.dv_stride + h.kv_head * p.value_dim, g.dv_stride, to.add_dv || begin > 0);
+    if (g.dk)
+      GemmAt(n, p.head_dim, m, dscores, kShortStride, h.Query(begin), p.q_stride,
+             g.dk + h.segment.k_begin * g.dk_stride + h.kv_head * p.head_dim, g.dk_stride, to.add_dk || begin > 0);
+    if (to.dq)
+      Gemm(m, p.head_dim, n, dscores, kShortStride, h.Key(0), p.k_stride, to.dq + begin * to.dq_stride, to.dq_stride,
+           to.add_dq);
+  }
+}
+
 struct Task {
   std::int64_t segment, kv_head;
   std::int64_t part;   // of the keys
@@ -246,12 +302,17 @@ void Backward(const Pass& pass) {
     return extra_dq + (pair * (parts - 1) + part - 1) * part_size;
   };
 
+  const auto has_part = [&](const AttentionSegment& segment, std::int64_t part) {
+    return part == 0 || part * part_keys < segment.k_rows;
+  };
   std::vector<Task> tasks;
   for (std::int64_t owner = 0; owner < bias.owners; ++owner)
     for (std::int64_t slice = 0; slice < bias.slices; ++slice)
       for (std::int64_t part = 0; part < parts; ++part)
-        for (std::int64_t m = bias.members * slice / bias.slices; m < bias.members * (slice + 1) / bias.slices; ++m)
-          tasks.push_back({bias.segment(owner, m), bias.kv_head(owner, m), part, owner, slice});
+        for (std::int64_t m = bias.members * slice / bias.slices; m < bias.members * (slice + 1) / bias.slices; ++m) {
+          const Task task{bias.segment(owner, m), bias.kv_head(owner, m), part, owner, slice};
+          if (has_part(p.segments[static_cast<std::size_t>(task.segment)], part)) tasks.push_back(task);
+        }
   const auto cost = [&](const Task& task) {
     const AttentionSegment& segment = p.segments[static_cast<std::size_t>(task.segment)];
     return group * segment.q_rows * std::min(segment.k_rows, part_keys) * (3 * p.head_dim + 2 * p.value_dim);
@@ -259,15 +320,14 @@ void Backward(const Pass& pass) {
   const auto together = [](const Task& a, const Task& b) {
     return a.owner == b.owner && a.slice == b.slice && a.part == b.part;
   };
-  const std::int64_t scratch_size = ScratchSize(p, chunk, longest);
+  const std::int64_t scratch_size = longest <= kShortKeys ? 0 : ScratchSize(p, chunk, longest);
   RunGrouped(tasks, cost, together, [&](std::size_t first, std::size_t last) {
     const Scratch scratch(scratch_size);
     for (std::size_t t = first; t < last; ++t) {
       const Task& task = tasks[t];
       for (std::int64_t n = 0; n < group; ++n) {  // heads that share keys and values
         const Head h{p, p.segments[static_cast<std::size_t>(task.segment)], task.segment, task.kv_head * group + n};
-        const std::int64_t begin = std::min(task.part * part_keys, h.segment.k_rows);
-        const std::int64_t end = std::min(begin + part_keys, h.segment.k_rows);
+        const std::int64_t begin = task.part * part_keys, end = std::min(begin + part_keys, h.segment.k_rows);
         HeadGradients to{.dq = nullptr,
                          .dq_stride = g.dq_stride,
                          .add_dq = g.add_dq,
@@ -283,7 +343,10 @@ void Backward(const Pass& pass) {
         else if (g.dbias)
           to.dbias = own_dbias + bias.own(task.owner, task.slice) * bias.matrix +
                      (bias.by_head ? n * bias.rows * p.bias.row_stride : 0);
-        BackwardHead(pass, h, begin, end, chunk, to, scratch);
+        if (h.segment.k_rows <= kShortKeys)
+          BackwardShort(pass, h, to);
+        else
+          BackwardHead(pass, h, begin, end, chunk, to, scratch);
       }
     }
   });
@@ -295,7 +358,8 @@ void Backward(const Pass& pass) {
         const AttentionSegment& segment = p.segments[static_cast<std::size_t>(pair / p.heads)];
         if (i >= segment.q_rows) continue;
         float* dq = g.dq + (segment.q_begin + i) * g.dq_stride + pair % p.heads * p.head_dim;
-        for (std::int64_t part = 1; part < parts; ++part) AddRow(p.head_dim, extra_of(pair, part) + i * p.head_dim, dq);
+        for (std::int64_t part = 1; part < parts && has_part(segment, part); ++part)
+          AddRow(p.head_dim, extra_of(pair, part) + i * p.head_dim, dq);
       }
     });
   if (bias.slices > 1) {

@@ -18,8 +18,10 @@ constexpr std::int64_t kKeyTile = 256;  // keys that are packed together; a mult
 static_assert(kKeyTile % kDropoutBlockSize == 0, "a row of multipliers has room for whole blocks");
 constexpr std::int64_t kQueryBlock = 24;  // queries whose scores for these keys are in the first-level cache
 static_assert(kKeyTile % kGemmWidth == 0 && kQueryBlock % kGemmRows == 0, "scores have room for whole tiles");
-constexpr std::int64_t kFewQueries = 4;  // up to so many, packing keys costs more than it gives
-constexpr std::int64_t kKeySpan = 1024;  // keys of one task when queries are few
+constexpr std::int64_t kFewQueries = 4;   // up to so many, packing keys costs more than it gives
+constexpr std::int64_t kKeySpan = 256;    // keys of one task when queries are few
+constexpr std::int64_t kStreamTile = 64;  // keys whose scores such a task holds at once
+static_assert(kKeySpan % kStreamTile == 0 && kStreamTile % kDropoutBlockSize == 0);
 
 struct Output {
   float* out;
@@ -90,20 +92,22 @@ HWY_INLINE void DropRow(const Head& h, const Output& output, std::int64_t i, std
     hn::StoreU(hn::Mul(hn::LoadU(d, s + c), hn::LoadU(d, multipliers + c)), d, s + c);
 }
 
+/// The logarithm of the sum, -infinity for a row that sees nothing.
+HWY_INLINE float LogSumExp(const RowState& state) {
+  return state.sum == 0.f ? -kInfinity : (state.largest + std::log2(state.sum)) * kLn2;
+}
+
 /// out = gathered / sum, and the logarithm of the sum.
 HWY_INLINE void FinishRow(const Head& h, const Output& output, std::int64_t i, const RowState& state,
                           const float* gathered) {
   const std::int64_t row = h.segment.q_begin + i;
   const std::int64_t columns = h.problem.value_dim;
   float* out = output.out + row * output.stride + h.head * columns;
-  const bool sees = state.sum != 0.f;
-  if (sees)
+  if (state.sum != 0.f)
     ScaleRow(columns, gathered, 1.f / state.sum, out);
   else
     std::fill_n(out, columns, 0.f);
-  if (output.logsumexp)
-    output.logsumexp[row * h.problem.heads + h.head] =
-        sees ? (state.largest + std::log2(state.sum)) * kLn2 : -kInfinity;
+  if (output.logsumexp) output.logsumexp[row * h.problem.heads + h.head] = LogSumExp(state);
 }
 
 // ---- Scores that are known to be small: powers of two right from the registers, without looking for the largest ----
@@ -255,84 +259,105 @@ void ForwardChunk(const Head& h, std::int64_t begin, std::int64_t rows, Scratch 
   }
 }
 
-// ---- Few queries, as in decoding: keys and values are read once, from where they are ----
+// ---- Few keys: scores from rows where they lie, weights on the stack, results right into the output ----
 
-/// s[j] = q · k_j for n keys from key `first` on. On the way it asks for the values, which are wanted next.
-HWY_INLINE void DotRows(const Head& h, std::int64_t n, std::int64_t first, const float* q, float* s) {
-  const D d;
-  const std::int64_t depth = h.problem.head_dim, k_stride = h.problem.k_stride;
-  const float* k = h.Key(first);
-  const float* v = h.Value(first);
-  constexpr int kTogether = 4;
-  for (std::int64_t j = 0; j < n; j += kTogether) {
-    const float* rows[kTogether];
-    V sums[kTogether];
-    ATTEND_UNROLL for (int r = 0; r < kTogether; ++r) {
-      const std::int64_t row = std::min(j + r, n - 1);
-      rows[r] = k + row * k_stride;
-      sums[r] = hn::Zero(d);
-      gemm::PrefetchAhead(row, n, depth, k, k_stride);
-      gemm::PrefetchRow(h.problem.value_dim, v + row * h.problem.v_stride);
-    }
-    std::int64_t c = 0;
-    for (; c + kLanes <= depth; c += kLanes) {
-      const V x = hn::LoadU(d, q + c);
-      ATTEND_UNROLL for (int r = 0; r < kTogether; ++r) sums[r] = hn::MulAdd(x, hn::LoadU(d, rows[r] + c), sums[r]);
-    }
-    for (int r = 0; r < kTogether && j + r < n; ++r) {
-      float sum = SumOf(sums[r]);
-      for (std::int64_t rest = c; rest < depth; ++rest) sum += q[rest] * rows[r][rest];
-      s[j + r] = sum;
-    }
-  }
-}
-
-std::int64_t DirectScratch(const AttentionProblem& p) {
-  return Scratch::Size(Stride(p.head_dim)) + Scratch::Size(Stride(kKeyTile));
-}
-
-/// Query i and the keys [begin, end): gathered [value_dim] becomes the sum of weights times values.
-RowState DirectRow(const Head& h, std::int64_t i, std::int64_t begin, std::int64_t end, Scratch scratch,
-                   const Output& output, float* gathered) {
+void ForwardShort(const Head& h, const Output& output) {
   const AttentionProblem& p = h.problem;
-  float* query = scratch.Take(Stride(p.head_dim));
-  float* s = scratch.Take(Stride(kKeyTile));
-  CopyRows(1, p.head_dim, h.Query(i), p.q_stride, p.scale * kLog2E, query, 0);
-  std::fill_n(gathered, p.value_dim, 0.f);
-  RowState state;
-  end = std::min(end, h.Visible(i));
-  for (std::int64_t j = begin; j < end; j += kKeyTile) {
-    const std::int64_t n = std::min(kKeyTile, end - j), padded = Padded(n);
-    DotRows(h, n, j, query, s);
-    h.Mask(i, j, n, padded, s);
-    SoftmaxRows(1, padded, s, 0, &state, p.value_dim, gathered, 0);
-    if (p.dropout.threshold) DropRow(h, output, i, j, padded, s);
-    Gemm(1, p.value_dim, n, s, 0, h.Value(j), p.v_stride, gathered, 0, true);
+  const std::int64_t n = h.segment.k_rows, padded = Padded(n);
+  HWY_ALIGN float scores[kShortQueries * kShortStride];
+  for (std::int64_t begin = 0; begin < h.segment.q_rows; begin += kShortQueries) {
+    const std::int64_t m = std::min(kShortQueries, h.segment.q_rows - begin), first = h.segment.q_begin + begin;
+    float* out = output.out + first * output.stride + h.head * p.value_dim;
+    DotRows(m, n, p.head_dim, h.Query(begin), p.q_stride, h.Key(0), p.k_stride, p.scale * kLog2E, scores, kShortStride);
+    RowState states[kShortQueries];
+    for (std::int64_t r = 0; r < m; ++r) {
+      float* s = scores + r * kShortStride;
+      h.Mask(begin + r, 0, h.Visible(begin + r), padded, s);
+      states[r].largest = MaxRow(padded, s, -kInfinity);
+    }
+    for (std::int64_t r = 0; r < m; ++r) states[r].sum = Exp2Row(padded, states[r].largest, scores + r * kShortStride);
+    for (std::int64_t r = 0; r < m; ++r) {
+      float* s = scores + r * kShortStride;
+      if (p.dropout.threshold) DropRow(h, output, begin + r, 0, padded, s);
+      ScaleRow(padded, s, states[r].sum == 0.f ? 0.f : 1.f / states[r].sum, s);
+    }
+    Gemm(m, p.value_dim, n, scores, kShortStride, h.Value(0), p.v_stride, out, output.stride, false);
+    for (std::int64_t r = 0; r < m; ++r) {
+      if (states[r].sum == 0.f) std::fill_n(out + r * output.stride, p.value_dim, 0.f);
+      if (output.logsumexp) output.logsumexp[(first + r) * p.heads + h.head] = LogSumExp(states[r]);
+    }
   }
-  return state;
 }
 
-/// Brings what the spans of a row gathered to one measure, in their order.
-void JoinSpans(const Head& h, std::int64_t i, std::int64_t spans, RowState* states, float* gathered,
-               const Output& output) {
-  RowState all = states[0];
-  for (std::int64_t s = 1; s < spans; ++s) {
-    if (states[s].largest == -kInfinity) continue;
-    const float largest = std::max(all.largest, states[s].largest);
-    const float before = Exp2(all.largest - largest), more = Exp2(states[s].largest - largest);
-    all = {largest, all.sum * before + states[s].sum * more};
-    const float* from = gathered + s * h.problem.value_dim;
-    for (std::int64_t c = 0; c < h.problem.value_dim; ++c) gathered[c] = gathered[c] * before + from[c] * more;
+// ---- Few queries, as in decoding: keys and values are read once, in the order in which they lie ----
+
+std::int64_t StreamScratch(const AttentionProblem& p) { return Scratch::Size(p.heads * kStreamTile); }
+
+/// The queries of one segment and its keys [begin, end), all heads. For query i and head h, at i · heads + h: states,
+/// and gathered [value_dim], the sum of weights times values.
+void StreamSpan(const AttentionProblem& p, std::int64_t segment_index, std::int64_t begin, std::int64_t end,
+                Scratch scratch, const Output& output, RowState* states, float* gathered) {
+  constexpr std::int64_t kTogether = 4, kValues = 16;  // rows of keys, and of values, that are read side by side
+  const AttentionSegment& segment = p.segments[static_cast<std::size_t>(segment_index)];
+  const std::int64_t group = p.group(), E = p.value_dim;
+  float* scores = scratch.Take(p.heads * kStreamTile);
+  std::uninitialized_fill_n(states, segment.q_rows * p.heads, RowState());
+  std::fill_n(gathered, segment.q_rows * p.heads * E, 0.f);
+  for (std::int64_t j = begin; j < end; j += kStreamTile)
+    for (std::int64_t i = 0; i < segment.q_rows; ++i) {
+      const Head first{p, segment, segment_index, 0};
+      const std::int64_t n = std::min({kStreamTile, end - j, first.Visible(i) - j}), padded = Padded(n);
+      float* sums = gathered + i * p.heads * E;
+      for (std::int64_t c = 0; c < n; c += kTogether)
+        for (std::int64_t h = 0; h < p.heads; h += group)
+          DotRows(group, std::min(kTogether, n - c), p.head_dim, first.Query(i) + h * p.head_dim, p.head_dim,
+                  first.Key(j + c) + h / group * p.head_dim, p.k_stride, p.scale * kLog2E, scores + h * kStreamTile + c,
+                  kStreamTile);
+      for (std::int64_t h = 0; n > 0 && h < p.heads; ++h) {
+        const Head head{p, segment, segment_index, h};
+        float* s = scores + h * kStreamTile;
+        head.Mask(i, j, n, padded, s);
+        SoftmaxRows(1, padded, s, 0, states + i * p.heads + h, E, sums + h * E, 0);
+        if (p.dropout.threshold) DropRow(head, output, i, j, padded, s);
+      }
+      for (std::int64_t c = 0; c < n; c += kValues)
+        for (std::int64_t h = 0; h < p.heads; h += group)
+          Gemm(group, E, std::min(kValues, n - c), scores + h * kStreamTile + c, kStreamTile,
+               first.Value(j + c) + h / group * E, p.v_stride, sums + h * E, E, true);
+    }
+}
+
+/// Brings what the spans of a segment gathered to one measure, in their order. States and gathered are those of the
+/// first span; the others follow.
+void JoinSpans(const AttentionProblem& p, std::int64_t segment_index, std::int64_t spans, const RowState* states,
+               float* gathered, const Output& output) {
+  const AttentionSegment& segment = p.segments[static_cast<std::size_t>(segment_index)];
+  const std::int64_t rows = segment.q_rows * p.heads, E = p.value_dim;
+  for (std::int64_t row = 0; row < rows; ++row) {
+    RowState all = states[row];
+    float* sums = gathered + row * E;
+    for (std::int64_t s = 1; s < spans; ++s) {
+      const RowState& next = states[s * rows + row];
+      if (next.largest == -kInfinity) continue;
+      const float largest = std::max(all.largest, next.largest);
+      const float before = Exp2(all.largest - largest), more = Exp2(next.largest - largest);
+      all = {largest, all.sum * before + next.sum * more};
+      const float* from = gathered + (s * rows + row) * E;
+      for (std::int64_t c = 0; c < E; ++c) sums[c] = sums[c] * before + from[c] * more;
+    }
+    FinishRow({p, segment, segment_index, row % p.heads}, output, row / p.heads, all, sums);
   }
-  FinishRow(h, output, i, all, gathered);
 }
 
 // ---- All of it ----
 
+enum class Path { few_queries, few_keys, tiles };
+
 struct Task {
-  std::int64_t segment, head;
-  std::int64_t begin, rows;          // queries
-  std::int64_t span = 0, slot = -1;  // few queries: which span of keys, and where its part of the result goes
+  Path path;
+  std::int64_t segment;
+  std::int64_t head = 0, begin = 0, rows = 0;  // tiles: these queries of one head; all heads otherwise
+  std::int64_t span = 0, spans = 1, slot = 0;  // few queries: which keys, and where their part of the result goes
 };
 
 /// Queries of one task: as many as possible, since each task packs the keys again, but enough tasks for the threads.
@@ -353,23 +378,24 @@ void Forward(const AttentionProblem& p, float* out, std::int64_t out_stride, flo
   if (p.segments.empty() || p.heads == 0) return;
   const std::int64_t chunk = QueryChunk(p);
   const Output output{out, out_stride, logsumexp, DropoutBlocksPerRow(p)};
-  const auto head_of = [&](const Task& task) {
-    return Head{p, p.segments[static_cast<std::size_t>(task.segment)], task.segment, task.head};
-  };
   std::vector<Task> tasks;
-  std::int64_t slots = 0;
+  std::int64_t slots = 0, scratch_size = 0;
   for (std::int64_t s = 0; s < static_cast<std::int64_t>(p.segments.size()); ++s) {
     const AttentionSegment& segment = p.segments[static_cast<std::size_t>(s)];
-    for (std::int64_t h = 0; h < p.heads; ++h) {
-      if (segment.q_rows <= kFewQueries) {
-        const std::int64_t spans = std::max<std::int64_t>(1, (segment.k_rows + kKeySpan - 1) / kKeySpan);
-        for (std::int64_t i = 0; i < segment.q_rows; ++i)
-          for (std::int64_t span = 0; span < spans; ++span) tasks.push_back({s, h, i, 1, span, slots++});
-      } else {
-        // The last queries first: under a causal mask they are the most work, and the least is best kept for the end.
+    if (segment.q_rows <= kFewQueries) {
+      const std::int64_t spans = std::max<std::int64_t>(1, (segment.k_rows + kKeySpan - 1) / kKeySpan);
+      for (std::int64_t span = 0; span < spans; ++span, slots += segment.q_rows * p.heads)
+        tasks.push_back({.path = Path::few_queries, .segment = s, .span = span, .spans = spans, .slot = slots});
+      scratch_size = std::max(scratch_size, StreamScratch(p));
+    } else if (segment.k_rows <= kShortKeys) {
+      tasks.push_back({.path = Path::few_keys, .segment = s});
+    } else {
+      // The last queries first: under a causal mask they are the most work, and the least is best kept for the end.
+      for (std::int64_t h = 0; h < p.heads; ++h)
         for (std::int64_t i = (segment.q_rows - 1) / chunk * chunk; i >= 0; i -= chunk)
-          tasks.push_back({s, h, i, std::min(chunk, segment.q_rows - i)});
-      }
+          tasks.push_back(
+              {.path = Path::tiles, .segment = s, .head = h, .begin = i, .rows = std::min(chunk, segment.q_rows - i)});
+      scratch_size = std::max(scratch_size, TiledScratch(p, chunk, LongestKeys(p)));
     }
   }
   Scratch parts(Scratch::Size(slots * p.value_dim) + Scratch::Size(2 * slots));
@@ -377,35 +403,39 @@ void Forward(const AttentionProblem& p, float* out, std::int64_t out_stride, flo
   auto* states = reinterpret_cast<RowState*>(parts.Take(2 * slots));
 
   const std::int64_t width = p.head_dim + p.value_dim;
-  const std::int64_t scratch_size = std::max(TiledScratch(p, chunk, LongestKeys(p)), DirectScratch(p));
   const auto cost = [&](const Task& task) {
-    const std::int64_t keys = head_of(task).Visible(task.begin + task.rows - 1);
+    const AttentionSegment& segment = p.segments[static_cast<std::size_t>(task.segment)];
+    if (task.path == Path::tiles)
+      return task.rows * Head{p, segment, task.segment, task.head}.Visible(task.begin + task.rows - 1) * width;
+    if (task.path == Path::few_keys) return segment.q_rows * segment.k_rows * width * p.heads;
     // One query a key is bound by memory: a multiply-add there takes as long as many elsewhere.
-    return task.slot < 0 ? task.rows * keys * width : 8 * std::min(keys, kKeySpan) * width;
+    return 8 * std::min(segment.k_rows, kKeySpan) * width * p.heads;
   };
   const auto alone = [](const Task&, const Task&) { return false; };
   RunGrouped(tasks, cost, alone, [&](std::size_t first, std::size_t last) {
     const Scratch scratch(scratch_size);
     for (std::size_t t = first; t < last; ++t) {
       const Task& task = tasks[t];
-      const Head head = head_of(task);
-      if (task.slot < 0) {
-        ForwardChunk(head, task.begin, task.rows, scratch, output);
-      } else {
-        const std::int64_t begin = task.span * kKeySpan;
-        states[task.slot] =
-            DirectRow(head, task.begin, begin, begin + kKeySpan, scratch, output, gathered + task.slot * p.value_dim);
+      const AttentionSegment& segment = p.segments[static_cast<std::size_t>(task.segment)];
+      switch (task.path) {
+        case Path::tiles:
+          ForwardChunk({p, segment, task.segment, task.head}, task.begin, task.rows, scratch, output);
+          break;
+        case Path::few_keys:
+          for (std::int64_t h = 0; h < p.heads; ++h) ForwardShort({p, segment, task.segment, h}, output);
+          break;
+        case Path::few_queries: {
+          const std::int64_t begin = task.span * kKeySpan, end = std::min(begin + kKeySpan, segment.k_rows);
+          float* sums = gathered + task.slot * p.value_dim;
+          StreamSpan(p, task.segment, begin, end, scratch, output, states + task.slot, sums);
+          if (task.spans == 1) JoinSpans(p, task.segment, 1, states + task.slot, sums, output);
+        }
       }
     }
   });
-  for (std::size_t t = 0; t < tasks.size(); ++t) {
-    const Task& task = tasks[t];
-    if (task.slot < 0 || task.span > 0) continue;
-    std::int64_t spans = 1;
-    while (t + static_cast<std::size_t>(spans) < tasks.size() && tasks[t + static_cast<std::size_t>(spans)].span > 0)
-      ++spans;
-    JoinSpans(head_of(task), task.begin, spans, states + task.slot, gathered + task.slot * p.value_dim, output);
-  }
+  for (const Task& task : tasks)
+    if (task.spans > 1 && task.span == 0)
+      JoinSpans(p, task.segment, task.spans, states + task.slot, gathered + task.slot * p.value_dim, output);
 }
 
 /// One row of weights: scores become their softmax.
@@ -447,7 +477,8 @@ void Weights(const AttentionProblem& p, std::int64_t T, std::int64_t S, float* w
     for (std::int64_t i = 0; i < T; ++i) {
       float* row = to + i * S;
       const std::int64_t visible = i < segment.q_rows ? h.Visible(i) : 0;
-      h.Mask(i, 0, visible, S, row);
+      h.AddMatrices(i, 0, visible, row);
+      std::fill(row + visible, row + S, -kInfinity);
       NormaliseRow(S, row);
     }
   });
