@@ -9,9 +9,9 @@ int main(int argc, char** argv) try {
   if (argc != 3) throw attend::InputError("usage: generate_streaming MODEL PROMPT");
   const std::vector<std::string> prompts = {argv[2]};
   attend::GenerateOptions options;
-  options.temperature = 0.8;
-  options.max_new_tokens = 16;
-  options.seed = 7;
+  options.search.temperature = 0.8;
+  options.search.max_new_tokens = 16;
+  options.search.seed = 7;
 
   const attend::LanguageModel model(argv[1]);
   std::cout << prompts[0];

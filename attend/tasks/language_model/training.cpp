@@ -87,10 +87,10 @@ void save_generation(const Options& options, const Gpt2Options& o, const std::fi
 
 std::string sample(const Options& options, const Gpt2& model, const Tokenizer& tokenizer) {
   const LanguageModel writer(model, tokenizer);
-  return options.sample_prompt + writer(options.sample_prompt, {.temperature = 0.8,
-                                                                .top_k = 200,
-                                                                .seed = options.trainer.seed,
-                                                                .max_new_tokens = options.sample_tokens,
+  return options.sample_prompt + writer(options.sample_prompt, {.search = {.temperature = 0.8,
+                                                                           .top_k = 200,
+                                                                           .seed = options.trainer.seed,
+                                                                           .max_new_tokens = options.sample_tokens},
                                                                 .long_context = LongContext::slide})
                                      .text;
 }

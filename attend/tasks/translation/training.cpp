@@ -114,7 +114,7 @@ Excerpt read_excerpt(const PairFiles& files, std::int64_t count) {
 std::function<Scores()> scores_of(const TrainableTranslator& model, Excerpt excerpt, std::int64_t longest) {
   return [translator = model.translator, excerpt = std::move(excerpt), longest]() -> Scores {
     std::vector<std::string> translations;
-    for (auto& hypotheses : translator()(excerpt.sources, {.beam = 1, .max_new_tokens = longest}))
+    for (auto& hypotheses : translator()(excerpt.sources, {{.beam = 1, .max_new_tokens = longest}}))
       translations.push_back(std::move(hypotheses.front().text));
     const References references{excerpt.targets};
     return {{"bleu", corpus_bleu(translations, references).score}, {"chrf", corpus_chrf(translations, references)}};
