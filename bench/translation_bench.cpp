@@ -9,8 +9,9 @@
 #include <memory>
 #include <string>
 
+#include "attend/decode/engine.h"
+#include "attend/models/transformer.h"
 #include "attend/decode/search.h"
-#include "attend/tasks/translation/source_stepper.h"
 #include "attend/nn/module.h"
 #include "attend/ops/tape.h"
 #include "bench/job.h"
@@ -55,22 +56,21 @@ std::shared_ptr<const Transformer> mapped(const TransformerOptions& options) {
   return model;
 }
 
-Tensor source(std::int64_t sentences, std::int64_t vocabulary) {
-  std::vector<std::int32_t> ids;
+std::vector<SearchInput> sources(std::int64_t sentences, std::int64_t vocabulary) {
+  std::vector<SearchInput> inputs(static_cast<std::size_t>(sentences));
   for (std::int64_t i = 0; i < sentences * kWords; ++i)
-    ids.push_back(static_cast<std::int32_t>(1 + i * 7919 % (vocabulary - 2)));
-  return Tensor::ids(ids, {sentences, kWords});
+    inputs[static_cast<std::size_t>(i / kWords)].source.push_back(
+        static_cast<std::int32_t>(1 + i * 7919 % (vocabulary - 2)));
+  return inputs;
 }
 
 bench::Run translate(const TransformerOptions& options, std::int64_t sentences, std::int64_t batch, std::int64_t beam) {
   const std::shared_ptr<const Transformer> model = mapped(options);
-  const Tensor ids = source(sentences, options.source_vocabulary);
-  const Tensor lengths = Tensor::ids(std::vector<std::int32_t>(static_cast<std::size_t>(batch), kWords), {batch});
+  const std::vector<SearchInput> inputs = sources(sentences, options.source_vocabulary);
   SearchOptions search_options{.beam = beam, .max_new_tokens = kWords, .start = options.start, .ends = {}};
   return [=] {
     for (std::int64_t first = 0; first < sentences; first += batch) {
-      SourceStepper stepper(*model, {ids.view_rows(first, first + batch), lengths});
-      search(stepper, batch, search_options);
+      search(*model, {inputs.begin() + first, inputs.begin() + first + batch}, search_options);
     }
   };
 }

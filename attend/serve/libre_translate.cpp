@@ -152,8 +152,7 @@ Reply translate(Api& api, const Call& call) {
   }
   ServedModel& model = translator_for(api, name, source, target);
   model.translator->check(options);
-  const std::string key = key_of(body, {"q", "source", "target", "api_key", "model"});
-  const auto all = model.translate(texts, options, key, api.patience(call));
+  const auto all = model.translate(texts, options, api.patience(call));
 
   std::vector<Json> translated, others, aligned, looked;
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -15,7 +15,9 @@ namespace fs = std::filesystem;
 
 /// Bytes of texts in one call of a model, some thousand tokens. A request with more is answered in several, so that
 /// others get their turn between.
-constexpr std::size_t kBytesAtOnce = 5000, kBytesToTranslateAtOnce = 10000;
+constexpr std::size_t kBytesAtOnce = 5000;
+/// Entries of one request that join the engine before those of others.
+constexpr int kEntriesInTurn = 16;
 
 /// The languages of a translator: from its tokenizer's configuration, or from how such folders are named:
 /// opus-mt-it-en.
@@ -48,7 +50,6 @@ ServedModel::ServedModel(std::string model_name, const fs::path& model_folder, c
       limits_(limits),
       wake_(std::move(wake)),
       embeddings_(kBytesAtOnce),
-      translations_(kBytesToTranslateAtOnce),
       classifications_(kBytesAtOnce),
       filled_(kBytesAtOnce),
       others_(1) {
@@ -65,12 +66,16 @@ void ServedModel::open() {
     const Gpt2Options& o = language_model->network().options;
     layers = o.layers, heads = o.heads, context = o.positions;
     attention.emplace(*language_model);
-    batch_ = std::make_unique<GenerationBatch>(
-        *language_model, GenerationBatch::Limits{.rows = limits_.batch_rows, .tokens = limits_.batch_tokens});
+    engine_limits_ = {.rows = limits_.batch_rows, .tokens = limits_.batch_tokens};
+    engine_ = std::make_unique<Engine>(language_model->generator(), engine_limits_);
   }
   if (opened.can(Ability::translate)) {
     translator.emplace(opened);
     attention.emplace(*translator);
+    // A text counts once, however many hypotheses the model's own beam has.
+    engine_limits_ = {.rows = limits_.batch_rows * translator->generation().search.beam,
+                      .tokens = limits_.batch_tokens};
+    engine_ = std::make_unique<Engine>(translator->generator(), engine_limits_);
     const auto network = opened.model<Seq2SeqModel>("serve", Ability::translate);
     const Seq2SeqSpec spec = network->spec();
     layers = std::max<std::int64_t>(spec.cross.layers, 1), heads = std::max<std::int64_t>(spec.cross.heads, 1);
@@ -108,11 +113,11 @@ bool ServedModel::can(const std::string& capability) const {
 }
 
 Encoding ServedModel::encode(const std::string& text) {
-  return clerk_.ask([&] { return tokenizer->encode(text); });
+  return tokenizer_thread_.ask([&] { return tokenizer->encode(text); });
 }
 
 std::vector<std::int32_t> ServedModel::ids(const std::string& text) {
-  return clerk_.ask([&] { return tokenizer->ids(text); });
+  return tokenizer_thread_.ask([&] { return tokenizer->ids(text); });
 }
 
 void ServedModel::Patience::check() const {
@@ -132,43 +137,102 @@ void ServedModel::refuse_when_full(std::size_t more) const {
   throw error;
 }
 
-std::shared_ptr<Feed> ServedModel::generate(std::vector<GenerationTask> tasks,
-                                            std::optional<std::int64_t> alternatives) {
-  for (const GenerationTask& task : tasks)
-    if (task.rows() > limits_.batch_rows || (limits_.batch_tokens > 0 && task.tokens() > limits_.batch_tokens))
+/// Queues what the engine is to generate for one request.
+void ServedModel::submit(const Client& client, std::vector<Entry> entries) {
+  if (entries.empty()) return;
+  for (const Entry& entry : entries)
+    if (const EngineRequest& one = entry.request;
+        one.rows() > engine_limits_.rows || (engine_limits_.tokens > 0 && one.tokens() > engine_limits_.tokens))
       throw ApiError(400, "input_too_long",
-                     "the request takes more than the server gives to all: got " + std::to_string(task.rows()) +
-                         " texts with " + std::to_string(task.tokens()) + " tokens, expected at most " +
-                         std::to_string(limits_.batch_rows) + " and " + std::to_string(limits_.batch_tokens));
-  refuse_when_full(tasks.size());
-  auto feed = std::make_shared<Feed>();
+                     "the request takes more than the server gives to all: got " + std::to_string(one.rows()) +
+                         " texts with " + std::to_string(one.tokens()) + " tokens, expected at most " +
+                         std::to_string(engine_limits_.rows) + " and " + std::to_string(engine_limits_.tokens));
+  refuse_when_full(1);
+  for (const Entry& entry : entries)
+    prompt_tokens += entry.request.input.prompt.size() + entry.request.input.source.size();
   {
     const std::lock_guard lock(mutex_);
-    for (std::size_t i = 0; i < tasks.size(); ++i) {
-      prompt_tokens += static_cast<std::uint64_t>(tasks[i].prompt_tokens());
-      waiting_.push_back({std::move(tasks[i]), feed, i, alternatives});
-    }
+    waiting_.push_back({std::make_shared<const Client>(client),
+                        {std::move_iterator(entries.begin()), std::move_iterator(entries.end())}});
   }
   wake_();
-  return feed;
+}
+
+std::shared_ptr<EventStream> ServedModel::generate(std::vector<GenerationTask> tasks,
+                                                   std::optional<std::int64_t> alternatives) {
+  auto events = std::make_shared<EventStream>();
+  std::vector<Entry> entries;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    EngineListener told = tasks[i].decode_for(listener(events, i, alternatives));
+    entries.push_back({std::move(tasks[i].request), std::move(told)});
+  }
+  submit({[events] { return events->abandoned.load(); },
+          [events](std::exception_ptr error) { events->push({.failed = std::move(error)}); }},
+         std::move(entries));
+  return events;
+}
+
+std::vector<std::vector<Translation>> ServedModel::translate(std::vector<std::string> texts,
+                                                             const TranslateOptions& options,
+                                                             const Patience& patience) {
+  struct Order {
+    std::vector<std::string> texts;
+    std::optional<TranslationJob> job = {};
+    std::promise<std::vector<std::vector<Translation>>> promise = {};
+    std::atomic<bool> abandoned = false;
+    bool failed = false;
+
+    void fail(std::exception_ptr error) {
+      if (!std::exchange(failed, true)) promise.set_exception(std::move(error));
+    }
+    void set(std::size_t request, std::vector<Hypothesis>&& hypotheses) try {
+      job->set(request, std::move(hypotheses));
+      if (job->complete()) promise.set_value(job->finish());
+    } catch (...) {
+      fail(std::current_exception());
+    }
+  };
+  const std::shared_ptr<Order> order(new Order{std::move(texts)});
+  std::vector<EngineRequest> requests = tokenizer_thread_.ask([&] {
+    order->job.emplace(*translator, order->texts, options);
+    return order->job->take_requests();
+  });
+  if (requests.empty()) return order->job->finish();  // all texts are blank
+  std::vector<Entry> entries;
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    entries.push_back({std::move(requests[i]), {.done = [this, order, i](std::vector<Hypothesis>&& found) {
+                         for (const Hypothesis& one : found) generated_tokens += one.ids.size();
+                         order->set(i, std::move(found));
+                       }}});
+  std::future<std::vector<std::vector<Translation>>> results = order->promise.get_future();
+  submit({[order] { return order->abandoned.load(); }, [order](std::exception_ptr error) { order->fail(error); }},
+         std::move(entries));
+  return wait_for_future(results, order->abandoned, patience);
+}
+
+/// Waits as long as the client does.
+template <typename Result>
+Result ServedModel::wait_for_future(std::future<Result>& result, std::atomic<bool>& abandoned,
+                                    const Patience& patience) {
+  while (result.wait_for(kLook) != std::future_status::ready) try {
+      patience.check();
+    } catch (...) {
+      abandoned = true;
+      throw;
+    }
+  return result.get();
 }
 
 template <typename Result>
-std::vector<Result> ServedModel::wait_for(Gatherer<Result>& gatherer, std::string key, std::vector<std::string> texts,
-                                          typename Gatherer<Result>::Run run, const Patience& patience) {
+std::vector<Result> ServedModel::wait_for(Batcher<Result>& batcher, std::string key, std::vector<std::string> texts,
+                                          typename Batcher<Result>::Run run, const Patience& patience) {
   refuse_when_full(1);
-  using Job = typename Gatherer<Result>::Job;
+  using Job = typename Batcher<Result>::Job;
   const std::shared_ptr<Job> job(new Job{std::move(key), std::move(texts), std::move(run)});
   std::future<std::vector<Result>> results = job->promise.get_future();
-  gatherer.submit(job);
+  batcher.submit(job);
   wake_();
-  while (results.wait_for(kLook) != std::future_status::ready) try {
-      patience.check();
-    } catch (...) {
-      job->abandoned = true;
-      throw;
-    }
-  return results.get();
+  return wait_for_future(results, job->abandoned, patience);
 }
 
 std::vector<Embedded> ServedModel::embed(std::vector<std::string> texts, const EmbedOptions& options,
@@ -184,13 +248,6 @@ std::vector<Embedded> ServedModel::embed(std::vector<std::string> texts, const E
     return results;
   };
   return wait_for<Embedded>(embeddings_, key, std::move(texts), run, patience);
-}
-
-std::vector<std::vector<Translation>> ServedModel::translate(std::vector<std::string> texts,
-                                                             const TranslateOptions& options, const std::string& key,
-                                                             const Patience& patience) {
-  const auto run = [this, options](std::span<const std::string> all) { return (*translator)(all, options); };
-  return wait_for<std::vector<Translation>>(translations_, key, std::move(texts), run, patience);
 }
 
 std::vector<Classification> ServedModel::classify(std::vector<std::string> texts, const ClassifyOptions& options,
@@ -211,74 +268,84 @@ std::string ServedModel::ask(std::function<std::string()> run, const Patience& p
 }
 
 bool ServedModel::work() {
-  bool worked = batch_ && write();
+  bool worked = engine_ && generate_some();
   worked |= embeddings_.work();
-  worked |= translations_.work();
   worked |= classifications_.work();
   worked |= filled_.work();
   worked |= others_.work();
   return worked;
 }
 
-/// Who waits joins the batch, in the order in which they came, as long as there is room.
+/// Requests join the engine in the order in which they came, as long as there is room. One with many entries lets
+/// others between.
 void ServedModel::admit() {
   const std::lock_guard lock(mutex_);
-  std::erase_if(waiting_, [](const Waiting& one) { return one.feed->abandoned.load(); });
-  while (!waiting_.empty() && batch_->has_room(waiting_.front().task)) {
-    Waiting next = std::move(waiting_.front());
-    waiting_.pop_front();
-    auto done = std::make_shared<bool>(false);
-    writing_.push_back({0, next.feed, done});
-    GenerationListener told = listener(next, done);
-    writing_.back().ticket = batch_->join(std::move(next.task), std::move(told));
+  std::erase_if(waiting_, [](const Waiting& one) { return one.client->gone(); });
+  for (int turn = 0; !waiting_.empty() && engine_->has_room(waiting_.front().entries.front().request);) {
+    Waiting& first = waiting_.front();
+    join(std::move(first.entries.front()), first.client);
+    first.entries.pop_front();
+    if (first.entries.empty()) {
+      waiting_.pop_front(), turn = 0;
+    } else if (++turn == kEntriesInTurn) {
+      std::rotate(waiting_.begin(), waiting_.begin() + 1, waiting_.end()), turn = 0;
+    }
   }
 }
 
-GenerationListener ServedModel::listener(const Waiting& one, const std::shared_ptr<bool>& done) {
+void ServedModel::join(Entry entry, const std::shared_ptr<const Client>& client) {
+  const auto done = std::make_shared<bool>(false);
+  entry.listener.done = [done, then = std::move(entry.listener.done)](std::vector<Hypothesis>&& hypotheses) {
+    *done = true;
+    then(std::move(hypotheses));
+  };
+  running_.push_back({0, client, done});
+  running_.back().ticket = engine_->join(std::move(entry.request), std::move(entry.listener));
+}
+
+GenerationListener ServedModel::listener(const std::shared_ptr<EventStream>& events, std::size_t prompt,
+                                         std::optional<std::int64_t> alternatives) {
   GenerationListener told;
-  told.alternatives = one.alternatives.value_or(0);
-  if (one.alternatives)
-    told.said = [feed = one.feed, prompt = one.prompt, most = static_cast<std::size_t>(*one.alternatives)](
+  told.alternatives = alternatives.value_or(0);
+  if (alternatives)
+    told.said = [events, prompt, most = static_cast<std::size_t>(*alternatives)](
                     std::size_t sample, const SaidToken* token, const std::string& text) {
-      FeedEvent event{.prompt = prompt, .sample = sample, .text = text};
+      StreamEvent event{.prompt = prompt, .sample = sample, .text = text};
       if (token) {
-        event.token = FeedEvent::Token{token->word.id, token->word.log_probability, {}};
+        event.token = StreamEvent::Token{token->word.id, token->word.log_probability, {}};
         for (std::size_t i = 0; i < std::min(token->best.size(), most); ++i)
           event.token->best.emplace_back(token->best[i].id, token->best[i].log_probability);
       }
-      feed->push(std::move(event));
+      events->push(std::move(event));
     };
-  told.done = [this, feed = one.feed, prompt = one.prompt, done](std::vector<Generation>&& texts) {
-    *done = true;
+  told.done = [this, events, prompt](std::vector<Generation>&& texts) {
     for (const Generation& text : texts) generated_tokens += text.ids.size();
-    feed->push({.prompt = prompt, .done = std::move(texts)});
+    events->push({.prompt = prompt, .done = std::move(texts)});
   };
   return told;
 }
 
-bool ServedModel::write() {
+bool ServedModel::generate_some() {
   try {
-    for (const Writing& one : writing_)
-      if (one.feed->abandoned && !*one.done) batch_->drop(one.ticket), *one.done = true;
-    std::erase_if(writing_, [](const Writing& one) { return *one.done; });
+    for (const Running& one : running_)
+      if (!*one.done && one.client->gone()) engine_->drop(one.ticket), *one.done = true;
+    std::erase_if(running_, [](const Running& one) { return *one.done; });
     admit();
-    rows_ = batch_->rows(), tokens_ = batch_->tokens();
-    if (writing_.empty()) return false;
-    batch_->step();
+    rows_ = engine_->rows(), tokens_ = engine_->tokens();
+    if (running_.empty()) return false;
+    engine_->step();
     ++steps;
   } catch (...) {
-    for (const Writing& one : writing_)
-      if (!*one.done) one.feed->push({.failed = std::current_exception()});
-    writing_.clear();
-    batch_->clear();
+    for (const Running& one : running_)
+      if (!*one.done) one.client->fail(std::current_exception());
+    running_.clear();
+    engine_->clear();
   }
   return true;
 }
 
 ServedModel::Load ServedModel::load() const {
-  Load load{embeddings_.waiting() + translations_.waiting() + classifications_.waiting() + filled_.waiting() +
-                others_.waiting(),
-            rows_, tokens_};
+  Load load{embeddings_.waiting() + classifications_.waiting() + filled_.waiting() + others_.waiting(), rows_, tokens_};
   const std::lock_guard lock(mutex_);
   load.waiting += waiting_.size();
   return load;

@@ -1,5 +1,5 @@
-// A model's folder in service: what it can do, and the requests that wait for it. Any thread may ask; the engine's
-// thread alone does the work, so that models never compete for cores.
+// A model's folder in service: what it can do, and the requests that wait for it. Any thread may ask; the thread of the
+// models (model_thread.h) alone does the work. Generations and translations join the model's engine as they come.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -12,16 +12,17 @@
 #include <string>
 #include <vector>
 
+#include "attend/decode/engine.h"
+#include "attend/serve/batcher.h"
+#include "attend/serve/event_stream.h"
+#include "attend/serve/tokenizer_thread.h"
 #include "attend/tasks/attention/attention_reader.h"
 #include "attend/tasks/classification/classifier.h"
-#include "attend/tasks/language_model/generation_batch.h"
+#include "attend/tasks/embedding/text_encoder.h"
+#include "attend/tasks/language_model/generation_task.h"
 #include "attend/tasks/language_model/language_model.h"
 #include "attend/tasks/masked_lm/mask_filler.h"
-#include "attend/tasks/embedding/text_encoder.h"
 #include "attend/tasks/translation/translator.h"
-#include "attend/serve/clerk.h"
-#include "attend/serve/feed.h"
-#include "attend/serve/gatherer.h"
 
 namespace attend::serve {
 
@@ -42,7 +43,8 @@ struct Embedded {
 
 class ServedModel {
  public:
-  /// Throws InputError when the folder holds no model that can be served. `wake` tells the engine that there is work.
+  /// Throws InputError when the folder holds no model that can be served. `wake` tells the thread of the models that
+  /// there is work.
   ServedModel(std::string name, const std::filesystem::path& folder, const ModelLimits& limits,
               std::function<void()> wake);
 
@@ -72,7 +74,7 @@ class ServedModel {
   /// shutting_down.
   /// With `alternatives`, every token is told as it is said, with so many that could have been; without, only texts
   /// that are done.
-  std::shared_ptr<Feed> generate(std::vector<GenerationTask> tasks, std::optional<std::int64_t> alternatives);
+  std::shared_ptr<EventStream> generate(std::vector<GenerationTask> tasks, std::optional<std::int64_t> alternatives);
 
   /// Who waits, and until when.
   struct Patience {
@@ -86,15 +88,16 @@ class ServedModel {
   std::vector<Embedded> embed(std::vector<std::string> texts, const EmbedOptions& options, const std::string& key,
                               const Patience& patience);
   std::vector<std::vector<Translation>> translate(std::vector<std::string> texts, const TranslateOptions& options,
-                                                  const std::string& key, const Patience& patience);
+                                                  const Patience& patience);
   std::vector<Classification> classify(std::vector<std::string> texts, const ClassifyOptions& options,
                                        const std::string& key, const Patience& patience);
   std::vector<FilledText> fill(std::vector<std::string> texts, const FillOptions& options, const std::string& key,
                                const Patience& patience);
-  /// Anything else that needs the model's time: one call of `run` on the engine's thread.
+  /// Anything else that needs the model's time: one call of `run` on the thread of the models.
   std::string ask(std::function<std::string()> run, const Patience& patience);
 
-  /// The engine's: one step of what is being written, and one call for each kind of what waits. False: nothing to do.
+  /// Called by the thread of the models: one step of the engine, and one call for each other kind of request. False:
+  /// nothing to do.
   bool work();
 
   struct Load {
@@ -105,41 +108,54 @@ class ServedModel {
   std::atomic<std::uint64_t> prompt_tokens = 0, generated_tokens = 0, steps = 0;  ///< so far; of texts that are done
 
  private:
-  struct Waiting {
-    GenerationTask task;
-    std::shared_ptr<Feed> feed;
-    std::size_t prompt;
-    std::optional<std::int64_t> alternatives;
+  /// Who waits for what the engine generates.
+  struct Client {
+    std::function<bool()> gone;
+    std::function<void(std::exception_ptr)> fail;
   };
-  struct Writing {
-    GenerationBatch::Ticket ticket;
-    std::shared_ptr<Feed> feed;
+  struct Entry {
+    EngineRequest request;
+    EngineListener listener;
+  };
+  /// The entries of one request, which join the engine as there is room.
+  struct Waiting {
+    std::shared_ptr<const Client> client;
+    std::deque<Entry> entries;
+  };
+  struct Running {
+    Engine::Ticket ticket;
+    std::shared_ptr<const Client> client;
     std::shared_ptr<bool> done;
   };
 
   void open();
   void refuse_when_full(std::size_t more) const;
-  bool write();
+  void submit(const Client& client, std::vector<Entry> entries);
+  bool generate_some();
   void admit();
-  GenerationListener listener(const Waiting& one, const std::shared_ptr<bool>& done);
+  void join(Entry entry, const std::shared_ptr<const Client>& client);
+  GenerationListener listener(const std::shared_ptr<EventStream>& events, std::size_t prompt,
+                              std::optional<std::int64_t> alternatives);
   template <typename Result>
-  std::vector<Result> wait_for(Gatherer<Result>& gatherer, std::string key, std::vector<std::string> texts,
-                               typename Gatherer<Result>::Run run, const Patience& patience);
+  static Result wait_for_future(std::future<Result>& result, std::atomic<bool>& abandoned, const Patience& patience);
+  template <typename Result>
+  std::vector<Result> wait_for(Batcher<Result>& batcher, std::string key, std::vector<std::string> texts,
+                               typename Batcher<Result>::Run run, const Patience& patience);
 
   ModelLimits limits_;
   std::function<void()> wake_;
 
   mutable std::mutex mutex_;
   std::deque<Waiting> waiting_;
-  std::unique_ptr<GenerationBatch> batch_;  // the engine's
-  std::vector<Writing> writing_;            // the engine's
+  Engine::Limits engine_limits_;
+  std::unique_ptr<Engine> engine_;  // this and `running_` belong to the thread of the models
+  std::vector<Running> running_;
   std::atomic<std::int64_t> rows_ = 0, tokens_ = 0;
-  Gatherer<Embedded> embeddings_;
-  Gatherer<std::vector<Translation>> translations_;
-  Gatherer<Classification> classifications_;
-  Gatherer<FilledText> filled_;
-  Gatherer<std::string> others_;
-  Clerk clerk_;
+  Batcher<Embedded> embeddings_;
+  Batcher<Classification> classifications_;
+  Batcher<FilledText> filled_;
+  Batcher<std::string> others_;
+  TokenizerThread tokenizer_thread_;
 };
 
 }  // namespace attend::serve

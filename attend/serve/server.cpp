@@ -6,13 +6,14 @@
 
 #include "attend/core/threads.h"
 #include "attend/serve/api.h"
-#include "attend/serve/engine.h"
 #include "attend/serve/http.h"
+#include "attend/serve/model_thread.h"
 
 namespace attend {
 namespace {
 
-std::vector<std::unique_ptr<serve::ServedModel>> open_models(const ServerOptions& options, serve::Engine& engine) {
+std::vector<std::unique_ptr<serve::ServedModel>> open_models(const ServerOptions& options,
+                                                             serve::ModelThread& model_thread) {
   if (options.models.empty()) fail<InputError>("serve", "there is no model to serve");
   std::set<std::string> names;
   for (const auto& [name, folder] : options.models)
@@ -21,7 +22,8 @@ std::vector<std::unique_ptr<serve::ServedModel>> open_models(const ServerOptions
   const serve::ModelLimits limits{options.batch_rows, options.batch_tokens, static_cast<std::size_t>(options.queue)};
   std::vector<std::unique_ptr<serve::ServedModel>> models;
   for (const auto& [name, folder] : options.models)
-    models.push_back(std::make_unique<serve::ServedModel>(name, folder, limits, [&engine] { engine.wake(); }));
+    models.push_back(
+        std::make_unique<serve::ServedModel>(name, folder, limits, [&model_thread] { model_thread.wake(); }));
   return models;
 }
 
@@ -29,18 +31,18 @@ std::vector<std::unique_ptr<serve::ServedModel>> open_models(const ServerOptions
 
 struct Server::Parts {
   explicit Parts(const ServerOptions& options)
-      : api({options.api_keys, options.timeout}, open_models(options, engine)),
+      : api({options.api_keys, options.timeout}, open_models(options, model_thread)),
         http({.body = static_cast<std::size_t>(options.body_limit),
               .connections = static_cast<std::size_t>(options.connections)},
              [this](const serve::Call& call) { return api.answer(call); }),
         port(http.bind(options.host, options.port)) {
     std::vector<serve::ServedModel*> models;
     for (const auto& model : api.models()) models.push_back(model.get());
-    engine.start(std::move(models), options.threads > 0 ? options.threads : threads());
+    model_thread.start(std::move(models), options.threads > 0 ? options.threads : threads());
   }
-  ~Parts() { engine.stop(); }
+  ~Parts() { model_thread.stop(); }
 
-  serve::Engine engine;
+  serve::ModelThread model_thread;
   serve::Api api;
   serve::Http http;
   int port;

@@ -35,7 +35,7 @@ class TextAnswer {
         choices_(request_.prompts.size() * samples_) {
     std::vector<GenerationTask> tasks =
         GenerationTask::make(*request_.model->language_model, request_.prompts, request_.options);
-    for (const GenerationTask& task : tasks) prompt_tokens_ += task.prompt_tokens();
+    for (const GenerationTask& task : tasks) prompt_tokens_ += std::ssize(task.request.input.prompt);
     for (std::size_t i = 0; i < choices_.size(); ++i) {
       const std::string& prompt = request_.prompt_texts[i / samples_];
       choices_[i].offset = code_points(prompt);
@@ -44,10 +44,10 @@ class TextAnswer {
     if (request_.echo && request_.logprobs) echo_tokens(patience);
     std::optional<std::int64_t> alternatives;  // nobody need hear of tokens of which nothing is told
     if (request_.stream || request_.logprobs) alternatives = request_.alternatives;
-    feed_ = request_.model->generate(std::move(tasks), alternatives);
+    events_ = request_.model->generate(std::move(tasks), alternatives);
   }
   ~TextAnswer() {
-    if (feed_) feed_->abandoned = true;
+    if (events_) events_->abandoned = true;
   }
   TextAnswer(const TextAnswer&) = delete;
   TextAnswer& operator=(const TextAnswer&) = delete;
@@ -86,7 +86,7 @@ class TextAnswer {
         else if (!choices_[i].text.empty())
           send(chunk(i, choices_[i].text, request_.logprobs ? logprobs_json(choices_[i].tokens) : Json(), nullptr));
       while (left() > 0) {
-        const FeedEvent event = next(patience);
+        const StreamEvent event = next(patience);
         const std::size_t first = event.prompt * samples_;
         std::vector<std::size_t> before;
         for (std::size_t s = 0; s < samples_; ++s) before.push_back(choices_[first + s].text.size());
@@ -117,7 +117,7 @@ class TextAnswer {
 
  private:
   struct Token {
-    FeedEvent::Token said;
+    StreamEvent::Token said;
     std::int64_t offset;  // in code points
   };
   struct Choice {
@@ -154,17 +154,17 @@ class TextAnswer {
         std::ranges::count_if(choices_, [](const Choice& c) { return c.finish.is_null(); }));
   }
 
-  FeedEvent next(const ServedModel::Patience& patience) {
+  StreamEvent next(const ServedModel::Patience& patience) {
     for (;;) {
       patience.check();  // also of those to whom something comes all the time
-      if (auto event = feed_->pop(kLook)) {
+      if (auto event = events_->pop(kLook)) {
         if (event->failed) std::rethrow_exception(event->failed);
         return std::move(*event);
       }
     }
   }
 
-  void take(const FeedEvent& event) {
+  void take(const StreamEvent& event) {
     const std::size_t first = event.prompt * samples_;
     if (event.done.empty()) {
       Choice& choice = choices_[first + event.sample];
@@ -245,7 +245,7 @@ class TextAnswer {
   std::size_t samples_;
   std::vector<Choice> choices_;
   std::int64_t prompt_tokens_ = 0;
-  std::shared_ptr<Feed> feed_;
+  std::shared_ptr<EventStream> events_;
 };
 
 }  // namespace

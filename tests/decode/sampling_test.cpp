@@ -6,7 +6,7 @@
 
 #include "attend/core/error.h"
 #include "attend/core/random.h"
-#include "attend/decode/sentence_search.h"
+#include "attend/decode/sequence_search.h"
 
 namespace attend {
 namespace {

@@ -5,29 +5,36 @@
 #include <fstream>
 #include <sstream>
 
+#include "attend/decode/engine.h"
 #include "attend/decode/generation_config.h"
-#include "attend/decode/search.h"
+#include "tests/decode/row_state.h"
 #include "tests/support/golden.h"
 
 namespace attend {
 namespace {
 
-/// Logits follow from the sentence and the last two words.
-class Table : public Stepper {
+/// Logits follow from the sentence, which is the source, and the last two tokens.
+class Table : public GenerativeModel {
  public:
-  Table(Tensor last, Tensor before_last, std::vector<std::int64_t> sentences)
-      : last_(std::move(last)), before_last_(std::move(before_last)) {
-    for (const std::int64_t sentence : sentences) rows_.push_back({sentence, -1});
-  }
+  Table(Tensor last, Tensor before_last) : last_(std::move(last)), before_last_(std::move(before_last)) {}
 
-  Tensor step(const Tensor& words) override {
-    const auto N = static_cast<std::int64_t>(rows_.size());
-    Tensor logits = Tensor::empty({N, last_.dim(2)});
-    for (std::int64_t i = 0; i < N; ++i) {
-      Row& row = rows_[static_cast<std::size_t>(i)];
+  std::int64_t vocabulary() const override { return last_.dim(2); }
+  std::int64_t max_positions() const override { return 0; }
+  StartedGeneration start(std::span<const GenerationInput> inputs) const override {
+    auto state = std::make_unique<test::RowState<Row>>();
+    std::vector<std::int32_t> words;
+    for (const GenerationInput& input : inputs)
+      state->values.push_back({input.source.front(), -1}), words.push_back(input.prompt.back());
+    Tensor logits = step(Tensor::ids(words, {std::ssize(words)}), *state);
+    return {std::move(state), std::move(logits)};
+  }
+  Tensor step(const Tensor& words, GenerationState& state) const override {
+    std::vector<Row>& rows = static_cast<test::RowState<Row>&>(state).values;
+    Tensor logits = Tensor::empty({std::ssize(rows), last_.dim(2)});
+    for (std::size_t i = 0; i < rows.size(); ++i) {
       const std::int32_t word = words.data<std::int32_t>()[i];
-      add_logits(row.sentence, row.before, word, logits.data() + i * last_.dim(2));
-      row.before = word;
+      add_logits(rows[i].sentence, rows[i].before, word, logits.data() + static_cast<std::int64_t>(i) * last_.dim(2));
+      rows[i].before = word;
     }
     return logits;
   }
@@ -38,18 +45,12 @@ class Table : public Stepper {
       if (before >= 0) out[v] += before_last_.data()[(sentence * V + before) * V + v];
     }
   }
-  void select(std::span<const std::int64_t> rows) override {
-    std::vector<Row> picked;
-    for (const std::int64_t row : rows) picked.push_back(rows_[static_cast<std::size_t>(row)]);
-    rows_ = std::move(picked);
-  }
 
  private:
   struct Row {
     std::int64_t sentence, before;
   };
   Tensor last_, before_last_;
-  std::vector<Row> rows_;
 };
 
 struct Case {
@@ -70,11 +71,12 @@ class SearchGolden : public testing::Test {
       c.name = c.config.text("name");
       c.sequences = c.config.integer_lists("sequences");
       const std::vector<std::int64_t> prefix = c.config.integers("prefix");
-      c.inputs.resize(static_cast<std::size_t>(last_.dim(0)), {.prefix = {prefix.begin(), prefix.end()}});
+      for (std::int32_t sentence = 0; sentence < last_.dim(0); ++sentence)
+        c.inputs.push_back({.source = {sentence}, .prefix = {prefix.begin(), prefix.end()}});
       cases_.push_back(std::move(c));
     }
   }
-  Table table(std::vector<std::int64_t> sentences) const { return {last_, before_last_, std::move(sentences)}; }
+  Table table() const { return {last_, before_last_}; }
 
   SafetensorsFile file_;
   Tensor last_, before_last_;
@@ -85,8 +87,7 @@ TEST_F(SearchGolden, GreedyAndBeamsFindTheSameWordsWithTheSameScores) {
   int checked = 0;
   for (const Case& c : cases_) {
     if (c.options.sample) continue;
-    Table stepper = table({0, 1, 2, 3, 4});
-    const auto found = search(stepper, c.inputs, c.options);
+    const auto found = search(table(), c.inputs, c.options);
     const Tensor scores = c.options.beam > 1 ? file_.get(c.name + "/scores") : Tensor();
     std::size_t n = 0;
     for (const std::vector<Hypothesis>& sentence : found) {
@@ -112,13 +113,11 @@ TEST_F(SearchGolden, GreedyAndBeamsFindTheSameWordsWithTheSameScores) {
 
 TEST_F(SearchGolden, EachSentenceAloneFindsWhatItFindsTogether) {
   for (const Case& c : cases_) {
-    Table all = table({0, 1, 2, 3, 4});
     std::vector<SearchInput> inputs = c.inputs;
     for (std::size_t s = 0; s < inputs.size(); ++s) inputs[s].stream = s;
-    const auto together = search(all, inputs, c.options);
+    const auto together = search(table(), inputs, c.options);
     for (std::size_t s = 0; s < inputs.size(); ++s) {
-      Table one = table({static_cast<std::int64_t>(s)});
-      const auto alone = search(one, std::span(&inputs[s], 1), c.options);
+      const auto alone = search(table(), {inputs[s]}, c.options);
       ASSERT_EQ(alone[0].size(), together[s].size());
       for (std::size_t h = 0; h < alone[0].size(); ++h) {
         EXPECT_EQ(alone[0][h].ids, together[s][h].ids) << c.line;
@@ -139,7 +138,7 @@ TEST_F(SearchGolden, WordsAreDrawnWithTheSameChances) {
       for (const std::int64_t id : c.sequences[static_cast<std::size_t>(s)]) {
         const auto step = static_cast<std::int64_t>(words.size()) - 1;
         Tensor logits = Tensor::empty({1, V});
-        table({}).add_logits(s, step > 0 ? words[static_cast<std::size_t>(step) - 1] : -1, words.back(), logits.data());
+        table().add_logits(s, step > 0 ? words[static_cast<std::size_t>(step) - 1] : -1, words.back(), logits.data());
         const LogitsContext context{words, 1, c.options.max_length};
         const std::int64_t k = c.options.sampling.top_k > 0 ? c.options.sampling.top_k : V;
         auto next = best_words(logits, std::span(&context, 1), c.options.rules, c.options.ends, k, ScoreKind::logits);

@@ -1,5 +1,5 @@
-// Search against a model small enough to try everything: the next word depends on the last one only.
-#include "attend/decode/search.h"
+// Search with a model that is small enough to try everything: the next token depends on the last one only.
+#include "attend/decode/engine.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,7 @@
 #include "attend/core/error.h"
 #include "attend/core/random.h"
 #include "attend/ops/softmax.h"
+#include "tests/decode/row_state.h"
 #include "tests/support/errors.h"
 
 namespace attend {
@@ -19,34 +20,54 @@ namespace {
 constexpr std::int64_t kWords = 6;
 constexpr std::int32_t kStart = 0, kEnd = 1;
 
-/// Logits after word w, for sentence s: table[s, w]. Remembers which sentence each row belongs to, as a model does.
-class Chain : public Stepper {
+/// Logits after token w of sentence s: table[s, w]. The source of a sequence is the number of its sentence.
+class Chain : public GenerativeModel {
  public:
-  Chain(Tensor table, std::vector<std::int64_t> sentences)
+  Chain(Tensor table, std::vector<std::int32_t> sentences)
       : table_(std::move(table)), sentences_(std::move(sentences)) {}
 
-  Tensor step(const Tensor& words) override {
-    const auto N = static_cast<std::int64_t>(sentences_.size());
+  std::int64_t vocabulary() const override { return kWords; }
+  std::int64_t max_positions() const override { return 0; }
+  StartedGeneration start(std::span<const GenerationInput> inputs) const override {
+    auto state = std::make_unique<test::RowState<std::int32_t>>();
+    std::vector<std::int32_t> words;
+    for (const GenerationInput& input : inputs)
+      state->values.push_back(input.source.front()), words.push_back(input.prompt.back());
+    Tensor logits = step(Tensor::ids(words, {std::ssize(words)}), *state);
+    return {std::move(state), std::move(logits)};
+  }
+  Tensor step(const Tensor& words, GenerationState& state) const override {
+    const std::vector<std::int32_t>& sentences = static_cast<test::RowState<std::int32_t>&>(state).values;
+    const std::int64_t N = std::ssize(sentences);
     EXPECT_EQ(words.numel(), N);
     Tensor logits = Tensor::empty({N, kWords});
     for (std::int64_t i = 0; i < N; ++i) {
-      const std::int64_t s = sentences_[static_cast<std::size_t>(i)], w = words.data<std::int32_t>()[i];
+      const std::int64_t s = sentences[static_cast<std::size_t>(i)], w = words.data<std::int32_t>()[i];
       std::copy_n(table_.data() + (s * kWords + w) * kWords, kWords, logits.data() + i * kWords);
     }
     most_rows = std::max(most_rows, N);
     return logits;
   }
-  void select(std::span<const std::int64_t> rows) override {
-    std::vector<std::int64_t> picked;
-    for (const std::int64_t row : rows) picked.push_back(sentences_[static_cast<std::size_t>(row)]);
-    sentences_ = std::move(picked);
-  }
-  std::int64_t most_rows = 0;
+  mutable std::int64_t most_rows = 0;
+
+  const std::vector<std::int32_t>& sentences() const { return sentences_; }
 
  private:
   Tensor table_;
-  std::vector<std::int64_t> sentences_;
+  std::vector<std::int32_t> sentences_;
 };
+
+/// The sentences of a chain, each with an input of its own.
+std::vector<std::vector<Hypothesis>> search_chain(const Chain& chain, std::span<const SearchInput> inputs,
+                                                  const SearchOptions& options) {
+  std::vector<SearchInput> own(inputs.begin(), inputs.end());
+  for (std::size_t i = 0; i < own.size(); ++i) own[i].source = {chain.sentences()[i]};
+  return search(chain, std::move(own), options);
+}
+std::vector<std::vector<Hypothesis>> search_chain(const Chain& chain, std::int64_t sentences,
+                                                  const SearchOptions& options) {
+  return search_chain(chain, std::vector<SearchInput>(static_cast<std::size_t>(sentences)), options);
+}
 
 Tensor random_table(std::uint64_t seed) {
   Generator generator(seed);
@@ -80,7 +101,7 @@ TEST(Search, AWideBeamFindsTheBestSentence) {
   for (std::uint64_t seed = 1; seed <= 5; ++seed) {
     const Tensor table = random_table(seed);
     Chain chain(table, {0, 1, 2});
-    const auto found = search(chain, 3, {.beam = 2000, .max_new_tokens = 5, .start = kStart, .ends = {kEnd}});
+    const auto found = search_chain(chain, 3, {.beam = 2000, .max_new_tokens = 5, .start = kStart, .ends = {kEnd}});
     for (std::int64_t s = 0; s < 3; ++s) {
       const Hypothesis best = exhaustive(table, s, 5, 1.0);
       EXPECT_EQ(found[static_cast<std::size_t>(s)][0].ids, best.ids) << "seed " << seed << ", sentence " << s;
@@ -92,7 +113,7 @@ TEST(Search, AWideBeamFindsTheBestSentence) {
 TEST(Search, GreedyTakesTheLikeliestWordEachTime) {
   const Tensor table = random_table(7);
   Chain chain(table, {0, 1, 2});
-  const auto found = search(chain, 3, {.max_new_tokens = 8, .start = kStart, .ends = {kEnd}});
+  const auto found = search_chain(chain, 3, {.max_new_tokens = 8, .start = kStart, .ends = {kEnd}});
   for (std::int64_t s = 0; s < 3; ++s) {
     std::vector<std::int32_t> expected;
     for (std::int32_t word = kStart; expected.size() < 8 && (expected.empty() || word != kEnd);) {
@@ -109,10 +130,10 @@ TEST(Search, ASentenceInABatchIsWhatItIsAlone) {
   const Tensor table = random_table(11);
   Chain all(table, {0, 1, 2});
   const SearchOptions options{.beam = 3, .nbest = 3, .max_new_tokens = 6, .start = kStart, .ends = {kEnd}};
-  const auto together = search(all, 3, options);
-  for (std::int64_t s = 0; s < 3; ++s) {
+  const auto together = search_chain(all, 3, options);
+  for (std::int32_t s = 0; s < 3; ++s) {
     Chain one(table, {s});
-    const auto alone = search(one, 1, options);
+    const auto alone = search_chain(one, 1, options);
     ASSERT_EQ(alone[0].size(), together[static_cast<std::size_t>(s)].size());
     for (std::size_t n = 0; n < alone[0].size(); ++n) {
       const Hypothesis& h = together[static_cast<std::size_t>(s)][n];
@@ -125,7 +146,8 @@ TEST(Search, ASentenceInABatchIsWhatItIsAlone) {
 
 TEST(Search, HypothesesComeBestFirstAndDiffer) {
   Chain chain(random_table(3), {0});
-  const auto found = search(chain, 1, {.beam = 5, .nbest = 5, .max_new_tokens = 6, .start = kStart, .ends = {kEnd}})[0];
+  const auto found =
+      search_chain(chain, 1, {.beam = 5, .nbest = 5, .max_new_tokens = 6, .start = kStart, .ends = {kEnd}})[0];
   ASSERT_EQ(found.size(), 5u);
   for (std::size_t n = 1; n < found.size(); ++n) {
     EXPECT_LE(found[n].score, found[n - 1].score);
@@ -135,13 +157,13 @@ TEST(Search, HypothesesComeBestFirstAndDiffer) {
 
 TEST(Search, ForbiddenWordsAreNeverSaid) {
   Chain chain(random_table(5), {0, 1, 2});
-  for (const auto& sentence : search(chain, 3,
-                                     {.beam = 4,
-                                     .nbest = 4,
-                                     .max_new_tokens = 6,
-                                     .start = kStart,
-                                     .ends = {kEnd},
-                                     .rules = {.bad_words = {{2}, {4}}, .suppressed = {5}}}))
+  for (const auto& sentence : search_chain(chain, 3,
+                                           {.beam = 4,
+                                           .nbest = 4,
+                                           .max_new_tokens = 6,
+                                           .start = kStart,
+                                           .ends = {kEnd},
+                                           .rules = {.bad_words = {{2}, {4}}, .suppressed = {5}}}))
     for (const Hypothesis& h : sentence)
       for (const std::int32_t id : h.ids) EXPECT_TRUE(id != 2 && id != 4 && id != 5);
 }
@@ -149,7 +171,7 @@ TEST(Search, ForbiddenWordsAreNeverSaid) {
 TEST(Search, WordsThatTheModelDoesNotHaveAreNamed) {
   const auto with = [](const SearchOptions& options) {
     Chain chain(random_table(5), {0});
-    search(chain, 1, options);
+    search_chain(chain, 1, options);
   };
   const SearchOptions usual{.max_new_tokens = 6, .start = kStart, .ends = {kEnd}};
   SearchOptions options = usual;
@@ -175,7 +197,7 @@ TEST(Search, LogitsThatAreNoNumbersAreAnError) {
       Tensor table = random_table(5);
       table.fill(bad);
       Chain chain(table, {0});
-      EXPECT_ERROR(search(chain, 1, {.beam = beam, .max_new_tokens = 6, .start = kStart, .ends = {kEnd}}),
+      EXPECT_ERROR(search_chain(chain, 1, {.beam = beam, .max_new_tokens = 6, .start = kStart, .ends = {kEnd}}),
                    "are no numbers");
     }
 }
@@ -183,12 +205,12 @@ TEST(Search, LogitsThatAreNoNumbersAreAnError) {
 TEST(Search, AnEndThatLengthForcedIsNotFinished) {
   for (const std::int64_t beam : {1, 3}) {
     Chain chain(random_table(5), {0});
-    const auto found = search(chain, 1,
-                              {.beam = beam,
-                               .max_new_tokens = 3,
-                               .start = kStart,
-                               .ends = {kEnd},
-                               .rules = {.min_new_tokens = 2, .forced_last = {kEnd}}});
+    const auto found = search_chain(chain, 1,
+                                    {.beam = beam,
+                                     .max_new_tokens = 3,
+                                     .start = kStart,
+                                     .ends = {kEnd},
+                                     .rules = {.min_new_tokens = 2, .forced_last = {kEnd}}});
     ASSERT_EQ(found[0][0].ids.size(), 3u);
     EXPECT_EQ(found[0][0].ids.back(), kEnd);
     EXPECT_FALSE(found[0][0].finished);
@@ -199,9 +221,9 @@ TEST(Search, SamplesBelongToTheirSeedStreamAndPlace) {
   const Tensor table = random_table(13);
   SearchOptions options{.nbest = 4, .sample = true, .seed = 9, .max_new_tokens = 8, .start = kStart, .ends = {kEnd}};
   const std::vector<SearchInput> inputs{{.stream = 7}, {.stream = 8}, {.stream = 7}};
-  const auto samples = [&](std::vector<std::int64_t> sentences, std::span<const SearchInput> of) {
+  const auto samples = [&](std::vector<std::int32_t> sentences, std::span<const SearchInput> of) {
     Chain chain(table, std::move(sentences));
-    return search(chain, of, options);
+    return search_chain(chain, of, options);
   };
   const auto found = samples({0, 0, 0}, inputs);
   const auto ids = [&](std::size_t sentence, std::size_t n) { return found[sentence][n].ids; };
@@ -221,10 +243,10 @@ TEST(Search, SentencesMayHavePrefixesAndLengthsOfTheirOwn) {
   const SearchOptions options{.beam = 3, .max_new_tokens = 7, .start = kStart, .ends = {kEnd}};
   const std::vector<SearchInput> inputs{{.prefix = {2, 3}}, {}, {.prefix = {5}, .max_new_tokens = 2}};
   Chain all(table, {0, 1, 2});
-  const auto together = search(all, inputs, options);
+  const auto together = search_chain(all, inputs, options);
   for (std::size_t s = 0; s < inputs.size(); ++s) {
-    Chain one(table, {static_cast<std::int64_t>(s)});
-    const auto alone = search(one, std::span(&inputs[s], 1), options);
+    Chain one(table, {static_cast<std::int32_t>(s)});
+    const auto alone = search_chain(one, std::span(&inputs[s], 1), options);
     EXPECT_EQ(alone[0][0].ids, together[s][0].ids);
     EXPECT_TRUE(std::equal(inputs[s].prefix.begin(), inputs[s].prefix.end(), together[s][0].ids.begin()));
   }
@@ -237,7 +259,7 @@ TEST(Search, WhenTheRulesLeaveNothingTheSentenceStops) {
     if (w != kEnd) all.push_back({w});
   for (const std::int64_t beam : {1, 3}) {
     Chain chain(random_table(5), {0});
-    const auto found = search(
+    const auto found = search_chain(
         chain, 1, {.beam = beam, .start = kStart, .ends = {kEnd}, .rules = {.bad_words = all, .min_new_tokens = 2}});
     ASSERT_EQ(found[0].size(), 1u);
     EXPECT_TRUE(found[0][0].ids.empty());
@@ -247,13 +269,13 @@ TEST(Search, WhenTheRulesLeaveNothingTheSentenceStops) {
 
 TEST(Search, NothingToTranslateIsFineAndAnEmptyBeamIsNot) {
   Chain none(random_table(5), {});
-  EXPECT_TRUE(search(none, 0, {.ends = {kEnd}}).empty());
-  EXPECT_THROW(search(none, 0, {.beam = 0}), InputError);
-  EXPECT_THROW(search(none, 0, {.beam = 2, .nbest = 3}), InputError);
-  EXPECT_THROW(search(none, 0, {.beam = 2, .sample = true}), InputError);
-  EXPECT_THROW(search(none, 0, {.rules = {.repetition_penalty = 0}}), InputError);
+  EXPECT_TRUE(search_chain(none, 0, {.ends = {kEnd}}).empty());
+  EXPECT_THROW(search_chain(none, 0, {.beam = 0}), InputError);
+  EXPECT_THROW(search_chain(none, 0, {.beam = 2, .nbest = 3}), InputError);
+  EXPECT_THROW(search_chain(none, 0, {.beam = 2, .sample = true}), InputError);
+  EXPECT_THROW(search_chain(none, 0, {.rules = {.repetition_penalty = 0}}), InputError);
   Chain one(random_table(5), {0});
-  EXPECT_THROW(search(one, 1, {.max_length = 1}), InputError) << "the start is a word";
+  EXPECT_THROW(search_chain(one, 1, {.max_length = 1}), InputError) << "the start is a word";
 }
 
 }  // namespace

@@ -10,13 +10,15 @@
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
-#include "attend/tasks/translation/source_stepper.h"
 #include "tests/support/errors.h"
 #include "tests/support/golden.h"
+#include "tests/support/source_stepper.h"
 #include "tests/support/temp_folder.h"
 
 namespace attend {
 namespace {
+
+using test::SourceStepper;
 
 RecurrentTranslatorOptions small(DecoderAttention attention, kernels::Cell cell = kernels::Cell::gru) {
   RecurrentTranslatorOptions o;

@@ -7,6 +7,9 @@
 #include "attend/tasks/translation/translator.h"
 #include "tests/serve/serving.h"
 
+#include <atomic>
+#include <thread>
+
 namespace attend::test {
 namespace {
 
@@ -54,6 +57,43 @@ TEST(Translate, TakesFormsModelsByNameAndAlignments) {
   EXPECT_EQ(named.json["alignments"], pairs);
   EXPECT_EQ(named.json["attention"]["source_tokens"], expected.source_tokens);
   EXPECT_EQ(named.json["attention"]["weights"].size(), expected.target_tokens.size());
+}
+
+TEST(Translate, OfManyClientsAreTheSameAsAlone) {
+  std::vector<std::thread> clients;
+  std::atomic<int> wrong = 0;
+  for (int c = 0; c < 8; ++c)
+    clients.emplace_back([&, c] {
+      for (int i = 0; i < 4; ++i) {
+        std::vector<std::string> texts(static_cast<std::size_t>(1 + (c * 5 + i) % 20),
+                                       kTexts[static_cast<std::size_t>(i % 2)]);
+        texts.front() += " " + kTexts[static_cast<std::size_t>(c % 2)];
+        Json body{{"q", texts}, {"source", "it"}, {"target", "en"}, {"model", "it-en"}};
+        TranslateOptions options;
+        if (c % 2 == 1) body["beam"] = 2, options.search.beam = 2;
+        if (i == 3) body["max_new_tokens"] = 3, options.search.max_new_tokens = 3;
+        const auto answer = serving().post("/translate", body);
+        for (std::size_t t = 0; t < texts.size(); ++t)
+          wrong += answer.status != 200 || answer.json["translatedText"][t] != translator()(texts[t], options).text;
+      }
+    });
+  for (std::thread& client : clients) client.join();
+  EXPECT_EQ(wrong, 0);
+}
+
+TEST(Translate, TakesTheOptionsOfGeneration) {
+  const Json body{{"q", kTexts[0]},      {"source", "it"},       {"target", "en"},
+                  {"sample", true},      {"temperature", 1.5},   {"seed", 3},
+                  {"max_new_tokens", 9}, {"no_repeat_ngram", 2}, {"bad_words", {"the"}}};
+  const auto answer = serving().post("/translate", body);
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  const GenerationOptions search{.sample = true,
+                                 .temperature = 1.5,
+                                 .seed = 3,
+                                 .max_new_tokens = 9,
+                                 .no_repeat_ngram = 2,
+                                 .bad_words = std::vector<std::string>{"the"}};
+  EXPECT_EQ(answer.json["translatedText"], translator()(kTexts[0], {search}).text);
 }
 
 TEST(Translate, ErrorsHaveLibreTranslatesShape) {

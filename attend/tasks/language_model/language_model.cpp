@@ -4,17 +4,17 @@
 #include <cmath>
 #include <limits>
 
-#include "attend/tasks/attention/attention_capture.h"
-#include "attend/tasks/attention/attention_tokens.h"
-#include "attend/tasks/language_model/generation_batch.h"
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
+#include "attend/tasks/attention/attention_capture.h"
+#include "attend/tasks/attention/attention_tokens.h"
+#include "attend/tasks/language_model/generation_task.h"
 
 namespace attend {
 
 struct LanguageModel::Model {
-  Gpt2 network;
+  std::shared_ptr<const Gpt2> network;
   Tokenizer tokenizer;
   GenerationConfig generation;
 };
@@ -30,20 +30,22 @@ SearchOptions untold(const Gpt2Options& o) { return {.max_length = 0, .start = o
 LanguageModel::LanguageModel(const ModelFolder& folder) {
   const auto network = folder.model<Gpt2>("language model", Ability::generate);
   model_ = std::make_shared<const Model>(
-      Model{*network, folder.tokenizer(), GenerationConfig::read(folder.path(), untold(network->options))});
+      Model{network, folder.tokenizer(), GenerationConfig::read(folder.path(), untold(network->options))});
 }
 
 LanguageModel::LanguageModel(Gpt2 model, Tokenizer tokenizer) {
   const SearchOptions search = untold(model.options);
-  model_ = std::make_shared<const Model>(Model{std::move(model), std::move(tokenizer), {search}});
+  model_ = std::make_shared<const Model>(
+      Model{std::make_shared<const Gpt2>(std::move(model)), std::move(tokenizer), {search}});
 }
 
 const Tokenizer& LanguageModel::tokenizer() const { return model_->tokenizer; }
 const GenerationConfig& LanguageModel::generation() const { return model_->generation; }
-const Gpt2& LanguageModel::network() const { return model_->network; }
-std::int64_t LanguageModel::positions() const { return model_->network.options.positions; }
+const Gpt2& LanguageModel::network() const { return *model_->network; }
+std::shared_ptr<const GenerativeModel> LanguageModel::generator() const { return model_->network; }
+std::int64_t LanguageModel::positions() const { return model_->network->options.positions; }
 std::int32_t LanguageModel::start() const { return model_->generation.search.start; }
-std::int32_t LanguageModel::end() const { return model_->network.options.end; }
+std::int32_t LanguageModel::end() const { return model_->network->options.end; }
 
 std::vector<std::vector<Generation>> LanguageModel::generate(std::span<const std::string> prompts,
                                                              const GenerateOptions& options,
@@ -64,11 +66,11 @@ std::vector<std::vector<Generation>> LanguageModel::generate(std::vector<std::ve
                                                              const Progress& progress) const {
   std::vector<std::vector<Generation>> all(prompts.size());
   std::vector<GenerationTask> tasks = GenerationTask::make(*this, std::move(prompts), options);
-  GenerationBatch batch(*this, {.rows = options.batch_rows});
+  Engine engine(generator(), {.rows = options.batch_rows});
   std::size_t joined = 0;
   std::int64_t done = 0;
   do {
-    for (; joined < tasks.size() && batch.has_room(tasks[joined]); ++joined) {
+    for (; joined < tasks.size() && engine.has_room(tasks[joined].request); ++joined) {
       GenerationListener listener;
       listener.done = [&, i = joined](std::vector<Generation>&& texts) {
         all[i] = std::move(texts);
@@ -78,9 +80,9 @@ std::vector<std::vector<Generation>> LanguageModel::generate(std::vector<std::ve
         listener.said = [&, i = joined](std::size_t sample, const SaidToken*, const std::string& text) {
           if (!text.empty()) stream(i, sample, text);
         };
-      batch.join(std::move(tasks[joined]), std::move(listener));
+      engine.join(std::move(tasks[joined].request), tasks[joined].decode_for(std::move(listener)));
     }
-  } while (batch.step() || joined < tasks.size());
+  } while (engine.step() || joined < tasks.size());
   return all;
 }
 
@@ -90,7 +92,7 @@ Generation LanguageModel::operator()(const std::string& prompt, const GenerateOp
 
 std::vector<std::int32_t> LanguageModel::words_without_tokens() const {
   std::vector<std::int32_t> words;
-  for (std::int64_t id = model_->tokenizer.size(); id < model_->network.options.vocabulary; ++id)
+  for (std::int64_t id = model_->tokenizer.size(); id < model_->network->options.vocabulary; ++id)
     words.push_back(static_cast<std::int32_t>(id));
   return words;
 }
@@ -170,7 +172,7 @@ std::vector<TextLikelihood> LanguageModel::score(std::vector<std::vector<std::in
                                                  const LikelihoodOptions& options) const {
   const NoGrad no_grad;
   const Training no_training(false);
-  const Gpt2& network = model_->network;
+  const Gpt2& network = *model_->network;
   std::vector<TextLikelihood> all(texts.size());
   std::vector<Window> windows;
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -207,7 +209,7 @@ AttentionMap LanguageModel::look(const std::string& text, std::span<const std::i
                                  const AttentionSelection& selection, LongText long_text) const {
   const NoGrad no_grad;
   const Training no_training(false);
-  const Gpt2& network = model_->network;
+  const Gpt2& network = *model_->network;
   Encoding encoding = model_->tokenizer.encode(text);
   if (encoding.ids.empty() && !generated.empty()) encoding.ids = {start()}, encoding.spans = {{}};
   AttentionMap map;

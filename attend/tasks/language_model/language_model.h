@@ -104,8 +104,9 @@ class LanguageModel {
   /// A model may have more rows than there are tokens, so that its table has a round size: those that are never said.
   std::vector<std::int32_t> words_without_tokens() const;
   const Gpt2& network() const;
-  const GenerationConfig& generation() const;  ///< what the folder says
-  std::int64_t positions() const;              ///< tokens that it sees at once
+  std::shared_ptr<const GenerativeModel> generator() const;  ///< the same, for an engine
+  const GenerationConfig& generation() const;                ///< what the folder says
+  std::int64_t positions() const;                            ///< tokens that it sees at once
   std::int32_t start() const;
   std::int32_t end() const;
 

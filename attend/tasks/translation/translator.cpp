@@ -13,7 +13,6 @@
 #include "attend/ops/tape.h"
 #include "attend/tasks/attention/attention_tokens.h"
 #include "attend/tasks/translation/alignment.h"
-#include "attend/tasks/translation/source_stepper.h"
 #include "attend/tasks/translation/translation_model.h"
 #include "attend/text/sentences.h"
 #include "attend/text/shown_token.h"
@@ -24,8 +23,10 @@ struct Translator::Model : TranslationModel {};
 
 namespace {
 
-/// Hypotheses of a batch at most: their logits are the largest thing in memory.
+/// The most hypotheses at once: their logits are the largest thing in memory.
 constexpr std::int64_t kMaxRows = 256;
+/// With so few hypotheses left, others join them.
+constexpr std::int64_t kRefillRows = kMaxRows / 2;
 
 /// A text, or a part of one that is too long, on its way.
 struct Piece {
@@ -113,15 +114,20 @@ std::vector<Piece> cut(const TranslationModel& model, std::span<const std::strin
   return pieces;
 }
 
-/// Neighbours in the order of length, as many as fit.
-std::vector<std::vector<std::size_t>> batches_of(const std::vector<Piece>& pieces, std::int64_t batch_tokens,
-                                                 std::int64_t rows_each) {
+/// The longest first.
+std::vector<std::size_t> by_length(const std::vector<Piece>& pieces) {
   std::vector<std::size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return pieces[i].encoding.size(); });
+  return order;
+}
+
+/// Neighbours in the order of length, as many as fit.
+std::vector<std::vector<std::size_t>> batches_of(const std::vector<Piece>& pieces, std::int64_t batch_tokens,
+                                                 std::int64_t rows_each) {
   std::vector<std::vector<std::size_t>> batches;
   std::int64_t longest = 0;
-  for (const std::size_t i : order) {
+  for (const std::size_t i : by_length(pieces)) {
     const std::int64_t count = batches.empty() ? 0 : static_cast<std::int64_t>(batches.back().size()) + 1;
     if (batches.empty() || longest * count > batch_tokens || count * rows_each > kMaxRows)
       batches.emplace_back(), longest = std::max<std::int64_t>(pieces[i].encoding.size(), 1);
@@ -141,6 +147,7 @@ SearchOptions search_options(const TranslationModel& model, GenerationOptions op
 SearchInput search_input(const TranslationModel& model, const Piece& piece, const SearchOptions& search,
                          const std::vector<std::int32_t>& prefix) {
   SearchInput input;
+  input.source = piece.encoding.ids;
   if (piece.first) input.prefix = prefix;
   const auto prompt = static_cast<std::int64_t>(input.prefix.size()) + 1;
   std::int64_t more = search.max_new_tokens;
@@ -239,9 +246,8 @@ AttentionMap map_of(const TranslationModel& model, const std::string& text, cons
 }
 
 /// Where the n-th hypotheses of some pieces look: all of them said once more, with a probe.
-void look(const TranslationModel& model, const SourceStepper& stepper, std::span<const std::string> texts,
-          std::vector<Piece>& pieces, const std::vector<std::size_t>& batch, std::size_t n,
-          const TranslateOptions& options) {
+void look(const TranslationModel& model, std::span<const std::string> texts, std::vector<Piece>& pieces,
+          const std::vector<std::size_t>& batch, std::size_t n, const TranslateOptions& options) {
   std::vector<std::vector<std::int32_t>> said;
   std::vector<AttentionMap> maps(batch.size());
   std::vector<AttentionMap*> wanted(batch.size());
@@ -270,8 +276,11 @@ void look(const TranslationModel& model, const SourceStepper& stepper, std::span
                                               piece.encoding.size()));
     }
   });
+  std::vector<std::span<const std::int32_t>> ids;
+  for (const std::size_t i : batch) ids.emplace_back(pieces[i].encoding.ids);
+  const TokenBatch sources = pad(ids, model.padding);
   const std::vector<std::span<const std::int32_t>> rows(said.begin(), said.end());
-  stepper.look(pad(rows, model.padding).ids, probe);
+  model.network->record_attention(sources.ids, sources.lengths, pad(rows, model.padding).ids, probe);
   for (std::size_t b = 0; b < batch.size(); ++b) pieces[batch[b]].maps.push_back(std::move(maps[b]));
 }
 
@@ -352,50 +361,94 @@ std::int64_t Translator::max_new_tokens(const std::string& prefix) const {
   return model_->network->max_positions() - static_cast<std::int64_t>(model_->target.ids(prefix).size());
 }
 
-std::vector<std::vector<Translation>> Translator::operator()(std::span<const std::string> texts,
-                                                             const TranslateOptions& options,
-                                                             const Progress& progress) const {
-  check(options);
-  const NoGrad no_grad;
-  const Training no_training(false);
-  const SearchOptions how = search_options(*model_, options.search);
-  const std::vector<std::int32_t> prefix = model_->target.ids(options.search.prefix.value_or(""));
-  std::vector<Piece> pieces = cut(*model_, texts, options);
-  std::vector<SearchInput> inputs;
-  for (const Piece& piece : pieces) inputs.push_back(search_input(*model_, piece, how, prefix));
-  const bool looks = options.attention || options.maps;
-  std::int64_t done = 0;
-  for (const std::vector<std::size_t>& batch :
-       batches_of(pieces, options.batch_tokens, std::max(how.beam, how.nbest))) {
-    std::vector<std::span<const std::int32_t>> ids;
-    std::vector<SearchInput> of_batch;
-    for (const std::size_t i : batch) ids.emplace_back(pieces[i].encoding.ids), of_batch.push_back(inputs[i]);
-    const TokenBatch sources = pad(ids, model_->padding);
-    SourceStepper stepper(*model_->network, sources);
-    std::vector<std::vector<Hypothesis>> found = search(stepper, of_batch, how);
-    for (std::size_t i = 0; i < batch.size(); ++i) pieces[batch[i]].hypotheses = std::move(found[i]);
-    const std::int64_t looked_at = !looks ? 0 : options.only_best_attention ? 1 : how.nbest;
-    for (std::int64_t n = 0; n < looked_at; ++n)
-      attend::look(*model_, stepper, texts, pieces, batch, static_cast<std::size_t>(n), options);
-    done += static_cast<std::int64_t>(batch.size());
-    if (progress) progress(done, static_cast<std::int64_t>(pieces.size()));
-  }
+std::shared_ptr<const GenerativeModel> Translator::generator() const { return model_->network; }
 
-  const auto shown = [&](std::size_t n) { return looks && (n == 0 || !options.only_best_attention); };
-  std::vector<std::vector<Translation>> results(texts.size());
-  for (const Piece& piece : pieces) {
+struct TranslationJob::Content {
+  std::shared_ptr<const TranslationModel> model;
+  std::span<const std::string> texts;
+  TranslateOptions options;
+  SearchOptions search;
+  std::vector<Piece> pieces;
+  std::vector<std::size_t> order = {};  // the pieces of the requests
+  std::vector<EngineRequest> requests = {};
+  std::size_t answered = 0;
+
+  bool looks() const { return options.attention || options.maps; }
+  void look() {
+    const std::int64_t hypotheses = options.only_best_attention ? 1 : search.nbest;
+    for (const std::vector<std::size_t>& batch :
+         batches_of(pieces, options.batch_tokens, std::max(search.beam, search.nbest)))
+      for (std::int64_t n = 0; n < hypotheses; ++n)
+        attend::look(*model, texts, pieces, batch, static_cast<std::size_t>(n), options);
+  }
+};
+
+TranslationJob::~TranslationJob() = default;
+TranslationJob::TranslationJob(TranslationJob&&) noexcept = default;
+TranslationJob& TranslationJob::operator=(TranslationJob&&) noexcept = default;
+
+TranslationJob::TranslationJob(const Translator& translator, std::span<const std::string> texts,
+                               const TranslateOptions& options) {
+  translator.check(options);
+  const TranslationModel& model = *translator.model_;
+  content_ = std::make_unique<Content>(
+      Content{translator.model_, texts, options, search_options(model, options.search), cut(model, texts, options)});
+  const std::vector<std::int32_t> prefix = model.target.ids(options.search.prefix.value_or(""));
+  content_->order = by_length(content_->pieces);
+  std::vector<SearchInput> inputs;
+  for (const std::size_t i : content_->order)
+    inputs.push_back(search_input(model, content_->pieces[i], content_->search, prefix));
+  content_->requests = make_requests(*model.network, content_->search, std::move(inputs));
+}
+
+std::vector<EngineRequest> TranslationJob::take_requests() { return std::move(content_->requests); }
+
+void TranslationJob::set(std::size_t request, std::vector<Hypothesis>&& hypotheses) {
+  content_->pieces[content_->order[request]].hypotheses = std::move(hypotheses);
+  ++content_->answered;
+}
+
+bool TranslationJob::complete() const { return content_->answered == content_->pieces.size(); }
+
+std::vector<std::vector<Translation>> TranslationJob::finish() {
+  Content& job = *content_;
+  if (job.looks()) job.look();
+  const auto shown = [&](std::size_t n) { return job.looks() && (n == 0 || !job.options.only_best_attention); };
+  std::vector<std::vector<Translation>> results(job.texts.size());
+  for (const Piece& piece : job.pieces) {
     std::vector<Translation>& all = results[piece.text];
+    const std::string& text = job.texts[piece.text];
     const std::size_t last = piece.hypotheses.size() - 1;
     if (piece.first)
-      for (std::size_t n = 0; n <= last; ++n)
-        all.push_back(translation_of(*model_, texts[piece.text], piece, n, shown(n)));
+      for (std::size_t n = 0; n <= last; ++n) all.push_back(translation_of(*job.model, text, piece, n, shown(n)));
     else
       for (std::size_t n = 0; n < all.size(); ++n)
-        append(all[n], translation_of(*model_, texts[piece.text], piece, std::min(n, last), shown(n)), piece);
+        append(all[n], translation_of(*job.model, text, piece, std::min(n, last), shown(n)), piece);
   }
   for (std::vector<Translation>& all : results)
     if (all.empty()) all.emplace_back().pieces = 0;
   return results;
+}
+
+std::vector<std::vector<Translation>> Translator::operator()(std::span<const std::string> texts,
+                                                             const TranslateOptions& options,
+                                                             const Progress& progress) const {
+  TranslationJob job(*this, texts, options);
+  std::vector<EngineRequest> requests = job.take_requests();
+  Engine engine(model_->network,
+                {.rows = kMaxRows, .source_tokens = options.batch_tokens, .read_tokens = options.batch_tokens});
+  std::size_t joined = 0;
+  std::int64_t done = 0;
+  do {
+    // Sources are encoded together: the next ones join when a good part of the batch is free.
+    if (engine.rows() <= kRefillRows && 2 * engine.source_tokens() <= options.batch_tokens)
+      for (; joined < requests.size() && engine.has_room(requests[joined]); ++joined)
+        engine.join(std::move(requests[joined]), {.done = [&, i = joined](std::vector<Hypothesis>&& hypotheses) {
+                      job.set(i, std::move(hypotheses));
+                      if (progress) progress(++done, std::ssize(requests));
+                    }});
+  } while (engine.step() || joined < requests.size());
+  return job.finish();
 }
 
 Translation Translator::operator()(const std::string& text, const TranslateOptions& options) const {
@@ -419,8 +472,7 @@ Translation Translator::look(const std::string& text, const std::string& transla
     fail<InputError>("attention", "the translation is too long: got ", given.ids.size(), " tokens, expected at most ",
                      model.network->max_positions());
   pieces.front().hypotheses = {std::move(given)};
-  const std::vector<std::span<const std::int32_t>> ids{pieces.front().encoding.ids};
-  attend::look(model, SourceStepper(*model.network, pad(ids, model.padding)), std::span(&text, 1), pieces, {0}, 0, options);
+  attend::look(model, std::span(&text, 1), pieces, {0}, 0, options);
   Translation looked = translation_of(model, text, pieces.front(), 0, true);
   looked.text = translation;
   for (AttentionMap& map : looked.maps) map.score.reset();

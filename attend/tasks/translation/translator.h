@@ -10,6 +10,7 @@
 #include "attend/attention/map.h"
 #include "attend/core/progress.h"
 #include "attend/core/text_error.h"
+#include "attend/decode/engine.h"
 #include "attend/decode/generation_config.h"
 #include "attend/decode/generation_options.h"
 #include "attend/models/recurrent_translator.h"
@@ -83,10 +84,38 @@ class Translator {
   const Tokenizer& target_tokenizer() const;
   const GenerationConfig& generation() const;  ///< what the folder says
 
+  std::shared_ptr<const GenerativeModel> generator() const;  ///< for an engine
+
   struct Model;
 
  private:
+  friend class TranslationJob;
   std::shared_ptr<const Model> model_;
+};
+
+/// Texts as requests for an engine that others share, as the server's clients do, and their translations when all
+/// requests are answered. Translator::operator() runs an engine of its own.
+class TranslationJob {
+ public:
+  /// The texts must outlive the job. Throws as Translator does.
+  TranslationJob(const Translator& translator, std::span<const std::string> texts, const TranslateOptions& options);
+  ~TranslationJob();
+  TranslationJob(TranslationJob&&) noexcept;
+  TranslationJob& operator=(TranslationJob&&) noexcept;
+
+  /// One request for each text, or for each part of a text that is too long; the longest sources come first. Blank
+  /// texts have none.
+  std::vector<EngineRequest> take_requests();
+  /// The result of the i-th request.
+  void set(std::size_t request, std::vector<Hypothesis>&& hypotheses);
+  bool complete() const;
+  /// The nbest translations of each text, with their attention if the options ask for it, which takes another pass of
+  /// the model. Call it once, when the job is complete.
+  std::vector<std::vector<Translation>> finish();
+
+ private:
+  struct Content;
+  std::unique_ptr<Content> content_;
 };
 
 }  // namespace attend

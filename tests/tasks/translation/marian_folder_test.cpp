@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "attend/decode/generation_config.h"
-#include "attend/tasks/translation/source_stepper.h"
 #include "attend/tasks/translation/translator.h"
 #include "tests/support/golden.h"
+#include "tests/support/source_stepper.h"
 
 namespace attend {
 namespace {
@@ -37,8 +37,10 @@ TEST_P(MarianFolder, SaysWhatTransformersSays) {
   EXPECT_EQ(options.beam, 4);
   const auto found = [&](std::int64_t beam) {
     options.beam = options.nbest = beam;
-    SourceStepper stepper(model, {golden.get("ids"), golden.get("lengths")});
-    return search(stepper, 3, options);
+    std::vector<SearchInput> inputs;
+    for (std::vector<std::int32_t>& source : test::sources_of({golden.get("ids"), golden.get("lengths")}))
+      inputs.push_back({.source = std::move(source)});
+    return search(model, std::move(inputs), options);
   };
   const auto greedy = found(1), beams = found(4);
   const Tensor scores = golden.get("beam_scores");

@@ -1,11 +1,11 @@
-#include "attend/serve/gatherer.h"
+#include "attend/serve/batcher.h"
 
 #include <gtest/gtest.h>
 
 namespace attend::serve {
 namespace {
 
-using Sizes = Gatherer<std::size_t>;
+using Sizes = Batcher<std::size_t>;
 
 /// Counts bytes, and notes how many texts each call had. A text of x is refused, one of ! breaks it all.
 struct Counter {
@@ -26,40 +26,40 @@ struct Counter {
   }
 };
 
-TEST(Gatherer, OneCallIsForAllThatWantTheSame) {
+TEST(Batcher, OneCallIsForAllThatWantTheSame) {
   Counter counter;
-  Sizes gatherer(1000);
+  Sizes batcher(1000);
   const auto a = counter.job({"a", "bb"}), b = counter.job({"ccc"}), other = counter.job({"d"}, "other");
-  for (const auto& job : {a, other, b}) gatherer.submit(job);
-  EXPECT_TRUE(gatherer.work());
+  for (const auto& job : {a, other, b}) batcher.submit(job);
+  EXPECT_TRUE(batcher.work());
   EXPECT_EQ(counter.calls, std::vector<std::size_t>{3});
   EXPECT_EQ(a->promise.get_future().get(), (std::vector<std::size_t>{1, 2}));
   EXPECT_EQ(b->promise.get_future().get(), std::vector<std::size_t>{3});
-  EXPECT_EQ(gatherer.waiting(), 1u);
-  EXPECT_TRUE(gatherer.work());
-  EXPECT_FALSE(gatherer.work());
+  EXPECT_EQ(batcher.waiting(), 1u);
+  EXPECT_TRUE(batcher.work());
+  EXPECT_FALSE(batcher.work());
 }
 
-TEST(Gatherer, ALongRequestLetsOthersBetween) {
+TEST(Batcher, ALongRequestLetsOthersBetween) {
   Counter counter;
-  Sizes gatherer(40);  // four texts
+  Sizes batcher(40);  // four texts
   const auto large = counter.job(std::vector<std::string>(10, "ab")), small = counter.job({"abc"});
-  gatherer.submit(large);
-  gatherer.submit(small);
-  EXPECT_TRUE(gatherer.work());
-  EXPECT_EQ(gatherer.waiting(), 2u);
-  EXPECT_TRUE(gatherer.work());
+  batcher.submit(large);
+  batcher.submit(small);
+  EXPECT_TRUE(batcher.work());
+  EXPECT_EQ(batcher.waiting(), 2u);
+  EXPECT_TRUE(batcher.work());
   EXPECT_EQ(small->promise.get_future().get(), std::vector<std::size_t>{3});
-  while (gatherer.work()) continue;
+  while (batcher.work()) continue;
   EXPECT_EQ(large->promise.get_future().get(), std::vector<std::size_t>(10, 2));
 }
 
-TEST(Gatherer, OnlyWhoseTextIsWrongIsTold) {
+TEST(Batcher, OnlyWhoseTextIsWrongIsTold) {
   Counter counter;
-  Sizes gatherer(1000);
+  Sizes batcher(1000);
   const auto good = counter.job({"a", "b"}), bad = counter.job({"c", "x"}), broken = counter.job({"!"});
-  for (const auto& job : {good, bad, broken}) gatherer.submit(job);
-  while (gatherer.work()) continue;
+  for (const auto& job : {good, bad, broken}) batcher.submit(job);
+  while (batcher.work()) continue;
   EXPECT_EQ(good->promise.get_future().get().size(), 2u);
   try {
     bad->promise.get_future().get();
@@ -70,13 +70,13 @@ TEST(Gatherer, OnlyWhoseTextIsWrongIsTold) {
   EXPECT_THROW(broken->promise.get_future().get(), std::runtime_error);
 }
 
-TEST(Gatherer, WhoHasGoneIsPassedOver) {
+TEST(Batcher, WhoHasGoneIsPassedOver) {
   Counter counter;
-  Sizes gatherer(1000);
+  Sizes batcher(1000);
   const auto gone = counter.job({"a"});
   gone->abandoned = true;
-  gatherer.submit(gone);
-  EXPECT_FALSE(gatherer.work());
+  batcher.submit(gone);
+  EXPECT_FALSE(batcher.work());
   EXPECT_TRUE(counter.calls.empty());
 }
 

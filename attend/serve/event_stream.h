@@ -1,4 +1,4 @@
-// What happens to a text while it is written, from the thread of the models to the one that answers the request.
+// Tokens and texts on their way from the thread of the models to the one that answers the request.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace attend::serve {
 
-struct FeedEvent {
+struct StreamEvent {
   struct Token {
     std::int32_t id;
     double log_probability;
@@ -27,9 +27,9 @@ struct FeedEvent {
   std::exception_ptr failed = {};     ///< nothing more comes
 };
 
-class Feed {
+class EventStream {
  public:
-  void push(FeedEvent&& event) {
+  void push(StreamEvent&& event) {
     {
       const std::lock_guard lock(mutex_);
       events_.push_back(std::move(event));
@@ -37,10 +37,10 @@ class Feed {
     arrived_.notify_one();
   }
   /// The next one, or none when the time is over.
-  std::optional<FeedEvent> pop(std::chrono::milliseconds patience) {
+  std::optional<StreamEvent> pop(std::chrono::milliseconds patience) {
     std::unique_lock lock(mutex_);
     if (!arrived_.wait_for(lock, patience, [&] { return !events_.empty(); })) return {};
-    FeedEvent event = std::move(events_.front());
+    StreamEvent event = std::move(events_.front());
     events_.pop_front();
     return event;
   }
@@ -50,7 +50,7 @@ class Feed {
  private:
   std::mutex mutex_;
   std::condition_variable arrived_;
-  std::deque<FeedEvent> events_;
+  std::deque<StreamEvent> events_;
 };
 
 }  // namespace attend::serve

@@ -1,5 +1,5 @@
-// The thread on which all models work, each in its turn: loops and matrix products use all cores already, so that a
-// second thread of models could only get in the way.
+// The thread on which all models run, in turn. Each step uses all cores already, so that a second thread would only
+// slow it down.
 #pragma once
 #include <condition_variable>
 #include <functional>
@@ -12,16 +12,16 @@
 
 namespace attend::serve {
 
-class Engine {
+class ModelThread {
  public:
-  Engine() = default;
-  ~Engine() { stop(); }
-  Engine(const Engine&) = delete;
-  Engine& operator=(const Engine&) = delete;
+  ModelThread() = default;
+  ~ModelThread() { stop(); }
+  ModelThread(const ModelThread&) = delete;
+  ModelThread& operator=(const ModelThread&) = delete;
 
   /// What a model calls when there is work for it.
   void wake();
-  /// The models must outlive the engine, or its stop. `threads` are those that each of their loops uses.
+  /// The models must outlive this, or its stop. `threads` are those that each of their loops uses.
   void start(std::vector<ServedModel*> models, int threads);
   /// After what it does at the moment; what waits is left.
   void stop();

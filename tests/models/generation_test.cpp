@@ -1,4 +1,4 @@
-#include "attend/tasks/translation/source_stepper.h"
+// Generation step by step from a Transformer: equal to teacher forcing, whatever rows are selected and join.
 
 #include <gtest/gtest.h>
 
@@ -8,9 +8,12 @@
 #include "attend/nn/module.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
+#include "tests/support/source_stepper.h"
 
 namespace attend {
 namespace {
+
+using test::SourceStepper;
 
 TransformerOptions small() {
   TransformerOptions o;
@@ -64,7 +67,7 @@ TEST_P(TransformerSteps, EqualTeacherForcing) {
 
 INSTANTIATE_TEST_SUITE_P(OfEveryKind, TransformerSteps, testing::Values(0, 1, 2, 3));
 
-TEST(SourceStepper, RowsThatAreChosenGoOnAsTheyBegan) {
+TEST(TransformerGeneration, RowsThatAreChosenGoOnAsTheyBegan) {
   const Transformer model(small());
   std::mt19937 random(3);
   const NoGrad no_grad;
@@ -99,7 +102,7 @@ TEST(SourceStepper, RowsThatAreChosenGoOnAsTheyBegan) {
   }
 }
 
-TEST(SourceStepper, ASentenceAloneHasTheBitsThatItHasInABatch) {
+TEST(TransformerGeneration, ASentenceAloneHasTheBitsThatItHasInABatch) {
   const Transformer model(small());
   std::mt19937 random(5);
   const Tensor ids = random_ids(3, 4, random), lengths = Tensor::ids({4, 2, 3}, {3});
@@ -116,7 +119,7 @@ TEST(SourceStepper, ASentenceAloneHasTheBitsThatItHasInABatch) {
   }
 }
 
-TEST(SourceStepper, NeitherDropsNorRecordsWhileAModelIsInTraining) {
+TEST(TransformerGeneration, NeitherDropsNorRecordsWhileAModelIsInTraining) {
   Transformer model(small());
   std::mt19937 random(9);
   const Tensor ids = random_ids(2, 4, random), lengths = Tensor::ids({4, 3}, {2}), words = random_ids(2, 3, random);
@@ -136,6 +139,37 @@ TEST(SourceStepper, NeitherDropsNorRecordsWhileAModelIsInTraining) {
   train_parameters(model);
   const Training training(true);
   EXPECT_EQ(said(), expected);
+}
+
+TEST(TransformerGeneration, RowsThatJoinLaterGoOnAsTheyWouldAlone) {
+  const Transformer model(small());
+  std::mt19937 random(11);
+  const std::vector<std::vector<std::int32_t>> sources{{1, 2, 3, 4}, {5, 6}, {7, 8, 9}};
+  const std::int32_t start = 36;
+  const auto started = [&](std::size_t i) {
+    return model.start(std::vector<GenerationInput>{{.source = sources[i], .prompt = {&start, 1}}});
+  };
+  std::vector<std::unique_ptr<GenerationState>> alone;
+  std::unique_ptr<GenerationState> together;
+  for (std::size_t step = 0; step < 8; ++step) {
+    if (step % 2 == 0 && alone.size() < sources.size()) {  // another one joins
+      StartedGeneration more = started(alone.size());
+      alone.push_back(started(alone.size()).state);
+      if (together)
+        together->join(std::move(*more.state));
+      else
+        together = std::move(more.state);
+    }
+    std::vector<std::int32_t> ids;
+    for (std::size_t i = 0; i < alone.size(); ++i) ids.push_back(static_cast<std::int32_t>(random() % 36));
+    const Tensor all = model.step(Tensor::ids(ids, {std::ssize(ids)}), *together);
+    for (std::size_t i = 0; i < alone.size(); ++i) {
+      EXPECT_EQ(together->length(static_cast<std::int64_t>(i)) - 1, alone[i]->length(0));
+      const Tensor one = model.step(Tensor::ids({ids[i]}, {1}), *alone[i]);
+      for (std::int64_t v = 0; v < 37; ++v)
+        ASSERT_EQ(all.data()[static_cast<std::int64_t>(i) * 37 + v], one.data()[v]) << "step " << step << ", row " << i;
+    }
+  }
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // Texts that join and leave a batch are the same as alone.
-#include "attend/tasks/language_model/generation_batch.h"
+#include "attend/tasks/language_model/generation_task.h"
 
 #include <gtest/gtest.h>
 
@@ -37,23 +37,28 @@ GenerationTask task(const Asked& asked) {
   return std::move(GenerationTask::make(model(), {model().tokenizer().ids(asked.prompt)}, asked.options).front());
 }
 
-TEST(GenerationBatch, WhoJoinsLateWritesTheSameToTheLastBit) {
+Engine::Ticket join(Engine& engine, GenerationTask task, GenerationListener listener) {
+  EngineListener told = task.decode_for(std::move(listener));
+  return engine.join(std::move(task.request), std::move(told));
+}
+
+TEST(GenerationTask, WhoJoinsLateWritesTheSameToTheLastBit) {
   const std::vector<Asked> asked = requests();
-  GenerationBatch batch(model(), {.rows = 10, .tokens = 300});
+  Engine engine(model().generator(), {.rows = 10, .tokens = 300});
   std::map<std::size_t, std::vector<Generation>> done;
   std::size_t next = 0, steps = 0;
   while (done.size() < asked.size()) {
     if (next < asked.size() && steps++ % 2 == 0) {  // one comes every other step
-      if (GenerationTask one = task(asked[next]); batch.has_room(one)) {
-        batch.join(std::move(one), {.done = [&, i = next](std::vector<Generation>&& texts) { done[i] = texts; }});
+      if (GenerationTask one = task(asked[next]); engine.has_room(one.request)) {
+        join(engine, std::move(one), {.done = [&, i = next](std::vector<Generation>&& texts) { done[i] = texts; }});
         ++next;
       }
     }
-    batch.step();
-    EXPECT_LE(batch.rows(), 10);
-    EXPECT_LE(batch.tokens(), 300);
+    engine.step();
+    EXPECT_LE(engine.rows(), 10);
+    EXPECT_LE(engine.tokens(), 300);
   }
-  EXPECT_EQ(batch.rows(), 0);
+  EXPECT_EQ(engine.rows(), 0);
   for (std::size_t i = 0; i < asked.size(); ++i) {
     const auto alone = model().generate(std::vector{asked[i].prompt}, asked[i].options).front();
     ASSERT_EQ(done[i].size(), alone.size()) << i;
@@ -66,30 +71,30 @@ TEST(GenerationBatch, WhoJoinsLateWritesTheSameToTheLastBit) {
   }
 }
 
-TEST(GenerationBatch, WhoIsDroppedLeavesTheOthersAsTheyWere) {
+TEST(GenerationTask, WhoIsDroppedLeavesTheOthersAsTheyWere) {
   const GenerateOptions options{{.max_new_tokens = 12, .ignore_eos = true}};
-  GenerationBatch batch(model(), {});
+  Engine engine(model().generator(), {});
   std::map<std::string, std::string> texts;
-  std::vector<GenerationBatch::Ticket> tickets;
-  const auto join = [&](const std::string& prompt) {
-    tickets.push_back(batch.join(task({prompt, options}), {.done = [&texts, prompt](std::vector<Generation>&& made) {
-                                   texts[prompt] = made.front().text;
-                                 }}));
+  std::vector<Engine::Ticket> tickets;
+  const auto ask = [&](const std::string& prompt) {
+    tickets.push_back(join(engine, task({prompt, options}), {.done = [&texts, prompt](std::vector<Generation>&& made) {
+                             texts[prompt] = made.front().text;
+                           }}));
   };
-  join("The"), join("To be"), join("once");
-  for (int i = 0; i < 4; ++i) batch.step();
-  batch.drop(tickets[0]);
-  EXPECT_EQ(batch.rows(), 2);
-  join("a time");
-  batch.drop(tickets[2]);
-  while (batch.step()) continue;
-  batch.drop(tickets[1]);  // is done already
+  ask("The"), ask("To be"), ask("once");
+  for (int i = 0; i < 4; ++i) engine.step();
+  engine.drop(tickets[0]);
+  EXPECT_EQ(engine.rows(), 2);
+  ask("a time");
+  engine.drop(tickets[2]);
+  while (engine.step()) continue;
+  engine.drop(tickets[1]);  // is done already
   EXPECT_EQ(texts.size(), 2u);
   for (const char* prompt : {"To be", "a time"}) EXPECT_EQ(texts[prompt], model()(prompt, options).text);
 }
 
-TEST(GenerationBatch, TellsOfEveryTokenWithTheBest) {
-  GenerationBatch batch(model(), {});
+TEST(GenerationTask, TellsOfEveryTokenWithTheBest) {
+  Engine engine(model().generator(), {});
   std::string text;
   std::vector<std::int32_t> ids;
   GenerationListener listener;
@@ -104,8 +109,8 @@ TEST(GenerationBatch, TellsOfEveryTokenWithTheBest) {
   };
   Generation made;
   listener.done = [&](std::vector<Generation>&& texts) { made = texts.front(); };
-  batch.join(task({"The", {{.greedy = true, .max_new_tokens = 8}}}), listener);
-  while (batch.step()) continue;
+  join(engine, task({"The", {{.greedy = true, .max_new_tokens = 8}}}), listener);
+  while (engine.step()) continue;
   EXPECT_EQ(text, made.text);
   EXPECT_EQ(ids, made.ids);
 }

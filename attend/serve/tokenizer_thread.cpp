@@ -1,10 +1,10 @@
-#include "attend/serve/clerk.h"
+#include "attend/serve/tokenizer_thread.h"
 
 #include "attend/core/threads.h"
 
 namespace attend::serve {
 
-void Clerk::run() {
+void TokenizerThread::run() {
   set_threads(1);
   for (;;) {
     std::function<void()> task;

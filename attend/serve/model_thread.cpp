@@ -1,10 +1,10 @@
-#include "attend/serve/engine.h"
+#include "attend/serve/model_thread.h"
 
 #include "attend/core/threads.h"
 
 namespace attend::serve {
 
-void Engine::wake() {
+void ModelThread::wake() {
   {
     const std::lock_guard lock(mutex_);
     work_ = true;
@@ -12,12 +12,12 @@ void Engine::wake() {
   woken_.notify_one();
 }
 
-void Engine::start(std::vector<ServedModel*> models, int threads) {
+void ModelThread::start(std::vector<ServedModel*> models, int threads) {
   models_ = std::move(models);
   thread_ = std::thread([this, threads] { run(threads); });
 }
 
-void Engine::stop() {
+void ModelThread::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -26,7 +26,7 @@ void Engine::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void Engine::run(int threads) {
+void ModelThread::run(int threads) {
   set_threads(threads);
   for (;;) {
     {

@@ -1,5 +1,4 @@
-// Texts of many requests, gathered into common calls of a model: whatever has come while the model was busy goes
-// through it together.
+// Batches the texts of many requests: those that arrived while the model was busy go through it in one call.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -19,7 +18,7 @@ namespace attend::serve {
 
 /// A Result for each text. Jobs come from any thread; work() is for one.
 template <typename Result>
-class Gatherer {
+class Batcher {
  public:
   using Run = std::function<std::vector<Result>(std::span<const std::string>)>;
 
@@ -34,7 +33,7 @@ class Gatherer {
 
   /// Of texts in one call: about so many that the model reads them in one pass. More would make clients wait for each
   /// other, and the model for them.
-  explicit Gatherer(std::size_t bytes_at_once) : bytes_at_once_(bytes_at_once) {}
+  explicit Batcher(std::size_t bytes_at_once) : bytes_at_once_(bytes_at_once) {}
 
   void submit(std::shared_ptr<Job> job) {
     const std::lock_guard lock(mutex_);

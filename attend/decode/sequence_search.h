@@ -1,6 +1,5 @@
-// The search for one sentence: its hypotheses, and what each says next given what the model thinks of every word. Many
-// of them share the steps of a model: all from beginning to end (search.h), or as they come and go
-// (generation_batch.h).
+// The search for one sequence: its hypotheses, and how the model's logits extend them. The engine runs many of them
+// side by side.
 #pragma once
 #include <span>
 #include <vector>
@@ -10,31 +9,31 @@
 
 namespace attend {
 
-/// Throws InputError when the options do not go together.
+/// Throws InputError when an option is out of range, or options contradict each other.
 void check(const SearchOptions& options);
-/// Throws InputError when the options name words that a model does not have.
+/// Throws InputError when the options name tokens that a model does not have.
 void check_words(const SearchOptions& options, std::int64_t vocabulary);
 
-class SentenceSearch {
+class SequenceSearch {
  public:
-  /// Options and watch must outlive this; `index` is what the watch is told. Throws InputError when nothing can follow.
-  SentenceSearch(const SearchInput& input, std::size_t index, const SearchOptions& options, const SearchWatch& watch);
+  /// Options and watch must outlive this. Throws InputError when there is no room for a token.
+  SequenceSearch(const SearchInput& input, const SearchOptions& options, const SearchWatch& watch);
 
-  /// Live hypotheses: a row of the model for each, as neighbours.
+  /// Unfinished hypotheses: each is a row of the batch.
   std::size_t rows() const { return live_.size(); }
-  /// All words of one so far, with the start or what was read in its place.
+  /// All tokens of a hypothesis so far, with the start token or the prompt.
   std::span<const std::int32_t> words(std::size_t row) const { return live_[row].words; }
   LogitsContext context(std::size_t row) const { return {live_[row].words, prompt_, max_length_}; }
-  /// How many of the best words of each row are wanted, and by what they are compared.
+  /// How many of the best tokens of each row are needed, and by what they are compared.
   std::int64_t candidates(std::int64_t vocabulary) const;
   ScoreKind score_kind() const { return is_beam() ? ScoreKind::log_probabilities : ScoreKind::logits; }
 
-  /// One step: the words that may follow each row, best first.
+  /// One step, given the tokens that may follow each row, best first.
   void extend(std::span<std::vector<NextWord>> next);
   /// After a step: which of the rows before it each row now continues.
   std::size_t origin(std::size_t row) const { return live_[row].row; }
 
-  /// Of a sentence without rows: the nbest hypotheses.
+  /// When there are no rows left: the nbest hypotheses.
   std::vector<Hypothesis> take_results();
 
  private:
@@ -61,7 +60,6 @@ class SentenceSearch {
 
   const SearchOptions* options_;
   const SearchWatch* watch_;
-  std::size_t index_;
   std::vector<std::int32_t> prefix_;
   std::uint64_t stream_;
   std::int64_t read_;        // words of the start, or of what was read in its place

@@ -1,4 +1,4 @@
-#include "attend/decode/sentence_search.h"
+#include "attend/decode/sequence_search.h"
 
 #include <algorithm>
 #include <cmath>
@@ -52,16 +52,15 @@ void check_words(const SearchOptions& options, std::int64_t vocabulary) {
   }
 }
 
-SentenceSearch::Live SentenceSearch::Live::followed_by(std::int32_t word, double log_probability,
+SequenceSearch::Live SequenceSearch::Live::followed_by(std::int32_t word, double log_probability,
                                                        std::size_t from) const {
   Live longer{words, sum + log_probability, from, sample};
   longer.words.push_back(word);
   return longer;
 }
 
-SentenceSearch::SentenceSearch(const SearchInput& input, std::size_t index, const SearchOptions& options,
-                               const SearchWatch& watch)
-    : options_(&options), watch_(&watch), index_(index), prefix_(input.prefix), stream_(input.stream) {
+SequenceSearch::SequenceSearch(const SearchInput& input, const SearchOptions& options, const SearchWatch& watch)
+    : options_(&options), watch_(&watch), prefix_(input.prefix), stream_(input.stream) {
   std::vector<std::int32_t> words = input.prompt;
   if (words.empty()) words.push_back(options.start);
   read_ = std::ssize(words), prompt_ = read_ + std::ssize(prefix_);
@@ -73,7 +72,7 @@ SentenceSearch::SentenceSearch(const SearchInput& input, std::size_t index, cons
   live_.push_back({std::move(words)});
 }
 
-std::int64_t SentenceSearch::candidates(std::int64_t vocabulary) const {
+std::int64_t SequenceSearch::candidates(std::int64_t vocabulary) const {
   if (is_beam()) return beam_candidates();
   std::int64_t count = 1;
   if (options_->sample) count = options_->sampling.top_k > 0 ? options_->sampling.top_k : vocabulary;
@@ -81,23 +80,23 @@ std::int64_t SentenceSearch::candidates(std::int64_t vocabulary) const {
 }
 
 /// So many that a beam of them goes on even if every hypothesis could end in all possible ways.
-std::int64_t SentenceSearch::beam_candidates() const {
+std::int64_t SequenceSearch::beam_candidates() const {
   return std::max<std::int64_t>(2, 1 + std::ssize(options_->ends)) * options_->beam;
 }
 
-bool SentenceSearch::ends(std::int32_t word) const {
+bool SequenceSearch::ends(std::int32_t word) const {
   return std::ranges::find(options_->ends, word) != options_->ends.end();
 }
 
-bool SentenceSearch::stops(const Live& live) const {
+bool SequenceSearch::stops(const Live& live) const {
   return watch_->stops && watch_->stops(std::span(live.words).subspan(static_cast<std::size_t>(prompt_)));
 }
 
-double SentenceSearch::normalised(double sum, std::int64_t length) const {
+double SequenceSearch::normalised(double sum, std::int64_t length) const {
   return sum / std::pow(static_cast<double>(length), options_->length_penalty);
 }
 
-Hypothesis SentenceSearch::hypothesis(const Live& live, bool stopped) const {
+Hypothesis SequenceSearch::hypothesis(const Live& live, bool stopped) const {
   const std::int64_t words = std::ssize(live.words), length = words - prompt_;
   const bool forced = !options_->rules.forced_last.empty() && words == max_length_;
   return {{live.words.begin() + read_, live.words.end()},
@@ -107,7 +106,7 @@ Hypothesis SentenceSearch::hypothesis(const Live& live, bool stopped) const {
           stopped};
 }
 
-void SentenceSearch::extend(std::span<std::vector<NextWord>> next) {
+void SequenceSearch::extend(std::span<std::vector<NextWord>> next) {
   if (length() < prompt_)
     live_.front().words.push_back(prefix_[static_cast<std::size_t>(length() - read_)]);
   else if (is_beam())
@@ -117,7 +116,7 @@ void SentenceSearch::extend(std::span<std::vector<NextWord>> next) {
 }
 
 /// Greedy search and sampling: every hypothesis goes its own way.
-void SentenceSearch::extend_each(std::span<std::vector<NextWord>> next) {
+void SequenceSearch::extend_each(std::span<std::vector<NextWord>> next) {
   std::vector<Live> before = std::exchange(live_, {});
   if (done_.empty()) {  // the first step: all samples come from one row
     done_.resize(static_cast<std::size_t>(options_->nbest));
@@ -138,7 +137,7 @@ void SentenceSearch::extend_each(std::span<std::vector<NextWord>> next) {
     }
     const NextWord word = options_->sample ? drawable[row][draw(odds[row], random(before[i]))] : next[row].front();
     Live longer = before[i].followed_by(word.id, word.log_probability, row);
-    if (watch_->said) watch_->said(index_, longer.sample, word, next[row]);
+    if (watch_->said) watch_->said(longer.sample, word, next[row]);
     const bool stopped = stops(longer);
     if (stopped || ends(word.id) || std::ssize(longer.words) >= max_length_)
       done_[longer.sample] = hypothesis(longer, stopped);
@@ -148,12 +147,12 @@ void SentenceSearch::extend_each(std::span<std::vector<NextWord>> next) {
 }
 
 /// Uniform in [0, 1): a number for each word of each sample of each stream.
-double SentenceSearch::random(const Live& live) const {
+double SequenceSearch::random(const Live& live) const {
   const PhiloxKey key{options_->seed, stream_};
   return philox(key, (std::uint64_t{live.sample} << 32) + live.words.size())[0] * 0x1p-32;
 }
 
-void SentenceSearch::extend_beam(std::span<const std::vector<NextWord>> next) {
+void SequenceSearch::extend_beam(std::span<const std::vector<NextWord>> next) {
   struct Candidate {
     double sum;
     std::size_t from;
@@ -186,7 +185,7 @@ void SentenceSearch::extend_beam(std::span<const std::vector<NextWord>> next) {
 }
 
 /// Whether no live hypothesis is thought to become better than what is done.
-bool SentenceSearch::settled() const {
+bool SequenceSearch::settled() const {
   if (done_.size() < static_cast<std::size_t>(options_->beam)) return false;
   if (options_->early_stopping == EarlyStopping::yes) return true;
   const bool longest = options_->early_stopping == EarlyStopping::never && options_->length_penalty > 0;
@@ -194,7 +193,7 @@ bool SentenceSearch::settled() const {
   return normalised(live_.front().sum, words) <= done_.back().score;
 }
 
-std::vector<Hypothesis> SentenceSearch::take_results() {
+std::vector<Hypothesis> SequenceSearch::take_results() {
   if (done_.size() > static_cast<std::size_t>(options_->nbest)) done_.resize(static_cast<std::size_t>(options_->nbest));
   return std::move(done_);
 }

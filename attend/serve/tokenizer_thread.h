@@ -1,5 +1,5 @@
-// A thread that does small things for others, one at a time. Tokenizers keep what they have seen for each thread that
-// uses them: hundreds of connections had better use one.
+// The thread that tokenizes for all connections, one text at a time. A tokenizer keeps a cache for each thread that
+// uses it, so that hundreds of connections share one.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -11,10 +11,10 @@
 
 namespace attend::serve {
 
-class Clerk {
+class TokenizerThread {
  public:
-  Clerk() : thread_([this] { run(); }) {}
-  ~Clerk() {
+  TokenizerThread() : thread_([this] { run(); }) {}
+  ~TokenizerThread() {
     {
       const std::lock_guard lock(mutex_);
       ending_ = true;
@@ -22,13 +22,13 @@ class Clerk {
     arrived_.notify_one();
     thread_.join();
   }
-  Clerk(const Clerk&) = delete;
-  Clerk& operator=(const Clerk&) = delete;
+  TokenizerThread(const TokenizerThread&) = delete;
+  TokenizerThread& operator=(const TokenizerThread&) = delete;
 
-  /// What f() gives, or throws what it throws.
+  /// Runs f() on this thread; returns its result, or throws its exception.
   template <typename F>
   auto ask(F&& f) {
-    // Shared: the clerk may still hold it when the answer is there.
+    // Shared: the thread may still hold it when the answer is there.
     const auto task = std::make_shared<std::packaged_task<decltype(f())()>>(std::forward<F>(f));
     auto answer = task->get_future();
     {

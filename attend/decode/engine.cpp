@@ -1,0 +1,257 @@
+#include "attend/decode/engine.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "attend/core/threads.h"
+#include "attend/kernels/few_rows.h"
+
+namespace attend {
+
+std::int64_t EngineRequest::tokens() const {
+  const std::int64_t read = std::ssize(input.source) + std::ssize(input.prompt) + std::ssize(input.prefix);
+  std::int64_t more = input.max_new_tokens > 0      ? input.max_new_tokens
+                      : options->max_new_tokens > 0 ? options->max_new_tokens
+                                                    : options->max_length;
+  // An output that is much longer than its source is rare, whatever the options allow.
+  if (!input.source.empty()) more = std::min(more, 2 * std::ssize(input.source) + 20);
+  return read + rows() * more;
+}
+
+std::vector<EngineRequest> make_requests(const GenerativeModel& model, SearchOptions options,
+                                         std::vector<SearchInput> inputs) {
+  check(options);
+  check_words(options, model.vocabulary());
+  const auto shared = std::make_shared<const SearchOptions>(std::move(options));
+  std::vector<EngineRequest> requests;
+  for (SearchInput& input : inputs) requests.push_back({shared, std::move(input)});
+  return requests;
+}
+
+struct Engine::Sequence {
+  Ticket ticket;
+  EngineRequest request;
+  EngineListener listener;
+  std::optional<SequenceSearch> search = {};
+  bool begun = false;  // was read before
+
+  /// The last tokens of each hypothesis that the model is to read, as many as its positions allow.
+  std::vector<GenerationInput> inputs(std::int64_t positions) const {
+    const std::int64_t most = begun ? positions - positions / 4 : positions;
+    std::vector<GenerationInput> all;
+    for (std::size_t row = 0; row < search->rows(); ++row) {
+      const std::span<const std::int32_t> tokens = search->words(row);
+      const std::int64_t count = positions > 0 ? std::min(std::ssize(tokens), most) : std::ssize(tokens);
+      all.push_back({.source = request.input.source, .prompt = tokens.last(static_cast<std::size_t>(count))});
+    }
+    return all;
+  }
+};
+
+Engine::Engine(std::shared_ptr<const GenerativeModel> model, const Limits& limits)
+    : model_(std::move(model)), limits_(limits) {}
+Engine::~Engine() = default;
+
+std::int64_t Engine::sum(std::int64_t (*of)(const EngineRequest&)) const {
+  std::int64_t sum = 0;
+  for (const Group* group : {&waiting_, &running_})
+    for (const auto& one : *group) sum += of(one->request);
+  return sum;
+}
+
+std::int64_t Engine::rows() const {
+  return sum([](const EngineRequest& request) { return request.rows(); });
+}
+std::int64_t Engine::tokens() const {
+  return sum([](const EngineRequest& request) { return request.tokens(); });
+}
+std::int64_t Engine::source_tokens() const {
+  return sum([](const EngineRequest& request) { return std::int64_t{std::ssize(request.input.source)}; });
+}
+
+bool Engine::has_room(const EngineRequest& request) const {
+  if (waiting_.empty() && running_.empty()) return true;
+  const auto fits = [](std::int64_t now, std::int64_t more, std::int64_t most) {
+    return most == 0 || now + more <= most;
+  };
+  return fits(rows(), request.rows(), limits_.rows) && fits(tokens(), request.tokens(), limits_.tokens) &&
+         fits(source_tokens(), std::ssize(request.input.source), limits_.source_tokens);
+}
+
+Engine::Ticket Engine::join(EngineRequest request, EngineListener listener) {
+  auto one = std::make_unique<Sequence>(Sequence{++last_ticket_, std::move(request), std::move(listener)});
+  one->search.emplace(one->request.input, *one->request.options, one->listener.watch);
+  waiting_.push_back(std::move(one));
+  return last_ticket_;
+}
+
+void Engine::drop(Ticket ticket) {
+  const auto is_it = [ticket](const auto& one) { return one->ticket == ticket; };
+  std::erase_if(waiting_, is_it);
+  std::vector<std::int64_t> kept;
+  std::int64_t row = 0;
+  for (const auto& one : running_)
+    for (std::size_t i = 0; i < one->search->rows(); ++i, ++row)
+      if (!is_it(one)) kept.push_back(row);
+  std::erase_if(running_, is_it);
+  select(kept);
+}
+
+void Engine::clear() { waiting_.clear(), running_.clear(), state_.reset(); }
+
+/// In most steps every row goes on as itself.
+void Engine::select(std::span<const std::int64_t> rows) {
+  if (!state_) return;
+  bool all = std::ssize(rows) == state_->rows();
+  for (std::size_t i = 0; all && i < rows.size(); ++i) all = rows[i] == static_cast<std::int64_t>(i);
+  if (rows.empty())
+    state_.reset();
+  else if (!all)
+    state_->select(rows);
+}
+
+bool Engine::step() {
+  read_some();
+  slide();
+  if (!running_.empty()) advance();
+  return !waiting_.empty() || !running_.empty();
+}
+
+/// Sequences that have as many tokens as the model has positions wait to be read again, without their beginnings.
+void Engine::slide() {
+  const std::int64_t positions = model_->max_positions();
+  if (positions == 0 || !state_) return;
+  std::vector<std::int64_t> kept;
+  Group full, others;
+  std::int64_t row = 0;
+  for (auto& one : running_) {
+    const auto rows = static_cast<std::int64_t>(one->search->rows());
+    bool is_full = false;
+    for (std::int64_t i = row; one->request.slide && i < row + rows; ++i) is_full |= state_->length(i) >= positions;
+    for (std::int64_t i = row; !is_full && i < row + rows; ++i) kept.push_back(i);
+    (is_full ? full : others).push_back(std::move(one));
+    row += rows;
+  }
+  running_ = std::move(others);
+  if (full.empty()) return;
+  select(kept);
+  waiting_.insert(waiting_.begin(), std::move_iterator(full.begin()), std::move_iterator(full.end()));
+}
+
+void Engine::read_some() {
+  for (std::int64_t tokens = 0; !waiting_.empty() && tokens < limits_.read_tokens;) read(next_to_read(tokens));
+}
+
+/// The first of those that wait, as many as are best read together. Adds to the tokens that were read.
+Engine::Group Engine::next_to_read(std::int64_t& tokens) {
+  std::int64_t sum = 0, longest = 0;
+  std::size_t taken = 0;
+  for (; taken < waiting_.size(); ++taken) {
+    std::int64_t prompt = 0, source = 0;
+    for (const GenerationInput& input : waiting_[taken]->inputs(model_->max_positions()))
+      prompt += std::ssize(input.prompt), source = std::ssize(input.source);
+    // Sources are padded to the longest. Prompts are packed: so few together that each has the same bits as alone; a
+    // longer one is read alone.
+    const bool padded = source > 0;
+    longest = std::max(longest, source);
+    const std::int64_t all = padded ? longest * static_cast<std::int64_t>(taken + 1) : sum + prompt;
+    if (taken > 0 && all > (padded ? limits_.read_tokens : kernels::kFewRows)) break;
+    sum = all;
+  }
+  tokens += sum;
+  Group group(std::move_iterator(waiting_.begin()),
+              std::move_iterator(waiting_.begin() + static_cast<std::ptrdiff_t>(taken)));
+  waiting_.erase(waiting_.begin(), waiting_.begin() + static_cast<std::ptrdiff_t>(taken));
+  return group;
+}
+
+void Engine::read(Group group) {
+  std::vector<GenerationInput> inputs;
+  for (const auto& one : group) {
+    const std::vector<GenerationInput> own = one->inputs(model_->max_positions());
+    inputs.insert(inputs.end(), own.begin(), own.end());
+  }
+  StartedGeneration started = model_->start(inputs);
+  for (const auto& one : group) one->begun = true;
+  const std::vector<std::int64_t> kept = extend(group, started.logits);
+  if (kept.empty()) return;
+  started.state->select(kept);
+  if (state_)
+    state_->join(std::move(*started.state));
+  else
+    state_ = std::move(started.state);
+  std::ranges::move(group, std::back_inserter(running_));
+}
+
+void Engine::advance() {
+  std::vector<std::int32_t> last;
+  for (const auto& one : running_)
+    for (std::size_t row = 0; row < one->search->rows(); ++row) last.push_back(one->search->words(row).back());
+  select(extend(running_, model_->step(Tensor::ids(last, {std::ssize(last)}), *state_)));
+}
+
+/// Extends each sequence by a token; those that are done leave the group. Returns which of the rows before each row now
+/// continues.
+std::vector<std::int64_t> Engine::extend(Group& group, const Tensor& logits) {
+  struct Run {  // neighbours that have the same options
+    std::size_t first, last;
+    std::int64_t row;
+  };
+  std::vector<Run> runs;
+  std::vector<std::size_t> first_row;
+  std::size_t rows = 0;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    if (i == 0 || group[i]->request.options != group[i - 1]->request.options)
+      runs.push_back({i, i, static_cast<std::int64_t>(rows)});
+    runs.back().last = i + 1;
+    first_row.push_back(rows);
+    rows += group[i]->search->rows();
+  }
+  std::vector<std::vector<NextWord>> next(rows);
+  parallel_tasks(std::ssize(runs), [&](std::int64_t r) {
+    const Run& run = runs[static_cast<std::size_t>(r)];
+    const SequenceSearch& any = *group[run.first]->search;
+    std::vector<LogitsContext> contexts;
+    std::int64_t candidates = 0;
+    for (std::size_t i = run.first; i < run.last; ++i) {
+      const SequenceSearch& search = *group[i]->search;
+      for (std::size_t row = 0; row < search.rows(); ++row) contexts.push_back(search.context(row));
+      candidates = std::max(candidates, search.candidates(logits.dim(1)));
+    }
+    const SearchOptions& options = *group[run.first]->request.options;
+    std::ranges::move(best_words(logits.view_rows(run.row, run.row + std::ssize(contexts)), contexts, options.rules,
+                                 options.ends, candidates, any.score_kind()),
+                      next.begin() + run.row);
+  });
+
+  std::vector<std::int64_t> kept;
+  Group open, done;
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    SequenceSearch& search = *group[i]->search;
+    search.extend(std::span(next).subspan(first_row[i], search.rows()));
+    for (std::size_t row = 0; row < search.rows(); ++row)
+      kept.push_back(static_cast<std::int64_t>(first_row[i] + search.origin(row)));
+    (search.rows() > 0 ? open : done).push_back(std::move(group[i]));
+  }
+  group = std::move(open);
+  for (const auto& one : done)
+    if (one->listener.done) one->listener.done(one->search->take_results());
+  return kept;
+}
+
+std::vector<std::vector<Hypothesis>> search(const GenerativeModel& model, std::vector<SearchInput> inputs,
+                                            const SearchOptions& options) {
+  std::vector<std::vector<Hypothesis>> found(inputs.size());
+  std::vector<EngineRequest> requests = make_requests(model, options, std::move(inputs));
+  const std::shared_ptr<const GenerativeModel> borrowed(std::shared_ptr<void>(), &model);
+  Engine engine(borrowed, {.rows = 0, .read_tokens = std::numeric_limits<std::int64_t>::max()});
+  for (std::size_t i = 0; i < requests.size(); ++i)
+    engine.join(std::move(requests[i]),
+                {.done = [&found, i](std::vector<Hypothesis>&& hypotheses) { found[i] = std::move(hypotheses); }});
+  while (engine.step()) continue;
+  return found;
+}
+
+}  // namespace attend

@@ -1,0 +1,98 @@
+// The engine that generates: a batch of sequences that share the steps of one model. Each joins when there is room and
+// leaves when it is done, at any step. Language models and encoder–decoders, files and the server all generate with it.
+// What a sequence becomes does not depend on the others.
+#pragma once
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "attend/decode/sequence_search.h"
+#include "attend/models/generative_model.h"
+
+namespace attend {
+
+/// One input and how to generate from it.
+struct EngineRequest {
+  std::shared_ptr<const SearchOptions> options;  ///< checked; requests of one call share it
+  SearchInput input;
+  bool slide = false;  ///< at the end of the model's positions, drop the beginning and go on
+
+  std::int64_t rows() const { return std::max(options->beam, options->nbest); }
+  /// Tokens that all hypotheses may have in the end.
+  std::int64_t tokens() const;
+};
+
+/// Makes requests of inputs. Throws InputError where the options contradict each other, or name tokens that the model
+/// does not have.
+std::vector<EngineRequest> make_requests(const GenerativeModel& model, SearchOptions options,
+                                         std::vector<SearchInput> inputs);
+
+/// Callbacks for one request, called inside Engine::step(). An exception ends the step; the engine must then be
+/// cleared.
+struct EngineListener {
+  /// Called for each token as soon as greedy search or sampling has chosen it, and whether texts end early.
+  SearchWatch watch = {};
+  std::function<void(std::vector<Hypothesis>&& hypotheses)> done = {};
+};
+
+/// Not safe for several threads at once.
+class Engine {
+ public:
+  struct Limits {
+    // 0: no limit
+    std::int64_t rows = 64;          ///< hypotheses at once
+    std::int64_t tokens = 0;         ///< that all of them may have in the end
+    std::int64_t source_tokens = 0;  ///< of all sources
+    /// Tokens of prompts and sources that are read between two steps, for which the running sequences wait.
+    std::int64_t read_tokens = 512;
+  };
+  Engine(std::shared_ptr<const GenerativeModel> model, const Limits& limits);
+  ~Engine();
+
+  using Ticket = std::uint64_t;
+  /// Whether a request can join without exceeding the limits. An empty engine takes any request.
+  bool has_room(const EngineRequest& request) const;
+  /// Adds a request; it is read in one of the next steps.
+  Ticket join(EngineRequest request, EngineListener listener);
+  /// Removes a request, unless it is done.
+  void drop(Ticket ticket);
+  void clear();
+
+  /// Reads requests that have joined, which gives each its first token, and then gives every running sequence one
+  /// token. Returns whether anything is left to do.
+  bool step();
+
+  std::int64_t rows() const;           ///< hypotheses of all requests, at their most
+  std::int64_t tokens() const;         ///< that they may have in the end
+  std::int64_t source_tokens() const;  ///< of their sources
+
+ private:
+  struct Sequence;
+  using Group = std::vector<std::unique_ptr<Sequence>>;
+  std::int64_t sum(std::int64_t (*of)(const EngineRequest&)) const;
+  void read_some();
+  Group next_to_read(std::int64_t& tokens);
+  void read(Group group);
+  void slide();
+  void advance();
+  std::vector<std::int64_t> extend(Group& group, const Tensor& logits);
+  void select(std::span<const std::int64_t> rows);
+
+  std::shared_ptr<const GenerativeModel> model_;
+  Limits limits_;
+  Ticket last_ticket_ = 0;
+  Group waiting_;  // to be read
+  Group running_;  // their rows, in this order, are those of the state
+  std::unique_ptr<GenerationState> state_;
+};
+
+/// Generates from all inputs at once, from beginning to end.   -> the nbest hypotheses of each, best first (samples: in
+/// the order in which they were drawn). Throws as make_requests() does. Equal scores go to the smaller id, and random
+/// numbers belong to their sequence, so that a result depends neither on threads nor on the batch.
+std::vector<std::vector<Hypothesis>> search(const GenerativeModel& model, std::vector<SearchInput> inputs,
+                                            const SearchOptions& options);
+
+}  // namespace attend

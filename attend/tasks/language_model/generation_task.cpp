@@ -1,0 +1,181 @@
+#include "attend/tasks/language_model/generation_task.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "attend/data/hash.h"
+#include "attend/decode/generation_options.h"
+
+namespace attend {
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+
+SearchOptions search_options(const LanguageModel& model, GenerationOptions options) {
+  if (options.nbest.value_or(1) > 1 && !options.beam && !options.greedy) options.sample = true;
+  SearchOptions search = resolve(options, model.generation().search, model.tokenizer());
+  const std::vector<std::int32_t> never = model.words_without_tokens();
+  search.rules.suppressed.insert(search.rules.suppressed.end(), never.begin(), never.end());
+  return search;
+}
+
+/// New tokens that a prompt may get. The last one is never read.
+std::int64_t room(const LanguageModel& model, std::size_t index, std::int64_t prompt, const SearchOptions& search,
+                  const GenerateOptions& options) {
+  std::int64_t more = search.max_new_tokens;
+  const bool told = more > 0;
+  if (!told) more = search.max_length > prompt ? search.max_length - prompt : kDefaultNewTokens;
+  if (options.long_context == LongContext::slide) return more;
+  const std::int64_t positions = model.positions(), most = positions + 1 - prompt;
+  if (most < 1 || (told && more > most))
+    throw TextError(index, "the prompt and what follows it are too long: got " + std::to_string(prompt) + " and " +
+                               std::to_string(more) + " tokens, the model sees " + std::to_string(positions) +
+                               "; let it slide, to forget the beginning");
+  return std::min(more, most);
+}
+
+/// The first place of any of these in a text, or npos.
+std::size_t find_any(const std::string& text, const std::vector<std::string>& wanted) {
+  std::size_t first = std::string::npos;
+  for (const std::string& one : wanted) first = std::min(first, text.find(one));
+  return first;
+}
+
+/// Text on its way to somebody who reads along. What may be the beginning of a stop is kept back until it is known.
+class StoppingStream {
+ public:
+  StoppingStream(const Tokenizer& tokenizer, const std::vector<std::string>& stop)
+      : decoder_(tokenizer), stop_(&stop) {}
+
+  std::string push(std::int32_t id) { return settle(decoder_.push(id), false); }
+  std::string finish() { return settle(decoder_.finish(), true); }
+
+ private:
+  std::string settle(const std::string& more, bool last) {
+    if (stopped_) return "";
+    kept_ += more;
+    std::size_t end = find_any(kept_, *stop_);
+    stopped_ = end != std::string::npos;
+    if (!stopped_) end = last ? kept_.size() : kept_.size() - begun();
+    std::string settled = kept_.substr(0, end);
+    kept_.erase(0, end);
+    return settled;
+  }
+  /// The bytes at the end that a stop begins with.
+  std::size_t begun() const {
+    std::size_t most = 0;
+    for (const std::string& stop : *stop_)
+      for (std::size_t n = std::min(stop.size(), kept_.size()); n > most; --n)
+        if (kept_.ends_with(std::string_view(stop).substr(0, n))) most = n;
+    return most;
+  }
+
+  StreamDecoder decoder_;
+  const std::vector<std::string>* stop_;
+  std::string kept_;
+  bool stopped_ = false;
+};
+
+/// The random numbers of a prompt are its own, whatever else is generated.
+std::uint64_t stream_of(const Ids& ids) {
+  return hash_text({reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(ids[0])}).low;
+}
+
+/// Whether a text contains a stop. Only its last tokens can be new.
+std::function<bool(std::span<const std::int32_t>)> stops_of(const Tokenizer& tokenizer,
+                                                            const std::vector<std::string>& stop) {
+  if (stop.empty()) return {};
+  std::size_t longest = 0;
+  for (const std::string& one : stop) longest = std::max(longest, one.size());
+  return [&tokenizer, &stop, longest](std::span<const std::int32_t> ids) {
+    const std::string end = tokenizer.decode(ids.last(std::min(ids.size(), longest + 4)));
+    return find_any(end, stop) != std::string::npos;
+  };
+}
+
+Generation generation_of(const Tokenizer& tokenizer, Hypothesis&& found, const std::vector<std::string>& stop) {
+  Generation made;
+  made.text = tokenizer.decode(found.ids);
+  if (const std::size_t end = find_any(made.text, stop); end != std::string::npos) made.text.resize(end);
+  made.ids = std::move(found.ids);
+  made.log_probability = found.log_probability;
+  if (found.stopped)
+    made.finish = Finish::stop;
+  else if (found.finished)
+    made.finish = Finish::eos;
+  return made;
+}
+
+}  // namespace
+
+struct GenerationTask::Shared {
+  LanguageModel model;
+  std::vector<std::string> stop;
+};
+
+std::vector<GenerationTask> GenerationTask::make(const LanguageModel& model, std::vector<Ids> prompts,
+                                                 const GenerateOptions& options) {
+  const std::vector<std::string> stops = options.search.stop.value_or(std::vector<std::string>());
+  for (const std::string& stop : stops)
+    if (stop.empty()) fail<InputError>("generate", "a text cannot stop at nothing: got an empty stop string");
+  const SearchOptions search = search_options(model, options.search);
+  const std::int64_t vocabulary = model.network().vocabulary();
+  std::vector<SearchInput> inputs;
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    Ids& prompt = prompts[i];
+    if (prompt.empty()) prompt.push_back(search.start);
+    for (const std::int32_t id : prompt)
+      if (id < 0 || id >= vocabulary)
+        throw TextError(
+            i, "there is no token " + std::to_string(id) + ", expected 0 to " + std::to_string(vocabulary - 1));
+    SearchInput input;
+    input.max_new_tokens = room(model, i, std::ssize(prompt), search, options);
+    input.stream = stream_of(prompt);
+    input.prompt = std::move(prompt);
+    inputs.push_back(std::move(input));
+  }
+  const auto shared = std::make_shared<const Shared>(Shared{model, stops});
+  std::vector<GenerationTask> tasks;
+  for (EngineRequest& request : make_requests(model.network(), search, std::move(inputs))) {
+    request.slide = options.long_context == LongContext::slide;
+    tasks.push_back(GenerationTask(std::move(request), shared));
+  }
+  return tasks;
+}
+
+EngineListener GenerationTask::decode_for(GenerationListener listener) const {
+  struct Text {
+    std::shared_ptr<const Shared> shared;
+    GenerationListener listener;
+    std::int64_t truncated;
+    std::vector<StoppingStream> streams = {};  // of each sample
+  };
+  const Tokenizer& tokenizer = shared_->model.tokenizer();
+  const std::int64_t truncated =
+      std::max<std::int64_t>(std::ssize(request.input.prompt) - shared_->model.positions(), 0);
+  const auto text = std::make_shared<Text>(Text{shared_, std::move(listener), truncated});
+  EngineListener told;
+  told.watch.stops = stops_of(tokenizer, shared_->stop);
+  if (text->listener.said && request.options->beam == 1) {
+    text->streams.resize(static_cast<std::size_t>(request.options->nbest), {tokenizer, shared_->stop});
+    told.watch.alternatives = text->listener.alternatives;
+    told.watch.said = [text](std::size_t sample, const NextWord& word, std::span<const NextWord> best) {
+      const SaidToken token{word, best};
+      text->listener.said(sample, &token, text->streams[sample].push(word.id));
+    };
+  }
+  told.done = [text](std::vector<Hypothesis>&& found) {
+    for (std::size_t sample = 0; sample < text->streams.size(); ++sample)
+      if (const std::string more = text->streams[sample].finish(); !more.empty())
+        text->listener.said(sample, nullptr, more);
+    std::vector<Generation> texts;
+    for (Hypothesis& hypothesis : found) {
+      texts.push_back(generation_of(text->shared->model.tokenizer(), std::move(hypothesis), text->shared->stop));
+      texts.back().truncated = text->truncated;
+    }
+    if (text->listener.done) text->listener.done(std::move(texts));
+  };
+  return told;
+}
+
+}  // namespace attend
