@@ -35,6 +35,21 @@ bool same(const Tensor& a, const Tensor& b) {
   return a.raw() == b.raw() && a.shape() == b.shape() && a.node() == b.node() && a.node_output() == b.node_output();
 }
 
+/// The position of every row of [B, T] in its sequence.
+Tensor positions_of(const Mask& mask, std::int64_t B, std::int64_t T) {
+  std::vector<std::int32_t> positions;
+  if (!mask.texts().empty()) {
+    for (const std::int64_t length : mask.texts())
+      for (std::int64_t t = 0; t < length; ++t) positions.push_back(static_cast<std::int32_t>(t));
+  } else {
+    for (std::int64_t b = 0; b < B; ++b) {
+      const std::int64_t first = mask.positions().empty() ? 0 : mask.positions()[static_cast<std::size_t>(b)];
+      for (std::int64_t t = 0; t < T; ++t) positions.push_back(static_cast<std::int32_t>(first + t));
+    }
+  }
+  return Tensor::ids(positions, {std::ssize(positions)});
+}
+
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(const MultiHeadOptions& o, Generator& generator)
@@ -64,31 +79,39 @@ void place_neighbours(MultiHeadAttention& attention) {
     place_together(std::vector{&key, &value});
 }
 
-Tensor MultiHeadAttention::operator()(const Tensor& q, const Tensor& k, const Tensor& v, const Mask& mask, Probe* probe,
-                                      const Tensor& bias) const {
-  const std::int64_t D = query.out() / heads;
-  const AttentionOptions options{.mask = mask, .scale = scale, .dropout = dropout, .bias = bias, .kv_heads = kv_heads};
+Tensor MultiHeadAttention::rotated(Tensor x, std::int64_t heads_to_rotate, const Tensor& positions) const {
+  if (!rotary.defined()) return x;
+  return rotate_heads(std::move(x), heads_to_rotate, head_dim(), positions, rotary);
+}
+
+Tensor MultiHeadAttention::operator()(const Tensor& q, const Tensor& k, const Tensor& v,
+                                      const AttentionPass& pass) const {
+  const std::int64_t D = head_dim();
+  const AttentionOptions options{
+      .mask = pass.mask, .scale = scale, .dropout = dropout, .bias = pass.bias, .kv_heads = kv_heads};
   const auto by_head = [&](const Tensor& x) { return x.reshape({x.dim(0), x.dim(1), x.dim(2) / D, D}); };
   if (additive_v.defined()) {
-    const Tensor weights = masked_softmax(additive_head_scores(query(q), key(k), additive_v), mask);
-    if (probe) probe->record(weights);
+    const Tensor weights = masked_softmax(additive_head_scores(query(q), key(k), additive_v), pass.mask);
+    if (pass.probe) pass.probe->record(weights);
     const Tensor values = transpose(by_head(value(v)), 1, 2);
     const Tensor context = transpose(matmul(attend::dropout(weights, dropout), values), 1, 2);
     return output(context.reshape({q.dim(0), q.dim(1), heads * D}));
   }
   if (same(k, v) && same(q, k)) {
-    const Tensor qkv = linear_together(q, std::vector{&query, &key, &value});
-    if (probe) probe->record(self_attention_weights(qkv, heads, options));
+    Tensor qkv = linear_together(q, std::vector{&query, &key, &value});
+    if (rotary.defined()) qkv = rotated(std::move(qkv), heads + kv_heads, positions_of(pass.mask, q.dim(0), q.dim(1)));
+    if (pass.probe) pass.probe->record(self_attention_weights(qkv, heads, options));
     return output(self_attention(qkv, heads, options));
   }
+  if (rotary.defined()) fail("multi_head", "rotary positions are of self-attention only");
   const Tensor queries = query(q);
   if (same(k, v)) {
     const Tensor kv = keys_values(k);
-    if (probe) probe->record(cross_attention_weights(queries, kv, heads, options));
+    if (pass.probe) pass.probe->record(cross_attention_weights(queries, kv, heads, options));
     return output(cross_attention(queries, kv, heads, options));
   }
   const Tensor keys = key(k), values = value(v);
-  if (probe) probe->record(attention_weights(by_head(queries), by_head(keys), options));
+  if (pass.probe) pass.probe->record(attention_weights(by_head(queries), by_head(keys), options));
   const Tensor context = attention(by_head(queries), by_head(keys), by_head(values), options);
   return output(context.reshape({q.dim(0), q.dim(1), heads * D}));
 }
@@ -99,19 +122,22 @@ Tensor MultiHeadAttention::keys_values(const Tensor& x) const {
 }
 
 Tensor MultiHeadAttention::begin(KeyValueCache& cache, std::size_t layer, const Tensor& x,
-                                 std::span<const std::int64_t> lengths, Probe* probe, const Tensor& bias) const {
-  return output(cache.begin(layer, query(x), keys_values(x), lengths, {heads, scale, probe, kv_heads, bias}));
+                                 std::span<const std::int64_t> lengths, const AttentionPass& pass) const {
+  return output(cache.begin(layer, rotated(query(x), heads, pass.positions),
+                            rotated(keys_values(x), kv_heads, pass.positions), lengths,
+                            {heads, scale, pass.probe, kv_heads, pass.bias}));
 }
 
-Tensor MultiHeadAttention::step(KeyValueCache& cache, std::size_t layer, const Tensor& x, Probe* probe,
-                                const Tensor& bias) const {
-  cache.append(layer, keys_values(x));
-  return over(cache, layer, x, probe, bias);
+Tensor MultiHeadAttention::step(KeyValueCache& cache, std::size_t layer, const Tensor& x,
+                                const AttentionPass& pass) const {
+  cache.append(layer, rotated(keys_values(x), kv_heads, pass.positions));
+  return over(cache, layer, x, pass);
 }
 
-Tensor MultiHeadAttention::over(const KeyValueCache& cache, std::size_t layer, const Tensor& q, Probe* probe,
-                                const Tensor& bias) const {
-  return output(cache.attend(layer, query(q), {heads, scale, probe, kv_heads, bias}));
+Tensor MultiHeadAttention::over(const KeyValueCache& cache, std::size_t layer, const Tensor& q,
+                                const AttentionPass& pass) const {
+  return output(
+      cache.attend(layer, rotated(query(q), heads, pass.positions), {heads, scale, pass.probe, kv_heads, pass.bias}));
 }
 
 }  // namespace attend

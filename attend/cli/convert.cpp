@@ -1,5 +1,6 @@
 // attend convert: a model's folder as another folder, or as a file for other programs.
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <filesystem>
 #include <iostream>
 #include <memory>
@@ -9,9 +10,12 @@
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
-#include "attend/tasks/language_model/gguf_export.h"
 #include "attend/explain/page.h"
-#include "attend/nn/quantise.h"
+#include "attend/models/registry.h"
+#include "attend/tasks/classification/classifier.h"
+#include "attend/tasks/embedding/text_encoder.h"
+#include "attend/tasks/language_model/gguf_export.h"
+#include "attend/tasks/translation/translator.h"
 
 namespace attend::cli {
 namespace {
@@ -26,11 +30,26 @@ struct ConvertFlags {
   bool gguf() const { return fs::path(output).extension() == ".gguf"; }
 };
 
-/// What describes a model beside its weights goes with them as it is.
+/// Whether a file of a model's folder is rewritten, or belongs to the run that trained the model.
+bool is_left_out(const fs::path& file) {
+  const std::string name = file.filename().string();
+  const bool weights = (name.starts_with("model") || name.starts_with("pytorch_model")) && name != "modules.json";
+  return weights || name == "config.json" || name.starts_with("checkpoint") || name.starts_with("curve.") ||
+         name == "best-models" || name.ends_with(".tokens");
+}
+
+/// Copies the files beside the weights: tokenizer, generation_config.json, the modules of a sentence-transformers
+/// model.
 void copy_other_files(const fs::path& from, const fs::path& to) {
-  for (const char* name : {"tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "added_tokens.json",
-                           "vocab.json", "merges.txt", "generation_config.json", "LICENSE"})
-    if (fs::exists(from / name)) fs::copy_file(from / name, to / name, fs::copy_options::overwrite_existing);
+  fs::create_directories(to);
+  for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
+    if (is_left_out(entry.path()) && !(entry.is_directory() && fs::exists(entry.path() / "config.json"))) continue;
+    const fs::path target = to / entry.path().filename();
+    if (entry.is_directory())
+      copy_other_files(entry.path(), target);
+    else
+      fs::copy_file(entry.path(), target, fs::copy_options::overwrite_existing);
+  }
 }
 
 std::int64_t bytes_of(const fs::path& path) {
@@ -46,25 +65,72 @@ std::int64_t bytes_of(const fs::path& path) {
 
 std::string megabytes(std::int64_t bytes) { return fixed(static_cast<double>(bytes) / 1e6, 1) + " MB"; }
 
-/// The text's perplexity, or where the model is no language model the mean distance between the states or predictions.
-double perplexity(const LanguageModel& model, const std::string& text) {
-  const std::string texts[] = {text};
-  return likelihood_of(text, model.score(texts).front()).perplexity();
+double perplexity(const LanguageModel& model, const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return likelihood_of(text, model.score(std::span(&text, 1)).front()).perplexity();
 }
 
-/// Both perplexities on the given text, so that the effect of rounding is measured and not guessed.
+/// How many elements of two lists are the same, as a line of the report.
+template <typename T>
+std::string same(const std::vector<T>& before, const std::vector<T>& after, const char* what) {
+  std::int64_t count = 0;
+  for (std::size_t i = 0; i < before.size(); ++i) count += before[i] == after[i];
+  return grouped(count) + " of " + counted(std::ssize(before), what) + " unchanged";
+}
+
+std::vector<std::string> translations(const Translator& translator, const std::vector<std::string>& lines) {
+  std::vector<std::string> all;
+  for (const auto& hypotheses : translator(lines)) all.push_back(hypotheses.front().text);
+  return all;
+}
+
+std::vector<std::size_t> labels(const Classifier& classifier, const std::vector<std::string>& lines) {
+  std::vector<std::size_t> all;
+  for (const Classification& one : classifier(lines)) all.push_back(one.label);
+  return all;
+}
+
+/// The mean cosine between the vectors of each text.
+double mean_cosine(const Tensor& before, const Tensor& after) {
+  double sum = 0;
+  const std::int64_t N = before.dim(0), D = before.dim(1);
+  for (std::int64_t i = 0; i < N; ++i) {
+    double dot = 0, a = 0, b = 0;
+    for (std::int64_t d = i * D; d < (i + 1) * D; ++d) {
+      const double x = before.data()[d], y = after.data()[d];
+      dot += x * y, a += x * x, b += y * y;
+    }
+    sum += dot / std::sqrt(std::max(a * b, 1e-30));
+  }
+  return sum / static_cast<double>(N);
+}
+
+/// Runs both models on the given text, so that the effect of rounding is measured and not guessed.
 void report_check(const ConvertFlags& flags) {
   LineReader reader(flags.check);
-  std::string text;
-  for (std::string line; reader.next(line);) text += line + "\n";
-  if (text.empty()) fail<InputError>("convert", "there is no text to check the weights with");
-  std::cerr << "Reading " << grouped(std::ssize(text)) << " bytes with both\n";
-  const double before = perplexity(LanguageModel(flags.model), text);
-  const double after = perplexity(LanguageModel(flags.output), text);
-  const double change = 100 * (after / before - 1);
-  std::cout << "perplexity  float32 " << fixed(before, 4) << "  int8 " << fixed(after, 4) << "  change "
-            << (change < 0 ? "" : "+") << fixed(change, 3) << " %\n";
-  if (change > 1) warn("int8 raises the perplexity by more than 1 %");
+  std::vector<std::string> lines;
+  for (std::string line; reader.next(line);)
+    if (!line.empty()) lines.push_back(line);
+  if (lines.empty()) fail<InputError>("convert", "there is no text to check the weights with");
+  std::cerr << "Running both on " << counted(std::ssize(lines), "line") << '\n';
+  const ModelFolder before(transformer_in(flags.model)), after(transformer_in(flags.output));
+  if (before.can(Ability::generate)) {
+    const double old = perplexity(LanguageModel(before), lines), rounded = perplexity(LanguageModel(after), lines);
+    const double change = 100 * (rounded / old - 1);
+    std::cout << "perplexity  float32 " << fixed(old, 4) << "  int8 " << fixed(rounded, 4) << "  change "
+              << (change < 0 ? "" : "+") << fixed(change, 3) << " %\n";
+    if (change > 1) warn("int8 raises the perplexity by more than 1 %");
+  } else if (before.can(Ability::translate)) {
+    std::cout << same(translations(Translator(before), lines), translations(Translator(after), lines), "translation")
+              << '\n';
+  } else if (before.can(Ability::classify)) {
+    std::cout << same(labels(Classifier(before), lines), labels(Classifier(after), lines), "label") << '\n';
+  } else {
+    const Tensor old = TextEncoder(flags.model).embed(lines).vectors,
+                 rounded = TextEncoder(flags.output).embed(lines).vectors;
+    std::cout << "mean cosine between the vectors of float32 and int8: " << fixed(mean_cosine(old, rounded), 5) << '\n';
+  }
 }
 
 void run(const ConvertFlags& flags) {
@@ -79,16 +145,17 @@ void run(const ConvertFlags& flags) {
   if (fs::equivalent(from, to, error))
     throw CLI::ValidationError("--output", "is the model's own folder, which would be lost");
 
-  const ModelFolder folder(from);
+  const fs::path inside = fs::relative(transformer_in(from), from);  // of a sentence-transformers model
+  const ModelFolder folder(from / inside);
   if (flags.gguf()) {
     const GgufType type = flags.int8 ? GgufType::q8_0 : flags.half ? GgufType::f16 : GgufType::f32;
     save_gguf(load_gpt2(from), folder.tokenizer(), to, type, fs::absolute(from).lexically_normal().filename().string());
   } else {
     const std::shared_ptr<Model> model = folder.load();
     if (flags.int8) quantise(*model);
-    fs::create_directories(to);
     copy_other_files(from, to);
-    model->save(to);
+    fs::create_directories(to / inside);
+    model->save(to / inside);
   }
   std::cerr << to.string() << ": " << megabytes(bytes_of(to)) << ", was " << megabytes(bytes_of(from)) << '\n';
   if (!flags.check.empty()) report_check(flags);
@@ -100,17 +167,19 @@ void add_convert(CLI::App& program) {
   CLI::App* verb = program.add_subcommand("convert", "A model in int8, or as a GGUF file for llama.cpp");
   verb->group(kMakeAModel);
   auto flags = std::make_shared<ConvertFlags>();
-  verb->add_option("-m,--model", flags->model, "The folder of a language model (GPT-2)")->type_name("DIR")->required();
+  verb->add_option("-m,--model", flags->model, "The folder of any model; a GGUF file can be made of GPT-2")
+      ->type_name("DIR")
+      ->required();
   verb->add_option("-o,--output", flags->output,
                    "A folder for Attend, or a file whose name ends in .gguf, for llama.cpp")
       ->type_name("PATH")
       ->required();
   verb->add_flag("--int8", flags->int8,
-                 "A byte a weight, with a scale for each row of a matrix (in a GGUF file: q8_0): a quarter of the "
-                 "memory, and more than twice the speed of writing");
+                 "Store matrices as int8 with a scale for each row (in a GGUF file: q8_0): a quarter of the memory");
   verb->add_flag("--half", flags->half, "Two bytes a weight (f16), in a GGUF file")->excludes("--int8");
   verb->add_option("--check", flags->check,
-                   "Print the perplexity of this text with the old weights and with the new ones")
+                   "With --int8: run both models on the lines of this text and print what changed: the perplexity of "
+                   "language models, translations, labels, or the vectors of encoders")
       ->type_name("FILE ...");
   verb->footer(
       "Without --int8 weights are float32: a folder with PyTorch's files becomes one with safetensors. A folder of "

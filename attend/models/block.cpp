@@ -44,17 +44,22 @@ TransformerBlock::TransformerBlock(const BlockOptions& o, const BlockNames& bloc
       pre_norm(o.pre_norm),
       causal(o.causal),
       dropout(o.dropout),
-      names(&block_names) {}
+      names(&block_names) {
+  self_attention.rotary = o.rotary;
+}
 
 Tensor TransformerBlock::self_attend(const Tensor& x, std::size_t index, const BlockPass& pass) const {
-  if (!pass.cache)
-    return self_attention(x, x, x, causal ? pass.mask & Mask::causal() : pass.mask, pass.probe, pass.bias);
-  if (pass.lengths.empty()) return self_attention.step(*pass.cache, index, x, pass.probe, pass.bias);
-  return self_attention.begin(*pass.cache, index, x, pass.lengths, pass.probe, pass.bias);
+  const AttentionPass how{.mask = causal ? pass.mask & Mask::causal() : pass.mask,
+                          .bias = pass.bias,
+                          .positions = pass.positions,
+                          .probe = pass.probe};
+  if (!pass.cache) return self_attention(x, x, x, how);
+  if (pass.lengths.empty()) return self_attention.step(*pass.cache, index, x, how);
+  return self_attention.begin(*pass.cache, index, x, pass.lengths, how);
 }
 
 Tensor TransformerBlock::cross_attend(const Tensor& x, std::size_t index, const BlockPass& pass) const {
-  if (pass.states_cache) return cross_attention.over(*pass.states_cache, index, x, pass.probe);
+  if (pass.states_cache) return cross_attention.over(*pass.states_cache, index, x, {.probe = pass.probe});
   return cross_attention(x, pass.states, pass.states, pass.states_mask, pass.probe);
 }
 

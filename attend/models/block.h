@@ -27,6 +27,7 @@ struct BlockOptions {
   bool causal = false;              ///< self-attention sees no later tokens
   bool cross = false;               ///< there is cross-attention over an encoder's states
   std::optional<float> scale = {};  ///< of attention scores; 1 / √head_dim unless given
+  RotaryTable rotary = {};          ///< positions of self-attention; undefined: none
   float dropout = 0.f;              ///< of the output of each sub-layer
   float attention_dropout = 0.f;    ///< of attention weights
   float activation_dropout = 0.f;   ///< inside the feed-forward network
@@ -51,7 +52,8 @@ struct BlockPass {
   KeyValueCache* cache = nullptr;
   const KeyValueCache* states_cache = nullptr;
   std::span<const std::int64_t> lengths = {};
-  Tensor bias = {};        ///< on the scores of self-attention, as AttentionOptions or CachedHeads have it
+  Tensor bias = {};        ///< on the scores of self-attention, as AttentionPass has it
+  Tensor positions = {};   ///< of rotary positions, where x is cached: int32, of each row
   Probe* probe = nullptr;  ///< gets "PREFIX.0.self", "PREFIX.0.cross" …, PREFIX as the stack is called
 };
 

@@ -52,6 +52,8 @@ bool holds_int8(const char* op, const Config& config) {
   return true;
 }
 
+std::string Model::type() const { return config().text("model_type"); }
+
 void Model::save(const std::filesystem::path& folder) {
   Config description = config();
   const std::vector<NamedTensor> stored = stored_parameters();

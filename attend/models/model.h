@@ -23,6 +23,8 @@ class Model {
 
   /// config.json as the family's folders have it.
   virtual Config config() const = 0;
+  /// Its "model_type".
+  std::string type() const;
   /// The parameters as the family's folders hold them.
   virtual std::vector<NamedTensor> stored_parameters() = 0;
 

@@ -236,7 +236,7 @@ Tensor Transformer::step(const Tensor& ids, DecodingState& state, Probe* probe) 
 void must_be(const Config& config, const char* key, bool expected) {
   if (config.flag(key, expected) != expected)
     fail<InputError>("transformer", "config.json: \"", key, "\" is ", expected ? "false" : "true",
-                     ", which is not supported for model_type \"", config.text("model_type", ""), "\"");
+                     ", which is not supported for this model_type");
 }
 
 std::int32_t read_token_id(const Config& config, const char* key, std::int64_t otherwise, const TransformerOptions& o) {

@@ -151,4 +151,20 @@ TEST(Tree, TestsMirrorTheLibrary) {
   }
 }
 
+/// Families write it. Tokenizers are of the kind that it names where their folder has no other hint.
+TEST(Tree, OnlyTheRegistryComparesModelTypes) {
+  const std::vector<fs::path> may = {"attend/models/registry.cpp", "attend/models/model.cpp"};
+  for (const fs::path& file : sources_under("attend")) {
+    if (folder_of(file) == "text" || std::ranges::find(may, file) != may.end()) continue;
+    std::ifstream in(fs::path(ATTEND_SOURCE_DIR) / file);
+    for (std::string line; std::getline(in, line);) {
+      const std::size_t key = line.find("\"model_type\"");
+      if (key == std::string::npos || line.find("//") < key) continue;
+      const bool writes = line.find(".set(\"model_type\"") != std::string::npos;
+      const bool quotes = line.find("\\\"model_type\\\"") != std::string::npos;  // in a message
+      EXPECT_TRUE(writes || quotes) << file << ": " << line;
+    }
+  }
+}
+
 }  // namespace

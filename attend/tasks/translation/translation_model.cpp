@@ -52,7 +52,7 @@ TranslationModel translation_model(Transformer model, const Tokenizer& source, c
 }
 
 TranslationModel translation_model(RecurrentTranslator model, const Tokenizer& tokenizer) {
-  std::string kind = model.config().text("model_type");
+  std::string kind = model.type();
   return translation_model(std::make_shared<RecurrentTranslator>(std::move(model)), std::move(kind), tokenizer,
                            tokenizer);
 }
