@@ -293,37 +293,69 @@ void ForwardShort(const Head& h, const Output& output) {
 
 std::int64_t StreamScratch(const AttentionProblem& p) { return Scratch::Size(p.heads * kStreamTile); }
 
+/// Key j of all heads: scores[h · kStreamTile] = factor · q_h · k_h. The heads, four at a time, lie side by side.
+HWY_INLINE void DotHeads(const AttentionProblem& p, const float* q, const float* k, float factor, float* scores) {
+  const std::int64_t group = p.group();
+  for (std::int64_t h = 0; h < p.heads; h += 4) {
+    const float* qs[4];
+    const float* ks[4];
+    V sums[4];
+    ATTEND_UNROLL for (std::int64_t r = 0; r < 4; ++r) {
+      const std::int64_t head = std::min(h + r, p.heads - 1);  // the last one stands for those beyond
+      qs[r] = q + head * p.head_dim;
+      ks[r] = k + (group == 1 ? head : head / group) * p.head_dim;
+      sums[r] = hn::Zero(D());
+    }
+    ForVectors(p.head_dim, [&](auto at) ATTEND_BODY {
+      ATTEND_UNROLL for (int r = 0; r < 4; ++r) sums[r] = hn::MulAdd(at.Load(qs[r]), at.Load(ks[r]), sums[r]);
+    });
+    HWY_ALIGN float totals[4];
+    StoreFour(MulFour(Totals(sums), SetFour(factor)), totals);
+    for (std::int64_t r = 0; r < std::min<std::int64_t>(4, p.heads - h); ++r) scores[(h + r) * kStreamTile] = totals[r];
+  }
+}
+
+/// sums[h] += the weights of N keys · their values, for all heads.
+template <int N>
+HWY_INLINE void AddValues(const AttentionProblem& p, const float* weights, const float* values, float* sums) {
+  const std::int64_t group = p.group(), E = p.value_dim;
+  for (std::int64_t h = 0; h < p.heads; ++h) {
+    const float* v = values + (group == 1 ? h : h / group) * E;
+    float* sum = sums + h * E;
+    V factors[N];
+    ATTEND_UNROLL for (int r = 0; r < N; ++r) factors[r] = hn::Set(D(), weights[h * kStreamTile + r]);
+    ForVectors(E, [&](auto at) ATTEND_BODY {
+      V x = at.Load(sum);
+      ATTEND_UNROLL for (int r = 0; r < N; ++r) x = hn::MulAdd(factors[r], at.Load(v + r * p.v_stride), x);
+      at.Store(x, sum);
+    });
+  }
+}
+
 /// The queries of one segment and its keys [begin, end), all heads. For query i and head h, at i · heads + h: states,
 /// and gathered [value_dim], the sum of weights times values.
 void StreamSpan(const AttentionProblem& p, std::int64_t segment_index, std::int64_t begin, std::int64_t end,
                 Scratch scratch, const Output& output, RowState* states, float* gathered) {
-  constexpr std::int64_t kTogether = 4, kValues = 16;  // rows of keys, and of values, that are read side by side
   const AttentionSegment& segment = p.segments[static_cast<std::size_t>(segment_index)];
-  const std::int64_t group = p.group(), E = p.value_dim;
+  const Head first{p, segment, segment_index, 0};
   float* scores = scratch.Take(p.heads * kStreamTile);
   std::uninitialized_fill_n(states, segment.q_rows * p.heads, RowState());
-  std::fill_n(gathered, segment.q_rows * p.heads * E, 0.f);
+  std::fill_n(gathered, segment.q_rows * p.heads * p.value_dim, 0.f);
   for (std::int64_t j = begin; j < end; j += kStreamTile)
     for (std::int64_t i = 0; i < segment.q_rows; ++i) {
-      const Head first{p, segment, segment_index, 0};
-      const std::int64_t n = std::min({kStreamTile, end - j, first.Visible(i) - j}), padded = Padded(n);
-      float* sums = gathered + i * p.heads * E;
-      for (std::int64_t c = 0; c < n; c += kTogether)
-        for (std::int64_t h = 0; h < p.heads; h += group)
-          DotRows(group, std::min(kTogether, n - c), p.head_dim, first.Query(i) + h * p.head_dim, p.head_dim,
-                  first.Key(j + c) + h / group * p.head_dim, p.k_stride, p.scale * kLog2E, scores + h * kStreamTile + c,
-                  kStreamTile);
+      const std::int64_t n = std::min({kStreamTile, end - j, first.Visible(i) - j});
+      float* sums = gathered + i * p.heads * p.value_dim;
+      for (std::int64_t c = 0; c < n; ++c) DotHeads(p, first.Query(i), first.Key(j + c), p.scale * kLog2E, scores + c);
       for (std::int64_t h = 0; n > 0 && h < p.heads; ++h) {
         const Head head{p, segment, segment_index, h};
         float* s = scores + h * kStreamTile;
-        head.Mask(i, j, n, padded, s);
-        SoftmaxRows(1, padded, s, 0, states + i * p.heads + h, E, sums + h * E, 0);
-        if (p.dropout.threshold) DropRow(head, output, i, j, padded, s);
+        head.Mask(i, j, n, Padded(n), s);
+        SoftmaxRows(1, Padded(n), s, 0, states + i * p.heads + h, p.value_dim, sums + h * p.value_dim, 0);
+        if (p.dropout.threshold) DropRow(head, output, i, j, Padded(n), s);
       }
-      for (std::int64_t c = 0; c < n; c += kValues)
-        for (std::int64_t h = 0; h < p.heads; h += group)
-          Gemm(group, E, std::min(kValues, n - c), scores + h * kStreamTile + c, kStreamTile,
-               first.Value(j + c) + h / group * E, p.v_stride, sums + h * E, E, true);
+      std::int64_t c = 0;
+      for (; c + 2 <= n; c += 2) AddValues<2>(p, scores + c, first.Value(j + c), sums);
+      if (c < n) AddValues<1>(p, scores + c, first.Value(j + c), sums);
     }
 }
 

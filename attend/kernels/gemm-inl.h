@@ -258,6 +258,10 @@ HWY_INLINE void PackTransposed(std::int64_t n, std::int64_t k, const float* w, s
   for (std::int64_t j = 0; j < n; j += kGemmWidth, packed += k * kGemmWidth) {
     const float* panel = w + j * ldw;
     const std::int64_t columns = std::min(kGemmWidth, n - j);
+    const std::int64_t whole = columns / gemm::kLanes * gemm::kLanes;
+    for (std::int64_t p = 0; whole < kGemmWidth && p < k; ++p)
+      for (std::int64_t i = whole; i < kGemmWidth; i += gemm::kLanes)
+        hn::StoreU(hn::Zero(gemm::D()), gemm::D(), packed + p * kGemmWidth + i);
     std::int64_t i = 0;
     for (; i + 4 <= columns; i += 4) {
       for (std::int64_t r = 0; r < 4; ++r) gemm::PrefetchAhead(j + i + r, n, k, w, ldw);
@@ -266,8 +270,8 @@ HWY_INLINE void PackTransposed(std::int64_t n, std::int64_t k, const float* w, s
       for (; p < k; ++p)
         for (std::int64_t r = 0; r < 4; ++r) packed[p * kGemmWidth + i + r] = panel[(i + r) * ldw + p];
     }
-    for (; i < kGemmWidth; ++i)
-      for (std::int64_t p = 0; p < k; ++p) packed[p * kGemmWidth + i] = i < columns ? panel[i * ldw + p] : 0.f;
+    for (; i < columns; ++i)
+      for (std::int64_t p = 0; p < k; ++p) packed[p * kGemmWidth + i] = panel[i * ldw + p];
   }
 }
 
