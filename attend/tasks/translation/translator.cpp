@@ -442,11 +442,14 @@ std::vector<std::vector<Translation>> Translator::operator()(std::span<const std
   do {
     // Sources are encoded together: the next ones join when a good part of the batch is free.
     if (engine.rows() <= kRefillRows && 2 * engine.source_tokens() <= options.batch_tokens)
-      for (; joined < requests.size() && engine.has_room(requests[joined]); ++joined)
-        engine.join(std::move(requests[joined]), {.done = [&, i = joined](std::vector<Hypothesis>&& hypotheses) {
-                      job.set(i, std::move(hypotheses));
-                      if (progress) progress(++done, std::ssize(requests));
-                    }});
+      for (; joined < requests.size() && engine.has_room(requests[joined]); ++joined) {
+        EngineListener listener;
+        listener.done = [&, i = joined](std::vector<Hypothesis>&& hypotheses) {
+          job.set(i, std::move(hypotheses));
+          if (progress) progress(++done, std::ssize(requests));
+        };
+        engine.join(std::move(requests[joined]), std::move(listener));
+      }
   } while (engine.step() || joined < requests.size());
   return job.finish();
 }
