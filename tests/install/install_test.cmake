@@ -15,6 +15,12 @@ set(generate_streaming_prints "^low lower.*\n[0-9]+ tokens, log-probability -[0-
 set(attention_map_arguments ${tasks}/bert_words "the river" ${work}/attention.html)
 set(attention_map_prints "\\[CLS\\] attends most to ")
 set(attention_map_writes ${work}/attention.html)
+set(train_translator_arguments ${work}/translator)
+set(train_translator_prints "^100 updates, loss [0-9.]+\n")
+set(train_translator_writes ${work}/translator/model/config.json ${work}/translator/model/model.safetensors)
+set(finetune_classifier_arguments ${work}/classifier)
+set(finetune_classifier_prints "^accuracy 1\ngood\nbad\n")
+set(finetune_classifier_writes ${work}/classifier/classifier/model.safetensors)
 
 function(run)
   execute_process(COMMAND ${ARGN} COMMAND_ERROR_IS_FATAL ANY OUTPUT_VARIABLE output)
