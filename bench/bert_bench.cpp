@@ -124,7 +124,7 @@ bench::Run pre_training_step() {
   const Tensor hidden = Tensor::ids(rows, {count}), said = Tensor::ids(words, {count});
   return [=] {
     const Training training;
-    backward(cross_entropy(model->say(model->encode(input), hidden), said));
+    backward(cross_entropy(model->predict_tokens(model->encode(input), hidden), said));
     adam->step();
     adam->zero_grad();
   };

@@ -38,15 +38,15 @@ bool is_left_out(const fs::path& file) {
          name == "best-models" || name.ends_with(".tokens");
 }
 
-/// Copies the files beside the weights: tokenizer, generation_config.json, the modules of a sentence-transformers
-/// model.
-void copy_other_files(const fs::path& from, const fs::path& to) {
+/// Copies the files beside the weights of `model`, which is `from` or a folder in it: tokenizer,
+/// generation_config.json, the other modules of a sentence-transformers model.
+void copy_other_files(const fs::path& from, const fs::path& to, const fs::path& model) {
   fs::create_directories(to);
   for (const fs::directory_entry& entry : fs::directory_iterator(from)) {
-    if (is_left_out(entry.path()) && !(entry.is_directory() && fs::exists(entry.path() / "config.json"))) continue;
     const fs::path target = to / entry.path().filename();
+    if (fs::equivalent(from, model) && is_left_out(entry.path())) continue;
     if (entry.is_directory())
-      copy_other_files(entry.path(), target);
+      copy_other_files(entry.path(), target, model);
     else
       fs::copy_file(entry.path(), target, fs::copy_options::overwrite_existing);
   }
@@ -153,8 +153,7 @@ void run(const ConvertFlags& flags) {
   } else {
     const std::shared_ptr<Model> model = folder.load();
     if (flags.int8) quantise(*model);
-    copy_other_files(from, to);
-    fs::create_directories(to / inside);
+    copy_other_files(from, to, folder.path());
     model->save(to / inside);
   }
   std::cerr << to.string() << ": " << megabytes(bytes_of(to)) << ", was " << megabytes(bytes_of(from)) << '\n';
