@@ -38,7 +38,7 @@ TEST_F(LanguageModelTraining, IsACallThatSavesALanguageModelAndShowsSamples) {
   EXPECT_EQ(result.state.best.front().first, "loss");
   ASSERT_EQ(samples.size(), 2u);
   EXPECT_TRUE(samples[0].starts_with("one"));
-  EXPECT_FALSE(LanguageModel(folder_ / "model")("one", {.max_new_tokens = 3}).text.empty());
+  EXPECT_FALSE(LanguageModel(folder_ / "model")("one", {.search = {.max_new_tokens = 3}}).text.empty());
 }
 
 TEST_F(LanguageModelTraining, OnlyTheSameRunIsResumed) {

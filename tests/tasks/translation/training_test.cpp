@@ -58,7 +58,7 @@ TEST_F(TranslationTraining, IsACallThatSavesATranslator) {
   ASSERT_EQ(messages.size(), 2u);
   EXPECT_TRUE(messages[1].starts_with("300 pairs, 20 for validation, ")) << messages[1];
   const Translator translator(folder_ / "model");
-  EXPECT_EQ(translator(std::vector<std::string>{"ciao"}, {.max_new_tokens = 3}).size(), 1u);
+  EXPECT_EQ(translator(std::vector<std::string>{"ciao"}, {.search = {.max_new_tokens = 3}}).size(), 1u);
 }
 
 struct Stop {};
