@@ -34,6 +34,6 @@ int main(int argc, char** argv) {
   std::cout << "accuracy " << result.state.best.front().second << '\n';
 
   const attend::Classifier classifier(folder / "classifier");
-  for (const auto& found : classifier(std::vector<std::string>{"A lovely film.", "An awful song."}, {}))
+  for (const auto& found : classifier(std::vector<std::string>{"The music was lovely.", "The song was awful."}, {}))
     std::cout << classifier.labels()[found.label] << '\n';
 }

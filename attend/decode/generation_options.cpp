@@ -69,7 +69,7 @@ SearchOptions resolve(const GenerationOptions& options, const SearchOptions& fol
 std::string flag_of(const char* name, const char* other_flags) {
   std::string flag = std::string("--") + name;
   std::ranges::replace(flag, '_', '-');
-  return other_flags ? std::string(other_flags) + "," + flag : flag;
+  return other_flags ? flag + "," + other_flags : flag;
 }
 
 std::optional<std::string> default_text(const Option<std::int64_t>& option, const SearchOptions& defaults) {

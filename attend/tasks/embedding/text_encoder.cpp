@@ -91,8 +91,11 @@ std::vector<Pooling> poolings(const SentenceFolder& sentence, const EmbedOptions
 
 }  // namespace
 
-TextEncoder::TextEncoder(const std::filesystem::path& folder)
-    : TextEncoder(folder, ModelFolder(transformer_in(folder))) {}
+TextEncoder::TextEncoder(const std::filesystem::path& folder) {
+  SentenceFolder sentence = SentenceFolder::read(folder);
+  BertReader reader(ModelFolder(sentence.model), BertHead::none);
+  model_ = std::make_shared<Model>(Model{std::move(sentence), std::move(reader)});
+}
 TextEncoder::TextEncoder(const std::filesystem::path& folder, const ModelFolder& model)
     : model_(std::make_shared<Model>(Model{SentenceFolder::read(folder), BertReader(model, BertHead::none)})) {}
 TextEncoder::TextEncoder(Bert model, const Tokenizer& tokenizer)

@@ -65,7 +65,7 @@ TEST(Classifier, TakesGpt2WhoseLastTokenSaysTheLabel) {
   }
   EXPECT_GT(classifier(std::vector<std::string>{std::string(400, 'x')}).front().truncated, 0);
   EXPECT_ERROR(classifier(texts, {.pairs = true}), "GPT-2 takes single texts");
-  EXPECT_ERROR(Classifier(folder.parent_path() / "gpt2_tokenizer"), "a language model, which has no labels");
+  EXPECT_ERROR(Classifier(folder.parent_path() / "gpt2_tokenizer"), "is a language model, expected a classifier");
 }
 
 TEST(Classifier, GivesAllOfSeveralLabelsThatHold) {

@@ -110,7 +110,7 @@ TEST(TextEncoder, NamesWhatAFolderHasAndItCannot) {
   EXPECT_ERROR(TextEncoder(folder.path()), "expected an array");
   fs::remove(folder / "modules.json");
   write("config.json", R"({"model_type": "t5"})");
-  EXPECT_ERROR(TextEncoder(folder.path()), "holds a model of type \"t5\", expected BERT");
+  EXPECT_ERROR(TextEncoder(folder.path()), "holds a model of type \"t5\", expected an encoder");
 }
 
 }  // namespace
