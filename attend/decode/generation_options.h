@@ -281,7 +281,7 @@ bool applies(const Option<T>& option, OptionModels models) {
   return option.models == OptionModels::all || models == OptionModels::all || option.models == models;
 }
 
-/// "--top-k", and further names: "--nbest,-n,--samples".
+/// "--top-k", and further names: "-n,--nbest,--samples".
 std::string flag_of(const char* name, const char* other_flags = nullptr);
 
 /// The default of an option as text, "50"; nothing where there is no single value: an option that is off, or a limit

@@ -199,11 +199,14 @@ std::vector<std::vector<Translation>> ServedModel::translate(std::vector<std::st
   });
   if (requests.empty()) return order->job->finish();  // all texts are blank
   std::vector<Entry> entries;
-  for (std::size_t i = 0; i < requests.size(); ++i)
-    entries.push_back({std::move(requests[i]), {.done = [this, order, i](std::vector<Hypothesis>&& found) {
-                         for (const Hypothesis& one : found) generated_tokens += one.ids.size();
-                         order->set(i, std::move(found));
-                       }}});
+  for (std::size_t i = 0; i < requests.size(); ++i) {
+    EngineListener listener;
+    listener.done = [this, order, i](std::vector<Hypothesis>&& found) {
+      for (const Hypothesis& one : found) generated_tokens += one.ids.size();
+      order->set(i, std::move(found));
+    };
+    entries.push_back({std::move(requests[i]), std::move(listener)});
+  }
   std::future<std::vector<std::vector<Translation>>> results = order->promise.get_future();
   submit({[order] { return order->abandoned.load(); }, [order](std::exception_ptr error) { order->fail(error); }},
          std::move(entries));

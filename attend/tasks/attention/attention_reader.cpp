@@ -41,11 +41,12 @@ std::vector<AttentionMap> look(const LanguageModel& model, const AttentionReques
   refuse(request.pair.has_value(), "a second text", "BERT and its kin");
   refuse(request.target.has_value(), "a target", "translators");
   const GenerationOptions& search = request.search;
-  if (!search.max_new_tokens && (search.beam || search.nbest.value_or(1) > 1))
+  const bool generates = search.max_new_tokens.value_or(0) > 0;
+  if (!generates && (search.beam || search.nbest.value_or(1) > 1))
     fail<InputError>("attention", "hypotheses are of what the model writes: got max_new_tokens 0");
   if (search.nbest.value_or(1) > 1 && !search.beam)
     fail<InputError>("attention", "of ", *search.nbest, " hypotheses, a beam at least as wide must be followed");
-  if (!search.max_new_tokens) return {model.look(request.text, {}, request.selection, request.long_text)};
+  if (!generates) return {model.look(request.text, {}, request.selection, request.long_text)};
   GenerateOptions options{.search = search};
   if (!search.beam) options.search.greedy = true;
   if (request.long_text == LongText::truncate) options.long_context = LongContext::slide;
@@ -59,7 +60,7 @@ std::vector<AttentionMap> look(const LanguageModel& model, const AttentionReques
 void refuse_writing(const AttentionRequest& request) {
   refuse(request.target.has_value(), "a target", "translators");
   const GenerationOptions& search = request.search;
-  refuse(search.max_new_tokens || search.beam || search.nbest.value_or(1) > 1,
+  refuse(search.max_new_tokens.value_or(0) > 0 || search.beam || search.nbest.value_or(1) > 1,
          "a number of tokens or hypotheses to write", "models that write");
 }
 
