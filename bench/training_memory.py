@@ -2,7 +2,7 @@
 """Memory of training over the number of sentence pairs: a small translator, a few updates, synthetic pairs.
 
     bench/training_memory.py                          # 10,000, 100,000 and 1,000,000 pairs
-    bench/training_memory.py --pairs 10000000         # needs 3 GB of disk
+    bench/training_memory.py --pairs 10000000         # needs 4 GB of disk
 
 `peak` is the most memory that was resident at once, `anonymous` the part of it that is not a mapped file: pages of the
 tokenised pairs are read from their file when they are needed, and the system takes them back when it needs memory.
@@ -16,8 +16,8 @@ import tempfile
 import time
 
 
-def write_pairs(path, count):
-    """Sentences of 5 to 30 words, out of 20,000 words whose frequencies fall as in a natural language."""
+def write_pairs(path, count, most):
+    """Sentences of 1 to `most` words, out of 20,000 words whose frequencies fall as in a natural language."""
     generator = random.Random(1)
     syllables = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
     words = ["".join(generator.choices(syllables, k=generator.randint(1, 4))) for _ in range(20000)]
@@ -27,8 +27,8 @@ def write_pairs(path, count):
         for _ in range(count):
             sides = []
             for _ in range(2):
-                begin = generator.randrange(len(text) - 30)
-                sides.append(" ".join(text[begin:begin + generator.randint(5, 30)]))
+                begin = generator.randrange(len(text) - most)
+                sides.append(" ".join(text[begin:begin + generator.randint(1, most)]))
             file.write("\t".join(sides) + "\n")
 
 
@@ -63,6 +63,7 @@ def main():
     parser.add_argument("--pairs", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--steps", type=int, default=20, help="updates")
     parser.add_argument("--program", default="build/release/attend")
+    parser.add_argument("--words", type=int, default=30, help="of the longest sentence")
     parser.add_argument("--tokenizer", help="the folder of a tokenizer; otherwise 8,000 subwords are learned")
     parser.add_argument("--folder", help="where to put the data; otherwise a temporary folder")
     arguments = parser.parse_args()
@@ -71,7 +72,7 @@ def main():
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         for count in arguments.pairs:
             pairs, output = os.path.join(folder, "pairs.tsv"), os.path.join(folder, f"model-{count}")
-            write_pairs(pairs, count)
+            write_pairs(pairs, count, arguments.words)
             peak, anonymous, seconds = run(arguments.program, pairs, output, arguments.steps, arguments.tokenizer)
             first = anonymous if first is None else first
             megabytes = [os.path.getsize(pairs), os.path.getsize(os.path.join(output, "train.tokens")), peak, anonymous,

@@ -66,13 +66,10 @@ SearchOptions resolve(const GenerationOptions& options, const SearchOptions& fol
   return search;
 }
 
-std::string flag_of(const char* name, const char* other_flags) {
-  std::string flag = std::string("--") + name;
+std::string flag_of(const std::string& name) {
+  std::string flag = "--" + name;
   std::ranges::replace(flag, '_', '-');
-  if (!other_flags) return flag;
-  const std::string_view others = other_flags;  // a short name comes first, as in the help
-  const std::size_t comma = others.starts_with("--") ? 0 : others.find(',') + 1;
-  return std::string(others.substr(0, comma)) + flag + "," + std::string(others.substr(comma));
+  return flag;
 }
 
 std::optional<std::string> default_text(const Option<std::int64_t>& option, const SearchOptions& defaults) {

@@ -92,8 +92,8 @@ struct Option {
   const char* config_key = nullptr;   ///< in generation_config.json
   T& (*setting)(SearchOptions&) = nullptr;  ///< the value that a search uses; null where resolve() translates it
   OptionAlias openai = {}, libre_translate = {};
-  const char* other_flags = nullptr;  ///< further names of the flag: "-n,--samples"
-  bool is_flag = true;                ///< false: only requests have it
+  const char* flags = nullptr;  ///< all names of the flag, where it has several
+  bool is_flag = true;          ///< false: only requests have it
 };
 
 /// The names of EarlyStopping, for flags and requests.
@@ -130,7 +130,7 @@ void visit_options(Visit&& visit) {
                         .setting = [](S& s) -> Integer& { return s.nbest; },
                         .openai = {.name = "n"},
                         .libre_translate = {.name = "alternatives", .offset = -1, .most = 16},
-                        .other_flags = "-n,--samples"});
+                        .flags = "-n,--nbest,--samples"});
   visit(Option<double>{
       .field = &G::length_penalty,
       .name = "length_penalty",
@@ -281,8 +281,13 @@ bool applies(const Option<T>& option, OptionModels models) {
   return option.models == OptionModels::all || models == OptionModels::all || option.models == models;
 }
 
-/// "--top-k", and further names: "-n,--nbest,--samples".
-std::string flag_of(const char* name, const char* other_flags = nullptr);
+/// The flag of an option, from its name: "--top-k".
+std::string flag_of(const std::string& name);
+/// The same, or all of its names: "-n,--nbest,--samples".
+template <typename T>
+std::string flag_of(const Option<T>& option) {
+  return option.flags ? option.flags : flag_of(option.name);
+}
 
 /// The default of an option as text, "50"; nothing where there is no single value: an option that is off, or a limit
 /// that depends on the input.

@@ -1,6 +1,6 @@
-// Which word may come next, and what it counts: the rules that `transformers` calls logits processors, and the best
-// words under them. Each rule concerns a few words of the vocabulary only, so that a step reads its logits twice and
-// writes next to nothing, however many rules there are.
+// The rules that choose among the next tokens, which `transformers` calls logits processors, and the best tokens under
+// these rules. A rule concerns few tokens of the vocabulary, so that a step reads its logits twice and writes almost
+// nothing, however many rules there are.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -17,41 +17,41 @@ struct LogitBias {
 };
 
 struct LogitsRules {
-  double repetition_penalty = 1.0;   ///< of words that were said: a negative score times this, a positive one by this
-  double presence_penalty = 0.0;     ///< taken from the scores of words that were said behind the prompt
-  double frequency_penalty = 0.0;    ///< the same for each time that they were said
-  std::int64_t no_repeat_ngram = 0;  ///< so many words in a row are never said twice; 0: they may be
-  std::vector<std::vector<std::int32_t>> bad_words = {};  ///< never said; a sequence is stopped before its last word
-  std::int64_t min_new_tokens = 0;                        ///< no end before so many words, prompt not counted
-  std::int64_t min_length = 0;                            ///< the same with the prompt counted
-  std::optional<std::int32_t> forced_first = {};          ///< what must follow the start, when that is the whole prompt
-  std::vector<std::int32_t> forced_last = {};             ///< one of these must be the last word that length allows
-  std::vector<std::int32_t> suppressed = {};              ///< never said, not even when forced
-  std::vector<LogitBias> biases = {};                     ///< added to the scores of single words, before all else
-  std::vector<std::int32_t> suppressed_first = {};        ///< not said as first word after the prompt
-  bool renormalise = false;  ///< probabilities of what the rules leave sum to 1 again, where they are added up
+  double repetition_penalty = 1.0;   ///< of tokens in the text: negative scores are multiplied, positive ones divided
+  double presence_penalty = 0.0;     ///< subtracted from the scores of tokens that were generated before
+  double frequency_penalty = 0.0;    ///< the same for each time that they were generated
+  std::int64_t no_repeat_ngram = 0;  ///< never generate so many tokens in a row twice; 0 allows it
+  std::vector<std::vector<std::int32_t>> bad_words = {};  ///< sequences of tokens that are never generated
+  std::int64_t min_new_tokens = 0;                        ///< no end token before so many tokens, without the prompt
+  std::int64_t min_length = 0;                            ///< the same with the prompt
+  std::optional<std::int32_t> forced_first = {};          ///< follows the start token, when that is the whole prompt
+  std::vector<std::int32_t> forced_last = {};             ///< one of these is the last token at the maximum length
+  std::vector<std::int32_t> suppressed = {};              ///< never generated, not even when forced
+  std::vector<LogitBias> biases = {};                     ///< added to the scores of tokens, before all other rules
+  std::vector<std::int32_t> suppressed_first = {};        ///< not generated as the first token after the prompt
+  bool renormalise = false;  ///< of a beam: the probabilities of the tokens that the rules allow add up to 1 again
 };
 
-/// Where a hypothesis is.
+/// The state of a hypothesis.
 struct LogitsContext {
-  std::span<const std::int32_t> words;  ///< all so far, the prompt (start and forced prefix) included
-  std::int64_t prompt = 1;              ///< how many of them the prompt is
-  std::int64_t max_length = 0;          ///< words at most, the prompt included
+  std::span<const std::int32_t> words;  ///< all tokens so far, the prompt (start token and prefix) included
+  std::int64_t prompt = 1;              ///< how many of them are the prompt
+  std::int64_t max_length = 0;          ///< maximum number of tokens, the prompt included
 };
 
 struct NextWord {
   std::int32_t id = 0;
-  double score = 0;            ///< by the rules
-  double log_probability = 0;  ///< the model's own
+  double score = 0;            ///< after the rules
+  double log_probability = 0;  ///< of the model
 };
 
-/// What the rules apply to. `transformers` gives them logits when it takes the best word or draws one, and
-/// log-probabilities when it adds them up along a beam.
+/// What the rules are applied to. As in `transformers`, logits for greedy search and sampling, log-probabilities for
+/// beam search.
 enum class ScoreKind : std::uint8_t { logits, log_probabilities };
 
-/// The best `count` words after each hypothesis, best first and equal ones by id; fewer where the rules leave fewer.
-/// logits [N, V], which it changes; contexts, N; `ends` are the words that end a sentence. All words that contexts and
-/// rules name must be in 0 … V - 1. Throws when the logits are no numbers.
+/// The best `count` tokens after each hypothesis, best first and equal ones by id; fewer where the rules allow fewer.
+/// logits [N, V], which it changes; contexts, N; `ends` are the tokens that end a text. All ids in contexts and rules
+/// must be from 0 to V - 1. Throws when the logits are not numbers.
 std::vector<std::vector<NextWord>> best_words(const Tensor& logits, std::span<const LogitsContext> contexts,
                                               const LogitsRules& rules, std::span<const std::int32_t> ends,
                                               std::int64_t count, ScoreKind kind);

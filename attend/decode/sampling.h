@@ -15,11 +15,11 @@ struct SamplingOptions {
   double min_p = 0.0;        ///< sample from tokens with at least this share of the highest probability
 };
 
-/// The probabilities with which words are drawn, in the order of `words` (by score, best first). Those that have none
-/// are taken off its end. Temperature, top-k, top-p and min-p apply in this order, each to what the one before left.
+/// The probabilities of the tokens in sampling, in the order of `words` (by score, best first). Tokens without one are
+/// removed from the end. Temperature, top-k, top-p and min-p apply in this order, each to what the one before left.
 std::vector<double> chances(std::vector<NextWord>& words, const SamplingOptions& options);
 
-/// Which of them it is. u in [0, 1).
+/// The index that a random number u in [0, 1) chooses.
 std::size_t draw(const std::vector<double>& chances, double u);
 
 }  // namespace attend

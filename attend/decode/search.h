@@ -11,26 +11,26 @@
 
 namespace attend {
 
-/// When a beam stops looking for something better than the `beam` hypotheses that it has finished.
+/// When beam search stops, once it has `beam` finished hypotheses.
 enum class EarlyStopping : std::uint8_t {
-  no,     ///< when the best live one, as long as it is now, would not do
+  no,     ///< when no unfinished one has a better score at its present length
   yes,    ///< at once
-  never,  ///< when no live one could do any more, however long it becomes
+  never,  ///< when no unfinished one can get a better score at any length
 };
 
 struct SearchOptions {
-  std::int64_t beam = 1;          ///< hypotheses kept for each sentence; 1 is greedy
-  std::int64_t nbest = 1;         ///< hypotheses returned for each: at most `beam`, any number of samples
-  bool sample = false;            ///< draw each word by chance; takes a beam of 1
-  SamplingOptions sampling = {};  ///< how
-  std::uint64_t seed = 0;         ///< of the chance
-  double length_penalty = 1.0;    ///< a score is log-probability / length ^ this; 0 favours short ones
+  std::int64_t beam = 1;          ///< hypotheses that beam search keeps; 1 is greedy search
+  std::int64_t nbest = 1;         ///< hypotheses returned: at most `beam`, or any number of samples
+  bool sample = false;            ///< choose each token at random; needs a beam of 1
+  SamplingOptions sampling = {};  ///< with `sample`
+  std::uint64_t seed = 0;         ///< of the random numbers
+  double length_penalty = 1.0;    ///< a score is log-probability / length ^ this; 0 prefers short hypotheses
   EarlyStopping early_stopping = EarlyStopping::no;
-  std::int64_t max_new_tokens = 0;       ///< words at most, the end included and the prefix not; 0: max_length counts
-  std::int64_t max_length = 200;         ///< the same with start and prefix counted
-  std::int32_t start = 0;                ///< the word before the first
-  std::vector<std::int32_t> ends = {0};  ///< words that end a sentence
-  LogitsRules rules = {};                ///< what may be said
+  std::int64_t max_new_tokens = 0;       ///< maximum length with the end token, without the prefix; 0: see max_length
+  std::int64_t max_length = 200;         ///< the same with start token and prefix
+  std::int32_t start = 0;                ///< the decoder's first token
+  std::vector<std::int32_t> ends = {0};  ///< tokens that end a text
+  LogitsRules rules = {};                ///< which tokens may be generated
 };
 
 /// What one sequence starts from.
@@ -43,10 +43,10 @@ struct SearchInput {
 };
 
 struct Hypothesis {
-  std::vector<std::int32_t> ids;  ///< without start or prompt, with the prefix, and with the end when it was reached
-  double log_probability = 0;     ///< sum over the words behind the prefix; along a beam, as the rules left it
+  std::vector<std::int32_t> ids;  ///< without start or prompt, with the prefix, and with the end token if there is one
+  double log_probability = 0;     ///< sum over the tokens after the prefix; of a beam, as the rules changed it
   double score = 0;               ///< log_probability / length ^ length_penalty
-  bool finished = false;          ///< false: cut at its length, also where the rules then forced an end
+  bool finished = false;          ///< false: cut at the maximum length, also where the rules forced an end token
   bool stopped = false;           ///< ended by SearchWatch::stops
 };
 

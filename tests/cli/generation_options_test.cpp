@@ -62,7 +62,7 @@ TEST(GenerationOptions, EveryFlagIsInTheHelpWithItsMeaningAndDefault) {
     const std::string help = one_line(run_attend(std::string(endpoint.verb) + " --help").output);
     const SearchOptions defaults = default_search(endpoint.models);
     visit_options([&](const auto& option) {
-      const std::string flag = flag_of(option.name, option.other_flags);
+      const std::string flag = flag_of(option);
       if (!option.is_flag || !applies(option, endpoint.models)) {
         EXPECT_FALSE(contains(help, flag + " ")) << endpoint.verb << " has " << flag;
         return;

@@ -139,8 +139,7 @@ TEST_F(Translate, SamplesFollowTheirSeed) {
   EXPECT_EQ(translate("five six\n", sample + "--seed 1").output,
             first.substr(first.size() - translate("five six\n", sample + "--seed 1").output.size()));
   EXPECT_EQ(translate(text, "--sample --beam 4").code, 2);
-  EXPECT_EQ(translate(text, "--temperature 0.5 --beam 4").code, 2);  // which samples
-  EXPECT_EQ(translate(text, "--temperature 1.5 --top-k 0 --nbest 4 --seed 1").output, first);
+  EXPECT_EQ(translate(text, "--temperature 0.5").code, 2);
 }
 
 TEST_F(Translate, ALongLineIsSplitCutOrRefusedAsAskedAndThatIsSaid) {

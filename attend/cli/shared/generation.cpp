@@ -14,12 +14,12 @@ namespace attend::cli {
 
 namespace {
 
-const char* heading(OptionGroup group) {
+const char* heading(OptionGroup group, OptionModels models) {
   switch (group) {
     case OptionGroup::search:
       return "Search (the model's generation_config.json may have other defaults)";
     case OptionGroup::sampling:
-      return "Sampling (any of these but --seed turns it on)";
+      return models == OptionModels::encoder_decoders ? "Sampling" : "Sampling (any of these but --seed turns it on)";
     case OptionGroup::text:
       return "Text";
   }
@@ -30,15 +30,15 @@ const char* heading(OptionGroup group) {
 class FlagMaker {
  public:
   FlagMaker(CLI::App& verb, GenerationOptions& options, OptionModels models)
-      : verb_(verb), options_(options), defaults_(default_search(models)) {}
+      : verb_(verb), options_(options), models_(models), defaults_(default_search(models)) {}
 
   template <typename T>
   CLI::Option* operator()(const Option<T>& option) const {
     std::string help = option.meaning;
     if (const auto value = default_text(option, defaults_)) help += " (default: " + *value + ")";
-    CLI::Option* flag = add(option, flag_of(option.name, option.other_flags), help);
+    CLI::Option* flag = add(option, flag_of(option), help);
     if (*option.value) flag->type_name(option.value);
-    return flag->group(heading(option.group));
+    return flag->group(heading(option.group, models_));
   }
 
  private:
@@ -75,6 +75,7 @@ class FlagMaker {
 
   CLI::App& verb_;
   GenerationOptions& options_;
+  OptionModels models_;
   SearchOptions defaults_;
 };
 
@@ -106,6 +107,10 @@ void add_generation_flags(CLI::App& verb, GenerationOptions& options, OptionMode
   greedy->excludes(beam);
   for (const char* sampling : {"--sample", "--temperature", "--top-k", "--top-p", "--min-p"})
     greedy->excludes(verb.get_option(sampling)), beam->excludes(verb.get_option(sampling));
+  if (models != OptionModels::encoder_decoders) return;
+  // Translators search by default, so that a flag of sampling alone is more likely a mistake.
+  for (const char* flag : {"--temperature", "--top-k", "--top-p", "--min-p", "--seed"})
+    verb.get_option(flag)->needs(verb.get_option("--sample"));
 }
 
 CLI::Option* add_generation_flag(CLI::App& verb, GenerationOptions& options, const std::string& name) {
@@ -129,7 +134,7 @@ void finish_generation_flags(GenerationOptions& options) {
 void add_long_context_flag(CLI::App& verb, LongContext& long_context) {
   add_choice(verb, "--long", long_context, {{"refuse", LongContext::refuse}, {"slide", LongContext::slide}},
              "What to do when a text becomes longer than the model's context; slide drops its beginning")
-      ->group(heading(OptionGroup::text));
+      ->group(heading(OptionGroup::text, OptionModels::language_models));
 }
 
 LanguageModel open_language_model(const std::string& folder) {
