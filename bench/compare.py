@@ -3,6 +3,7 @@
 
   bench/compare.py attention rows          groups (GROUP_bench and GROUP_torch.py); all when none is named
   bench/compare.py attention -k T1024      only the jobs whose name contains T1024
+  bench/compare.py --against DIR           beside the benchmarks of another build of Attend instead: build/release/bench
 
 PEER_PYTHON is the command that runs Python with torch ("python3" unless told). Where PEER_PYTHON2 is given too (the same
 with another BLAS, say), the better of the two counts. A bar that is missed makes the exit code 1.
@@ -46,6 +47,7 @@ def main():
     parser.add_argument("-k", default="", help="only jobs whose name contains this")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--against", help="the bench folder of another build")
     parser.add_argument("--build", default=str(HERE.parent / "build/release/bench"))
     options = parser.parse_args()
     groups = options.groups or sorted(path.name[:-len("_bench.cpp")] for path in HERE.glob("*_bench.cpp"))
@@ -61,8 +63,14 @@ def main():
         script = f"bench/{group}_torch.py"
         commands = [os.environ.get("PEER_PYTHON", "python3"), os.environ.get("PEER_PYTHON2")]
         peers = [Side(shlex.split(command) + [script], environment)
-                 for command in commands if command and (HERE.parent / script).exists()]
-        print(f"{group:44s} {'ours':>12s} {'PyTorch':>12s} {'ratio':>8s}  bar")
+                 for command in commands if command and not options.against and (HERE.parent / script).exists()]
+        if options.against:
+            other = f"{options.against}/{group}_bench"
+            listed = subprocess.run([other, "--list"], capture_output=True, text=True, check=True).stdout
+            shared = {line.split("\t")[0] for line in listed.splitlines()}
+            jobs = [(name, unit, 0.98) for name, unit, _ in jobs if name in shared and unit == "s"]
+            peers = [Side([other], environment)]
+        print(f"{group:44s} {'ours':>12s} {'other build' if options.against else 'PyTorch':>12s} {'ratio':>8s}  bar")
         for name, unit, bar in jobs:
             bar = float(bar)
             if unit != "s":
