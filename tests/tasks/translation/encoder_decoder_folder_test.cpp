@@ -1,5 +1,5 @@
-// MarianMT's folders decoded as transformers decodes them (tests/golden/marian.py): the words of greedy and of beam
-// search, their scores, and text in, text out.
+// Folders of MarianMT, BART and T5 decoded as transformers decodes them (tests/golden/marian.py, encoder_decoders.py):
+// the ids of greedy and of beam search, their scores, and text in, text out.
 #include <gtest/gtest.h>
 
 #include "attend/decode/generation_config.h"
@@ -15,21 +15,22 @@ namespace fs = std::filesystem;
 fs::path fixture(const std::string& name) { return fs::path(ATTEND_SOURCE_DIR) / "tests/models/fixtures" / name; }
 
 /// A row of transformers' output without start and padding: all up to the end.
-std::vector<std::int32_t> said(const Tensor& ids, std::int64_t row) {
+std::vector<std::int32_t> generated(const Tensor& ids, std::int64_t row, std::int32_t end) {
   const std::int64_t T = ids.dim(-1);
   std::vector<std::int32_t> words;
-  for (std::int64_t t = 1; t < T && (words.empty() || words.back() != 0); ++t)
+  for (std::int64_t t = 1; t < T && (words.empty() || words.back() != end); ++t)
     words.push_back(ids.data<std::int32_t>()[row * T + t]);
   return words;
 }
 
-class MarianFolder : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Decode, MarianFolder,
+class EncoderDecoderFolder : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Decode, EncoderDecoderFolder,
                          testing::Values("marian_tied", "marian_separate", "marian_bin", "marian_old_bin",
-                                         "marian_sharded", "marian_tokenizer"),
+                                         "marian_sharded", "marian_tokenizer", "bart_forced", "bart_scaled", "t5_relu",
+                                         "t5_gated", "t5_untied", "t5_tokenizer"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST_P(MarianFolder, SaysWhatTransformersSays) {
+TEST_P(EncoderDecoderFolder, GeneratesTheIdsOfTransformers) {
   const fs::path folder = fixture(GetParam());
   const SafetensorsFile golden(folder / "golden.safetensors");
   const Transformer model = load_transformer(folder, true);
@@ -46,22 +47,29 @@ TEST_P(MarianFolder, SaysWhatTransformersSays) {
   const Tensor scores = golden.get("beam_scores");
   for (std::int64_t row = 0; row < 3; ++row) {
     const auto i = static_cast<std::size_t>(row);
-    EXPECT_EQ(greedy[i].front().ids, said(golden.get("greedy"), row)) << "greedy, row " << row;
+    EXPECT_EQ(greedy[i].front().ids, generated(golden.get("greedy"), row, model.options.end)) << "greedy, row " << row;
     ASSERT_EQ(beams[i].size(), 4u);
     for (std::int64_t n = 0; n < 4; ++n) {
       const Hypothesis& hypothesis = beams[i][static_cast<std::size_t>(n)];
-      EXPECT_EQ(hypothesis.ids, said(golden.get("beam"), row * 4 + n)) << "row " << row << ", hypothesis " << n;
+      EXPECT_EQ(hypothesis.ids, generated(golden.get("beam"), row * 4 + n, model.options.end))
+          << "row " << row << ", hypothesis " << n;
       EXPECT_NEAR(hypothesis.score, scores.data()[row * 4 + n], 1e-5) << "row " << row << ", hypothesis " << n;
     }
   }
 }
 
-TEST(MarianFolder, TranslatesTextAsTransformersDoes) {
-  const Config translations(fixture("marian_tokenizer") / "translations.json");
-  const Translator translator(fixture("marian_tokenizer"));
-  for (const std::string text :
-       {"Il bambino legge il giornale.", "Nessuno scrive.", "La vicina ha comprato la città più bella."})
-    EXPECT_EQ(translator(text).text, translations.text(text)) << text;
+TEST(EncoderDecoderFolder, TranslatesTextAsTransformersDoes) {
+  for (const char* name : {"marian_tokenizer", "t5_tokenizer"}) {
+    const Config translations(fixture(name) / "translations.json");
+    const Translator translator(fixture(name));
+    for (const std::string text :
+         {"Il bambino legge il giornale.", "Nessuno scrive.", "La vicina ha comprato la città più bella.",
+          "translate English to German: The house is small.", "translate English to German: Nobody writes.",
+          "summarize: The neighbour has bought the most beautiful house of the city."})
+      if (translations.has(text)) {
+        EXPECT_EQ(translator(text).text, translations.text(text)) << text;
+      }
+  }
 }
 
 }  // namespace
