@@ -10,8 +10,8 @@
 #include <string>
 
 #include "attend/decode/engine.h"
-#include "attend/models/transformer.h"
 #include "attend/decode/search.h"
+#include "attend/models/transformer.h"
 #include "attend/nn/module.h"
 #include "attend/ops/tape.h"
 #include "bench/job.h"

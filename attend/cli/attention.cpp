@@ -7,11 +7,11 @@
 #include <optional>
 
 #include "attend/cli/shared/attention_file.h"
-#include "attend/cli/shared/line_verb.h"
 #include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/generation.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/interrupt.h"
+#include "attend/cli/shared/line_verb.h"
 #include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/progress.h"

@@ -11,8 +11,8 @@
 #include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
-#include "attend/tasks/embedding/text_encoder.h"
 #include "attend/formats/npy.h"
+#include "attend/tasks/embedding/text_encoder.h"
 
 namespace attend::cli {
 namespace {

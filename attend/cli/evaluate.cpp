@@ -17,11 +17,11 @@
 #include "attend/core/error.h"
 #include "attend/explain/page.h"
 #include "attend/explain/terminal.h"
-#include "attend/text/unicode.h"
 #include "attend/metrics/bleu.h"
 #include "attend/metrics/chrf.h"
 #include "attend/metrics/classification.h"
 #include "attend/metrics/perplexity.h"
+#include "attend/text/unicode.h"
 
 namespace attend::cli {
 namespace {

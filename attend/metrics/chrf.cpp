@@ -6,8 +6,8 @@
 #include "attend/core/error.h"
 #include "attend/core/threads.h"
 #include "attend/core/version.h"
-#include "attend/text/unicode.h"
 #include "attend/metrics/ngrams.h"
+#include "attend/text/unicode.h"
 
 namespace attend {
 namespace {

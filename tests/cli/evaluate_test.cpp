@@ -135,8 +135,7 @@ TEST_F(Evaluate, LabelsStandBeforeATab) {
   const std::string foreign = "evaluate -m f1 -r " + file("texts") + " -i " + file("good");
   EXPECT_TRUE(contains(run_for_errors(foreign).output, "none of its labels, such as \"good\", is in the reference"));
   const std::string table = run_attend(foreign + " 2>/dev/null").output;
-  EXPECT_TRUE(contains(table, "A text of some length whose label is be…") && contains(table, "and 11 more"))
-      << table;
+  EXPECT_TRUE(contains(table, "A text of some length whose label is be…") && contains(table, "and 11 more")) << table;
 }
 
 TEST_F(Evaluate, PerplexityReadsWhatScorePrints) {

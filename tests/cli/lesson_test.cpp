@@ -36,7 +36,8 @@ TEST(Lesson, WithoutANameAllAreListed) {
 TEST(Lesson, AnUnknownOneIsToldWhichThereAre) {
   const Outcome outcome = run_for_errors("lesson pool");
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_NE(outcome.output.find("there is no lesson \"pool\"; there are bank, cost, memory, pooling"), std::string::npos);
+  EXPECT_NE(outcome.output.find("there is no lesson \"pool\"; there are bank, cost, memory, pooling"),
+            std::string::npos);
 }
 
 TEST(Lesson, ALearnedWidthBeatsAFixedOneOnHeldOutPoints) {

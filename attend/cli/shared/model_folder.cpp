@@ -1,8 +1,8 @@
 #include "attend/cli/shared/model_folder.h"
 
 #include "attend/cli/shared/progress.h"
-#include "attend/tasks/embedding/sentence_folder.h"
 #include "attend/formats/weights.h"
+#include "attend/tasks/embedding/sentence_folder.h"
 
 namespace attend::cli {
 

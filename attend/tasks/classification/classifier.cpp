@@ -4,13 +4,13 @@
 
 #include "attend/core/error.h"
 #include "attend/data/batches.h"
-#include "attend/tasks/attention/attention_tokens.h"
-#include "attend/tasks/encoder/bert_reader.h"
-#include "attend/tasks/language_model/language_model.h"
 #include "attend/nn/module.h"
 #include "attend/ops/activation.h"
 #include "attend/ops/softmax.h"
 #include "attend/ops/tape.h"
+#include "attend/tasks/attention/attention_tokens.h"
+#include "attend/tasks/encoder/bert_reader.h"
+#include "attend/tasks/language_model/language_model.h"
 
 namespace attend {
 

@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "attend/formats/config.h"
-#include "attend/nn/norm.h"
 #include "attend/nn/linear.h"
+#include "attend/nn/norm.h"
 
 namespace attend {
 

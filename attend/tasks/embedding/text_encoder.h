@@ -9,8 +9,8 @@
 
 #include "attend/attention/probe.h"
 #include "attend/core/progress.h"
-#include "attend/tasks/encoder/bert_reader.h"
 #include "attend/tasks/embedding/sentence_folder.h"
+#include "attend/tasks/encoder/bert_reader.h"
 
 namespace attend {
 

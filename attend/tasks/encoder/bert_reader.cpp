@@ -4,9 +4,9 @@
 #include <numeric>
 
 #include "attend/core/error.h"
+#include "attend/ops/tape.h"
 #include "attend/tasks/attention/attention_capture.h"
 #include "attend/tasks/attention/attention_tokens.h"
-#include "attend/ops/tape.h"
 
 namespace attend {
 namespace {

@@ -57,8 +57,7 @@ std::string FilledText::with(const FilledMask& mask, const MaskCandidate& candid
   return before + word + text.substr(static_cast<std::size_t>(mask.span.end));
 }
 
-MaskFiller::MaskFiller(const ModelFolder& folder)
-    : reader_(with_mask(BertReader(folder, BertHead::masked_words))) {}
+MaskFiller::MaskFiller(const ModelFolder& folder) : reader_(with_mask(BertReader(folder, BertHead::masked_words))) {}
 MaskFiller::MaskFiller(Bert model, const Tokenizer& tokenizer)
     : reader_(with_mask(BertReader(std::move(model), tokenizer))) {}
 

@@ -44,8 +44,7 @@ Span words_between(const Encoding& encoding, Places text, std::size_t first, std
 
 }  // namespace
 
-Answerer::Answerer(const ModelFolder& folder)
-    : reader_(std::make_shared<BertReader>(folder, BertHead::answer)) {}
+Answerer::Answerer(const ModelFolder& folder) : reader_(std::make_shared<BertReader>(folder, BertHead::answer)) {}
 Answerer::Answerer(Bert model, const Tokenizer& tokenizer)
     : reader_(std::make_shared<BertReader>(std::move(model), tokenizer)) {}
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "attend/tasks/encoder/bert_reader.h"
 #include "attend/models/registry.h"
+#include "attend/tasks/encoder/bert_reader.h"
 
 namespace attend {
 

@@ -121,8 +121,7 @@ std::vector<Tag> without_overlaps(std::vector<Tag> tags) {
 
 }  // namespace
 
-Tagger::Tagger(const ModelFolder& folder)
-    : reader_(std::make_shared<BertReader>(folder, BertHead::token_labels)) {}
+Tagger::Tagger(const ModelFolder& folder) : reader_(std::make_shared<BertReader>(folder, BertHead::token_labels)) {}
 Tagger::Tagger(Bert model, const Tokenizer& tokenizer)
     : reader_(std::make_shared<BertReader>(std::move(model), tokenizer)) {}
 

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "attend/tasks/encoder/bert_reader.h"
 #include "attend/models/registry.h"
+#include "attend/tasks/encoder/bert_reader.h"
 
 namespace attend {
 

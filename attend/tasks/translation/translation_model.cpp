@@ -59,9 +59,8 @@ TranslationModel translation_model(RecurrentTranslator model, const Tokenizer& t
 
 TranslationModel load_translation_model(const ModelFolder& folder) {
   auto network = folder.model<Seq2SeqModel>("translator", Ability::translate);
-  TranslationModel model =
-      translation_model(std::move(network), std::string(folder.family().type), folder.tokenizer(Side::source),
-                        folder.tokenizer(Side::target));
+  TranslationModel model = translation_model(std::move(network), std::string(folder.family().type),
+                                             folder.tokenizer(Side::source), folder.tokenizer(Side::target));
   SearchOptions untold = model.generation.search;
   if (model.spec.end) untold.rules = {};  // a folder of `transformers` without rules wants none
   model.generation = GenerationConfig::read(folder.path(), untold);

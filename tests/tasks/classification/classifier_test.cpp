@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "tests/tasks/bert_fixture.h"
 #include "tests/support/errors.h"
+#include "tests/tasks/bert_fixture.h"
 
 namespace attend {
 namespace {

@@ -7,9 +7,9 @@
 #include <cmath>
 #include <fstream>
 
-#include "tests/tasks/bert_fixture.h"
 #include "tests/support/errors.h"
 #include "tests/support/golden.h"
+#include "tests/tasks/bert_fixture.h"
 
 namespace attend {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/tasks/bert_fixture.h"
 #include "tests/support/errors.h"
+#include "tests/tasks/bert_fixture.h"
 
 namespace attend {
 namespace {

@@ -5,8 +5,8 @@
 
 #include <algorithm>
 
-#include "tests/tasks/bert_fixture.h"
 #include "tests/support/errors.h"
+#include "tests/tasks/bert_fixture.h"
 
 namespace attend {
 namespace {
