@@ -191,7 +191,7 @@ HWY_INLINE void DotRows(std::int64_t m, std::int64_t n, std::int64_t depth, cons
   }
 }
 
-/// Up to so many keys, a head's scores of some queries fit into the first-level cache unpacked.
+/// Up to this number of keys, the scores of a few queries of one head fit into the L1 cache unpacked.
 constexpr std::int64_t kShortKeys = 24;
 constexpr std::int64_t kShortQueries = 24;
 constexpr std::int64_t kShortStride = (kShortKeys + kLanes - 1) / kLanes * kLanes;

@@ -115,10 +115,10 @@ std::int64_t BertOptions::max_tokens() const {
   return family() == BertFamily::roberta ? positions - padding - 1 : positions;
 }
 
-BertOptions BertOptions::read(const Config& config, const BertVariant& kin) {
+BertOptions BertOptions::read(const Config& config, const BertVariant& variant) {
   BertOptions o;
-  o.variant = &kin;
-  const bool distil = kin.family == BertFamily::distilbert;
+  o.variant = &variant;
+  const bool distil = variant.family == BertFamily::distilbert;
   // A key of BERT's, and DistilBERT's word for the same.
   const auto key = [&](const char* bert, const char* distilbert) { return distil ? distilbert : bert; };
   const auto size = [&](const char* name, std::int64_t most, std::int64_t fallback) {
@@ -142,7 +142,7 @@ BertOptions BertOptions::read(const Config& config, const BertVariant& kin) {
   o.attention_dropout = share(key("attention_probs_dropout_prob", "attention_dropout"), 0.1f);
   o.eps = static_cast<float>(config.number("layer_norm_eps", 1e-12));
   o.deviation = static_cast<float>(config.number("initializer_range", 0.02));
-  const std::int64_t padding = config.integer("pad_token_id", kin.family == BertFamily::roberta ? 1 : 0);
+  const std::int64_t padding = config.integer("pad_token_id", variant.family == BertFamily::roberta ? 1 : 0);
   if (padding < 0 || padding >= o.vocabulary)
     fail<InputError>("bert", "config.json: \"pad_token_id\" is ", padding, ", expected one of ", o.vocabulary,
                      " words");
@@ -157,7 +157,7 @@ BertOptions BertOptions::read(const Config& config, const BertVariant& kin) {
 
   for (const std::string& architecture : config.texts("architectures"))
     for (const auto& [ending, head] : kHeadNames)
-      if (architecture == std::string(kin.class_name) + ending) o.head = head;
+      if (architecture == std::string(variant.class_name) + ending) o.head = head;
   if (o.head == BertHead::text_labels || o.head == BertHead::token_labels) o.labels = read_labels(config);
   o.several_labels = read_several_labels(config);
   const float text_dropout = distil ? share("seq_classif_dropout", 0.2f) : share("classifier_dropout", o.dropout);
@@ -169,11 +169,10 @@ BertOptions BertOptions::read(const Config& config, const BertVariant& kin) {
 }
 
 void BertOptions::write(Config& config) const {
-  const BertVariant& kin = *variant;
-  const bool distil = kin.family == BertFamily::distilbert;
+  const bool distil = variant->family == BertFamily::distilbert;
   const auto key = [&](const char* bert, const char* distilbert) { return distil ? distilbert : bert; };
-  config.set("model_type", std::string(kin.type));
-  config.set("architectures", std::vector<std::string>{std::string(kin.class_name) + name_of(head, kHeadNames)});
+  config.set("model_type", std::string(variant->type));
+  config.set("architectures", std::vector<std::string>{std::string(variant->class_name) + name_of(head, kHeadNames)});
   config.set("vocab_size", vocabulary);
   config.set(key("hidden_size", "dim"), width), config.set(key("num_hidden_layers", "n_layers"), layers);
   config.set(key("num_attention_heads", "n_heads"), heads), config.set(key("intermediate_size", "hidden_dim"), inner);

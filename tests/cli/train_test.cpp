@@ -199,7 +199,8 @@ TEST_F(Train, FineTuningTakesANewVocabularyAndCarriesOverWhatBothHave) {
     const Outcome other = run_for_errors(
         finetune(kind, kind + "-new", recurrent ? "--vocab-size 50 --steps 2" : "--vocab-size 28 --steps 2"));
     EXPECT_EQ(other.code, 0);
-    EXPECT_TRUE(contains(other.output, " pieces are known to the model; the others start anew")) << other.output;
+    EXPECT_TRUE(contains(other.output, " tokens are known to the model; the others start from random values"))
+        << other.output;
     EXPECT_EQ(run_attend("translate --max-new-tokens 9 --model " + file(kind + "-new"), "echo one two |").code, 0)
         << kind;
     // The folder's own tokenizer as a new one: everything is carried over.
@@ -227,7 +228,7 @@ TEST_F(Train, AMarianFolderIsFineTunedWithItsOwnSubwordsOrWithNewOnes) {
     EXPECT_FALSE(contents(folder_ / "same" / name).empty()) << name;
   const Outcome other = run_for_errors(finetune("marian", "new", "--vocab-size 30 --steps 2"));
   EXPECT_EQ(other.code, 0);
-  EXPECT_TRUE(contains(other.output, " pieces are known to the model")) << other.output;
+  EXPECT_TRUE(contains(other.output, " tokens are known to the model")) << other.output;
   for (const std::string model : {"same", "new"})
     EXPECT_EQ(run_attend("translate --max-new-tokens 9 --model " + file(model), "echo one two |").code, 0) << model;
 }

@@ -12,7 +12,7 @@ namespace attend::cli {
 
 /// --model DIR, required.
 void add_model_flag(CLI::App& verb, std::string& model);
-/// --max-tokens N and --long HOW; `help` says what happens to longer lines.
+/// --max-tokens N and --long HOW; `help` describes what happens to longer lines.
 void add_long_text_flags(CLI::App& verb, std::int64_t& max_tokens, LongText& long_text, const std::string& help,
                          bool may_split = true);
 /// --overlap N. Windows of max_tokens must be longer than it; that is checked when all flags are read.
@@ -26,7 +26,7 @@ struct LineFlags {
   std::vector<std::string> texts, input;
   bool json = false;
 };
-/// --model DIR, TEXT …, --input FILE …, --output FILE. `help` says what the texts are.
+/// --model DIR, TEXT …, --input FILE …, --output FILE. `help` describes the texts.
 void add_line_flags(CLI::App& verb, LineFlags& flags, const std::string& help = "Texts");
 
 /// Work on a block of texts; it may report its progress on them.

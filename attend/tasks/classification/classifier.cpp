@@ -231,7 +231,7 @@ struct Gpt2Model : Classifier::Model {
 };
 
 std::shared_ptr<const Classifier::Model> load(const ModelFolder& folder) {
-  // An encoder that does not say what it is for may still have the weights.
+  // A folder without "architectures" may still have the weights of the head.
   if (folder.can(Ability::embed)) return std::make_shared<BertModel>(BertReader(folder, BertHead::text_labels));
   const auto model = folder.model<attend::Model>("classifier", Ability::classify);
   if (const auto* gpt2 = dynamic_cast<const Gpt2*>(model.get()))

@@ -180,7 +180,7 @@ Prepared tuned_classifier(const Options& options, const TrainingObserver& observ
       from, {.head = BertHead::text_labels, .labels = labels, .several_labels = several_labels, .begun = &begun}));
   if (const BertOptions own = BertOptions::read(Config(from / "config.json"));
       own.head == BertHead::text_labels && !begun.empty())
-    observer.warn("the model's head is for other labels (" + listed(own.labels) + "), and begins anew");
+    observer.warn("the model's head is for other labels (" + listed(own.labels) + "), and starts from random weights");
   if (options.dropout) set_dropout(*model, *options.dropout);
   train_parameters(*model);
   if (options.frozen_layers > 0) freeze(*model, options.frozen_layers);

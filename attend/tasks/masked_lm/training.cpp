@@ -159,7 +159,7 @@ Bert make_model(const Options& options, const std::filesystem::path& from, const
       fail<InputError>("finetune", from.string(), ": has ", model.options.vocabulary, " words, but its tokenizer ",
                        tokenizer.size());
     if (!begun.empty())
-      observer.warn("the model has no weights for what it is to learn, they begin anew: " + listed(begun));
+      observer.warn("the model lacks these weights, which start from random values: " + listed(begun));
     return model;
   }
   BertOptions o = options.model;

@@ -68,7 +68,7 @@ TEST_F(ClassificationTraining, AnEncoderLearnsPairsOfTexts) {
   EXPECT_EQ(train_classification(o, observer).state.step, 3);
   EXPECT_EQ(Classifier(folder_ / "pairs").labels(), (std::vector<std::string>{"other", "same"}));
   ASSERT_EQ(warnings.size(), 1u);
-  EXPECT_EQ(warnings[0], "the model's head is for other labels (sport, weather, art), and begins anew");
+  EXPECT_EQ(warnings[0], "the model's head is for other labels (sport, weather, art), and starts from random weights");
   o.from = "", o.trainer.output = folder_ / "x";
   EXPECT_ERROR(train_classification(o), "need an encoder");
   o.balanced = true, o.columns.separator = "|";
