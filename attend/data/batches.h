@@ -81,7 +81,7 @@ std::vector<std::int64_t> shuffled(std::int64_t count, PhiloxKey key);
 
 /// Sequences of different lengths in one tensor.
 struct TokenBatch {
-  Tensor ids;               ///< int32 [B, T], filled up with padding
+  Tensor ids;               ///< int32 [B, T], padded. An encoder also takes features here, float32 [B, T, D]
   Tensor lengths;           ///< int32 [B]
   std::int64_t tokens = 0;  ///< without the padding
 };

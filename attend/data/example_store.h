@@ -1,6 +1,6 @@
-// Training examples as token ids on disk: pairs of sentences, texts with their labels. Each example has the same number
-// of fields, and a field is a sequence of ids. The file is a token store that is mapped, so that memory does not grow
-// with the number of examples.
+// Training examples on disk: pairs of sentences, texts with their labels, pictures with their captions. Each example
+// has the same number of fields, and a field is a sequence of token ids. An example may also have a sequence of feature
+// vectors. The files are mapped, so that memory does not grow with the number of examples.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -13,6 +13,7 @@
 
 #include "attend/core/threads.h"
 #include "attend/data/batches.h"
+#include "attend/data/feature_store.h"
 #include "attend/data/token_store.h"
 
 namespace attend {
@@ -23,11 +24,17 @@ class ExampleStore {
   ExampleStore() = default;  ///< no examples
   /// Field f of example i is document i · fields + f. Throws InputError when the last example is not complete.
   ExampleStore(TokenStore store, std::int64_t fields);
+  /// Examples with features: sequence i of `features` belongs to example i. Throws InputError when the numbers of
+  /// examples differ.
+  ExampleStore(TokenStore store, std::int64_t fields, FeatureStore features);
 
   std::int64_t size() const { return store_ ? store_->documents() / fields_ : 0; }  ///< examples
   std::vector<std::int32_t> read(std::int64_t example, std::int64_t field = 0) const;
   /// Of one field of every example, for BatchSampler.
   std::vector<std::int32_t> lengths(std::int64_t field = 0) const;
+  bool has_features() const { return features_.has_value(); }
+  Tensor features(std::int64_t example) const;        ///< float32 [T, D]
+  std::vector<std::int32_t> feature_lengths() const;  ///< T of every example, for BatchSampler
   /// How many examples were left out or cut when the store was made.
   std::int64_t left_out() const { return store_ ? store_->left_out() : 0; }
 
@@ -35,28 +42,35 @@ class ExampleStore {
   TokenRange range(std::int64_t example, std::int64_t field) const;
 
   std::optional<TokenStore> store_;
+  std::optional<FeatureStore> features_;
   std::int64_t fields_ = 1;
 };
 
 /// One field of the examples that a sampler chose, in one tensor.
 TokenBatch pad(const ExampleStore& examples, std::int64_t field, std::span<const std::int64_t> chosen,
                std::int32_t padding);
+/// The features of the examples that a sampler chose, in one tensor.
+FeatureBatch pad_features(const ExampleStore& examples, std::span<const std::int64_t> chosen);
 
+/// Where examples are stored. Features go into a second file beside the first, with ".features" behind its name.
 struct ExampleFile {
   std::filesystem::path path;
   std::int64_t fields = 1;
   std::int64_t vocabulary = 0;  ///< ids of all fields are 0 … vocabulary - 1
   TokenStoreKey key = {};
+  std::int64_t feature_width = 0;  ///< D of the feature vectors; 0: examples have no features
 };
 
 /// An example, field by field, as it is to be stored.
 struct EncodedExample {
   std::vector<std::vector<std::int32_t>> fields;  ///< none: the example is left out
   bool cut = false;                               ///< something of it did not fit
+  Tensor features = {};                           ///< float32 [T, feature_width], where the file has features
 };
 
-/// Throws Error when an example that is not left out has not all fields.
-void add_example(TokenStoreWriter& writer, const EncodedExample& example, std::int64_t fields);
+/// Writes the examples that `fill` gives to its argument, unless `file` has them already: then the key is the same.
+using AddExample = std::function<void(const EncodedExample&)>;
+ExampleStore stored_examples(const ExampleFile& file, const std::function<void(const AddExample&)>& fill);
 
 /// The examples in `file`: found there if the key is the same, otherwise made. Then open() gives a function that reads
 /// the next record (false at the end), and encode(record), which is called on many threads, makes an example of it.
@@ -65,7 +79,7 @@ template <typename Record>
 ExampleStore stored_examples(const ExampleFile& file, const std::function<std::function<bool(Record&)>()>& open,
                              const std::function<EncodedExample(const Record&)>& encode) {
   constexpr std::size_t kBlock = 4096, kTask = 64;  // records in memory, and records that a thread takes at once
-  const auto fill = [&](TokenStoreWriter& writer) {
+  return stored_examples(file, [&](const AddExample& add) {
     const std::function<bool(Record&)> next = open();
     std::vector<Record> block(kBlock);
     std::vector<EncodedExample> encoded(kBlock);
@@ -75,10 +89,9 @@ ExampleStore stored_examples(const ExampleFile& file, const std::function<std::f
         const std::size_t begin = static_cast<std::size_t>(task) * kTask;
         for (std::size_t i = begin; i < std::min(begin + kTask, count); ++i) encoded[i] = encode(block[i]);
       });
-      for (std::size_t i = 0; i < count; ++i) add_example(writer, encoded[i], file.fields);
+      for (std::size_t i = 0; i < count; ++i) add(encoded[i]);
     }
-  };
-  return {cached_token_store(file.path, file.vocabulary, file.key, fill).store, file.fields};
+  });
 }
 
 }  // namespace attend

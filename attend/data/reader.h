@@ -9,14 +9,17 @@
 #include <string_view>
 #include <vector>
 
+#include "attend/core/tensor.h"
 #include "attend/data/text_stream.h"
 
 namespace attend {
 
-/// One text, or a text and what belongs to it: its translation, its label.
+/// One text, or a text and what belongs to it: its translation, its label. The source of a picture or a recording is a
+/// sequence of feature vectors instead of a text.
 struct Record {
   std::string source, target;
   std::int64_t line = 0;  ///< where it begins in its file, from 1; in a .mo file, which message it is
+  Tensor features = {};   ///< float32 [T, D] in place of `source`; undefined for texts
 };
 
 /// What a reader passed over for one reason, and where it first did.

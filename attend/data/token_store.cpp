@@ -1,9 +1,7 @@
 #include "attend/data/token_store.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
-#include <fstream>
 #include <limits>
 
 #include "attend/core/error.h"
@@ -11,36 +9,8 @@
 namespace attend {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "token stores are read as they lie in memory");
-
 constexpr std::uint64_t kMark = 0x31736E656B6F7441;  // "Atokens1": the digit is the version of the format
 constexpr std::int64_t kMaxVocabulary = std::int64_t{1} << 31;
-constexpr std::size_t kBufferBytes = 1 << 20;
-
-struct Header {
-  std::uint64_t mark = kMark;
-  std::uint64_t width = 0;  // bytes of an id
-  std::uint64_t vocabulary = 0;
-  std::uint64_t sources = 0, tokenizer = 0;
-  std::uint64_t left_out = 0;
-  std::uint64_t unused[2] = {};
-};
-static_assert(sizeof(Header) == 64);
-
-struct Trailer {
-  std::uint64_t tokens = 0, documents = 0;
-  std::uint64_t mark = ~kMark;
-};
-static_assert(sizeof(Trailer) == 24);
-
-template <typename T>
-T read_as(const std::byte* bytes) {
-  T value;
-  std::memcpy(&value, bytes, sizeof(T));
-  return value;
-}
-
-std::uint64_t padded(std::uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
 int width_of(std::int64_t vocabulary) { return vocabulary <= std::numeric_limits<std::uint16_t>::max() + 1 ? 2 : 4; }
 
@@ -49,96 +19,35 @@ template <typename Stored>
 bool widen(const std::byte* stored, std::span<std::int32_t> ids, std::int64_t vocabulary) {
   std::uint32_t largest = 0;
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    const std::uint32_t id = read_as<Stored>(stored + i * sizeof(Stored));
-    largest = std::max(largest, id);
+    Stored id;
+    std::memcpy(&id, stored + i * sizeof(Stored), sizeof(Stored));
+    largest = std::max<std::uint32_t>(largest, id);
     ids[i] = static_cast<std::int32_t>(id);
   }
   return largest < vocabulary;
 }
 
-template <typename Stored>
-void narrow(std::span<const std::int32_t> ids, std::vector<std::byte>& bytes) {
-  const std::size_t at = bytes.size();
-  bytes.resize(at + ids.size() * sizeof(Stored));
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    const auto id = static_cast<Stored>(ids[i]);
-    std::memcpy(bytes.data() + at + i * sizeof(Stored), &id, sizeof(Stored));
-  }
-}
-
 }  // namespace
 
-bool is_token_store(const std::filesystem::path& path) {
-  std::uint64_t mark = 0;
-  std::ifstream(path, std::ios::binary).read(reinterpret_cast<char*>(&mark), sizeof mark);
-  return mark == kMark;
-}
+bool is_token_store(const std::filesystem::path& path) { return has_mark(path, kMark); }
 
-TokenStore::TokenStore(const std::filesystem::path& path) : name_(path.string()) {
-  MappedFile file = map_file(path);
-  bytes_ = file.bytes;
-  owner_ = std::move(file.owner);
-  open();
-}
+TokenStore::TokenStore(const std::filesystem::path& path) : TokenStore(DocumentFile(path, kMark, "token store")) {}
 
 TokenStore::TokenStore(std::string name, std::span<const std::byte> bytes, std::shared_ptr<const void> owner)
-    : name_(std::move(name)), bytes_(bytes), owner_(std::move(owner)) {
-  open();
-}
+    : TokenStore(DocumentFile(std::move(name), bytes, std::move(owner), kMark, "token store")) {}
 
-void TokenStore::open() {
-  constexpr std::uint64_t kFrame = sizeof(Header) + sizeof(Trailer);
-  if (bytes_.size() < sizeof(std::uint64_t) || read_as<std::uint64_t>(bytes_.data()) != kMark)
-    fail<InputError>("load", name_, ": is no token store, or one of another version");
-  if (bytes_.size() < kFrame + sizeof(std::uint64_t))
-    fail<InputError>("load", name_, ": ", bytes_.size(), " bytes are too few for a token store; was the file cut?");
-  const auto header = read_as<Header>(bytes_.data());
-  const auto trailer = read_as<Trailer>(bytes_.data() + bytes_.size() - sizeof(Trailer));
-  if (trailer.mark != ~kMark)
-    fail<InputError>("load", name_, ": the end of the token store is missing; was the file cut?");
-  if (header.vocabulary < 1 || header.vocabulary > static_cast<std::uint64_t>(kMaxVocabulary) ||
-      header.width != static_cast<std::uint64_t>(width_of(static_cast<std::int64_t>(header.vocabulary))))
-    fail<InputError>("load", name_, ": a vocabulary of ", header.vocabulary, " with ids of ", header.width,
+TokenStore::TokenStore(DocumentFile file) : file_(std::move(file)) {
+  const DocumentFileHeader& header = file_.header();
+  if (header.limit < 1 || header.limit > static_cast<std::uint64_t>(kMaxVocabulary) ||
+      header.element_bytes != static_cast<std::uint64_t>(width_of(static_cast<std::int64_t>(header.limit))))
+    fail<InputError>("load", file_.name(), ": a vocabulary of ", header.limit, " with ids of ", header.element_bytes,
                      " bytes cannot be");
-
-  const std::uint64_t inside = bytes_.size() - kFrame;
-  // Both counts are held against the size before they are multiplied, so that nothing overflows.
-  if (trailer.tokens > inside || trailer.documents >= inside / sizeof(std::uint64_t) ||
-      padded(trailer.tokens * header.width) + (trailer.documents + 1) * sizeof(std::uint64_t) != inside)
-    fail<InputError>("load", name_, ": ", trailer.tokens, " tokens in ", trailer.documents,
-                     " documents do not fit a file of ", bytes_.size(), " bytes");
-  width_ = static_cast<int>(header.width);
-  vocabulary_ = static_cast<std::int64_t>(header.vocabulary);
-  tokens_ = static_cast<std::int64_t>(trailer.tokens);
-  documents_ = static_cast<std::int64_t>(trailer.documents);
-  key_ = {header.sources, header.tokenizer};
-  left_out_ = static_cast<std::int64_t>(header.left_out);
-  ids_ = bytes_.data() + sizeof(Header);
-  begins_ = ids_ + padded(trailer.tokens * header.width);
-
-  std::uint64_t before = 0;
-  for (std::int64_t d = 0; d <= documents_; ++d) {
-    const auto begin = read_as<std::uint64_t>(begins_ + static_cast<std::size_t>(d) * sizeof(std::uint64_t));
-    if (begin < before || begin > trailer.tokens || (d == 0 && begin != 0) ||
-        (d == documents_ && begin != trailer.tokens))
-      fail<InputError>("load", name_, ": document ", d, " begins at token ", begin,
-                       ", which cannot be: the one before at ", before, ", and there are ", trailer.tokens);
-    before = begin;
-  }
-}
-
-TokenRange TokenStore::document(std::int64_t d) const {
-  if (d < 0 || d >= documents_)
-    fail("token_store", name_, ": there is no document ", d, ": expected 0 to ", documents_ - 1);
-  const std::byte* at = begins_ + static_cast<std::size_t>(d) * sizeof(std::uint64_t);
-  return {static_cast<std::int64_t>(read_as<std::uint64_t>(at)),
-          static_cast<std::int64_t>(read_as<std::uint64_t>(at + sizeof(std::uint64_t)))};
 }
 
 std::int64_t TokenStore::document_at(std::int64_t position) const {
-  if (position < 0 || position >= tokens_)
-    fail("token_store", name_, ": there is no token ", position, ": expected 0 to ", tokens_ - 1);
-  std::int64_t low = 0, high = documents_;  // the document is in [low, high)
+  if (position < 0 || position >= size())
+    fail("token_store", file_.name(), ": there is no token ", position, ": expected 0 to ", size() - 1);
+  std::int64_t low = 0, high = documents();  // the document is in [low, high)
   while (high - low > 1) {
     const std::int64_t middle = low + (high - low) / 2;
     (document(middle).begin <= position ? low : high) = middle;
@@ -148,63 +57,41 @@ std::int64_t TokenStore::document_at(std::int64_t position) const {
 
 void TokenStore::read(std::int64_t position, std::span<std::int32_t> ids) const {
   const auto count = static_cast<std::int64_t>(ids.size());
-  if (position < 0 || count > tokens_ || position > tokens_ - count)
-    fail("token_store", name_, ": has no tokens ", position, " to ", position + count, ": it has ", tokens_);
-  const std::byte* stored = ids_ + static_cast<std::size_t>(position) * static_cast<std::size_t>(width_);
-  const bool good =
-      width_ == 2 ? widen<std::uint16_t>(stored, ids, vocabulary_) : widen<std::uint32_t>(stored, ids, vocabulary_);
+  if (position < 0 || count > size() || position > size() - count)
+    fail("token_store", file_.name(), ": has no tokens ", position, " to ", position + count, ": it has ", size());
+  const std::byte* stored = file_.at(position);
+  const bool good = width_of(vocabulary()) == 2 ? widen<std::uint16_t>(stored, ids, vocabulary())
+                                                : widen<std::uint32_t>(stored, ids, vocabulary());
   if (!good)
-    fail<InputError>("load", name_, ": an id among tokens ", position, " to ", position + count,
-                     " is not in the vocabulary of ", vocabulary_, "; the file is damaged");
+    fail<InputError>("load", file_.name(), ": an id among tokens ", position, " to ", position + count,
+                     " is not in the vocabulary of ", vocabulary(), "; the file is damaged");
 }
 
 std::vector<std::int32_t> TokenStore::read(TokenRange range) const {
-  if (range.begin > range.end || range.size() > tokens_)
-    fail("token_store", name_, ": has no tokens ", range.begin, " to ", range.end, ": it has ", tokens_);
+  if (range.begin > range.end || range.size() > size())
+    fail("token_store", file_.name(), ": has no tokens ", range.begin, " to ", range.end, ": it has ", size());
   std::vector<std::int32_t> ids(static_cast<std::size_t>(range.size()));
   read(range.begin, ids);
   return ids;
 }
 
 TokenStoreWriter::TokenStoreWriter(std::filesystem::path path, std::int64_t vocabulary, const TokenStoreKey& key)
-    : file_(std::move(path)), vocabulary_(vocabulary), width_(width_of(vocabulary)), key_(key) {
+    : file_(std::move(path), {.mark = kMark,
+                              .element_bytes = static_cast<std::uint64_t>(width_of(vocabulary)),
+                              .limit = static_cast<std::uint64_t>(vocabulary),
+                              .sources = key.sources,
+                              .tokenizer = key.tokenizer}),
+      vocabulary_(vocabulary) {
   if (vocabulary < 1 || vocabulary > kMaxVocabulary)
     fail("token_store", "the vocabulary must have 1 to ", kMaxVocabulary, " ids: got ", vocabulary);
-  const Header none;  // commit() writes it
-  file_.write(std::as_bytes(std::span(&none, 1)));
 }
 
 void TokenStoreWriter::add(std::span<const std::int32_t> ids) {
   for (const std::int32_t id : ids)
     if (id < 0 || id >= vocabulary_) fail("token_store", "id ", id, " is not in the vocabulary of ", vocabulary_);
-  width_ == 2 ? narrow<std::uint16_t>(ids, buffer_) : narrow<std::uint32_t>(ids, buffer_);
-  tokens_ += ids.size();
-  if (buffer_.size() >= kBufferBytes) flush();
-}
-
-void TokenStoreWriter::end_document() { begins_.push_back(tokens_); }
-
-void TokenStoreWriter::commit() {
-  if (begins_.back() != tokens_) end_document();
-  flush();
-  const std::uint64_t bytes = tokens_ * static_cast<std::uint64_t>(width_);
-  buffer_.resize(static_cast<std::size_t>(padded(bytes) - bytes));
-  flush();
-  file_.write(std::as_bytes(std::span(begins_)));
-  const Trailer trailer{.tokens = tokens_, .documents = begins_.size() - 1};
-  file_.write(std::as_bytes(std::span(&trailer, 1)));
-  const Header header{.width = static_cast<std::uint64_t>(width_),
-                      .vocabulary = static_cast<std::uint64_t>(vocabulary_),
-                      .sources = key_.sources,
-                      .tokenizer = key_.tokenizer,
-                      .left_out = left_out_};
-  file_.write_at(0, {reinterpret_cast<const char*>(&header), sizeof header});
-  file_.commit();
-}
-
-void TokenStoreWriter::flush() {
-  file_.write(buffer_);
-  buffer_.clear();
+  if (width_of(vocabulary_) == 4) return file_.add(std::as_bytes(ids));
+  narrow_.assign(ids.begin(), ids.end());
+  file_.add(std::as_bytes(std::span(narrow_)));
 }
 
 CachedTokenStore cached_token_store(const std::filesystem::path& path, std::int64_t vocabulary,

@@ -1,9 +1,5 @@
 // A long text as token ids in a file: made once, mapped afterwards, so that training starts at once and memory holds
 // only what it touches. Documents are kept apart. Ids take 16 bits where the vocabulary allows, otherwise 32.
-//
-// The file, little-endian: 64 bytes of header, the ids, zeros up to a multiple of 8, the position where each document
-// begins and where the last one ends (64 bits each), 24 bytes of trailer (tokens, documents, a mark). What is only
-// known at the end stands at the end, so that it is written as a stream.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -13,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "attend/core/file.h"
+#include "attend/data/document_file.h"
 
 namespace attend {
 
@@ -25,11 +21,7 @@ struct TokenStoreKey {
 };
 
 /// Ids [begin, end) of a store.
-struct TokenRange {
-  std::int64_t begin = 0, end = 0;
-  std::int64_t size() const { return end - begin; }
-  bool operator==(const TokenRange&) const = default;
-};
+using TokenRange = ElementRange;
 
 /// An open store: immutable, cheap to copy, safe to read from many threads. Opening looks at the frame and the
 /// documents, and throws InputError [load] for anything that is not a complete store; ids are checked as they are read.
@@ -39,15 +31,16 @@ class TokenStore {
   /// The same over bytes in memory; `name` is for messages, `owner` keeps the bytes.
   TokenStore(std::string name, std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
 
-  std::int64_t size() const { return tokens_; }  ///< tokens of all documents
-  std::int64_t documents() const { return documents_; }
-  std::int64_t vocabulary() const { return vocabulary_; }  ///< ids are 0 … vocabulary() - 1
-  const TokenStoreKey& key() const { return key_; }
+  std::int64_t size() const { return file_.elements(); }  ///< tokens of all documents
+  std::int64_t documents() const { return file_.documents(); }
+  /// Ids are 0 … vocabulary() - 1.
+  std::int64_t vocabulary() const { return static_cast<std::int64_t>(file_.header().limit); }
+  TokenStoreKey key() const { return {file_.header().sources, file_.header().tokenizer}; }
   /// How many texts were left out or cut when the store was made.
-  std::int64_t left_out() const { return left_out_; }
+  std::int64_t left_out() const { return static_cast<std::int64_t>(file_.header().left_out); }
 
   /// Where document d stands, 0 <= d < documents().
-  TokenRange document(std::int64_t d) const;
+  TokenRange document(std::int64_t d) const { return file_.document(d); }
   /// The document that holds a token, 0 <= position < size(). O(log documents).
   std::int64_t document_at(std::int64_t position) const;
 
@@ -57,16 +50,9 @@ class TokenStore {
   std::vector<std::int32_t> read(TokenRange range) const;
 
  private:
-  void open();
+  explicit TokenStore(DocumentFile file);
 
-  std::string name_;
-  std::span<const std::byte> bytes_;
-  std::shared_ptr<const void> owner_;
-  std::int64_t tokens_ = 0, documents_ = 0, vocabulary_ = 0, left_out_ = 0;
-  int width_ = 0;  // bytes of an id
-  TokenStoreKey key_;
-  const std::byte* ids_ = nullptr;
-  const std::byte* begins_ = nullptr;
+  DocumentFile file_;
 };
 
 /// Whether a file begins as a token store does, of this version. False when there is no such file.
@@ -82,23 +68,16 @@ class TokenStoreWriter {
   /// More tokens of the document at hand. Throws on an id that the vocabulary does not have.
   void add(std::span<const std::int32_t> ids);
   /// The next token begins another document. Documents may be empty.
-  void end_document();
+  void end_document() { file_.end_document(); }
   /// Counts a text that is left out, or cut: see TokenStore::left_out().
-  void leave_out() { ++left_out_; }
+  void leave_out() { file_.leave_out(); }
   /// A document that was not ended ends here.
-  void commit();
+  void commit() { file_.commit(); }
 
  private:
-  void flush();
-
-  AtomicFile file_;
+  DocumentFileWriter file_;
   std::int64_t vocabulary_;
-  int width_;
-  TokenStoreKey key_;
-  std::uint64_t left_out_ = 0;
-  std::vector<std::uint64_t> begins_{0};
-  std::uint64_t tokens_ = 0;
-  std::vector<std::byte> buffer_;
+  std::vector<std::uint16_t> narrow_;  // ids of 16 bits, before they are written
 };
 
 /// A store that is made when it must be.

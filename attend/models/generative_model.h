@@ -7,6 +7,7 @@
 
 #include "attend/attention/probe.h"
 #include "attend/core/tensor.h"
+#include "attend/data/batches.h"
 
 namespace attend {
 
@@ -15,7 +16,12 @@ struct GenerationInput {
   std::span<const std::int32_t> source = {};  ///< ids for the encoder; empty for language models
   std::span<const std::int32_t> prompt = {};  ///< the decoder's first tokens, at least one. Encoder–decoders take
                                               ///< exactly one, the start token
+  Tensor features = {};                       ///< float32 [S, D] for the encoder, in place of `source`
 };
+
+/// The sources of all inputs, padded: `ids` holds ids [B, S], or features [B, S, D]. Throws where some inputs have
+/// features and others do not.
+TokenBatch pad_sources(std::span<const GenerationInput> inputs, std::int32_t padding);
 
 /// Sequences in the middle of their generation, one a row: what the model remembers of each.
 class GenerationState {

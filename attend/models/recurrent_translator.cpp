@@ -265,15 +265,14 @@ void RecurrentDecodingState::join(GenerationState&& other) {
 StartedGeneration RecurrentTranslator::start(std::span<const GenerationInput> inputs) const {
   const NoGrad no_grad;
   const Training no_training(false);
-  std::vector<std::span<const std::int32_t>> sources;
   std::vector<std::int32_t> first;
   auto state = std::make_unique<RecurrentDecodingState>();
   for (const GenerationInput& input : inputs) {
     if (input.prompt.size() != 1) fail("translator", "a decoder starts from one token: got ", input.prompt.size());
-    state->origins.push_back(std::ssize(sources)), state->lengths.push_back(0);
-    sources.push_back(input.source), first.push_back(input.prompt.front());
+    state->origins.push_back(std::ssize(first)), state->lengths.push_back(0);
+    first.push_back(input.prompt.front());
   }
-  const TokenBatch batch = pad(sources, 0);  // padding is never read, whichever id it has
+  const TokenBatch batch = pad_sources(inputs, 0);  // padding is never read, whichever id it has
   state->source = encode(batch.ids, batch.lengths);
   state->state = state->source.start;
   Tensor next = step(Tensor::ids(first, {std::ssize(first)}), *state);

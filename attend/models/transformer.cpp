@@ -198,13 +198,12 @@ DecodingState Transformer::start(const Tensor& states, const Tensor& lengths) co
 StartedGeneration Transformer::start(std::span<const GenerationInput> inputs) const {
   const NoGrad no_grad;
   const Training no_training(false);
-  std::vector<std::span<const std::int32_t>> sources;
   std::vector<std::int32_t> first;
   for (const GenerationInput& input : inputs) {
     if (input.prompt.size() != 1) fail("transformer", "a decoder starts from one token: got ", input.prompt.size());
-    sources.push_back(input.source), first.push_back(input.prompt.front());
+    first.push_back(input.prompt.front());
   }
-  const TokenBatch batch = pad(sources, options.padding);
+  const TokenBatch batch = pad_sources(inputs, options.padding);
   auto state = std::make_unique<DecodingState>(start(encode(batch.ids, batch.lengths), batch.lengths));
   Tensor next = step(Tensor::ids(first, {std::ssize(first)}), *state, nullptr);
   return {std::move(state), std::move(next)};

@@ -346,13 +346,18 @@ std::vector<Encoding> Tokenizer::encode_pair_windows(std::string_view first, std
   return result;
 }
 
-std::vector<std::int32_t> Tokenizer::ids(std::string_view text) const {
+std::vector<std::int32_t> Tokenizer::ids(std::string_view text, bool special_tokens) const {
   const ValidText valid(text);
   std::vector<std::int32_t> ids;
   ids.reserve(text.size() / 3 + 4);
-  state_->cut(valid.text(), false, [&](const AlignedText&, std::size_t, const Word&, std::span<const Piece> pieces) {
-    for (const Piece& piece : pieces) ids.push_back(piece.id);
-  });
+  for (const LayoutSlot& slot : state_->layouts[false][special_tokens])
+    if (slot.text < 0)
+      ids.push_back(slot.id);
+    else
+      state_->cut(valid.text(), false,
+                  [&](const AlignedText&, std::size_t, const Word&, std::span<const Piece> pieces) {
+                    for (const Piece& piece : pieces) ids.push_back(piece.id);
+                  });
   return ids;
 }
 

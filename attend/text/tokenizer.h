@@ -64,8 +64,8 @@ class Tokenizer {
   std::vector<Encoding> encode_windows(std::string_view text, const EncodeOptions& options = {}) const;
   std::vector<Encoding> encode_pair_windows(std::string_view first, std::string_view second,
                                             const EncodeOptions& options = {}) const;
-  /// Ids alone, the fast path: no spans, no special tokens, no limit.
-  std::vector<std::int32_t> ids(std::string_view text) const;
+  /// Ids alone, the fast path: no spans, no limit.
+  std::vector<std::int32_t> ids(std::string_view text, bool special_tokens = false) const;
   /// Many texts, on all threads, in their order.
   std::vector<Encoding> encode_all(std::span<const std::string> texts, const EncodeOptions& options = {}) const;
 

@@ -131,7 +131,7 @@ TEST(TokenStore, EveryCutAndManyGarbledFilesAreRefusedOrReadable) {
 TEST(TokenStore, ErrorsSayWhatIsWrong) {
   const test::TempFolder folder;
   std::ofstream(folder / "text") << "just a text, but long enough to be something";
-  EXPECT_ERROR(TokenStore(folder / "text"), "is no token store");
+  EXPECT_ERROR(TokenStore(folder / "text"), "is not a token store");
   EXPECT_ERROR(TokenStore(folder / "nothing"), "cannot open");
   store_of(folder / "store", 10, {{1, 2, 3}});
   std::vector<std::byte> bytes = bytes_of(folder / "store");

@@ -116,8 +116,10 @@ TEST(Tokenizer, ManyTextsOnManyThreadsAreTheSameAsOneByOne) {
 TEST(Tokenizer, IdsAloneAreThoseOfEncode) {
   for (const char* family : {"gpt2", "bert_uncased", "t5", "llama2", "words", "xlm_roberta"}) {
     const Tokenizer t = load_tokenizer(fixture(family));
-    for (const std::string& text : golden_texts())
+    for (const std::string& text : golden_texts()) {
       EXPECT_EQ(t.ids(text), t.encode(text, {.special_tokens = false}).ids) << family << ": " << text;
+      EXPECT_EQ(t.ids(text, true), t.encode(text).ids) << family << ": " << text;
+    }
   }
 }
 

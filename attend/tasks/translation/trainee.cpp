@@ -8,7 +8,14 @@ namespace {
 constexpr std::int32_t kIgnored = -100;
 
 BatchSampler sampler_of(const ExampleStore& pairs, const BatchOptions& options) {
-  return BatchSampler::pairs(pairs.lengths(kSourceField), pairs.lengths(kTargetField), options);
+  return BatchSampler::pairs(pairs.has_features() ? pairs.feature_lengths() : pairs.lengths(kSourceField),
+                             pairs.lengths(kTargetField), options);
+}
+
+TokenBatch sources_of(const ExampleStore& pairs, std::span<const std::int64_t> chosen, std::int32_t padding) {
+  if (!pairs.has_features()) return pad(pairs, kSourceField, chosen, padding);
+  const FeatureBatch batch = pad_features(pairs, chosen);
+  return {batch.features, batch.lengths, batch.frames};
 }
 
 }  // namespace
@@ -23,7 +30,7 @@ TranslationTrainee::TranslationTrainee(const TrainableTranslator& model, Example
 
 Trainee::Loss TranslationTrainee::loss_of(const ExampleStore& pairs, std::span<const std::int64_t> chosen,
                                           float smoothing) const {
-  const TokenBatch sources = pad(pairs, kSourceField, chosen, options_.padding);
+  const TokenBatch sources = sources_of(pairs, chosen, options_.padding);
   const TokenBatch targets = pad(pairs, kTargetField, chosen, kIgnored);
   TokenBatch inputs{targets.ids.copy(), targets.lengths, targets.tokens};  // the token before each target
   const std::int64_t B = inputs.ids.dim(0), T = inputs.ids.dim(1);

@@ -10,6 +10,7 @@
 namespace attend {
 
 /// The fields of a stored sentence pair. Targets end with the end of sentence; sources do too if the model expects it.
+/// Examples with features have these in place of the source, whose field is then empty.
 enum PairField : std::uint8_t { kSourceField, kTargetField, kPairFields };
 
 struct TranslationTraineeOptions {

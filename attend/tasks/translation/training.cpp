@@ -90,10 +90,11 @@ ExampleStore stored_pairs(const PairFiles& files, const Tokenizers& tokenizers, 
        {sources.value(), fingerprint(tokenizers.source)}},
       [&] { return open_pairs(files, observer.progress("Tokenizing")); },
       [&](const Record& pair) -> EncodedExample {
-        Encoding source = tokenizers.source.encode(pair.source), target = tokenizers.target.encode(pair.target);
-        const auto fits = [&](const Encoding& side) { return side.size() >= 2 && side.size() <= max_length; };
+        std::vector<std::int32_t> source = tokenizers.source.ids(pair.source, true),
+                                  target = tokenizers.target.ids(pair.target, true);
+        const auto fits = [&](const auto& side) { return side.size() >= 2 && std::ssize(side) <= max_length; };
         if (!fits(source) || !fits(target)) return {};
-        return {{std::move(source.ids), std::move(target.ids)}};
+        return {{std::move(source), std::move(target)}};
       });
 }
 

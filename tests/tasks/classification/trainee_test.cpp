@@ -13,15 +13,14 @@ namespace {
 /// Two texts to learn from, with the labels 0 and 1.
 ClassifierTrainee trainee_of(std::function<Tensor(const TokenBatch&)> logits, const ClassifierTraineeOptions& options) {
   const test::TempFolder folder;
-  TokenStoreWriter writer(folder / "texts", 10);
-  for (const EncodedExample& example : {EncodedExample{{{5, 6}, {0}}}, EncodedExample{{{7, 8}, {1}}}})
-    add_example(writer, example, 2);
-  writer.commit();
+  const ExampleStore texts = stored_examples({folder / "texts", 2, 10}, [](const AddExample& add) {
+    add({{{5, 6}, {0}}}), add({{{7, 8}, {1}}});
+  });
   return {{.parameters = {},
            .logits = [logits](const TokenBatch& texts, const Tensor&) { return logits(texts); },
            .save = {}},
           2,
-          ExampleStore(TokenStore(folder / "texts"), 2),
+          texts,
           {},
           options};
 }
