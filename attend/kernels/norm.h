@@ -1,4 +1,4 @@
-// Layer normalisation and RMS normalisation of rows, with the residual sum in the same pass.
+// Layer normalisation and RMS normalisation of rows, optionally fused with the residual sum.
 #pragma once
 #include <cstdint>
 
@@ -26,7 +26,7 @@ void norm(std::int64_t rows, std::int64_t cols, const Norm& p);
 /// Without `centred`, mean and mean(g) are left out.
 struct NormGradient {
   bool centred = true;
-  const float* x = nullptr;  ///< what was normalised: the sum, if there was a residual
+  const float* x = nullptr;  ///< input of the normalisation; the sum, if there was a residual
   const float* gain = nullptr;
   const float* mean = nullptr;  ///< read only if centred
   const float* inverse_deviation = nullptr;

@@ -1,4 +1,5 @@
-// The totals of four vectors at once: what dot products in vectors end with. Once per instruction set.
+// Horizontal sums of four vectors at once, the last step of vectorised dot products. Compiled once for each instruction
+// set.
 #if defined(ATTEND_KERNELS_TOTALS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTEND_KERNELS_TOTALS_INL_H_
 #undef ATTEND_KERNELS_TOTALS_INL_H_
