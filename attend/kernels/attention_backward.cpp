@@ -30,7 +30,7 @@ struct Pass {
   std::int64_t out_stride;
   const float* logsumexp;
   AttentionGradients gradients;
-  std::int64_t dropout_blocks;  // of a row
+  std::int64_t dropout_blocks;  // blocks per row
 };
 
 /// The number of queries that are copied together and processed with all keys.
@@ -366,7 +366,7 @@ void Backward(const Pass& pass) {
       }
     });
   if (bias.slices > 1) {
-    const std::int64_t rows = bias.by_head ? group * bias.rows : bias.rows;  // of one slice's matrix
+    const std::int64_t rows = bias.by_head ? group * bias.rows : bias.rows;  // rows of the matrix of a slice
     parallel_for(bias.owners * rows, 16, [&](std::int64_t from, std::int64_t to) {
       for (std::int64_t at = from; at < to; ++at) {
         const std::int64_t owner = at / rows, row = at % rows;

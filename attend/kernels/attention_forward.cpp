@@ -27,7 +27,7 @@ struct Output {
   float* out;
   std::int64_t stride;
   float* logsumexp;
-  std::int64_t dropout_blocks;  // of a row
+  std::int64_t dropout_blocks;  // blocks per row
 };
 
 /// Scores (in log2 units) may exceed the reference score by this much without overflow: 2^64, times the number of keys

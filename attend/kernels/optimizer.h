@@ -28,9 +28,10 @@ struct AdamRule {
 };
 void adam(std::span<const AdamTensor> tensors, const AdamRule& rule);
 
-/// g = gradient_scale * gradient + weight_decay * parameter; with momentum: velocity = g on the first step,
-/// momentum * velocity + g later, and g becomes the velocity or, with Nesterov's, g + momentum * velocity;
-/// parameter -= learning_rate * g.
+/// g = gradient_scale * gradient + weight_decay * parameter
+/// With momentum, velocity = momentum * velocity + g; then g is replaced with the velocity, or with
+/// g + momentum * velocity if `nesterov`.
+/// parameter -= learning_rate * g
 struct SgdTensor {
   std::int64_t size = 0;
   float* parameter = nullptr;
@@ -44,7 +45,7 @@ struct SgdRule {
   bool nesterov = false;
   float gradient_scale = 1.f;
 };
-/// The first step is the same rule: velocities begin as zeros.
+/// Velocities must be zero before the first step.
 void sgd(std::span<const SgdTensor> tensors, const SgdRule& rule);
 
 struct Values {

@@ -23,7 +23,7 @@ HWY_INLINE Four SetFour(float x) { return {x, x, x, x}; }
 HWY_INLINE void StoreFour(const Four& v, float* p) { std::copy_n(v.data(), 4, p); }
 HWY_INLINE Four AddFour(const Four& a, const Four& b) { return {a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]}; }
 HWY_INLINE Four MulFour(const Four& a, const Four& b) { return {a[0] * b[0], a[1] * b[1], a[2] * b[2], a[3] * b[3]}; }
-/// The sum of each vector's lanes. Their order is that of the instruction set, the same for each of the four.
+/// The sum of the lanes of each vector. The order of additions depends on the instruction set, not on the vector.
 HWY_INLINE Four Totals(const FloatVector (&v)[4]) {
   return {hn::GetLane(v[0]), hn::GetLane(v[1]), hn::GetLane(v[2]), hn::GetLane(v[3])};
 }
@@ -44,7 +44,7 @@ HWY_INLINE Four SumOfBlocks(D /*d*/, hn::Vec<D> v) {
     return SumOfBlocks(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
   }
 }
-/// The sum of each vector's lanes. Their order is that of the instruction set, the same for each of the four.
+/// The sum of the lanes of each vector. The order of additions depends on the instruction set, not on the vector.
 HWY_INLINE Four Totals(const FloatVector (&v)[4]) {
   const Floats d;
   const hn::RepartitionToWide<Floats> pairs;

@@ -23,7 +23,7 @@ struct Embedding {
 
   bool defined() const { return weight.defined(); }
   std::int64_t size() const { return weight.dim(0); }   ///< number of ids
-  std::int64_t width() const { return weight.dim(1); }  ///< of a vector
+  std::int64_t width() const { return weight.dim(1); }  ///< features of a vector
 
   Tensor operator()(const Tensor& ids) const {
     if (scales.defined()) return embedding(Int8Matrix{weight, scales}, ids, scale);
