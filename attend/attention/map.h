@@ -51,14 +51,13 @@ struct AttentionMap {
   std::string kind;  ///< model_type of config.json
   std::string text;  ///< the input; a pair of texts is separated by a tab
   std::vector<AttentionView> views;
-  std::size_t main = 0;                       ///< index of the default view
-  std::int64_t truncated = 0;                 ///< number of tokens that were cut off
-  std::optional<std::string> translation;     ///< translators only
-  std::optional<double> score;                ///< score of the translation, if the model generated it
-  std::optional<std::string> generated_text;  ///< language models only, if text was generated
-  std::int64_t generated = 0;                 ///< number of generated tokens
-  std::vector<std::pair<std::size_t, std::size_t>>
-      alignments;                ///< translators only: pairs of source word and target word
+  std::size_t main = 0;                                         ///< index of the default view
+  std::int64_t truncated = 0;                                   ///< number of tokens that were cut off
+  std::optional<std::string> translation;                       ///< translators only
+  std::optional<double> score;                                  ///< score of the translation, if the model generated it
+  std::optional<std::string> generated_text;                    ///< language models only, if text was generated
+  std::int64_t generated = 0;                                   ///< number of generated tokens
+  std::vector<std::pair<std::size_t, std::size_t>> alignments;  ///< translators only: source word, target word
   std::vector<double> logprobs;  ///< language models only: ln p of each token; NaN for the first
 
   /// The view of the given kind, or the default view. Throws InputError if there is none.
@@ -68,8 +67,7 @@ struct AttentionMap {
 /// Selects a part of a model's attention. An empty list selects everything.
 struct AttentionSelection {
   std::vector<AttentionKind> views = {};
-  std::vector<std::int64_t> layers =
-      {};  ///< negative numbers count from the last; views without these layers are skipped
+  std::vector<std::int64_t> layers = {};  ///< negative: from the last; views without these layers are skipped
   std::vector<std::int64_t> heads = {};
   bool one_layer = false;  ///< if `layers` is empty: only the default layer
 

@@ -17,8 +17,7 @@ namespace {
 // Dropout multiplies P (in dV only) and dP. If several heads or segments share keys, values or a bias, their gradients
 // are summed.
 
-constexpr std::int64_t kKeyTile =
-    128;  // keys whose gradients are accumulated together; a multiple of the dropout block size
+constexpr std::int64_t kKeyTile = 128;  // keys that are processed together; a multiple of the dropout block size
 static_assert(kKeyTile % kDropoutBlockSize == 0, "a row of multipliers has room for whole blocks");
 constexpr std::int64_t kQueryBlock = 48;  // queries that are processed at a time
 constexpr std::int64_t kFewTasks = 8;     // with fewer heads than this, the keys of a head are split among tasks

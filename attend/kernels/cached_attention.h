@@ -21,8 +21,7 @@ struct CachedAttention {
   std::int64_t head_dim = 0;
   float scale = 1.f;
   std::span<const CachedPosition> positions;
-  const std::int32_t* page_rows =
-      nullptr;  ///< [rows, positions] with the row stride page_rows_stride; negative: masked
+  const std::int32_t* page_rows = nullptr;  ///< [rows, positions], row stride page_rows_stride; negative: masked
   std::int64_t page_rows_stride = 0;
   std::int64_t value_offset = 0;  ///< offset of the values of a position from its keys, in floats
   /// Added to the scaled scores; may be null. Element (row, head, i) is for the i-th position that the row attends to.
