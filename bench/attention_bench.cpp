@@ -1,4 +1,4 @@
-// Fused attention: batch 1, 12 heads of 64, forward and with backward, causal and not; small problems; memory.
+// Fused attention: batch 1, 12 heads of size 64, forward and both, with and without a causal mask; small sizes; memory.
 #include <string>
 
 #include "attend/core/memory.h"
@@ -34,7 +34,7 @@ bench::Run both(std::int64_t B, std::int64_t T, std::int64_t H, std::int64_t D, 
   };
 }
 
-/// Peak megabytes of a forward and backward pass, beyond inputs, output and their gradients.
+/// Peak memory in MB of a forward and backward pass, without inputs, output and their gradients.
 double extra_memory(std::int64_t T) {
   Tensor q = random({1, T, 12, 64}), k = random({1, T, 12, 64}), v = random({1, T, 12, 64});
   require_grad(q), require_grad(k), require_grad(v);
@@ -42,7 +42,7 @@ double extra_memory(std::int64_t T) {
   reset_peak_memory();
   const std::size_t before = memory_use().current;
   backward(attention(q, k, v), dy);
-  const std::size_t named = 4 * q.bytes();  // the output, and the gradients of q, k, v; its own is given
+  const std::size_t named = 4 * q.bytes();  // the output, and the gradients of q, k and v
   return (static_cast<double>(memory_use().peak - before) - static_cast<double>(named)) / (1 << 20);
 }
 
@@ -52,7 +52,7 @@ int main(int argc, char** argv) {
   for (const std::int64_t T : {256, 1024, 4096}) {
     for (const bool causal : {false, true}) {
       const Mask mask = causal ? Mask::causal() : Mask::none();
-      std::string name = "attention.T";  // built by += : GCC 12 warns about operator+ here
+      std::string name = "attention.T";  // built with +=, because GCC 12 warns about operator+ here
       name += std::to_string(T);
       name += causal ? ".causal" : ".full";
       const double bar = causal ? 1.3 : 1.15;

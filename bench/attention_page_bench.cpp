@@ -1,5 +1,5 @@
-// A page of attention as long as BERT-base reads, 512 tokens × 12 layers × 12 heads: how long it takes to write, how
-// large it is, and how long Chromium takes from opening the file until the first picture is drawn.
+// The attention page of the longest text of BERT-base: 512 tokens × 12 layers × 12 heads. Measures the time to write
+// it, its size, and the time that Chromium needs to open the file and draw the first figure.
 #include <array>
 #include <cmath>
 #include <cstdio>
@@ -19,7 +19,7 @@ using namespace attend;
 
 constexpr std::int64_t kTokens = 512, kLayers = 12, kHeads = 12;
 
-/// A page with next to nothing on it: what the browser itself takes.
+/// A map for an almost empty page, to measure the time of the browser itself.
 AttentionMap short_map() {
   AttentionMap map;
   map.kind = std::string("bert"), map.text = std::string("a");
@@ -31,7 +31,7 @@ AttentionMap short_map() {
   return map;
 }
 
-/// Heads as models have them: some look near, some at the first token, some all over the text.
+/// Realistic heads: some attend to near tokens, some to the first token, some to random tokens.
 AttentionMap long_map() {
   AttentionMap map;
   map.kind = "bert", map.text = "a text of 512 tokens";
@@ -73,7 +73,7 @@ std::string page_of(const AttentionMap& map) {
   return page.html();
 }
 
-/// Milliseconds from the beginning of the navigation until the picture is there, as the page itself noted.
+/// Milliseconds from the start of the navigation until the figure is drawn, as recorded by the page itself.
 double open_in_chromium(const std::filesystem::path& page) {
   const std::string command =
       "chromium --headless --no-sandbox --disable-gpu --dump-dom 'file://" + page.string() + "' 2>/dev/null";

@@ -1,4 +1,4 @@
-"""PyTorch's scaled_dot_product_attention, in the layout that it likes best: [B, H, T, D]."""
+"""PyTorch's scaled_dot_product_attention, in its fastest layout: [B, H, T, D]."""
 import torch
 import torch.nn.functional as F
 from torch_job import job, serve

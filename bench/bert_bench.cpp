@@ -1,5 +1,5 @@
-// Encoding texts with BERT, and one step of its pre-training. The peers' side, Hugging Face's models and ONNX Runtime
-// with the same weights' shapes, is bert_torch.py. Weights are mapped from a file, as a downloaded model's are.
+// Encoding of texts with BERT, and one step of its pre-training. bert_torch.py has the peers: Hugging Face transformers
+// and ONNX Runtime, with models of the same size. Weights are mapped from a file, as for a downloaded model.
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ BertOptions mini_lm() {
   return o;
 }
 
-/// A model whose weights lie in a file that is deleted already. One at a time.
+/// A model whose weights are mapped from a file, which is deleted immediately. Only one model is kept.
 std::shared_ptr<const Bert> mapped(const BertOptions& options) {
   static std::shared_ptr<Bert> model;
   if (model && model->options.width == options.width) return model;
@@ -53,7 +53,7 @@ BertInput random_texts(const std::vector<std::int64_t>& lengths, std::int64_t vo
   return {Tensor::ids(ids, {static_cast<std::int64_t>(ids.size())}), {}, lengths};
 }
 
-/// As the program does it: some 1,024 tokens at a time, so that what is between the layers stays in the cache.
+/// Tokens of a batch, as in the program: about 1,024, so that the activations stay in the cache.
 constexpr std::int64_t kTokens = 1024;
 bench::Run encode(const BertOptions& options, const std::vector<std::int64_t>& lengths) {
   const std::shared_ptr<const Bert> model = mapped(options);
@@ -79,8 +79,8 @@ bench::Run encode_equal(const BertOptions& options, std::int64_t texts, std::int
   return encode(options, std::vector<std::int64_t>(static_cast<std::size_t>(texts), length));
 }
 
-/// What of the time is spent if nothing is done but the products with the weights, in percent: the rest is all that is
-/// left to gain.
+/// The time of the matrix products with the weights alone, in percent of the whole time. The rest is an upper bound for
+/// further improvements outside of the products.
 double share_of_products(const BertOptions& options, std::int64_t texts, std::int64_t length) {
   const bench::Run all = encode_equal(options, texts, length);
   const std::shared_ptr<const Bert> model = mapped(options);
@@ -90,7 +90,7 @@ double share_of_products(const BertOptions& options, std::int64_t texts, std::in
     const NoGrad no_grad;
     for (std::int64_t i = 0; i < times; ++i)
       for (const TransformerBlock& layer : model->encoder.blocks) {
-        linear(x, layer.feed_forward.up.weight);  // in place of attention's four, which together are as large
+        linear(x, layer.feed_forward.up.weight);  // instead of the four products of attention, which have the same total size
         linear(x, layer.feed_forward.up.weight);
         linear(inner, layer.feed_forward.down.weight);
       }
@@ -103,7 +103,7 @@ double share_of_products(const BertOptions& options, std::int64_t texts, std::in
   return 100 * of_products / seconds;
 }
 
-/// 1,000 sentences of 5 to 128 tokens: as they come, since none is filled up to another.
+/// 1,000 sentences of 5 to 128 tokens, in random order; packed sequences need no padding.
 bench::Run encode_mixed() {
   std::vector<std::int64_t> lengths;
   for (std::int64_t i = 0; i < 1000; ++i) lengths.push_back(5 + i * 37 % 124);
@@ -117,14 +117,14 @@ bench::Run pre_training_step() {
   train_parameters(*model);
   auto adam = std::make_shared<AdamW>(parameters(*model), AdamWOptions{.learning_rate = 1e-4});
   const BertInput input = random_texts(std::vector<std::int64_t>(8, 128), options.vocabulary);
-  std::vector<std::int32_t> rows, words;
+  std::vector<std::int32_t> rows, tokens;
   for (std::int32_t row = 0; row < 8 * 128; ++row)
-    if (row * 7 % 20 < 3) rows.push_back(row), words.push_back(row % 1000);  // 15 %
+    if (row * 7 % 20 < 3) rows.push_back(row), tokens.push_back(row % 1000);  // 15 %
   const auto count = static_cast<std::int64_t>(rows.size());
-  const Tensor hidden = Tensor::ids(rows, {count}), said = Tensor::ids(words, {count});
+  const Tensor masked = Tensor::ids(rows, {count}), targets = Tensor::ids(tokens, {count});
   return [=] {
     const Training training;
-    backward(cross_entropy(model->predict_tokens(model->encode(input), hidden), said));
+    backward(cross_entropy(model->predict_tokens(model->encode(input), masked), targets));
     adam->step();
     adam->zero_grad();
   };

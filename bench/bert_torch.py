@@ -1,4 +1,4 @@
-"""The peers' side of bert_bench.cpp: Hugging Face's BERT, and ONNX Runtime with what torch exports of it."""
+"""The peers of bert_bench.cpp: BERT of Hugging Face transformers, and ONNX Runtime with the model exported by torch."""
 import os
 import tempfile
 
@@ -54,7 +54,7 @@ for name, make in [("hf", hugging_face), ("ort", onnx_runtime)]:
 
 @job("mini_lm.mixed.hf")
 def _():
-    """In the order in which they come, 32 at a time, filled up to the longest."""
+    """Batches of 32 sentences in the given order, padded to the longest."""
     model = BertModel(BertConfig(**MINI_LM), add_pooling_layer=False).eval()
     lengths = [5 + i * 37 % 124 for i in range(1000)]
     batches = []

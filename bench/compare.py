@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Ours beside PyTorch's, interleaved in one run: for each job the best of several rounds, and the ratio.
+"""Compares our benchmarks with those of PyTorch, alternately in one run: the best of several rounds of each job, and the ratio.
 
-  bench/compare.py attention rows          groups (GROUP_bench and GROUP_torch.py); all when none is named
+  bench/compare.py attention rows          groups (GROUP_bench and GROUP_torch.py); default: all
   bench/compare.py attention -k T1024      only the jobs whose name contains T1024
-  bench/compare.py --against DIR           beside the benchmarks of another build of Attend instead: build/release/bench
+  bench/compare.py --against DIR           compares with another build of Attend instead; DIR is its build/release/bench
 
-PEER_PYTHON is the command that runs Python with torch ("python3" unless told). Where PEER_PYTHON2 is given too (the same
-with another BLAS, say), the better of the two counts. A bar that is missed makes the exit code 1.
+PEER_PYTHON is the command that runs Python with torch (default: python3). If PEER_PYTHON2 is set too, for example to a
+Python whose torch uses another BLAS, the faster one is used. The exit code is 1 if a job misses its bar.
 """
 import argparse
 import os
@@ -19,7 +19,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 class Side:
-    """A benchmark program that is asked for one job at a time."""
+    """A running benchmark program, which executes one job at a time."""
 
     def __init__(self, command, environment):
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,

@@ -1,5 +1,6 @@
-// GPT-2: training steps, a prompt read at once, and text written token by token. The peers' side, PyTorch and Hugging
-// Face's GPT-2, is gpt2_torch.py.
+// GPT-2: training steps, processing of a prompt, and generation token by token. gpt2_torch.py has the peers: PyTorch
+// and
+// Hugging Face transformers.
 #include <algorithm>
 #include <numeric>
 
@@ -33,14 +34,14 @@ Gpt2Options base(float dropout) {
   return o;
 }
 
-/// nanoGPT's for Shakespeare's characters.
+/// The size of nanoGPT's character-level Shakespeare model.
 Gpt2Options mini(float dropout) {
   Gpt2Options o = base(dropout);
   o.vocabulary = 65, o.positions = 256, o.width = 384, o.layers = o.heads = 6, o.bias = false, o.start = o.end = 0;
   return o;
 }
 
-/// That of the recipe shakespeare-char.
+/// The size of the recipe shakespeare-char.
 Gpt2Options tiny() {
   Gpt2Options o = mini(0.f);
   o.positions = 64, o.width = 128, o.layers = o.heads = 4;
@@ -60,7 +61,7 @@ bench::Run step(const Gpt2Options& options, std::int64_t B, std::int64_t T) {
   };
 }
 
-/// The likeliest 128 tokens after 32, for so many texts at once.
+/// Greedy generation of 128 tokens after a prompt of 32, for several sequences at once.
 bench::Run write(std::int64_t texts, bool int8 = false) {
   Gpt2 network(base(0.f));
   if (int8) quantise(network);
@@ -70,7 +71,7 @@ bench::Run write(std::int64_t texts, bool int8 = false) {
   return [=] { model.generate(prompts, {{.greedy = true, .max_new_tokens = 128, .ignore_eos = true}}); };
 }
 
-/// How much of the time of a token is what merely reading the weights takes, in percent.
+/// The time to read the weights from memory, in percent of the time to generate a token.
 double share_of_bandwidth() {
   Gpt2 network(base(0.f));
   const std::int64_t read = count_parameters(network) - network.options.positions * network.options.width;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-# Text written token by token, beside llama.cpp: float32 and int8 (its q8_0), one sequence, 2 threads. Both sides run in
-# turn and the best of each counts; ours includes reading a prompt of 32 tokens, llama.cpp's does not.
+# Compares generation with llama.cpp: float32 and int8 (its q8_0), one sequence, 2 threads. Both run alternately, and
+# the best of each is used. Our time includes a prompt of 32 tokens, that of llama.cpp does not.
 #   LLAMA_BENCH="command that runs llama-bench" bench/gpt2_llama.py FOLDER
-# FOLDER: a GPT-2 of 124 million parameters with its tokenizer, as Hugging Face stores it; its weights may be random.
+# FOLDER: a Hugging Face folder of a GPT-2 with 124 million parameters and its tokenizer. The weights may be random.
 import json
 import os
 import subprocess

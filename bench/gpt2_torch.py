@@ -1,4 +1,4 @@
-"""The peers' side of gpt2_bench.cpp: Hugging Face's GPT-2, and for the training of the small one PyTorch alone."""
+"""The peers of gpt2_bench.cpp: GPT-2 of Hugging Face transformers, and for the training of small models plain PyTorch."""
 import torch
 from torch import nn
 from torch.nn import functional as F

@@ -28,7 +28,7 @@ std::vector<Job>& jobs() {
 }
 
 double result_of(const Job& job) {
-  // The data of the job asked for last is kept: it is usually asked for again.
+  // The data of the last job is kept, because the same job is usually requested again.
   static std::string ready;
   static Run run;
   if (job.measure) return job.measure();
@@ -54,7 +54,7 @@ double resident_bytes() {
 }
 
 double peak_bytes(const Run& run) {
-  std::ofstream("/proc/self/clear_refs") << 5;  // the system forgets the peak until now
+  std::ofstream("/proc/self/clear_refs") << 5;  // resets the peak
   run();
   std::ifstream status("/proc/self/status");
   std::string word;

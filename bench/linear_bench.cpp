@@ -1,5 +1,4 @@
-// The fused linear layer, and how much of a bare matrix product's rate is left when bias, activation and gradients are
-// paid for.
+// The linear layer, and its speed relative to the matrix products alone, without bias, activation and their gradients.
 #include <algorithm>
 
 #include "attend/core/random.h"
@@ -30,7 +29,7 @@ bench::Run both(Activation activation) {
   };
 }
 
-/// The three products of forward and backward alone.
+/// Only the three matrix products of the forward and backward pass.
 bench::Run bare() {
   const Tensor x = normal({kRows, kIn}), weight = normal({kOut, kIn}), y = normal({kRows, kOut});
   const Tensor dx = normal({kRows, kIn}), dweight = normal({kOut, kIn});
@@ -49,7 +48,7 @@ int main(int argc, char** argv) {
   bench::job("linear_relu.1024x768x3072.both", 0, [] { return both(Activation::relu); });
   bench::figure("linear_gelu.1024x768x3072.share_of_matmul", "%", -85, [] {
     const bench::Run products = bare(), layer = both(Activation::gelu);
-    double bare_seconds = 1e30, layer_seconds = 1e30;  // in turn, so that both meet the same machine
+    double bare_seconds = 1e30, layer_seconds = 1e30;  // alternately, so that both are measured under the same conditions
     for (int round = 0; round < 4; ++round) {
       bare_seconds = std::min(bare_seconds, bench::best_seconds(products, 0.3));
       layer_seconds = std::min(layer_seconds, bench::best_seconds(layer, 0.3));

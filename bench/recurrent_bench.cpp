@@ -1,4 +1,4 @@
-// Recurrent layers and additive scores, forward and backward. The peer's side is recurrent_torch.py.
+// Recurrent layers and additive scores, forward and backward. The peer is recurrent_torch.py.
 #include "attend/core/random.h"
 #include "attend/nn/module.h"
 #include "attend/nn/recurrent.h"

@@ -1,4 +1,4 @@
-"""PyTorch's side of recurrent_bench.cpp."""
+"""The PyTorch peer of recurrent_bench.cpp."""
 import torch
 from torch_job import job, serve
 

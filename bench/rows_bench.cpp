@@ -1,4 +1,4 @@
-// The memory-bound ops beside PyTorch's, the optimiser's step over GPT-2's parameters, and the memory's own speed.
+// Memory-bound ops, an optimiser step for the parameters of GPT-2, and the memory bandwidth.
 #include <algorithm>
 
 #include "attend/core/random.h"
@@ -32,7 +32,7 @@ Tensor leaf(const Shape& shape) {
 
 using Op = std::function<Tensor(const Tensor&)>;
 
-/// Two jobs: name.forward without a tape, and name.both with one, from x to its gradient.
+/// Registers two jobs: name.forward without gradients, and name.both with the gradient of x.
 void op_jobs(const std::string& name, double bar, const Shape& shape, const std::function<Op()>& make) {
   job(name + ".forward", bar, [=] {
     return [x = normal(shape), op = make()] {
@@ -69,7 +69,8 @@ std::vector<NamedTensor> gpt2() {
   return all;
 }
 
-/// Seconds for an optimiser's traffic without its arithmetic: of four arrays all is read, and three are written back.
+/// The time of the memory traffic of an optimiser in seconds, without its arithmetic: reads four arrays and writes
+/// three.
 double seconds_of_traffic(std::int64_t size) {
   static std::vector<Tensor> arrays;
   if (arrays.empty() || arrays[0].numel() != size)
@@ -97,7 +98,7 @@ void register_jobs() {
           [] { return [](const Tensor& x) { return gated(x, Activation::silu); }; });
   op_jobs("gated_gelu_tanh.4096x2048", 1.3, {4096, 4096},
           [] { return [](const Tensor& x) { return gated(x, Activation::gelu_tanh); }; });
-  // The queries and keys of 12 heads of 64, in the rows of a fused projection; the values pass through.
+  // Queries and keys of 12 heads of size 64, in the rows of a fused projection. The values are not rotated.
   op_jobs("rotate.4096x2304", 1.3, {4096, 2304}, [] {
     const Tensor positions = Tensor::empty({4096}, DType::i32);
     for (int i = 0; i < 4096; ++i) positions.data<std::int32_t>()[i] = i % 1024;
@@ -123,7 +124,7 @@ void register_jobs() {
   figure("adamw.124M.share_of_memory_speed", "", -0.9, [] {
     AdamW optimizer(gpt2(), {});
     double traffic = 1e30, step = 1e30;
-    for (int round = 0; round < 10; ++round) {  // in turn, as the machine's speed may change
+    for (int round = 0; round < 10; ++round) {  // alternately, because the speed of the machine may change
       traffic = std::min(traffic, seconds_of_traffic(kGpt2));
       step = std::min(step, best_seconds([&] { optimizer.step(); }));
     }

@@ -1,4 +1,4 @@
-"""PyTorch's side of rows_bench."""
+"""The PyTorch peer of rows_bench.cpp."""
 import torch
 import torch.nn.functional as F
 
@@ -44,7 +44,7 @@ def gated(function):
 
 
 def rotate():
-    """As Llama's code does it; the values need no work."""
+    """As in the code of Llama. The values are not rotated."""
     angles = (torch.arange(4096) % 1024)[:, None] * 10000.0 ** (-torch.arange(0, 64, 2) / 64)
     cos, sin = torch.cat([angles.cos()] * 2, -1)[:, None], torch.cat([angles.sin()] * 2, -1)[:, None]
 
@@ -85,7 +85,7 @@ op_jobs("cross_entropy.1024x50257", (1024, 50257), cross_entropy)
 
 @job("adamw.124M")
 def adamw():
-    """Its fastest way: a loop, foreach or fused."""
+    """The fastest implementation: a loop, foreach or fused."""
     parameters = gpt2()
     runs = []
     for way in ({}, {"foreach": True}, {"fused": True}):

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-# The server's throughput and latency, measured from this process over loopback.
-#   bench/serve.py --gpt2 FOLDER       32 clients that generate 64 tokens each, beside one; first tokens of clients that
-#                                      come while all others are being answered, beside an idle server's
-#   bench/serve.py --gpt2 FOLDER --llama "command that runs llama-server"    the same beside llama.cpp with as many slots
-#   bench/serve.py --embedder FOLDER   64 clients that embed, beside attend embed
-#   bench/serve.py --small FOLDER      what HTTP adds: an embedder so small that its own time is next to nothing
-# Folders are Hugging Face's; weights may be random. Both sides of a ratio run in turn, and the best of each counts.
+# Throughput and latency of the server, measured by this process over the loopback interface.
+#   bench/serve.py --gpt2 FOLDER       32 clients that generate 64 tokens each, compared with one; time to the first token
+#                                      on a busy server, compared with an idle one
+#   bench/serve.py --gpt2 FOLDER --llama "command that runs llama-server"    also compares with llama.cpp
+#   bench/serve.py --embedder FOLDER   64 clients that embed texts, compared with attend embed
+#   bench/serve.py --small FOLDER      overhead of HTTP, with an embedder that takes almost no time
+# Folders are Hugging Face folders; the weights may be random. Both sides run alternately, and the best of each is used.
 import argparse
 import http.client
 import json
@@ -79,7 +79,7 @@ def prompt(number):
 
 
 def generate(port, number, times):
-    """One text, as it streams: when it was asked for, when its first and its last token came, and how many there were."""
+    """Streams one completion. Appends the times of the request, of the first and of the last token."""
     body = json.dumps({"model": "gpt2", "prompt": prompt(number), "max_tokens": flags.tokens, "temperature": 0,
                        "stream": True, "ignore_eos": True})
     begin = time.perf_counter()
@@ -105,7 +105,7 @@ def at_once(run, clients):
 
 
 def texts_at_once(port, clients):
-    """All asked for at once: tokens a second, and the mean of the seconds to the first token."""
+    """Requests all completions at once. Returns tokens per second, and the mean time to the first token in seconds."""
     times = []
     at_once(lambda number: generate(port, number, times), clients)
     seconds = max(end for _, _, end in times) - min(begin for begin, _, _ in times)
@@ -113,7 +113,8 @@ def texts_at_once(port, clients):
 
 
 def first_tokens(port, clients, seconds):
-    """Clients come evenly in the time that a text takes; then each asks for another. The seconds to its first token."""
+    """Clients start evenly distributed over the time of one completion, and request a second one afterwards. Returns the
+    median time to the first token of the second ones in seconds."""
     times = []
 
     def run(number):
@@ -143,11 +144,11 @@ def measure_generation():
                 with Llama(path) as llama:
                     texts_at_once(llama.port, 1)
                     theirs = max(theirs, texts_at_once(llama.port, flags.clients)[0])
-    row(f"{flags.clients} clients x {flags.tokens} tokens, beside one", many, one, "tokens/s", many / one, "5")
-    row(f"first token among {flags.clients} clients, beside idle", 1e3 * while_busy, 1e3 * first, "ms", while_busy / first,
+    row(f"{flags.clients} clients x {flags.tokens} tokens, vs. one client", many, one, "tokens/s", many / one, "5")
+    row(f"first token among {flags.clients} clients, vs. idle", 1e3 * while_busy, 1e3 * first, "ms", while_busy / first,
         "3", "at most")
     if flags.llama:
-        row(f"{flags.clients} clients, beside llama.cpp's server", many, theirs, "tokens/s", many / theirs, "1.2")
+        row(f"{flags.clients} clients, vs. llama.cpp server", many, theirs, "tokens/s", many / theirs, "1.2")
 
 
 def embed_some(port, texts, latencies):
@@ -181,7 +182,7 @@ def measure_embeddings(clients=64, each=40):
             subprocess.run([*command, "/dev/null"], check=True, stderr=subprocess.DEVNULL)
             alone = max(alone, len(texts) / (with_start - (time.perf_counter() - begin)))
         os.remove(file.name + ".f32")
-    row(f"{clients} clients embedding, beside attend embed", served, alone, "texts/s", served / alone, "0.85")
+    row(f"{clients} clients embedding, vs. attend embed", served, alone, "texts/s", served / alone, "0.85")
 
 
 def measure_latency():
@@ -189,7 +190,7 @@ def measure_latency():
         latencies = []
         embed_some(server.port, [prompt(number) for number in range(300)], latencies)
     added = 1e3 * statistics.median(latencies[50:])
-    row("what HTTP adds to a request", added, 0, "ms", added, "2", "at most")
+    row("overhead of HTTP", added, 0, "ms", added, "2", "at most")
 
 
 print(f"{'':44} {'ours':>9} {'other':>9} {'':9} {'ratio':>6}   bar")

@@ -1,4 +1,4 @@
-// How long the program takes to start: what every use of it in a script pays before any work is done.
+// The start-up time of the program, which every call in a script needs.
 #include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
@@ -11,7 +11,7 @@
 
 namespace {
 
-/// Runs `attend --version` to its end, with its output thrown away.
+/// Runs `attend --version` and discards its output.
 void run_version(const std::string& program) {
   std::string name = program, flag = "--version";
   char* arguments[] = {name.data(), flag.data(), nullptr};

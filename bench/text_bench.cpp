@@ -1,6 +1,6 @@
-// Tokenizers beside Hugging Face's: 10 MB of English, paragraph by paragraph, on one thread; what a second thread
-// brings; and what loading takes. ATTEND_BENCH_TEXT names the text, ATTEND_BENCH_GPT2 and ATTEND_BENCH_BERT the
-// folders; without them our own docs and the tests' small vocabularies serve.
+// Tokenizers, compared with those of Hugging Face: 10 MB of English paragraphs on one thread; the speed-up with two
+// threads; time and memory of loading. ATTEND_BENCH_TEXT is the text, ATTEND_BENCH_GPT2 and ATTEND_BENCH_BERT are the
+// folders. The defaults are docs/architecture.md and the small vocabularies of the tests.
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -30,7 +30,7 @@ std::string setting(const char* name, const char* otherwise) {
 Tokenizer gpt2() { return load_tokenizer(setting("ATTEND_BENCH_GPT2", "tests/text/fixtures/gpt2")); }
 Tokenizer bert() { return load_tokenizer(setting("ATTEND_BENCH_BERT", "tests/text/fixtures/bert_uncased")); }
 
-/// The text over and over, until it is 10 MB, cut where lines are empty.
+/// The paragraphs of the text, repeated until they have 10 MB.
 std::vector<std::string> paragraphs() {
   constexpr std::size_t kBytes = 10'000'000;
   const std::string path = setting("ATTEND_BENCH_TEXT", "docs/architecture.md");
@@ -48,11 +48,11 @@ std::vector<std::string> paragraphs() {
   return result;
 }
 
-/// How much sooner all paragraphs are encoded on two threads. Giving their memory back is the caller's, and not timed.
+/// The speed-up of encoding all paragraphs with two threads. The time to free the results is not included.
 double speed_up(const Tokenizer& tokenizer) {
   const std::vector<std::string> texts = paragraphs();
   double best[2] = {1e30, 1e30};
-  for (int round = 0; round < 10; ++round) {  // in turn, so that both meet the same machine
+  for (int round = 0; round < 10; ++round) {  // alternately, so that both are measured under the same conditions
     using Clock = std::chrono::steady_clock;
     set_threads(1 + round % 2);
     const Clock::time_point begin = Clock::now();
@@ -79,7 +79,7 @@ void tokenizer_jobs(const std::string& name, Tokenizer (*load)()) {
   figure(name + ".encode, 2 threads over 1", "×", -1.8, [=] { return speed_up(load()); });
 }
 
-/// Memory that loading takes at most, in MB: that of a process of its own.
+/// The peak memory of loading in MB, measured in a new process.
 double peak_of_loading(Tokenizer (*load)()) {
   int ends[2];
   if (pipe(ends) != 0) fail("text", "no pipe");

@@ -1,5 +1,5 @@
 """Hugging Face tokenizers on one thread: all paragraphs in one call, with offsets (encode_batch) and without
-(encode_batch_fast), which are its quickest ways."""
+(encode_batch_fast), which are the fastest functions."""
 import os
 import pathlib
 

@@ -1,5 +1,5 @@
-// Training of subword vocabularies against Hugging Face's trainers, from the same megabyte of text: that of the file
-// ATTEND_BENCH_TEXT names, or one made up by both sides alike.
+// Training of subword vocabularies, compared with the trainers of Hugging Face. Both use the same megabyte of text: the
+// file ATTEND_BENCH_TEXT, or a synthetic text.
 #include <cstdlib>
 #include <fstream>
 #include <string>
@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kBytes = 1'000'000;
 
-/// Words of syllables, few of them frequent and many rare, as in real text.
+/// Words made of syllables. Few words are frequent and many are rare, as in natural text.
 std::vector<std::string> invented_lines() {
   constexpr std::string_view kConsonants = "bcdfglmnprstv", kVowels = "aeiou";
   std::vector<std::string> lines;

@@ -1,4 +1,4 @@
-"""Hugging Face's side of tokenizer_training_bench.cpp: the same text, the same options, as many threads."""
+"""The Hugging Face peer of tokenizer_training_bench.cpp: the same text, options and number of threads."""
 import os
 
 os.environ["TOKENIZERS_PARALLELISM"] = "true"

@@ -1,4 +1,4 @@
-"""PyTorch's side of the benchmarks: the same protocol as bench/job.h. A job's setup returns what is to be timed."""
+"""The framework of PyTorch benchmarks, with the protocol of bench/job.h. The setup of a job returns the function to time."""
 import os
 import sys
 import time

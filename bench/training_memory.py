@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Memory of training over the number of sentence pairs: a small translator, a few updates, synthetic pairs.
+"""Memory of training as a function of the number of sentence pairs: a small translator, a few updates, synthetic pairs.
 
     bench/training_memory.py                          # 10,000, 100,000 and 1,000,000 pairs
     bench/training_memory.py --pairs 10000000         # needs 4 GB of disk
 
-`peak` is the most memory that was resident at once, `anonymous` the part of it that is not a mapped file: pages of the
-tokenised pairs are read from their file when they are needed, and the system takes them back when it needs memory.
-`beside` is `anonymous` minus that of the smallest run, so without the program and the model.
+`peak` is the peak resident memory. `anonymous` is the part that is not a mapped file: the tokenised pairs are mapped from
+their file, and the system can free these pages at any time. `growth` is `anonymous` minus that of the first run, so
+it excludes the program and the model.
 """
 import argparse
 import os
@@ -17,7 +17,7 @@ import time
 
 
 def write_pairs(path, count, most):
-    """Sentences of 1 to `most` words, out of 20,000 words whose frequencies fall as in a natural language."""
+    """Writes pairs of sentences of 1 to `most` words, from 20,000 words with frequencies as in natural language."""
     generator = random.Random(1)
     syllables = [a + b for a in "bdfgklmnprstvz" for b in "aeiou"]
     words = ["".join(generator.choices(syllables, k=generator.randint(1, 4))) for _ in range(20000)]
@@ -33,7 +33,7 @@ def write_pairs(path, count, most):
 
 
 def memory_of(process):
-    """Resident and anonymous memory in bytes; 0 when the process has ended."""
+    """Resident and anonymous memory in bytes; 0 if the process has ended."""
     try:
         with open(f"/proc/{process.pid}/status") as file:
             lines = dict(line.split(":", 1) for line in file if ":" in line)
@@ -63,12 +63,12 @@ def main():
     parser.add_argument("--pairs", type=int, nargs="+", default=[10_000, 100_000, 1_000_000])
     parser.add_argument("--steps", type=int, default=20, help="updates")
     parser.add_argument("--program", default="build/release/attend")
-    parser.add_argument("--words", type=int, default=30, help="of the longest sentence")
-    parser.add_argument("--tokenizer", help="the folder of a tokenizer; otherwise 8,000 subwords are learned")
-    parser.add_argument("--folder", help="where to put the data; otherwise a temporary folder")
+    parser.add_argument("--words", type=int, default=30, help="maximum number of words of a sentence")
+    parser.add_argument("--tokenizer", help="folder of a tokenizer (default: train one with 8,000 tokens)")
+    parser.add_argument("--folder", help="folder for the data (default: a temporary folder)")
     arguments = parser.parse_args()
     first = None
-    print(f"{'pairs':>12} {'text MB':>9} {'tokens MB':>10} {'peak MB':>9} {'anonymous MB':>13} {'beside MB':>10} {'s':>7}")
+    print(f"{'pairs':>12} {'text MB':>9} {'tokens MB':>10} {'peak MB':>9} {'anonymous MB':>13} {'growth MB':>10} {'s':>7}")
     with tempfile.TemporaryDirectory(dir=arguments.folder) as folder:
         for count in arguments.pairs:
             pairs, output = os.path.join(folder, "pairs.tsv"), os.path.join(folder, f"model-{count}")
@@ -77,8 +77,8 @@ def main():
             first = anonymous if first is None else first
             megabytes = [os.path.getsize(pairs), os.path.getsize(os.path.join(output, "train.tokens")), peak, anonymous,
                          anonymous - first]
-            text, tokens, peak, anonymous, beside = (value / 1e6 for value in megabytes)
-            print(f"{count:>12,} {text:>9.1f} {tokens:>10.1f} {peak:>9.0f} {anonymous:>13.0f} {beside:>10.0f} "
+            text, tokens, peak, anonymous, growth = (value / 1e6 for value in megabytes)
+            print(f"{count:>12,} {text:>9.1f} {tokens:>10.1f} {peak:>9.0f} {anonymous:>13.0f} {growth:>10.0f} "
                   f"{seconds:>7.1f}", flush=True)
 
 

@@ -1,5 +1,5 @@
-// One training step of a Transformer that translates: forward, backward, AdamW. The peers' side, PyTorch's
-// nn.Transformer and Hugging Face's Marian, is transformer_torch.py.
+// One training step of a Transformer for translation: forward, backward, AdamW. transformer_torch.py has the peers:
+// PyTorch's nn.Transformer, and Marian of Hugging Face transformers.
 #include "attend/core/random.h"
 #include "attend/models/transformer.h"
 #include "attend/nn/module.h"
@@ -50,7 +50,7 @@ TransformerOptions sized(std::int64_t vocabulary, std::int64_t width, std::int64
   return o;
 }
 
-/// As nn.Transformer has it: dropout everywhere, nothing shared.
+/// The architecture of nn.Transformer: dropout everywhere, no shared weights.
 bench::Run tiny() {
   TransformerOptions o = sized(10000, 128, 4, 256);
   o.activation = Activation::relu;

@@ -1,4 +1,4 @@
-"""The peers' side of transformer_bench.cpp: PyTorch's nn.Transformer, and Hugging Face's Marian."""
+"""The peers of transformer_bench.cpp: PyTorch's nn.Transformer, and Marian of Hugging Face transformers."""
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -31,8 +31,8 @@ def step(model, logits, vocabulary, B, T, smoothing):
     source, words, targets = (torch.randint(0, vocabulary, (B, T)) for _ in range(3))
 
     def run():
-        said = logits(source, words)
-        F.cross_entropy(said.reshape(-1, vocabulary), targets.reshape(-1), label_smoothing=smoothing).backward()
+        predicted = logits(source, words)
+        F.cross_entropy(predicted.reshape(-1, vocabulary), targets.reshape(-1), label_smoothing=smoothing).backward()
         adam.step()
         adam.zero_grad(set_to_none=True)
     return run

@@ -1,7 +1,7 @@
-// Translating with a Transformer: sentences of 25 words into 25 words, by greedy and beam search, in batches and one by
-// one. Weights are random and mapped from a file, as a downloaded model's are. The bars against Hugging Face are those
-// against CTranslate2, which is not installed everywhere: 1.7, 1.2 and 1.5 times what it reached, as a multiple of what
-// Hugging Face did on the same machine.
+// Translation with a Transformer: sentences of 25 tokens to 25 tokens, with greedy and beam search, in batches and one
+// by one. The weights are random, and mapped from a file as for a downloaded model. The peer is Hugging Face
+// transformers. Some bars are derived from CTranslate2: 1.7, 1.2 and 1.5 times its speed, multiplied by its measured
+// ratio to transformers.
 #include <unistd.h>
 
 #include <filesystem>
@@ -37,7 +37,7 @@ TransformerOptions tiny() {
   return o;
 }
 
-/// A model whose weights lie in a file that is deleted already. One at a time.
+/// A model whose weights are mapped from a file, which is deleted immediately. Only one model is kept.
 std::shared_ptr<const Transformer> mapped(const TransformerOptions& options) {
   static std::shared_ptr<Transformer> model;
   if (model && model->options.width == options.width) return model;
@@ -78,13 +78,14 @@ bench::Run translate(const TransformerOptions& options, std::int64_t sentences, 
 }  // namespace
 
 int main(int argc, char** argv) {
-  // What the process holds after a translation, as a multiple of the weights; first, before other jobs leave something.
+  // Resident memory after a translation, as a multiple of the size of the weights. It is the first job, so that others
+  // do not affect it.
   bench::figure("marian_base.memory.greedy.batch1", "x weights", 1.3, [] {
     translate(base(), 1, 1, 1)();
     Transformer model = *mapped(base());
     return bench::resident_bytes() / (4.0 * static_cast<double>(count_parameters(model)));
   });
-  // A batch or two of 32, a few sentences one by one: a second or so a run.
+  // One or two batches of 32, or a few single sentences, so that a run takes about a second.
   bench::job("marian_base.greedy.batch32", 2.0, [] { return translate(base(), 32, 32, 1); });
   bench::job("marian_base.beam4.batch32", 1.7 * 237 / 156, [] { return translate(base(), 32, 32, 4); });
   bench::job("marian_base.greedy.batch1", 1.2 * 77 / 65, [] { return translate(base(), 4, 1, 1); });

@@ -1,4 +1,4 @@
-"""Hugging Face's side of translation_bench.cpp: MarianMTModel.generate."""
+"""The Hugging Face peer of translation_bench.cpp: MarianMTModel.generate."""
 import os
 
 os.environ["TRANSFORMERS_VERBOSITY"] = "error"

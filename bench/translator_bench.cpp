@@ -1,5 +1,5 @@
-// One training step of Bahdanau's translator: GRU 2 + 2 layers of 256, embeddings of 256, 128 pairs of 10 words, keys
-// projected once. The peer's side is translator_torch.py.
+// One training step of a recurrent translator with additive attention: GRUs with 2 + 2 layers of 256 units, embeddings
+// of 256, 128 pairs of 10 tokens. The keys are projected once. The peer is translator_torch.py.
 #include "attend/core/random.h"
 #include "attend/models/recurrent_translator.h"
 #include "attend/nn/module.h"

@@ -1,4 +1,4 @@
-"""PyTorch's side of translator_bench.cpp: GRU encoder and decoder with additive attention, keys projected once."""
+"""The PyTorch peer of translator_bench.cpp: GRU encoder and decoder with additive attention, keys projected once."""
 import torch
 from torch import nn
 from torch.nn import functional as F
@@ -22,14 +22,14 @@ class Translator(nn.Module):
     def forward(self, source, words):
         states, hidden = self.encoder(self.source(source))
         keys = self.key(states)
-        said = []
+        outputs = []
         for word in self.target(words).split(1, dim=1):
             query = self.query(hidden[-1]).unsqueeze(1)
             weights = torch.softmax(self.v(torch.tanh(query + keys)).squeeze(-1), -1)
             context = torch.bmm(weights.unsqueeze(1), states)
             state, hidden = self.decoder(torch.cat((context, word), -1), hidden)
-            said.append(state)
-        return self.output(torch.cat(said, 1))
+            outputs.append(state)
+        return self.output(torch.cat(outputs, 1))
 
 
 def step(vocabulary):

@@ -13,7 +13,8 @@
 namespace attend {
 namespace {
 
-/// The sizes of heads for queries [expected_rows, H·D]; `kv_width` is KV·D. Throws if something does not fit.
+/// The number of heads and their size, for queries q [rows, H·D] and keys of width `kv_width` = KV·D. Throws if these
+/// sizes are inconsistent.
 struct HeadSizes {
   std::int64_t heads, kv_heads, head_dim;
 
@@ -67,15 +68,15 @@ void KeyValueCache::append(std::size_t layer, const Tensor& keys_values, const T
   check_float("cache", "keys and values", keys_values);
   const int rank = keys_values.rank();
   if (layer >= layers_.size() || (rank != 2 && rank != 3) || keys_values.dim(-1) % 2 != 0)
-    fail("cache", "no keys and values of a layer: got ", keys_values.shape(), " for layer ", layer, " of ",
-         layers_.size(), ", expected [N, T, 2·KV·D] or [N, 2·KV·D]");
+    fail("cache", "wrong shape or layer of the keys and values: got ", keys_values.shape(), " for layer ", layer,
+         " of ", layers_.size(), ", expected [N, T, 2·KV·D] or [N, 2·KV·D]");
   if (store_) return append_to_store(layer, keys_values);
   Layer& to = layers_[layer];
   const std::int64_t rows = keys_values.dim(0), T = rank == 3 ? keys_values.dim(1) : 1, row = keys_values.dim(-1);
   const auto before = static_cast<std::int64_t>(to.positions.size());
-  const bool grows = before == positions_;  // the first layer to get these positions
+  const bool grows = before == positions_;  // this is the first layer that gets these positions
   if ((positions_ > 0 && rows != rows_) || (!grows && before + T != positions_) || (before > 0 && row != 2 * to.width))
-    fail("cache", "what is to be added does not fit: got ", keys_values.shape(), " for layer ", layer, ", which has ",
+    fail("cache", "the new keys and values do not fit: got ", keys_values.shape(), " for layer ", layer, ", which has ",
          before, " positions of width ", to.width, ", in a cache of ", rows_, " rows and ", positions_, " positions");
   if (lengths.defined()) check_lengths("cache", lengths, rows, T);
   if (grows) grow(rows, T, lengths);
@@ -103,8 +104,8 @@ Tensor KeyValueCache::begin(std::size_t layer, const Tensor& q, const Tensor& ke
   const std::int64_t row = keys_values.dim(-1);
   if (layer >= layers_.size() || keys_values.shape() != Shape{total, row} || row % 2 != 0 ||
       !layers_[layer].positions.empty())
-    fail("cache", "no beginning of a layer: got ", keys_values.shape(), " for layer ", layer, " of ", layers_.size(),
-         ", expected [", total, ", 2·KV·D] for one that has nothing yet");
+    fail("cache", "wrong keys and values for an empty layer: got ", keys_values.shape(), " for layer ", layer, " of ",
+         layers_.size(), ", expected [", total, ", 2·KV·D] for a layer without keys and values");
   const HeadSizes sizes(how, q, total, row / 2);
   const std::int64_t longest = lengths.empty() ? 0 : std::ranges::max(lengths);
   if (how.bias.defined()) {
@@ -116,17 +117,17 @@ Tensor KeyValueCache::begin(std::size_t layer, const Tensor& q, const Tensor& ke
   }
   if (positions_ == 0) grow_packed(lengths);
   if (rows_ != std::ssize(lengths) || (total > 0 && positions_ != longest))
-    fail("cache", "layer ", layer, " does not begin as the others: got ", lengths.size(), " rows, expected ", rows_,
-         " of ", positions_, " positions at most");
+    fail("cache", "layer ", layer, " must have the lengths of the other layers: got ", lengths.size(),
+         " sequences, expected ", rows_, " of at most ", positions_, " positions");
   Layer& to = layers_[layer];
   to.width = row / 2;
   to.pages.push_back(keys_values.detach());
-  // Position t of a row that begins behind r others is row t + r.
+  // Position t of a sequence that starts at packed row r is in packed row t + r.
   for (std::int64_t t = 0; t < positions_; ++t) to.positions.push_back({keys_values.data() + t * row, row});
 
   std::vector<kernels::AttentionSegment> segments;
   for (std::int64_t before = 0; const std::int64_t length : lengths) {
-    segments.push_back({before, length, before, length, 0});
+    segments.push_back({before, length, before, length});
     before += length;
   }
   kernels::AttentionProblem problem;
@@ -148,12 +149,12 @@ Tensor KeyValueCache::begin(std::size_t layer, const Tensor& q, const Tensor& ke
 }
 
 void KeyValueCache::select(std::span<const std::int64_t> rows) {
-  if (positions_ == 0) return;  // there are no rows yet
+  if (positions_ == 0) return;  // the cache is empty
   if (store_) {
     std::vector<std::vector<std::int32_t>> chosen;
     for (const std::int64_t row : rows) chosen.push_back(store_->rows.at(static_cast<std::size_t>(row)));
     store_->rows = std::move(chosen);
-    find_free_places();
+    find_free_slots();
     return write_table();
   }
   std::vector<std::int32_t> chosen(rows.size() * static_cast<std::size_t>(capacity_));
@@ -169,8 +170,8 @@ void KeyValueCache::select(std::span<const std::int64_t> rows) {
 
 void KeyValueCache::join(const KeyValueCache& other) {
   if (other.store_ || other.layers_.size() != layers_.size())
-    fail("cache", "what is to join does not fit: got a cache of ", other.layers_.size(), " layers",
-         other.store_ ? ", which others have joined" : "", ", expected ", layers_.size());
+    fail("cache", "cannot join this cache: got one of ", other.layers_.size(), " layers",
+         other.store_ ? " that others have joined already" : "", ", expected ", layers_.size());
   if (other.rows_ == 0) return;
   if (rows_ == 0) {
     *this = other;
@@ -189,19 +190,19 @@ void KeyValueCache::copy_into_store(const KeyValueCache& other) {
   struct Copy {
     std::size_t position;
     std::int64_t page_row;
-    std::int64_t place;
+    std::int64_t slot;
   };
   for (std::size_t i = 0; i < layers_.size(); ++i) layers_[i].width = other.layers_[i].width;
   std::vector<Copy> copies;
-  std::map<std::pair<std::int64_t, std::int32_t>, std::int32_t> places;  // rows that share stay so
+  std::map<std::pair<std::int64_t, std::int32_t>, std::int32_t> slots;  // shared positions stay shared
   for (std::int64_t row = 0; row < other.rows_; ++row) {
     std::vector<std::int32_t>& of_row = store_->rows.emplace_back();
     for (std::int64_t t = 0; t < other.positions_; ++t) {
       const std::int32_t page_row = other.page_rows_[static_cast<std::size_t>(row * other.capacity_ + t)];
       if (page_row < 0) continue;
-      const auto [found, is_new] = places.try_emplace({t, page_row}, -1);
+      const auto [found, is_new] = slots.try_emplace({t, page_row}, -1);
       if (is_new) {
-        found->second = take_place();
+        found->second = allocate_slot();
         copies.push_back({static_cast<std::size_t>(t), page_row, found->second});
       }
       of_row.push_back(found->second);
@@ -211,12 +212,12 @@ void KeyValueCache::copy_into_store(const KeyValueCache& other) {
     const std::int64_t size = 2 * layers_[i].width;
     for (const Copy& copy : copies) {
       const kernels::CachedPosition& from = other.layers_[i].positions[copy.position];
-      std::copy_n(from.first + copy.page_row * from.row_stride, size, store_->layers[i].data() + copy.place * size);
+      std::copy_n(from.first + copy.page_row * from.row_stride, size, store_->layers[i].data() + copy.slot * size);
     }
   }
 }
 
-std::int32_t KeyValueCache::take_place() {
+std::int32_t KeyValueCache::allocate_slot() {
   Store& store = *store_;
   if (store.free.empty()) {
     const std::int64_t before = store.layers.front().defined() ? store.layers.front().dim(0) : 0;
@@ -226,22 +227,21 @@ std::int32_t KeyValueCache::take_place() {
       if (before > 0) std::copy_n(store.layers[i].data(), store.layers[i].numel(), larger.data());
       store.layers[i] = std::move(larger);
     }
-    for (std::int64_t place = after; place > before; --place)
-      store.free.push_back(static_cast<std::int32_t>(place - 1));
+    for (std::int64_t slot = after; slot > before; --slot) store.free.push_back(static_cast<std::int32_t>(slot - 1));
   }
-  const std::int32_t place = store.free.back();
+  const std::int32_t slot = store.free.back();
   store.free.pop_back();
-  return place;
+  return slot;
 }
 
-void KeyValueCache::find_free_places() {
+void KeyValueCache::find_free_slots() {
   std::vector<bool> used(
       static_cast<std::size_t>(store_->layers.front().defined() ? store_->layers.front().dim(0) : 0));
   for (const std::vector<std::int32_t>& row : store_->rows)
-    for (const std::int32_t place : row) used[static_cast<std::size_t>(place)] = true;
+    for (const std::int32_t slot : row) used[static_cast<std::size_t>(slot)] = true;
   store_->free.clear();
-  for (std::size_t place = used.size(); place-- > 0;)
-    if (!used[place]) store_->free.push_back(static_cast<std::int32_t>(place));
+  for (std::size_t slot = used.size(); slot-- > 0;)
+    if (!used[slot]) store_->free.push_back(static_cast<std::int32_t>(slot));
 }
 
 void KeyValueCache::write_table() {
@@ -257,10 +257,10 @@ void KeyValueCache::write_table() {
 void KeyValueCache::append_to_store(std::size_t layer, const Tensor& keys_values) {
   const std::int64_t size = 2 * layers_[layer].width;
   if (keys_values.shape() != Shape{rows_, size})
-    fail("cache", "what is to be added does not fit: got ", keys_values.shape(), " for layer ", layer, ", expected ",
+    fail("cache", "the new keys and values do not fit: got ", keys_values.shape(), " for layer ", layer, ", expected ",
          Shape{rows_, size});
   if (layer == 0) {
-    for (std::vector<std::int32_t>& row : store_->rows) row.push_back(take_place());
+    for (std::vector<std::int32_t>& row : store_->rows) row.push_back(allocate_slot());
     write_table();
   }
   for (std::int64_t row = 0; row < rows_; ++row)

@@ -9,7 +9,8 @@
 namespace attend {
 namespace {
 
-/// The numbers that are meant, in their order; none when one of them does not exist.
+/// Resolves the wanted layer or head numbers: sorted, without duplicates; negative ones count from the end. Empty
+/// `wanted` selects all. If a number does not exist, throws if `needed`, otherwise returns nothing.
 std::vector<std::int64_t> numbers(const std::vector<std::int64_t>& wanted, std::int64_t count, const char* what,
                                   AttentionKind kind, bool needed) {
   std::vector<std::int64_t> all;
@@ -31,7 +32,7 @@ std::vector<std::int64_t> numbers(const std::vector<std::int64_t>& wanted, std::
   return all;
 }
 
-/// Where in a sorted list, or none.
+/// The index of a number in a sorted list, if it is there.
 std::optional<std::size_t> find_number(const std::vector<std::int64_t>& list, std::int64_t number) {
   const auto found = std::ranges::lower_bound(list, number);
   if (found == list.end() || *found != number) return {};
@@ -51,8 +52,8 @@ const AttentionView& AttentionMap::view(std::optional<AttentionKind> wanted) con
     if (view.kind == wanted) return view;
     there += (there.empty() ? "" : ", ") + name_of(view.kind);
   }
-  fail<InputError>("attention", "there is no ", wanted ? name_of(*wanted) : "", " attention of this model; there is ",
-                   there.empty() ? "none" : there);
+  fail<InputError>("attention", "this model has no ", wanted ? name_of(*wanted) : "",
+                   " attention; available: ", there.empty() ? "none" : there);
 }
 
 bool AttentionSelection::wants(AttentionKind kind) const {
@@ -100,7 +101,8 @@ void keep(const Probe::Record& record, std::span<AttentionMap* const> maps) {
       if (view.kind != place.kind || !layer) continue;
       const std::int64_t Q = view.queries.size(), K = view.keys.size();
       if (Q > T || K > S || view.heads.back() >= H)
-        fail("attention", "a record does not fit its view: got ", from.shape(), ", expected ", Q, " × ", K, " tokens");
+        fail("attention", "the recorded weights do not fit the view: got ", from.shape(), ", expected ", Q, " × ", K,
+             " tokens");
       const Tensor to = Tensor::empty({std::ssize(view.heads), Q, K});
       float* row = to.data();
       for (const std::int64_t head : view.heads)

@@ -1,5 +1,5 @@
-// Attention that was captured, as plain data: who looked at whom, in every layer and head, with the tokens as people
-// read them. Models fill it through a Probe (see tasks/attention/attention_reader.h); explain/ draws it and writes it.
+// Recorded attention as plain data: the attention weights of every layer and head, with the tokens in readable form.
+// Models fill it through a Probe (see tasks/attention/attention_reader.h); explain/ draws and exports it.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -13,12 +13,12 @@
 
 namespace attend {
 
-/// Whose queries look at whose keys.
+/// Which tokens are the queries and which are the keys.
 enum class AttentionKind : std::uint8_t {
-  self,     ///< of a model with one text: its tokens at each other
-  encoder,  ///< of a translator: the source at itself
-  decoder,  ///< the translation at itself
-  cross,    ///< the translation at the source
+  self,     ///< self-attention of an encoder-only or decoder-only model
+  encoder,  ///< self-attention of the encoder of an encoder-decoder: source to source
+  decoder,  ///< self-attention of its decoder: target to target
+  cross,    ///< cross-attention of its decoder: target (queries) to source (keys)
 };
 inline const std::vector<std::pair<std::string, AttentionKind>> kAttentionKindNames = {
     {"self", AttentionKind::self},
@@ -27,72 +27,72 @@ inline const std::vector<std::pair<std::string, AttentionKind>> kAttentionKindNa
     {"cross", AttentionKind::cross}};
 const std::string& name_of(AttentionKind kind);
 
-/// One side of a view. All vectors have one element a token.
+/// The tokens of the queries or keys of a view. All vectors have one element for each token.
 struct AttentionTokens {
-  std::vector<std::string> shown;    ///< as people read them: " hello", "##ing", "[SEP]"
-  std::vector<std::string> written;  ///< as the vocabulary has them: "Ġhello", "▁hello"
-  std::vector<std::int32_t> words;   ///< which word of the text, as white space cuts it; -1 for what stands for none
+  std::vector<std::string> shown;    ///< in readable form: " hello", "##ing", "[SEP]"
+  std::vector<std::string> written;  ///< as in the vocabulary: "Ġhello", "▁hello"
+  std::vector<std::int32_t> words;   ///< index of the whitespace-separated word of the text; -1: belongs to no word
 
   std::int64_t size() const { return std::ssize(shown); }
 };
 
-/// One kind of a model's attention.
+/// The weights of one kind of attention of a model.
 struct AttentionView {
   AttentionKind kind = AttentionKind::self;
-  bool causal = false;                      ///< no query sees what comes after it
-  AttentionTokens queries = {}, keys = {};  ///< of a cross view, the queries are the tokens that were being said
-  std::vector<std::int64_t> layers = {};    ///< the numbers of those that were captured, from 0
-  std::vector<std::int64_t> heads = {};     ///< and of their heads
-  std::vector<Tensor> weights = {};         ///< of each layer, [heads, queries, keys]; rows sum to 1, or are zero
+  bool causal = false;                      ///< queries do not attend to later tokens
+  AttentionTokens queries = {}, keys = {};  ///< in a cross view, the queries are the tokens being predicted
+  std::vector<std::int64_t> layers = {};    ///< indices of the recorded layers, from 0
+  std::vector<std::int64_t> heads = {};     ///< indices of the recorded heads
+  std::vector<Tensor> weights = {};         ///< [heads, queries, keys] for each layer; a row sums to 1, or is zero
 };
 
-/// One text through one model.
+/// The recorded attention of one model on one text.
 struct AttentionMap {
-  std::string kind;  ///< of model: config.json's model_type
-  std::string text;  ///< what was given; of a pair with the tab
+  std::string kind;  ///< model_type of config.json
+  std::string text;  ///< the input; a pair of texts is separated by a tab
   std::vector<AttentionView> views;
-  std::size_t main = 0;                                         ///< the view that is meant when none is named
-  std::int64_t truncated = 0;                                   ///< tokens of the text that the model did not see
-  std::optional<std::string> translation;                       ///< of translators
-  std::optional<double> score;                                  ///< of the translation, unless it was given
-  std::optional<std::string> generated_text;                    ///< of language models that wrote something
-  std::int64_t generated = 0;                                   ///< how many of the tokens they wrote
-  std::vector<std::pair<std::size_t, std::size_t>> alignments;  ///< of translators: source word, target word
-  std::vector<double> logprobs;  ///< of language models, all layers: ln p of each token; NaN for the first
+  std::size_t main = 0;                                         ///< index of the default view
+  std::int64_t truncated = 0;                                   ///< number of tokens that were cut off
+  std::optional<std::string> translation;                       ///< translators only
+  std::optional<double> score;                                  ///< score of the translation, if the model generated it
+  std::optional<std::string> generated_text;                    ///< language models only, if text was generated
+  std::int64_t generated = 0;                                   ///< number of generated tokens
+  std::vector<std::pair<std::size_t, std::size_t>> alignments;  ///< translators only: source word, target word
+  std::vector<double> logprobs;  ///< language models only: ln p of each token; NaN for the first
 
-  /// Throws InputError when there is no such view.
+  /// The view of the given kind, or the default view. Throws InputError if there is none.
   const AttentionView& view(std::optional<AttentionKind> kind = {}) const;
 };
 
-/// What is wanted of a model's attention. Empty: all.
+/// Selects a part of a model's attention. An empty list selects everything.
 struct AttentionSelection {
   std::vector<AttentionKind> views = {};
-  std::vector<std::int64_t> layers = {};  ///< negative: from the last; views without them are left out
+  std::vector<std::int64_t> layers = {};  ///< negative: from the last; views without these layers are skipped
   std::vector<std::int64_t> heads = {};
-  bool one_layer = false;  ///< where `layers` names none: only the default one
+  bool one_layer = false;  ///< if `layers` is empty: only the default layer
 
   bool wants(AttentionKind kind) const;
 };
 
-/// The layer to show when none is named: the last; of more than four that look at a source the last but one, since deep
-/// decoders think of the next word in their last.
+/// The layer to show by default: the last one. For cross-attention with more than four layers, the second to last,
+/// because in deep decoders the last layer is less aligned with the source.
 std::int64_t default_layer(AttentionKind kind, std::int64_t layers);
 
-/// Fills in which layers and heads of a view with so many are captured, and makes room for them. False when the
-/// selection wants nothing of this view; if the view is `needed` (the model's main one, or named), throws InputError
-/// for a layer or head that it lacks.
+/// Sets the layers and heads of a view that are to be recorded, and allocates `weights`. Returns false if the selection
+/// does not include this view. Throws InputError for a layer or head that does not exist, if the view is `needed` (the
+/// model's main view) or selected by name.
 bool prepare(AttentionView& view, std::int64_t layers, std::int64_t heads, const AttentionSelection& selection,
              bool needed);
 
-/// What the name of a record says: "encoder.3.self", "layers.3", "cross".
+/// The kind and layer that the name of a record stands for: "encoder.3.self", "layers.3", "cross".
 struct AttentionPlace {
   AttentionKind kind = AttentionKind::self;
   std::int64_t layer = 0;
 };
 AttentionPlace place_of(std::string_view record);
 
-/// Copies what a probe recorded to where it belongs: of row b the layer and heads that maps[b] has room for. Rows
-/// without a map (null) are passed over; what lies beyond a map's tokens is padding.
+/// Copies recorded weights to the maps: those of sequence b to maps[b], if that map includes the layer. A null map is
+/// skipped. Weights beyond the number of a map's tokens belong to padding and are not copied.
 void keep(const Probe::Record& record, std::span<AttentionMap* const> maps);
 
 }  // namespace attend

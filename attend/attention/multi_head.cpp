@@ -19,7 +19,7 @@ Linear projection(std::int64_t in, std::int64_t out, bool bias, Generator& gener
   return layer;
 }
 
-/// Each head's scores by its own v.   q [B, T, H·D], k [B, S, H·D], v [H, D] -> [B, H, T, S]
+/// The additive scores of every head, each with its own v.   q [B, T, H·D], k [B, S, H·D], v [H, D] -> [B, H, T, S]
 Tensor additive_head_scores(const Tensor& q, const Tensor& k, const Tensor& v) {
   const auto H = static_cast<int>(v.dim(0));
   const std::vector<Tensor> queries = split(q, H, 2), keys = split(k, H, 2), vs = split(v, H, 0);
@@ -30,22 +30,20 @@ Tensor additive_head_scores(const Tensor& q, const Tensor& k, const Tensor& v) {
   return concat(scores, 1);
 }
 
-/// Whether two handles are one value, also to the tape.
+/// Whether two tensors share their elements and their node on the tape.
 bool same(const Tensor& a, const Tensor& b) {
   return a.raw() == b.raw() && a.shape() == b.shape() && a.node() == b.node() && a.node_output() == b.node_output();
 }
 
-/// The position of every row of [B, T] in its sequence.
+/// The position of each of the B·T tokens in its sequence.
 Tensor positions_of(const Mask& mask, std::int64_t B, std::int64_t T) {
   std::vector<std::int32_t> positions;
-  if (!mask.texts().empty()) {
-    for (const std::int64_t length : mask.texts())
+  if (!mask.packed_lengths().empty()) {
+    for (const std::int64_t length : mask.packed_lengths())
       for (std::int64_t t = 0; t < length; ++t) positions.push_back(static_cast<std::int32_t>(t));
   } else {
-    for (std::int64_t b = 0; b < B; ++b) {
-      const std::int64_t first = mask.positions().empty() ? 0 : mask.positions()[static_cast<std::size_t>(b)];
-      for (std::int64_t t = 0; t < T; ++t) positions.push_back(static_cast<std::int32_t>(first + t));
-    }
+    for (std::int64_t b = 0; b < B; ++b)
+      for (std::int64_t t = 0; t < T; ++t) positions.push_back(static_cast<std::int32_t>(t));
   }
   return Tensor::ids(positions, {std::ssize(positions)});
 }
@@ -57,7 +55,8 @@ MultiHeadAttention::MultiHeadAttention(const MultiHeadOptions& o, Generator& gen
   if (o.heads < 1 || o.width < 1 || (o.head_dim == 0 && o.width % o.heads != 0))
     fail("multi_head", "the heads must divide the width: got ", o.heads, " heads and width ", o.width);
   if (kv_heads < 1 || heads % kv_heads != 0 || (o.additive && kv_heads != heads))
-    fail("multi_head", "the heads of keys and values must divide those of queries: got ", kv_heads, " and ", heads);
+    fail("multi_head", "the number of key and value heads must divide the number of query heads: got ", kv_heads,
+         " and ", heads);
   const auto size = [&](std::int64_t given) { return given > 0 ? given : o.width; };
   const std::int64_t D = o.head_dim > 0 ? o.head_dim : o.width / o.heads, inner = heads * D;
   query = projection(size(o.query_size), inner, o.bias, generator);
@@ -103,7 +102,7 @@ Tensor MultiHeadAttention::operator()(const Tensor& q, const Tensor& k, const Te
     if (pass.probe) pass.probe->record(self_attention_weights(qkv, heads, options));
     return output(self_attention(qkv, heads, options));
   }
-  if (rotary.defined()) fail("multi_head", "rotary positions are of self-attention only");
+  if (rotary.defined()) fail("multi_head", "rotary positions need self-attention: got different queries and keys");
   const Tensor queries = query(q);
   if (same(k, v)) {
     const Tensor kv = keys_values(k);
@@ -117,7 +116,7 @@ Tensor MultiHeadAttention::operator()(const Tensor& q, const Tensor& k, const Te
 }
 
 Tensor MultiHeadAttention::keys_values(const Tensor& x) const {
-  if (additive_v.defined()) fail("multi_head", "additive heads have no cache");
+  if (additive_v.defined()) fail("multi_head", "additive attention does not support a cache");
   return linear_together(x, std::vector{&key, &value});
 }
 

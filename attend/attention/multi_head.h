@@ -1,4 +1,4 @@
-// Multi-head attention: several small attentions side by side, each over its own projections.
+// Multi-head attention: several attention heads in parallel, each with its own projections of queries, keys and values.
 #pragma once
 #include <optional>
 #include <span>
@@ -12,39 +12,40 @@
 namespace attend {
 
 struct MultiHeadOptions {
-  std::int64_t width = 0;       ///< of the result, and of the inputs unless given below
-  std::int64_t heads = 1;       ///< of queries
-  std::int64_t kv_heads = 0;    ///< of keys and values, which divide `heads` (Ainslie et al. 2023); 0: as many
-  std::int64_t head_dim = 0;    ///< of each head; 0: width / heads, which must divide
-  std::int64_t query_size = 0;  ///< of the inputs; 0 stands for the width
+  std::int64_t width = 0;       ///< of the output, and of the inputs if their sizes are not set
+  std::int64_t heads = 1;       ///< number of query heads
+  std::int64_t kv_heads = 0;    ///< number of key and value heads; divides `heads` (Ainslie et al. 2023). 0: the same
+  std::int64_t head_dim = 0;    ///< size of a head; 0: width / heads, which must be an integer
+  std::int64_t query_size = 0;  ///< sizes of the inputs; 0: width
   std::int64_t key_size = 0;
   std::int64_t value_size = 0;
   bool bias = true;                 ///< in all four projections
-  std::optional<float> scale = {};  ///< of the scores; 1 / √head_dim unless given
-  float dropout = 0.f;              ///< of the attention weights, in training
-  bool additive = false;            ///< heads score by v · tanh(q + k) instead of q · k · scale
+  std::optional<float> scale = {};  ///< scale of the scores; 1 / √head_dim if not set
+  float dropout = 0.f;              ///< on the attention weights, in training
+  bool additive = false;            ///< the score is v · tanh(q + k) instead of q · k · scale
 };
 
-/// What a pass through attention needs beside its inputs.
+/// Arguments of a forward pass besides queries, keys and values.
 struct AttentionPass {
   Mask mask = {};
-  Tensor bias = {};       ///< added to the scores: as AttentionOptions has it, with a cache as CachedHeads
-  Tensor positions = {};  ///< with rotary positions and a cache: int32, of each row of x
+  Tensor bias = {};       ///< added to the scores; see AttentionOptions::bias, or CachedHeads::bias with a cache
+  Tensor positions = {};  ///< for rotary positions with a cache: int32, one for each row of x
   Probe* probe = nullptr;
 };
 
 /// output(concat_h softmax(score(Wq_h q, Wk_h k)) Wv_h v)   (Vaswani et al. 2017, section 3.2.2)
-/// Self-attention passes one tensor three times, cross-attention the encoder's states as keys and values.
+/// For self-attention, pass the same tensor three times. For cross-attention, pass the encoder's states as keys and
+/// values.
 struct MultiHeadAttention {
   Linear query, key, value, output;
   Tensor additive_v;   // [H, head_dim], or undefined for scaled dot products
-  RotaryTable rotary;  // of queries and keys in self-attention; may be undefined
+  RotaryTable rotary;  // rotary positions for self-attention, or undefined
   std::int64_t heads = 1, kv_heads = 1;
   std::optional<float> scale = {};
   float dropout = 0.f;
 
   MultiHeadAttention() = default;
-  /// Projections start by Xavier's rule, biases at 0. Throws when the heads do not divide the width.
+  /// The weights get Xavier uniform initialisation, the biases are 0. Throws if the heads do not divide the width.
   explicit MultiHeadAttention(const MultiHeadOptions& options, Generator& generator = default_generator());
 
   bool defined() const { return query.defined(); }
@@ -56,16 +57,18 @@ struct MultiHeadAttention {
     return (*this)(q, k, v, AttentionPass{.mask = mask, .probe = probe});
   }
 
-  // Decoding with a cache, without gradients and masks. `layer` is the cache's.
-  /// What a cache keeps of its input.   x [..., key_size] -> [..., keys and then values]
+  // Decoding with a cache, without gradients and masks. `layer` is the index of this layer in the cache.
+  /// The keys and values that a cache stores, the keys first.   x [..., key_size] -> [..., 2·KV·D]
   Tensor keys_values(const Tensor& x) const;
-  /// Causal self-attention of whole sequences, packed without padding; the cache keeps their keys and values.
-  ///   x [sum of lengths, width] -> [sum of lengths, width]
+  /// Causal self-attention of whole prompts. Fills an empty layer of the cache. The prompts are packed sequences of the
+  /// given lengths.   x [sum of lengths, width] -> [sum of lengths, width]
   Tensor begin(KeyValueCache& cache, std::size_t layer, const Tensor& x, std::span<const std::int64_t> lengths,
                const AttentionPass& pass) const;
-  /// Self-attention of one more token for each row: the cache gets its keys and values.   x [N, width] -> [N, width]
+  /// Self-attention of one new token for each sequence. Appends its keys and values to the cache.
+  ///   x [N, width] -> [N, width]
   Tensor step(KeyValueCache& cache, std::size_t layer, const Tensor& x, const AttentionPass& pass) const;
-  /// One query for each row over what the cache has already.   q [N, query_size] -> [N, width]
+  /// Attention of one query for each sequence over the cache, for example cross-attention. The cache does not change.
+  ///   q [N, query_size] -> [N, width]
   Tensor over(const KeyValueCache& cache, std::size_t layer, const Tensor& q, const AttentionPass& pass) const;
 
   void visit(auto&& v) {
@@ -77,8 +80,9 @@ struct MultiHeadAttention {
   Tensor rotated(Tensor x, std::int64_t heads_to_rotate, const Tensor& positions) const;
 };
 
-/// Moves the projections with the same input next to each other in memory, so that they are one product. The
-/// constructor does so; a model whose weights come from elsewhere does it after that.
+/// Makes the weights of projections with the same input contiguous in memory, so that they are computed as one matrix
+/// product. The constructor calls this. Call it again after the weights have been replaced, for example by loading
+/// them.
 void place_neighbours(MultiHeadAttention& attention);
 
 }  // namespace attend

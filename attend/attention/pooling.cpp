@@ -9,10 +9,10 @@
 namespace attend {
 namespace {
 
-/// Queries, keys or values [B, T, D] as the only head of [B, T, 1, D].
+/// Adds a dimension for a single head: [B, T, D] -> [B, T, 1, D].
 Tensor one_head(const Tensor& x) { return x.reshape({x.dim(0), x.dim(1), 1, x.dim(2)}); }
 
-/// The fused kernel multiplies queries and keys; other scores are no products of theirs.
+/// Whether the score is a dot product of queries and keys, which the fused kernel can compute.
 bool is_product(const Score& score) {
   return std::holds_alternative<Dot>(score.base()) || std::holds_alternative<ScaledDot>(score.base()) ||
          std::holds_alternative<General>(score.base());
@@ -50,7 +50,7 @@ Tensor nadaraya_watson(const Score& kernel, const Tensor& queries, const Tensor&
   const std::int64_t S = keys.rank() > 0 ? keys.dim(0) : 0;
   if (queries.rank() < 1 || queries.rank() > 2 || keys.rank() != queries.rank() || values.shape() != Shape{S} ||
       keys.shape().without(0) != queries.shape().without(0))
-    fail("nadaraya_watson", "the data do not fit: got queries ", queries.shape(), ", keys ", keys.shape(),
+    fail("nadaraya_watson", "the shapes do not fit: got queries ", queries.shape(), ", keys ", keys.shape(),
          " and values ", values.shape(), ", expected [T, D], [S, D] and [S]");
   const std::int64_t T = queries.dim(0), D = queries.rank() == 2 ? queries.dim(1) : 1;
   return pool(kernel, queries.reshape({1, T, D}), keys.reshape({1, S, D}), values.reshape({1, S, 1}), options)

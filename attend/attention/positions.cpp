@@ -2,25 +2,17 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "attend/core/error.h"
-#include "attend/ops/arithmetic.h"
-#include "attend/ops/concat.h"
 #include "attend/ops/embedding.h"
 #include "attend/ops/transpose.h"
 
 namespace attend {
 namespace {
 
-/// ω_i of the paper.
+/// ω_i in Vaswani et al. 2017, section 3.5.
 double frequency(std::int64_t i, std::int64_t D) {
   return std::pow(10000.0, -2.0 * static_cast<double>(i) / static_cast<double>(D));
-}
-
-void check_input(const Tensor& x, std::int64_t first) {
-  if (x.rank() != 3) fail("positions", "wrong shape: got x ", x.shape(), ", expected [B, T, D]");
-  if (first < 0) fail("positions", "positions start at 0: got ", first);
 }
 
 }  // namespace
@@ -33,7 +25,8 @@ Tensor sinusoidal_positions(std::int64_t T, std::int64_t D, std::int64_t first, 
     const double omega = frequency(i, D);
     const std::int64_t sine = halves ? i : 2 * i, cosine = halves ? sines + i : 2 * i + 1;
     for (std::int64_t t = 0; t < T; ++t) {
-      const double angle = static_cast<double>(first + t) * omega;  // float32 would lose the phase of far positions
+      const double angle =
+          static_cast<double>(first + t) * omega;  // double: float32 loses the phase at large positions
       table.data()[t * D + sine] = static_cast<float>(std::sin(angle));
       if (cosine < D) table.data()[t * D + cosine] = static_cast<float>(std::cos(angle));
     }
@@ -42,7 +35,7 @@ Tensor sinusoidal_positions(std::int64_t T, std::int64_t D, std::int64_t first, 
 }
 
 Tensor position_rotation(std::int64_t offset, std::int64_t D) {
-  if (D % 2 != 0) fail("position_rotation", "sines and cosines come in pairs: got D ", D);
+  if (D % 2 != 0) fail("position_rotation", "D must be even, for pairs of sine and cosine: got D ", D);
   Tensor rotation = Tensor::zeros({D, D});
   for (std::int64_t i = 0; i < D / 2; ++i) {
     const double angle = static_cast<double>(offset) * frequency(i, D);
@@ -54,32 +47,13 @@ Tensor position_rotation(std::int64_t offset, std::int64_t D) {
   return rotation;
 }
 
-Tensor SinusoidalPositions::operator()(const Tensor& x, std::int64_t first) const {
-  check_input(x, first);
-  const std::int64_t B = x.dim(0), T = x.dim(1);
-  if (!concatenate) return x + sinusoidal_positions(T, x.dim(2), first, layout);
-  const Tensor columns = Tensor::zeros({B, T, width}) + sinusoidal_positions(T, width, first, layout);
-  return concat({x, columns}, 2);
-}
-
-Tensor LearnedPositions::operator()(const Tensor& x, std::int64_t first) const {
-  check_input(x, first);
-  const std::int64_t T = x.dim(1), most = table.weight.dim(0);
-  if (first + T > most)
-    fail("positions", "the text is longer than the model knows positions: got ", first + T, ", expected at most ",
-         most);
-  std::vector<std::int32_t> positions(static_cast<std::size_t>(T));
-  std::iota(positions.begin(), positions.end(), static_cast<std::int32_t>(first));
-  return x + table(Tensor::ids(positions, {T}));
-}
-
 RelativeBias::RelativeBias(std::int64_t buckets, std::int64_t heads, bool both_directions, std::int64_t most,
                            Generator& generator)
     : table(Tensor::empty({buckets, heads})), bidirectional(both_directions), max_distance(most) {
   const std::int64_t near = (both_directions ? buckets / 2 : buckets) / 2;
   if (near < 1 || most <= near)
-    fail<InputError>("positions", "relative positions need more distance than near buckets: got ", buckets,
-                     " buckets and a distance of ", most);
+    fail<InputError>("positions", "max_distance must exceed the number of buckets for exact distances: got ", buckets,
+                     " buckets and a max_distance of ", most);
   init::normal(table, 0.02f, generator);
 }
 
@@ -90,9 +64,9 @@ std::int32_t RelativeBias::bucket(std::int64_t offset) const {
     if (offset > 0) first = buckets;
   }
   const std::int64_t distance = bidirectional ? std::abs(offset) : std::max<std::int64_t>(-offset, 0);
-  const std::int64_t near = buckets / 2;  // these have a bucket each
+  const std::int64_t near = buckets / 2;  // each smaller distance has its own bucket
   if (distance < near) return static_cast<std::int32_t>(first + distance);
-  // In float32, as Hugging Face computes it: at the borders of buckets the rounding decides.
+  // float32, as in Hugging Face transformers: between two buckets, the result depends on rounding.
   const float share = std::log(static_cast<float>(distance) / static_cast<float>(near)) /
                       static_cast<float>(std::log(static_cast<double>(max_distance) / static_cast<double>(near)));
   const auto far = near + static_cast<std::int64_t>(share * static_cast<float>(buckets - near));

@@ -1,5 +1,5 @@
-// Looking at attention: a probe that is passed along collects the weights of every layer and head. Results do not
-// change: the fused kernel computes as ever, and the weights are computed beside it.
+// Records attention weights. A model that gets a Probe records the weights of every layer and head in it. The model's
+// results do not change: the fused kernel runs as usual, and the weights are computed in addition.
 #pragma once
 #include <functional>
 #include <string>
@@ -14,15 +14,15 @@ class Probe {
  public:
   struct Record {
     std::string layer;
-    Tensor weights;  ///< [B, H, T, S]: each row sums to 1, or is zero where nothing was to be seen
+    Tensor weights;  ///< [B, H, T, S]: each row sums to 1, or is zero if all keys are masked
   };
 
-  /// Keeps what it is given: see records().
+  /// Stores all records; see records().
   Probe() = default;
-  /// Hands each record on instead, so that no more than one layer's weights need be in memory.
+  /// Calls take(record) for each record instead of storing it, so that the weights of only one layer need memory.
   explicit Probe(std::function<void(const Record&)> take) : take_(std::move(take)) {}
 
-  /// What the following weights belong to: "encoder.0.self", say. A model names its layers before it calls them.
+  /// Sets the name of the next records, for example "encoder.0.self". A model calls this before each layer.
   void enter(std::string layer) { layer_ = std::move(layer); }
   const std::string& layer() const { return layer_; }
   /// weights [B, H, T, S], or [B, T, S] for one head.

@@ -28,7 +28,7 @@ Tensor Dot::operator()(const Tensor& q, const Tensor& keys) const {
 
 Tensor ScaledDot::operator()(const Tensor& q, const Tensor& keys) const {
   check("scaled dot", q, keys, true);
-  // The smaller of the two is scaled.
+  // Scaling q is cheaper than scaling the scores.
   return matmul(q * (1.f / std::sqrt(static_cast<float>(q.dim(2)))), keys, {.transpose_b = true});
 }
 
@@ -57,7 +57,7 @@ Tensor Content::operator()(const Tensor& q, const Tensor& keys) const {
 Tensor Gaussian::operator()(const Tensor& q, const Tensor& keys) const {
   check("gaussian", q, keys, true);
   const std::int64_t B = q.dim(0), T = q.dim(1), S = keys.dim(1), D = q.dim(2);
-  // Differences first: ‖q‖² + ‖k‖² - 2 q·k would cancel away what is left when q and k are far from 0.
+  // Not computed as ‖q‖² + ‖k‖² - 2 q·k, which loses precision if q and k are large.
   const Tensor difference = q.reshape({B, T, 1, D}) - keys.reshape({B, 1, S, D});
   return sum(square(difference * inverse_width), 3) * -0.5f;
 }

@@ -1,7 +1,8 @@
-// How well a key answers a query: the scoring functions, as values. Each has
-//   keys(k)        what can be computed once for all queries; a decoder does it once a sentence
-//   operator()     queries [B, T, Dq] against such keys -> scores [B, T, S]
-// and visit, for those that learn. Score holds any of them.
+// Attention scoring functions: how well a key matches a query. Each is a struct with
+//   keys(k)           transforms the keys; a decoder calls it once for each sentence, not once for each query
+//   operator()        scores of queries [B, T, Dq] and such keys -> [B, T, S]
+//   visit(v)          names its parameters, if any
+// Score holds any of them.
 #pragma once
 #include <variant>
 
@@ -16,15 +17,15 @@ struct Dot {
   void visit(auto&&) {}
 };
 
-/// score = q · k / √D: the variance of a dot product grows with D, and a softmax of large numbers has no gradient
-/// (Vaswani et al. 2017, eq. 1).   Dq = Dk
+/// score = q · k / √D (Vaswani et al. 2017, eq. 1). Without the scale, the variance of the scores grows with D, and the
+/// gradient of the softmax vanishes.   Dq = Dk
 struct ScaledDot {
   Tensor keys(const Tensor& k) const { return k; }
   Tensor operator()(const Tensor& q, const Tensor& keys) const;
   void visit(auto&&) {}
 };
 
-/// score = v · tanh(Wq q + Wk k): a small network (Bahdanau et al. 2015, appendix A.1.2).
+/// score = v · tanh(Wq q + Wk k), a network with one hidden layer (Bahdanau et al. 2015, appendix A.1.2).
 struct Additive {
   Linear query, key;  // [hidden, Dq] and [hidden, Dk], no biases
   Tensor v;           // [hidden]
@@ -38,7 +39,7 @@ struct Additive {
 
 /// score = qᵀ W k, bilinear (Luong et al. 2015, "general").
 struct General {
-  Linear key;  // [Dq, Dk]: W k is computed once, and then it is a dot product
+  Linear key;  // [Dq, Dk]: keys() computes W k, and the score is then a dot product
 
   General() = default;
   General(std::int64_t Dq, std::int64_t Dk, Generator& generator = default_generator())
@@ -48,10 +49,10 @@ struct General {
   void visit(auto&& v) { v("key", key); }
 };
 
-/// score of position j = (W q)_j: where to look is read off the query alone; the keys only say how many positions there
-/// are (Luong et al. 2015, "location"). Throws beyond the positions it has learned.
+/// score of key j = (W q)_j (Luong et al. 2015, "location"). The scores depend on the query and the position of the
+/// key, not on the content of the keys. Throws if there are more keys than learned positions.
 struct Location {
-  Linear position;  // [most positions, Dq]
+  Linear position;  // [maximum number of positions, Dq]
 
   Location() = default;
   Location(std::int64_t Dq, std::int64_t most, Generator& generator = default_generator())
@@ -61,17 +62,18 @@ struct Location {
   void visit(auto&& v) { v("position", position); }
 };
 
-/// score = β cos(q, k): by content, whatever its size; β sharpens (Graves et al. 2014, eq. 5).   Dq = Dk
+/// score = β cos(q, k): content-based addressing (Graves et al. 2014, eq. 5). A larger β gives a sharper distribution.
+///   Dq = Dk
 struct Content {
-  Tensor sharpness = Tensor::scalar(1.f);  // β: a scalar that may be learned, or [B, T, 1] from a controller
+  Tensor sharpness = Tensor::scalar(1.f);  // β: a scalar, which can be trained, or [B, T, 1] from a controller
 
   Tensor keys(const Tensor& k) const { return k; }
   Tensor operator()(const Tensor& q, const Tensor& keys) const;
   void visit(auto&& v) { v("sharpness", sharpness); }
 };
 
-/// score = -½ ‖(q - k) w‖²: with the softmax, the Gaussian kernel of Nadaraya–Watson regression. w is one over the
-/// kernel's width, and may be learned.   Dq = Dk
+/// score = -½ ‖(q - k) w‖². With a softmax, this is the Gaussian kernel of Nadaraya–Watson regression; w is the inverse
+/// of the kernel's width, and can be trained.   Dq = Dk
 struct Gaussian {
   Tensor inverse_width = Tensor::scalar(1.f);  // w: a scalar, or [D] for a width in each dimension
 
@@ -80,14 +82,14 @@ struct Gaussian {
   void visit(auto&& v) { v("inverse_width", inverse_width); }
 };
 
-/// score = 0: every key counts the same, and pooling is a plain average.
+/// score = 0: all keys have the same weight, and pooling is the mean of the values.
 struct Uniform {
   Tensor keys(const Tensor& k) const { return k; }
   Tensor operator()(const Tensor& q, const Tensor& keys) const;
   void visit(auto&&) {}
 };
 
-/// Any of them.
+/// Any of the scoring functions.
 struct Score : std::variant<ScaledDot, Dot, Additive, General, Location, Content, Gaussian, Uniform> {
   using variant::variant;
 

@@ -9,7 +9,7 @@ namespace attend {
 
 std::uint16_t bf16_from_float(float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
-  if (std::isnan(value)) return static_cast<std::uint16_t>((bits >> 16) | 0x40);  // keep it quiet, never infinity
+  if (std::isnan(value)) return static_cast<std::uint16_t>((bits >> 16) | 0x40);  // stays a NaN: sets the quiet bit
   return static_cast<std::uint16_t>((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16);
 }
 
@@ -20,9 +20,9 @@ std::uint16_t f16_from_float(float value) {
   if (magnitude > 0x7F800000) {
     half = 0x7E00;  // NaN
   } else if (magnitude >= 0x477FF000) {
-    half = 0x7C00;  // from 65520 on the nearest is infinity
+    half = 0x7C00;  // 65520 and above round to infinity
   } else if (magnitude < 0x38800000) {
-    // Subnormal: adding 0.5 leaves the value, rounded to 2^-24, in the lowest bits of the sum.
+    // Subnormal: after adding 0.5, the lowest bits of the sum hold the value, rounded to a multiple of 2^-24.
     half = std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3F000000;
   } else {
     half = (magnitude - 0x38000000 + 0xFFF + ((magnitude >> 13) & 1)) >> 13;
@@ -44,7 +44,7 @@ void convert_all(const Tensor& x, const Tensor& y, One one) {
 }  // namespace
 
 Tensor convert(const Tensor& x, DType dtype) {
-  if (!x.defined()) fail("convert", "there is nothing to convert: got an undefined tensor");
+  if (!x.defined()) fail("convert", "cannot convert an undefined tensor");
   if (x.dtype() == dtype) return x.detach();
   Tensor y = Tensor::empty(x.shape(), dtype);
   const auto as_float = [](auto value) { return static_cast<float>(value); };
@@ -74,7 +74,7 @@ Tensor convert(const Tensor& x, DType dtype) {
     convert_all<float, std::uint16_t>(x, y, bf16_from_float);
     return y;
   }
-  fail("convert", "no conversion from ", x.dtype(), " to ", dtype, "; go through float32");
+  fail("convert", "no conversion from ", x.dtype(), " to ", dtype, "; convert to float32 first");
 }
 
 }  // namespace attend

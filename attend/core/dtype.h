@@ -1,4 +1,5 @@
-// What a tensor's elements are. float32 computes, int32 holds ids, int8 holds flags; the others only store weights.
+// Element types of tensors. Computation uses float32. int32 holds ids, int8 holds flags or quantised weights. float16
+// and bfloat16 only store weights.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,7 +9,7 @@ namespace attend {
 
 enum class DType : std::uint8_t { f32, i32, f16, bf16, i8 };
 
-/// Bytes of one element.
+/// Size of one element in bytes.
 constexpr std::size_t size_of(DType type) {
   switch (type) {
     case DType::f32:
@@ -27,7 +28,7 @@ constexpr std::size_t size_of(DType type) {
 const char* name_of(DType type);
 std::ostream& operator<<(std::ostream& out, DType type);
 
-/// The dtype that a C++ type is stored as. Half precision has no C++20 type: it is read as its bits (std::uint16_t).
+/// The dtype of a C++ type. C++20 has no types for float16 and bfloat16: their bits are read as std::uint16_t.
 template <typename T>
 inline constexpr DType dtype_of = T::no_dtype_for_this_type;
 template <>

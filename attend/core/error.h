@@ -1,4 +1,5 @@
-// The one exception of the library, and the helper that words it: `[where] what went wrong: got …, expected …; hint`.
+// The exceptions of the library, and fail(), which throws them. A message has the form
+// `[where] what went wrong: got …, expected …; hint`.
 #pragma once
 #include <sstream>
 #include <stdexcept>
@@ -7,20 +8,20 @@
 
 namespace attend {
 
-/// Everything that the library reports as failed. The message is complete: print it as it is.
+/// Base class of all errors of the library. The message is complete and can be printed as it is.
 class Error : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// An Error whose cause is what the user gave: a garbled file, an option that does not fit. The program exits with 2
-/// for it, and with 1 for every other Error.
+/// An Error caused by user input, for example a corrupt file or an invalid option. The program exits with status 2 for
+/// it, and with status 1 for every other Error.
 class InputError : public Error {
  public:
   using Error::Error;
 };
 
-/// Throws Kind("[where] " + parts…). Anything that prints to a stream can be a part.
+/// Throws Kind("[where] " + parts…). A part can be anything that has an operator<< for streams. Example:
 /// fail("linear", "the input does not fit the weight: got x ", x.shape(), ", expected [..., ", in, "]");
 template <typename Kind = Error, typename... Parts>
 [[noreturn]] void fail(std::string_view where, const Parts&... parts) {

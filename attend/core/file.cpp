@@ -19,7 +19,7 @@ namespace {
 
 std::string last_error() { return std::generic_category().message(errno); }
 
-/// Closes a descriptor on every way out.
+/// Closes a file descriptor at the end of its scope.
 struct Descriptor {
   int value;
   ~Descriptor() {
@@ -30,12 +30,13 @@ struct Descriptor {
 }  // namespace
 
 MappedFile map_file(const std::filesystem::path& path) {
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};  // a pipe must not make us wait
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};  // do not block on a pipe
   if (file.value < 0) fail<InputError>("load", path.string(), ": cannot open: ", last_error());
   struct stat status {};
-  if (::fstat(file.value, &status) != 0) fail("load", path.string(), ": cannot look at it: ", last_error());
+  if (::fstat(file.value, &status) != 0) fail("load", path.string(), ": cannot read its status: ", last_error());
   if (S_ISDIR(status.st_mode)) fail<InputError>("load", path.string(), ": is a folder, expected a file");
-  if (!S_ISREG(status.st_mode)) fail<InputError>("load", path.string(), ": is no regular file, so it cannot be mapped");
+  if (!S_ISREG(status.st_mode))
+    fail<InputError>("load", path.string(), ": is not a regular file, so it cannot be mapped into memory");
   const auto size = static_cast<std::size_t>(status.st_size);
   if (size == 0) return {};
 
@@ -79,14 +80,14 @@ void AtomicFile::write_at(std::int64_t offset, std::string_view text) {
 }
 
 void AtomicFile::commit() {
-  // The data must be on disk before the name points at it, and the name before we say that it is saved.
+  // The data must be on disk before the rename, and the new name must be on disk before commit() returns.
   if (::fsync(file_) != 0) give_up("sync");
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) give_up("rename");
   ::close(file_);
   file_ = -1;
   const std::filesystem::path folder = path_.has_parent_path() ? path_.parent_path() : ".";
   const Descriptor parent{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  // Some file systems cannot sync a folder, and say so with EINVAL.
+  // File systems that cannot sync a folder return EINVAL.
   if (parent.value < 0 || (::fsync(parent.value) != 0 && errno != EINVAL)) give_up("sync the folder");
 }
 
@@ -112,7 +113,7 @@ void check_output_folder(const std::filesystem::path& folder) {
   std::error_code ignored, problem;
   if (fs::exists(folder, ignored) && !fs::is_directory(folder, ignored))
     fail<InputError>("output", folder.string(), ": is a file, expected a folder");
-  // Only an attempt tells whether it can be made. What the attempt makes is removed again, the innermost first.
+  // The only reliable test is to create the folder. Folders that were created are removed again, innermost first.
   std::vector<fs::path> made;
   for (fs::path at = fs::absolute(folder); !fs::exists(at, ignored) && at.has_relative_path(); at = at.parent_path())
     made.push_back(at);
@@ -120,8 +121,9 @@ void check_output_folder(const std::filesystem::path& folder) {
   if (!problem && ::access(folder.c_str(), W_OK | X_OK) != 0) problem.assign(errno, std::generic_category());
   for (const fs::path& path : made) fs::remove(path, ignored);
   if (problem)
-    fail<InputError>("output", folder.string(),
-                     made.empty() ? ": cannot be written into: " : ": cannot be made: ", problem.message());
+    fail<InputError>(
+        "output", folder.string(),
+        made.empty() ? ": cannot write to this folder: " : ": cannot create this folder: ", problem.message());
 }
 
 }  // namespace attend

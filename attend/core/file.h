@@ -1,4 +1,5 @@
-// Files as the formats need them: read through a mapping, written so that a crash leaves the old file or the new one.
+// Files: read through a memory mapping, and written atomically, so that after a crash either the old file or the
+// complete new one exists.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,17 +10,19 @@
 
 namespace attend {
 
-/// A whole file in memory, paged in by the system as it is touched. Writes to the bytes stay private to this process.
-/// The file must not be cut while it is mapped; replacing it (as AtomicFile does) is fine.
+/// A file that is mapped into memory. The system loads its pages on first access. Writes to the bytes are private to
+/// this process. The file must not be truncated while it is mapped; replacing it, as AtomicFile does, is safe.
 struct MappedFile {
   std::span<std::byte> bytes;
-  std::shared_ptr<const void> owner;  ///< the mapping lives as long as a copy of this
+  std::shared_ptr<const void> owner;  ///< keeps the mapping alive
 };
-/// Throws [load] when the path is missing, unreadable, or no regular file. An empty file gives no bytes.
+/// Maps a file. Throws Error [load] if the path does not exist, is not readable, or is not a regular file. `bytes` is
+/// empty for an empty file.
 MappedFile map_file(const std::filesystem::path& path);
 
-/// A file that appears under its name, complete and on disk, at commit(); before that, or when an error unwinds,
-/// whatever had the name before is untouched. All functions throw [save].
+/// Writes a file atomically. The data goes to a temporary file, which commit() syncs to disk and renames to `path`.
+/// Without a commit(), for example after an exception, an existing file at `path` is unchanged. All functions throw
+/// Error [save].
 class AtomicFile {
  public:
   explicit AtomicFile(std::filesystem::path path);
@@ -29,7 +32,7 @@ class AtomicFile {
 
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text.data(), text.size()))); }
-  /// Over what was written already: a number that is known only at the end, say.
+  /// Overwrites bytes that are already written, for example a count that is known only at the end.
   void write_at(std::int64_t offset, std::string_view text);
   void commit();
 
@@ -40,12 +43,11 @@ class AtomicFile {
   int file_ = -1;
 };
 
-/// Removes the files that processes which have ended left unfinished in a folder (AtomicFile's
-/// NAME.part-PROCESS-NUMBER).
+/// Removes temporary files of AtomicFile (NAME.part-PROCESS-NUMBER) whose process no longer runs.
 void remove_unfinished(const std::filesystem::path& folder);
 
-/// Throws InputError [output] when the folder does not exist and cannot be made, or when nothing can be written into
-/// it. Nothing has changed afterwards.
+/// Checks that a folder exists or can be created, and that files can be written to it; throws InputError [output]
+/// otherwise. The file system is unchanged afterwards.
 void check_output_folder(const std::filesystem::path& folder);
 
 }  // namespace attend

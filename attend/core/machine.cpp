@@ -17,8 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The folders of the cgroups that hold this process, innermost first, for one controller. Version 2 has one tree for
-/// all; version 1 has a tree a controller. Inside a container only the root of the tree may be there.
+/// The folders of this process's cgroups for one controller, innermost first. cgroup v2 has one tree for all
+/// controllers, v1 has one tree for each. Inside a container, possibly only the root of the tree exists.
 std::vector<fs::path> cgroup_folders(std::string_view controller) {
   std::vector<fs::path> folders;
   std::ifstream memberships("/proc/self/cgroup");  // lines of "number:controllers:/path"
@@ -37,14 +37,14 @@ std::vector<fs::path> cgroup_folders(std::string_view controller) {
   return folders;
 }
 
-/// The first word of a file as a number; `otherwise` when there is none ("max" included).
+/// The number at the start of a file; `otherwise` if there is none, for example if the file contains "max".
 double number_in(const fs::path& file, double otherwise) {
   std::ifstream in(file);
   double value = 0;
   return in >> value ? value : otherwise;
 }
 
-/// The rest of the first line that begins with `key`, past the colon; empty when there is none.
+/// The value of the first line of the form "key: value"; empty if no line starts with `key`.
 std::string field_in(const char* file, std::string_view key) {
   std::ifstream in(file);
   for (std::string line; std::getline(in, line);) {
@@ -81,7 +81,7 @@ int physical_cores() {
   return static_cast<int>(cores.size());
 }
 
-std::int64_t kilobytes_in_meminfo(std::string_view key) {
+std::int64_t bytes_in_meminfo(std::string_view key) {
   return 1024 * std::strtoll(field_in("/proc/meminfo", key).c_str(), nullptr, 10);
 }
 
@@ -101,12 +101,12 @@ std::string cpu_model() { return field_in("/proc/cpuinfo", "model name"); }
 
 MemoryLimits memory_limits() {
   MemoryLimits limits;
-  limits.total = kilobytes_in_meminfo("MemTotal");
-  limits.available = kilobytes_in_meminfo("MemAvailable");
+  limits.total = bytes_in_meminfo("MemTotal");
+  limits.available = bytes_in_meminfo("MemAvailable");
   for (const fs::path& folder : cgroup_folders("memory")) {
     double limit = number_in(folder / "memory.max", 0);
     if (limit == 0) limit = number_in(folder / "memory.limit_in_bytes", 0);
-    // Version 1 writes "no limit" as a number beyond any machine's memory.
+    // cgroup v1 represents "no limit" by a number that is larger than any machine's memory.
     if (limit <= 0 || limit >= static_cast<double>(limits.total)) continue;
     const auto bytes = static_cast<std::int64_t>(limit);
     limits.limit = limits.limit == 0 ? bytes : std::min(limits.limit, bytes);

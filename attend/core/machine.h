@@ -1,5 +1,4 @@
-// What the machine, and whoever runs it, gives this process: CPUs and memory, as Linux reports them. What cannot be
-// read is 0 or empty.
+// CPUs and memory that are available to this process, as Linux reports them. A value that cannot be read is 0 or empty.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,22 +6,23 @@
 namespace attend {
 
 struct CpuLimits {
-  int online = 0;    ///< CPUs that the system has running
-  int cores = 0;     ///< physical cores behind them; 0 when the system does not say
+  int online = 0;    ///< logical CPUs that are online
+  int cores = 0;     ///< physical cores; 0 if unknown
   int allowed = 0;   ///< CPUs in this process's affinity mask
-  double quota = 0;  ///< CPUs' worth of time that the tightest cgroup around this process grants; 0: no limit
+  double quota = 0;  ///< CPU quota of the strictest cgroup, in CPUs (1.5: one and a half CPUs); 0 if there is no limit
 };
 CpuLimits cpu_limits();
 std::string cpu_model();
 
 struct MemoryLimits {
-  std::int64_t total = 0;      ///< bytes that the machine has
-  std::int64_t available = 0;  ///< bytes that can be had now without swapping
-  std::int64_t limit = 0;      ///< bytes that the tightest cgroup grants; 0: no limit
+  std::int64_t total = 0;      ///< bytes of physical memory
+  std::int64_t available = 0;  ///< bytes that can be allocated now without swapping
+  std::int64_t limit = 0;      ///< limit of the strictest cgroup in bytes; 0 if there is no limit
 };
 MemoryLimits memory_limits();
 
-/// Whether large blocks may lie on huge pages: "always", "madvise" (when asked for, as the arena does) or "never".
+/// The system's setting for transparent huge pages: "always", "madvise" (only on request; the allocator requests them)
+/// or "never".
 std::string huge_pages();
 
 }  // namespace attend

@@ -19,9 +19,9 @@ namespace {
 constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kAlwaysKept = std::size_t{256} << 20;
-constexpr bool kReuseBlocks = !ATTEND_ASAN;  // that sanitizer sees mistakes only in blocks that are really freed
+constexpr bool kReuseBlocks = !ATTEND_ASAN;  // the address sanitizer only detects errors in freed blocks
 
-/// Rounds up to a multiple of an eighth of the size's power of two, so that near sizes share blocks.
+/// Rounds a size up, by at most an eighth for large sizes, so that blocks of similar sizes can be reused.
 std::size_t size_class(std::size_t bytes) {
   std::size_t step = kAlignment;
   while (step * 16 <= bytes) step *= 2;
@@ -33,7 +33,7 @@ class Arena {
   std::byte* take(std::size_t size) {
     {
       std::lock_guard lock(mutex_);
-      // A block up to a quarter larger serves as well.
+      // A block that is up to 25% larger than needed is reused too.
       auto found = free_.lower_bound(size);
       if (found != free_.end() && found->first <= size + size / 4) {
         std::byte* block = found->second.back();
@@ -44,13 +44,12 @@ class Arena {
         count(block, block_size);
         return block;
       }
-      // Shapes that never come again must not pile up.
+      // Bounds the memory that is held by blocks of sizes that are no longer requested.
       if (use_.cached > use_.current + kAlwaysKept) release_locked();
     }
     std::byte* block = from_system(size);
-    if (!block) release(), block = from_system(size);  // what waits for reuse may be what is missing
-    if (!block)
-      fail("memory", "the system has no ", size, " bytes left; a smaller batch or a shorter input needs less");
+    if (!block) release(), block = from_system(size);  // retry after freeing the cached blocks
+    if (!block) fail("memory", "cannot allocate ", size, " bytes; use a smaller batch or a shorter input");
     std::lock_guard lock(mutex_);
     count(block, size);
     return block;
@@ -82,21 +81,21 @@ class Arena {
   }
 
  private:
-  /// Puts a block where take() finds it; false when there is no memory even for that.
+  /// Adds a block to the free list; returns false if the list itself cannot grow.
   bool keep(std::byte* block, std::size_t size) noexcept try {
     free_[size].push_back(block);
     return true;
   } catch (const std::bad_alloc&) {
     return false;
   }
-  /// Null when the system has no more.
+  /// Returns null if the system is out of memory.
   static std::byte* from_system(std::size_t size) {
     const bool huge = size >= kHugePage;
     const std::size_t alignment = huge ? kHugePage : kAlignment;
     const std::size_t rounded = (size + alignment - 1) / alignment * alignment;
     void* block = std::aligned_alloc(alignment, rounded);
     if (!block) return nullptr;
-    if (huge) madvise(block, rounded, MADV_HUGEPAGE);  // fewer page faults; a refusal only costs speed
+    if (huge) madvise(block, rounded, MADV_HUGEPAGE);  // fewer page faults; an error is harmless
     return static_cast<std::byte*>(block);
   }
   void count(std::byte* block, std::size_t size) {
@@ -117,7 +116,7 @@ class Arena {
   MemoryUse use_;
 };
 
-/// Never destroyed: tensors in static variables may outlive everything else.
+/// Never destroyed, because tensors in static variables may be freed after it.
 Arena& arena() {
   static Arena* instance = new Arena;
   return *instance;

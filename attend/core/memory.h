@@ -1,24 +1,24 @@
-// Where tensors' bytes come from: 64-byte aligned blocks, kept for reuse when they are freed, and counted.
+// The memory of tensors: a caching allocator of 64-byte aligned blocks, which also counts the bytes in use.
 #pragma once
 #include <cstddef>
 #include <memory>
 
 namespace attend {
 
-/// A block from the arena; it returns there when the last owner lets go. Thread-safe.
+/// A reference-counted block of memory. It returns to the allocator when the last reference is released. Thread-safe.
 using Block = std::shared_ptr<std::byte[]>;
-/// Uninitialised. Throws Error naming the size when the system has no more.
+/// Allocates a block without initialising it. Throws Error, with the size, if the system is out of memory.
 Block allocate(std::size_t bytes);
 
-/// Bytes in use by live blocks now, and the most there have been since the last reset.
+/// Bytes that the allocator has handed out or keeps.
 struct MemoryUse {
-  std::size_t current = 0;
-  std::size_t peak = 0;
-  std::size_t cached = 0;  ///< freed blocks that wait for reuse
+  std::size_t current = 0;  ///< in use now
+  std::size_t peak = 0;     ///< maximum of `current` since the last reset_peak_memory()
+  std::size_t cached = 0;   ///< in free blocks that are kept for reuse
 };
 MemoryUse memory_use();
 void reset_peak_memory();
-/// Gives the cached blocks back to the system.
+/// Returns the cached blocks to the system.
 void release_cached_memory();
 
 }  // namespace attend

@@ -31,7 +31,7 @@ Generator& default_generator() {
 
 namespace {
 
-/// values[i] = one of the four numbers that make(bits) returns for counter i / 4.
+/// Fills a tensor: values[i] is element i % 4 of make(bits), where bits are the four random numbers of counter i / 4.
 void fill_by_fours(Tensor& tensor, PhiloxKey key,
                    FunctionRef<std::array<float, 4>(std::array<std::uint32_t, 4>)> make) {
   float* values = tensor.data();
@@ -58,7 +58,8 @@ void fill_normal(Tensor& tensor, float mean, float deviation, Generator& generat
   fill_by_fours(tensor, generator.next(), [=](std::array<std::uint32_t, 4> bits) {
     std::array<float, 4> out;
     for (std::size_t i = 0; i < 4; i += 2) {
-      const float radius = deviation * std::sqrt(-2.f * std::log(1.f - uniform_from(bits[i])));  // log of (0, 1]
+      const float radius =
+          deviation * std::sqrt(-2.f * std::log(1.f - uniform_from(bits[i])));  // the argument of log is in (0, 1]
       const float angle = 2.f * std::numbers::pi_v<float> * uniform_from(bits[i + 1]);
       out[i] = mean + radius * std::cos(angle);
       out[i + 1] = mean + radius * std::sin(angle);

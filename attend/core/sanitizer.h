@@ -1,5 +1,5 @@
-// Whether this code is compiled for a sanitizer: ATTEND_ASAN and ATTEND_TSAN are 0 or 1. GCC and Clang say it
-// differently.
+// ATTEND_ASAN and ATTEND_TSAN are 1 in builds with the address or thread sanitizer, and 0 otherwise. GCC and Clang
+// define different macros for this.
 #pragma once
 
 #if defined(__has_feature)

@@ -13,12 +13,12 @@ Shape::Shape(std::initializer_list<std::int64_t> dims) : Shape(std::span(dims.be
 Shape::Shape(std::span<const std::int64_t> dims) {
   if (dims.size() > static_cast<std::size_t>(kMaxRank))
     fail("shape", "too many dimensions: got ", dims.size(), ", expected at most ", kMaxRank);
-  constexpr std::int64_t kMost = std::int64_t{1} << 60;  // so that a count of bytes cannot overflow either
+  constexpr std::int64_t kMost = std::int64_t{1} << 60;  // so that the number of bytes cannot overflow either
   std::int64_t product = 1;
   for (std::int64_t size : dims) {
     if (size < 0) fail("shape", "a size cannot be negative: got ", size);
     if (__builtin_mul_overflow(product, std::max<std::int64_t>(size, 1), &product) || product > kMost)
-      fail("shape", "more elements than can be counted, at size ", size);
+      fail("shape", "too many elements, at dimension size ", size);
     dims_[static_cast<std::size_t>(rank_++)] = size;
   }
 }

@@ -1,4 +1,4 @@
-// The sizes of a tensor's dimensions: at most four, outermost first.
+// The shape of a tensor: the sizes of at most four dimensions, outermost first.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -13,22 +13,23 @@ class Shape {
   static constexpr int kMaxRank = 4;
 
   Shape() = default;  ///< rank 0: a scalar, one element
-  /// Throws on more than four dimensions, a negative size, or more elements than memory could hold (2^60).
+  /// Throws for more than four dimensions, a negative size, or more than 2^60 elements.
   Shape(std::initializer_list<std::int64_t> dims);
   explicit Shape(std::span<const std::int64_t> dims);
 
   int rank() const { return rank_; }
   std::int64_t numel() const;
-  /// The size of a dimension; negative ones count from the end, so [-1] is the last. Throws when there is none.
+  /// The size of a dimension. Negative indices count from the end: [-1] is the last dimension. Throws if there is no
+  /// such dimension.
   std::int64_t operator[](int dim) const { return dims_[static_cast<std::size_t>(index(dim))]; }
-  /// The dimension as a non-negative index, checked.
+  /// Converts a dimension, which may be negative, to an index in [0, rank). Throws if there is no such dimension.
   int index(int dim) const;
-  /// The product of all sizes but the last: how many rows of [-1] there are. A scalar is one row.
+  /// The number of rows: the product of all sizes except the last. A scalar has one row.
   std::int64_t rows() const;
 
-  Shape with(int dim, std::int64_t size) const;      ///< the same with one size replaced
-  Shape without(int dim) const;                      ///< the same with one dimension removed
-  Shape inserted(int dim, std::int64_t size) const;  ///< the same with one dimension more, at index dim
+  Shape with(int dim, std::int64_t size) const;      ///< a copy with the size of one dimension replaced
+  Shape without(int dim) const;                      ///< a copy with one dimension removed
+  Shape inserted(int dim, std::int64_t size) const;  ///< a copy with a dimension inserted at index dim
 
   const std::int64_t* begin() const { return dims_.data(); }
   const std::int64_t* end() const { return dims_.data() + rank_; }

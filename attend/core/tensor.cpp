@@ -9,7 +9,7 @@
 namespace attend {
 namespace {
 
-constexpr std::int64_t kGrain = 1 << 16;  // elements for which waking another thread pays
+constexpr std::int64_t kGrain = 1 << 16;  // minimum number of elements for each thread
 
 }  // namespace
 
@@ -39,8 +39,8 @@ Tensor Tensor::full(const Shape& shape, float value) {
 template <typename T>
 Tensor Tensor::from(std::span<const T> values, const Shape& shape) {
   if (static_cast<std::int64_t>(values.size()) != shape.numel())
-    fail("tensor", "the values do not fill the shape: got ", values.size(), " values, expected ", shape.numel(),
-         " for ", shape);
+    fail("tensor", "the number of values does not match the shape: got ", values.size(), " values, expected ",
+         shape.numel(), " for ", shape);
   Tensor tensor = empty(shape, dtype_of<T>);
   std::copy(values.begin(), values.end(), tensor.data<T>());
   return tensor;
@@ -60,7 +60,7 @@ Tensor Tensor::borrow(const std::byte* data, const Shape& shape, DType dtype, st
 }
 
 float Tensor::item() const {
-  if (numel() != 1) fail("tensor", "item() is for one element: got shape ", shape_);
+  if (numel() != 1) fail("tensor", "item() needs a tensor with one element: got shape ", shape_);
   return *data();
 }
 
@@ -76,7 +76,7 @@ Tensor Tensor::reshape(std::initializer_list<std::int64_t> dims) const {
 
 Tensor Tensor::reshape(const Shape& shape) const {
   if (shape.numel() != numel())
-    fail("reshape", "the number of elements must stay: got ", shape_, ", expected to become ", shape);
+    fail("reshape", "the number of elements must not change: got ", shape_, " to reshape to ", shape);
   Tensor tensor = *this;
   tensor.shape_ = shape;
   return tensor;
@@ -113,7 +113,7 @@ void Tensor::fill(float value) const {
 }
 
 void Tensor::no_elements(DType asked) const {
-  if (!defined()) fail("tensor", "there are no elements: got an undefined tensor, expected ", asked);
+  if (!defined()) fail("tensor", "the tensor is undefined: expected elements of type ", asked);
   fail("tensor", "wrong element type: got ", dtype_, ", expected ", asked);
 }
 

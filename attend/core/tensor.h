@@ -1,6 +1,6 @@
-// The tensor: a handle on contiguous, row-major, reference-counted memory with a shape and a dtype. Copying a Tensor
-// copies the handle. There are no strides: what needs a transpose is a flag of matmul, what needs heads is a row
-// stride of the attention kernel. Gradients are the tape's business (attend/ops/tape.h).
+// The tensor: a handle to contiguous, row-major, reference-counted memory with a shape and a dtype. Copying a Tensor
+// copies the handle, not the elements. There are no strides: matmul has flags for transposed inputs, and the attention
+// kernel takes a row stride for heads. Gradients are computed by the tape (attend/ops/tape.h).
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -18,13 +18,13 @@ struct Node;  // one recorded operation; see attend/ops/tape.h
 
 class Tensor {
  public:
-  Tensor() = default;  ///< holds nothing: defined() is false
+  Tensor() = default;  ///< undefined: has no elements, and defined() is false
 
   static Tensor empty(const Shape& shape, DType dtype = DType::f32);  ///< uninitialised
   static Tensor zeros(const Shape& shape, DType dtype = DType::f32);
   static Tensor full(const Shape& shape, float value);
   static Tensor scalar(float value) { return full({}, value); }
-  /// Copies the values. Throws when their number does not fit the shape.
+  /// Copies the values. Throws if their number does not match the shape.
   template <typename T>
   static Tensor from(std::span<const T> values, const Shape& shape);
   static Tensor from(std::initializer_list<float> values, const Shape& shape) {
@@ -37,9 +37,10 @@ class Tensor {
   static Tensor ids(std::initializer_list<std::int32_t> values, const Shape& shape) {
     return from(std::span<const std::int32_t>(values.begin(), values.size()), shape);
   }
-  /// Memory that somebody else owns (a mapped file): `owner` is kept until the last handle goes. Must be 4-byte aligned
-  /// for 4-byte types. The tensor is to be read only.
+  /// A read-only tensor in memory that is owned elsewhere, for example in a mapped file. The tensor keeps `owner`
+  /// alive. `data` must be aligned to 4 bytes for 4-byte types.
   static Tensor borrow(const std::byte* data, const Shape& shape, DType dtype, std::shared_ptr<const void> owner);
+  /// An uninitialised tensor with the shape and dtype of another.
   static Tensor like(const Tensor& other) { return empty(other.shape(), other.dtype()); }
 
   bool defined() const { return block_ != nullptr; }
@@ -52,8 +53,8 @@ class Tensor {
   DType dtype() const { return dtype_; }
   std::size_t bytes() const { return static_cast<std::size_t>(numel()) * size_of(dtype_); }
 
-  /// The elements. Handles share memory, so a const handle gives mutable elements, as a const std::span does.
-  /// Throws when T is not the dtype, and when there are none because the tensor is undefined.
+  /// The elements. They are mutable even through a const Tensor, as with a const std::span, because a Tensor is only a
+  /// handle. Throws if T does not match the dtype, or if the tensor is undefined.
   template <typename T = float>
   T* data() const {
     if (dtype_of<T> != dtype_ || !defined()) no_elements(dtype_of<T>);
@@ -64,29 +65,28 @@ class Tensor {
   std::span<T> span() const {
     return {data<T>(), static_cast<std::size_t>(numel())};
   }
-  /// The one element of a tensor that has just one.
+  /// The value of a tensor that has exactly one element.
   float item() const;
   std::vector<float> to_vector() const { return {data(), data() + numel()}; }
 
-  /// The same elements under another shape; one size may be -1. Gradients flow through as they are.
+  /// The same elements with another shape. One size may be -1 and is then inferred. Differentiable.
   Tensor reshape(std::initializer_list<std::int64_t> dims) const;
   Tensor reshape(const Shape& shape) const;
-  /// Rows [begin, end) of the first dimension, sharing memory. Not recorded on the tape: see slice() for that.
+  /// Rows [begin, end) of the first dimension, without a copy. Not differentiable; see slice() for that.
   Tensor view_rows(std::int64_t begin, std::int64_t end) const;
-  /// The same elements without their history.
+  /// The same elements without the gradient history.
   Tensor detach() const;
-  /// New memory with the same elements, without history. Of an undefined tensor, another one.
+  /// A copy of the elements in new memory, without the gradient history. The copy of an undefined tensor is undefined.
   Tensor copy() const;
   void fill(float value) const;
 
   bool shares_memory_with(const Tensor& other) const { return block_ == other.block_; }
-  /// Whether the memory is somebody else's, and to be read only.
+  /// Whether the tensor was made by borrow(), and so is read-only.
   bool borrowed() const { return borrowed_; }
-  /// Whether no other handle sees these elements, so that writing them surprises nobody. Borrowed memory has its
-  /// lender.
+  /// Whether no other tensor shares these elements, so that they can be modified in-place. False for borrowed memory.
   bool sole_owner() const { return !borrowed_ && block_.use_count() == 1; }
 
-  /// The tape's handle: which recorded operation made this tensor, and as which of its results.
+  /// Used by the tape: the recorded operation that computed this tensor, and the index among its results.
   const std::shared_ptr<Node>& node() const { return node_; }
   int node_output() const { return node_output_; }
   void set_node(std::shared_ptr<Node> node, int output) { node_ = std::move(node), node_output_ = output; }

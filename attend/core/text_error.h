@@ -1,4 +1,4 @@
-// The error of one text among many.
+// An error that is about one text of a call with several texts.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace attend {
 
-/// A text that a model cannot take with the given options: too long, say. The caller that knows where the texts come
-/// from can name the line.
+/// Thrown if a model cannot process a text with the given options, for example because it is too long. A caller that
+/// read the texts from a file can report the line.
 class TextError : public InputError {
  public:
   TextError(std::size_t text, const std::string& message) : InputError(message), text(text) {}

@@ -19,13 +19,13 @@
 namespace attend {
 namespace {
 
-/// Calls body(0) … body(count - 1), each on a thread of its own where the system grants so many, and waits for all.
+/// Calls body(0) … body(count - 1), each on its own thread if the system provides enough threads, and waits for all.
 void on_each_thread(int count, FunctionRef<void(int)> body);
 /// Whether this thread is inside on_each_thread.
 bool nested();
 
 #if ATTEND_TSAN
-// The thread sanitizer cannot see inside OpenMP's barriers, so under it the same loops run on plain threads.
+// The thread sanitizer does not understand the barriers of OpenMP, so builds with it use std::thread instead.
 thread_local bool inside_loop = false;
 
 void on_each_thread(int count, FunctionRef<void(int)> body) {
@@ -46,7 +46,7 @@ bool nested() { return inside_loop; }
 void on_each_thread(int count, FunctionRef<void(int)> body) {
 #pragma omp parallel num_threads(count)
   {
-    // The system may grant fewer threads than were asked for: each then takes several shares.
+    // OpenMP may start fewer than `count` threads. Then some threads call body() several times.
     for (int t = omp_get_thread_num(); t < count; t += omp_get_num_threads()) body(t);
   }
 }
@@ -54,7 +54,8 @@ void on_each_thread(int count, FunctionRef<void(int)> body) {
 bool nested() { return omp_in_parallel() != 0; }
 #endif
 
-/// The same, for bodies that may throw: no exception may leave a thread of the pool, so the first is carried over here.
+/// Like on_each_thread, but body() may throw. An exception must not leave a thread of the pool, so the first one is
+/// rethrown on the calling thread.
 void on_each_thread_or_throw(int count, FunctionRef<void(int)> body) {
   std::exception_ptr first;
   std::mutex mutex;
@@ -82,14 +83,14 @@ int available_cpus() {
 }
 
 int threads() {
-  // OpenMP's own default knows nothing of cgroups.
+  // The default of OpenMP ignores the CPU quota of cgroups.
   thread_local const bool initialised = (omp_set_num_threads(std::min(omp_get_max_threads(), available_cpus())), true);
   static_cast<void>(initialised);
   return omp_get_max_threads();
 }
 
 void set_threads(int count) {
-  constexpr int kMost = 1024;  // OpenMP ends the process when the system refuses a thread
+  constexpr int kMost = 1024;  // OpenMP terminates the process if the system cannot create a thread
   if (count < 1 || count > kMost) fail("threads", "wrong number of threads: got ", count, ", expected 1 to ", kMost);
   threads();
   omp_set_num_threads(count);

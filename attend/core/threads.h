@@ -1,5 +1,5 @@
-// Threads: how many there are, and loops that use them. The pool is OpenMP's, which oneDNN uses too, so that the two
-// never compete for cores.
+// The number of threads, and parallel loops. Both use the thread pool of OpenMP, which oneDNN uses too, so that the two
+// do not compete for cores.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -7,15 +7,17 @@
 
 namespace attend {
 
-/// CPUs that this process may really use: the affinity mask and the cgroup's quota both count. At least 1.
+/// The number of CPUs that this process can use, according to its affinity mask and the quota of its cgroup. At least
+/// 1.
 int available_cpus();
 
-/// Threads that loops and matrix products use; available_cpus() unless set. Per calling thread, as in OpenMP.
+/// The number of threads that parallel loops and matrix products use. The default is available_cpus(), or fewer if
+/// OMP_NUM_THREADS is set. As in OpenMP, each calling thread has its own setting.
 int threads();
 /// Throws unless 1 <= count <= 1024.
 void set_threads(int count);
 
-/// A reference to something callable: what a loop needs of std::function, without its allocation.
+/// A non-owning reference to a callable, like std::function but without an allocation.
 template <typename Signature>
 class FunctionRef;
 template <typename Result, typename... Args>
@@ -35,13 +37,13 @@ class FunctionRef<Result(Args...)> {
   Result (*call_)(void*, Args...);
 };
 
-/// Calls body(begin, end) for ranges that cover [0, n), one range a thread, cut at multiples of grain.
-/// Runs in place when n <= grain or when already inside a parallel loop. What a body throws is thrown here, after all
-/// threads have stopped.
+/// Splits [0, n) into one range for each thread, at multiples of `grain`, and calls body(begin, end) for each range.
+/// Runs on the calling thread if n <= grain or inside another parallel loop. If a body throws, the exception is
+/// rethrown after all threads have stopped.
 void parallel_for(std::int64_t n, std::int64_t grain, FunctionRef<void(std::int64_t, std::int64_t)> body);
 
-/// Calls body(i) for each i in [0, n), handed out one by one: for few, large, uneven pieces. Throws as parallel_for
-/// does.
+/// Calls body(i) for each i in [0, n). Threads fetch the indices one by one, which suits few large tasks of uneven
+/// cost. Exceptions are handled as in parallel_for.
 void parallel_tasks(std::int64_t n, FunctionRef<void(std::int64_t)> body);
 
 }  // namespace attend

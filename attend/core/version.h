@@ -1,17 +1,17 @@
-// Which Attend this is, and how it was built.
+// The version of Attend, and how it was built.
 #pragma once
 
 namespace attend {
 
-/// "0.1.0".
+/// The version, for example "0.1.0".
 const char* version();
 
 struct BuildFacts {
   const char* compiler;   ///< "GCC 12.2.0"
   const char* type;       ///< "Release"
   const char* sanitizer;  ///< "address", "thread", or empty
-  bool checked;           ///< internal invariants are asserted
-  int openmp;             ///< the date of the OpenMP standard that the compiler follows: 201511 is 4.5
+  bool checked;           ///< whether assertions are enabled
+  int openmp;             ///< the value of the macro _OPENMP: 201511 means OpenMP 4.5
 };
 BuildFacts build_facts();
 

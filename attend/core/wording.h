@@ -1,4 +1,4 @@
-// Numbers and lists as messages write them: "12,000 pairs", "en, it, de".
+// Formats numbers and lists for messages: "12,000 pairs", "en, it, de".
 #pragma once
 #include <algorithm>
 #include <concepts>
@@ -22,7 +22,7 @@ std::string counted(Number count, const std::string& noun) {
   return grouped(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-/// "a, b, c, …": the first ten names.
+/// Lists the first ten names: "a, b, c, …".
 inline std::string listed(const std::vector<std::string>& names) {
   constexpr std::size_t kMost = 10;
   std::string text;

@@ -42,7 +42,7 @@ bool are_integers(const nlohmann::ordered_json& value) {
 Config::Config() : json_(std::make_shared<Json>()) {}
 
 Config::Config(const std::filesystem::path& path) : Config() {
-  // Mostly it is the folder that was mistyped.
+  // A missing folder is the most common mistake, so it gets its own message.
   std::error_code ignored;
   if (const std::filesystem::path folder = path.parent_path();
       !folder.empty() && !std::filesystem::is_directory(folder, ignored))
@@ -59,7 +59,7 @@ Config Config::parse(std::string_view json, std::string name) {
   try {
     config.json_->value = nlohmann::ordered_json::parse(json);
   } catch (const nlohmann::json::exception& error) {
-    fail<InputError>("config", config.name_, ": is no valid JSON: ", error.what());
+    fail<InputError>("config", config.name_, ": is not valid JSON: ", error.what());
   }
   if (!config.json_->value.is_object())
     fail<InputError>("config", config.name_, ": is ", config.json_->value.type_name(), ", expected an object");
@@ -86,11 +86,11 @@ bool Config::flag(std::string_view key, std::optional<bool> fallback) const {
   return value_of<bool>(name_, *json_, key, fallback, "true or false", [](const auto& v) { return v.is_boolean(); });
 }
 std::string Config::text(std::string_view key, const std::optional<std::string>& fallback) const {
-  return value_of<std::string>(name_, *json_, key, fallback, "a text", [](const auto& v) { return v.is_string(); });
+  return value_of<std::string>(name_, *json_, key, fallback, "a string", [](const auto& v) { return v.is_string(); });
 }
 std::vector<std::string> Config::texts(std::string_view key) const {
   return value_of<std::vector<std::string>>(
-      name_, *json_, key, std::vector<std::string>(), "an array of texts", [](const auto& v) {
+      name_, *json_, key, std::vector<std::string>(), "an array of strings", [](const auto& v) {
         return v.is_array() && std::all_of(v.begin(), v.end(), [](const auto& e) { return e.is_string(); });
       });
 }

@@ -1,5 +1,4 @@
-// config.json and its kin: names and values that describe a model. Every question names its file and key when the
-// answer is missing or of another kind.
+// Access to config.json and similar JSON files. Errors about missing keys and wrong types name the file and the key.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -14,32 +13,33 @@ namespace attend {
 
 class Config {
  public:
-  /// Without keys, to be filled with set().
+  /// An empty object, to be filled with set().
   Config();
-  /// Throws InputError [config] when the file or its folder is missing, or it is no JSON object.
+  /// Reads a file. Throws InputError [config] if it does not exist or is not a JSON object.
   explicit Config(const std::filesystem::path& path);
-  /// The same from text; `name` is for messages.
+  /// Parses a JSON text; `name` is used in error messages.
   static Config parse(std::string_view json, std::string name);
 
-  bool has(std::string_view key) const;  ///< and is not null
+  bool has(std::string_view key) const;  ///< true if the key exists and is not null
 
-  /// The value under a key; without a fallback, one that is missing (or null) throws InputError, and one of another
-  /// kind always does.
+  /// The value of a key. Throws InputError if it has the wrong type, or if it is missing (or null) and there is no
+  /// fallback.
   std::int64_t integer(std::string_view key, std::optional<std::int64_t> fallback = {}) const;
-  /// An integer that also throws when it is below `least` or above `most`: sizes come from strangers.
+  /// An integer from `least` to `most`; throws InputError for other values. Use it for sizes, which must not be
+  /// trusted.
   std::int64_t integer_in(std::string_view key, std::int64_t least, std::int64_t most,
                           std::optional<std::int64_t> fallback = {}) const;
   double number(std::string_view key, std::optional<double> fallback = {}) const;
   bool flag(std::string_view key, std::optional<bool> fallback = {}) const;
   std::string text(std::string_view key, const std::optional<std::string>& fallback = {}) const;
-  std::vector<std::string> texts(std::string_view key) const;      ///< an array of them; empty when missing
-  Config object(std::string_view key) const;                       ///< without keys when missing
-  std::vector<Config> objects(std::string_view key) const;         ///< an array of them; empty when missing
-  std::vector<std::int64_t> integers(std::string_view key) const;  ///< an array, or one alone; empty when missing
-  std::vector<std::vector<std::int64_t>> integer_lists(std::string_view key) const;  ///< empty when missing
-  std::string json(std::string_view key) const;  ///< a value of whatever kind, as JSON; "null" when missing
+  std::vector<std::string> texts(std::string_view key) const;      ///< an array of strings; empty if missing
+  Config object(std::string_view key) const;                       ///< an empty object if missing
+  std::vector<Config> objects(std::string_view key) const;         ///< an array of objects; empty if missing
+  std::vector<std::int64_t> integers(std::string_view key) const;  ///< an array or a single integer; empty if missing
+  std::vector<std::vector<std::int64_t>> integer_lists(std::string_view key) const;  ///< empty if missing
+  std::string json(std::string_view key) const;  ///< a value of any type, as JSON; "null" if missing
 
-  /// One of a list of names, by its place: for enums. Throws InputError naming all of them.
+  /// Reads an enum by its name. Throws InputError, with all valid names, for other values.
   template <typename Enum>
   Enum choice(std::string_view key, const std::vector<std::pair<std::string, Enum>>& names,
               std::optional<Enum> fallback = {}) const {
@@ -56,7 +56,8 @@ class Config {
   void set(std::string_view key, std::int64_t value);
   void set(std::string_view key, int value) { set(key, static_cast<std::int64_t>(value)); }
   void set(std::string_view key, double value);
-  void set(std::string_view key, float value);  ///< as the shortest number that reads back as this float
+  void set(std::string_view key,
+           float value);  ///< written with as few digits as possible, such that it reads back as this float
   void set(std::string_view key, bool value);
   void set(std::string_view key, const std::string& value);
   void set(std::string_view key, const char* value) { set(key, std::string(value)); }
@@ -65,7 +66,7 @@ class Config {
   void set(std::string_view key, const std::vector<std::vector<std::int64_t>>& values);
   void set(std::string_view key, const Config& object);
 
-  std::string dump() const;  ///< JSON, indented by two, keys in the order in which they were set
+  std::string dump() const;  ///< JSON with an indent of two spaces; keys in the order in which they were set
   void save(const std::filesystem::path& path) const;
 
   struct Json;
@@ -77,7 +78,7 @@ class Config {
   std::shared_ptr<Json> json_;
 };
 
-/// The name of a choice: what choice() reads back.
+/// The name of an enum value, as choice() reads it.
 template <typename Enum>
 const std::string& name_of(Enum value, const std::vector<std::pair<std::string, Enum>>& names) {
   for (const auto& [name, meaning] : names)

@@ -12,12 +12,12 @@
 namespace attend {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "numbers are written as they lie in memory");
+static_assert(std::endian::native == std::endian::little, "numbers are written in native byte order");
 
 constexpr std::size_t kAlignment = 32;
-constexpr std::int64_t kBlock = 32;  // weights that share a scale
+constexpr std::int64_t kBlock = 32;  // number of weights that share a scale
 
-// The numbers by which the file tells the kinds of values.
+// Type codes of metadata values.
 enum : std::uint32_t { kUint32 = 4, kInt32 = 5, kFloat32 = 6, kBool = 7, kString = 8, kArray = 9 };
 
 struct Bytes {

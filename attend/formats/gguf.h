@@ -1,5 +1,5 @@
-// GGUF, version 3: the file that llama.cpp runs. Written here, not read: a header of typed keys, the tensors' names,
-// shapes and places, then their bytes, all little-endian.
+// Writes GGUF files (version 3) for llama.cpp. A file contains typed metadata keys, the names, shapes and offsets of
+// the tensors, and then their data, all little-endian. There is no reader.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -15,19 +15,19 @@ namespace attend {
 enum class GgufType : std::uint32_t {
   f32 = 0,
   f16 = 1,
-  q8_0 = 8,  ///< 32 weights share a scale of float16: 34 bytes
+  q8_0 = 8,  ///< blocks of 32 int8 weights with a float16 scale, 34 bytes each
 };
 
 class GgufWriter {
  public:
   using Value =
       std::variant<std::uint32_t, float, bool, std::string, std::vector<std::string>, std::vector<std::int32_t>>;
-  /// Keys and tensors are written in the order in which they were set and added.
+  /// Sets a metadata key. Keys and tensors are written in the order of the calls.
   void set(std::string key, Value value) { keys_.push_back({std::move(key), std::move(value)}); }
-  /// Rows of a length that 32 does not divide cannot be q8_0: they are f16 then, and vectors always f32. The tensor
-  /// is kept, not copied.
+  /// Adds a float32 tensor, to be stored as `type`. Vectors are always stored as f32. If the row length is not a
+  /// multiple of 32, f16 is used instead of q8_0. Keeps a reference to the tensor, not a copy.
   void add(std::string name, const Tensor& tensor, GgufType type);
-  /// Atomically (see AtomicFile). Throws [save].
+  /// Writes the file atomically (see AtomicFile). Throws Error [save].
   void save(const std::filesystem::path& path) const;
 
  private:

@@ -1,4 +1,4 @@
-// NumPy's .npy files: matrices of float32, which is how vectors travel between programs.
+// NumPy's .npy files: float32 matrices, for example of embeddings.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -8,12 +8,12 @@
 
 namespace attend {
 
-/// What stands before the numbers of a matrix [rows, cols]. Always kNpyHeader bytes, so that the number of rows can be
-/// written when all of them are there.
+/// The header of a .npy file with a matrix [rows, cols]. It always has kNpyHeader bytes, so that it can be overwritten
+/// once the number of rows is known.
 std::string npy_header(std::int64_t rows, std::int64_t cols);
 constexpr std::int64_t kNpyHeader = 128;
 
-/// A matrix of float32 in C's order, which stays in the mapped file. Throws InputError [load] for anything else.
+/// Reads a float32 matrix in C order; it stays in the mapped file. Throws InputError [load] for anything else.
 Tensor read_npy(const std::filesystem::path& path);
 
 }  // namespace attend

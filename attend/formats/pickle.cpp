@@ -9,7 +9,7 @@
 
 namespace attend {
 
-/// A stack, marks on it, and a memo of what was built before: the machine that pickles are written for.
+/// The stack machine of pickles: a stack, marks on the stack, and a memo of earlier values.
 class PickleReader {
  public:
   PickleReader(Pickle& pickle, const std::string& file, std::span<const std::byte> bytes, Pickle::Allowed allowed)
@@ -26,11 +26,11 @@ class PickleReader {
   using Node = PickleNode;
   using Kind = PickleNode::Kind;
 
-  /// Far more than the tensors of any model need, and few enough that a hostile file cannot take all memory.
+  /// More than the tensors of any model need, but few enough that a malicious file cannot exhaust the memory.
   static constexpr std::size_t kMostNodes = 10'000'000;
 
   [[noreturn]] void damaged(const std::string& how) const {
-    fail<InputError>("load", file_, ": the pickle is damaged at its byte ", grouped(at_), ": ", how);
+    fail<InputError>("load", file_, ": the pickle is corrupt at byte ", grouped(at_), ": ", how);
   }
 
   // ---- bytes ----
@@ -54,7 +54,7 @@ class PickleReader {
     }
     return {reinterpret_cast<const char*>(bytes_.data()) + start, at_ - start - 1};
   }
-  /// Two's complement, little-endian, of any length; more than 64 bits are nothing that data of ours need.
+  /// A little-endian integer in two's complement, of up to 64 bits.
   std::int64_t long_number(std::uint64_t count) {
     const std::string_view digits = take(count);
     if (digits.size() > 8) damaged("a number has " + grouped(count) + " bytes");
@@ -68,14 +68,14 @@ class PickleReader {
   void push(const PickleValue& value) { stack_.push_back(value); }
   std::size_t floor() const { return marks_.empty() ? 0 : marks_.back(); }
   PickleValue pop() {
-    if (stack_.size() <= floor()) damaged("it takes what was never given");
+    if (stack_.size() <= floor()) damaged("the stack is empty");
     PickleValue value = stack_.back();
     stack_.pop_back();
     return value;
   }
-  /// The last `count` values.
+  /// Pops the last `count` values.
   std::vector<PickleValue> pop_many(std::size_t count) {
-    if (stack_.size() - floor() < count) damaged("it takes what was never given");
+    if (stack_.size() - floor() < count) damaged("the stack is empty");
     std::vector<PickleValue> values(stack_.end() - static_cast<std::ptrdiff_t>(count), stack_.end());
     stack_.resize(stack_.size() - count);
     return values;
@@ -87,19 +87,19 @@ class PickleReader {
     return values;
   }
   const PickleValue& top() const {
-    if (stack_.size() <= floor()) damaged("it takes what was never given");
+    if (stack_.size() <= floor()) damaged("the stack is empty");
     return stack_.back();
   }
 
   void push_node(Node node) {
-    if (pickle_.nodes_.size() == kMostNodes) damaged("it makes more than " + grouped(kMostNodes) + " things");
+    if (pickle_.nodes_.size() == kMostNodes) damaged("it has more than " + grouped(kMostNodes) + " objects");
     pickle_.nodes_.push_back(std::move(node));
     push(&pickle_.nodes_.back());
   }
-  /// The node on top, to be filled; all nodes are the pickle's own.
+  /// The node on top of the stack, to be modified.
   Node& open(bool (*fits)(const Node&), const char* what) {
     const auto* node = std::get_if<const Node*>(&top());
-    if (!node || !fits(**node)) damaged(std::string("something that is no ") + what + " is filled like one");
+    if (!node || !fits(**node)) damaged(std::string("expected a ") + what + " on the stack");
     return const_cast<Node&>(**node);
   }
   static bool is_list(const Node& node) { return node.kind == Kind::list; }
@@ -120,21 +120,21 @@ class PickleReader {
   void push_global(std::string_view module, std::string_view name) {
     const PickleGlobal global{module, name};
     if (!allowed_(global))
-      fail<InputError>("load", file_, ": wants ", in_quotes(std::string(module) + "." + std::string(name)),
-                       ", which a file of weights does not need; nothing of it was run");
+      fail<InputError>("load", file_, ": uses ", in_quotes(std::string(module) + "." + std::string(name)),
+                       ", which a file of weights does not need; nothing was executed");
     push(global);
   }
   std::string_view pop_text() {
     const PickleValue value = pop();
     const auto* text = std::get_if<std::string_view>(&value);
-    if (!text) damaged("a name is no text");
+    if (!text) damaged("a name is not a string");
     return *text;
   }
   void call() {
     const PickleValue arguments = pop(), function = pop();
     const auto* tuple = std::get_if<const Node*>(&arguments);
     const auto* global = std::get_if<PickleGlobal>(&function);
-    if (!tuple || (*tuple)->kind != Kind::tuple || !global) damaged("it calls what is no function");
+    if (!tuple || (*tuple)->kind != Kind::tuple || !global) damaged("it calls something that is not a function");
     push_node({Kind::call, *global, {arguments}});
   }
 
@@ -143,11 +143,11 @@ class PickleReader {
   void remember(std::uint32_t place) { memo_[place] = top(); }
   void recall(std::uint32_t place) {
     const auto found = memo_.find(place);
-    if (found == memo_.end()) damaged("it recalls what it did not remember");
+    if (found == memo_.end()) damaged("a memo entry is missing");
     push(found->second);
   }
 
-  /// False at the end. Python's pickletools.py says what each instruction means.
+  /// Executes one instruction; returns false at the end. Python's pickletools.py documents the instructions.
   bool step(std::uint8_t instruction) {
     switch (instruction) {
       case 0x80:  // PROTO
@@ -161,7 +161,7 @@ class PickleReader {
       case '(':  // MARK
         marks_.push_back(stack_.size());
         return true;
-      case '0':  // POP: the mark itself, where nothing stands on it
+      case '0':  // POP: removes the mark if it is on top
         if (!marks_.empty() && marks_.back() == stack_.size())
           marks_.pop_back();
         else
@@ -198,7 +198,7 @@ class PickleReader {
       case 0x8b:  // LONG4
         push(long_number(number<std::uint32_t>()));
         return true;
-      case 'G': {  // BINFLOAT, the only number whose first byte is the highest
+      case 'G': {  // BINFLOAT, the only big-endian number
         std::string digits(take(8));
         std::ranges::reverse(digits);
         double value = 0;
@@ -290,7 +290,7 @@ class PickleReader {
       case 0x81:  // NEWOBJ
         call();
         return true;
-      case 'b':  // BUILD: attributes of an object, here of an OrderedDict, which nobody asks for
+      case 'b':  // BUILD: sets attributes of an object, here of an OrderedDict; they are ignored
         pop();
         open(is_dict, "object");
         return true;
@@ -299,7 +299,8 @@ class PickleReader {
         pickle_.persistent_.push_back(&pickle_.nodes_.back());
         return true;
       default:
-        damaged("instruction " + std::to_string(instruction) + " is none that a file of weights needs");
+        damaged("instruction " + std::to_string(instruction) +
+                " is not supported, because files of weights do not need it");
     }
   }
 
@@ -309,7 +310,7 @@ class PickleReader {
   Pickle::Allowed allowed_;
   std::size_t at_ = 0;
   std::vector<PickleValue> stack_;
-  std::vector<std::size_t> marks_;  // how high the stack was at each mark
+  std::vector<std::size_t> marks_;  // the size of the stack at each mark
   std::unordered_map<std::uint32_t, PickleValue> memo_;
 };
 

@@ -1,5 +1,5 @@
-// Python's pickles, as data. A pickle is a small program that says how to build an object; this reader builds plain
-// values only. Where the program calls a function, the call is written down as a value, and never made.
+// A safe reader of Python pickles. A pickle is a program that constructs an object. This reader only constructs plain
+// values: a function call in the program is returned as a value, and never executed.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -22,7 +22,7 @@ struct PickleGlobal {
   }
 };
 
-/// None, a truth value, a number, a text (or bytes), a global, or something made of others.
+/// None, a boolean, a number, a string (or bytes), a global, or a node that contains other values.
 using PickleValue =
     std::variant<std::monostate, bool, std::int64_t, double, std::string_view, PickleGlobal, const PickleNode*>;
 
@@ -30,24 +30,24 @@ struct PickleNode {
   enum class Kind : std::uint8_t { tuple, list, dict, call, persistent };
   Kind kind;
   PickleGlobal function = {};  ///< of a call
-  /// Elements; or the one tuple of a call's arguments; or the one id of something that is stored elsewhere.
+  /// The elements of a tuple or list; for a call, one tuple with its arguments; for a persistent object, its id.
   std::vector<PickleValue> items;
-  std::vector<std::pair<PickleValue, PickleValue>> pairs = {};  ///< of a dict, and of a call that was filled like one
+  std::vector<std::pair<PickleValue, PickleValue>> pairs = {};  ///< of a dict, or of a call that returns a dict
 };
 
-/// One pickle, read. Texts point into the bytes it was read from. Nodes may refer to each other in circles.
+/// The contents of a pickle. Strings point into the bytes from which it was read. Nodes may form cycles.
 class Pickle {
  public:
-  /// Reads the pickle at the beginning of the bytes. `file` is for messages. Throws InputError [load] for a damaged
-  /// one, for instructions that plain data do not need, and, with its name, for a global that `allowed` refuses.
+  /// Reads the pickle at the beginning of the bytes; `file` is used in error messages. Throws InputError [load] if it
+  /// is corrupt, has instructions that plain data do not need, or uses a global for which `allowed` returns false.
   using Allowed = bool (*)(const PickleGlobal&);
   Pickle(const std::string& file, std::span<const std::byte> bytes, Allowed allowed);
   Pickle(const Pickle&) = delete;
   Pickle& operator=(const Pickle&) = delete;
 
   const PickleValue& value() const { return value_; }
-  std::size_t size() const { return size_; }  ///< in bytes: where the next one may begin
-  /// The persistent ids, in the order in which they come.
+  std::size_t size() const { return size_; }  ///< size in bytes; the next pickle may begin there
+  /// The persistent ids, in the order of the file.
   const std::vector<const PickleNode*>& persistent() const { return persistent_; }
 
  private:

@@ -16,14 +16,14 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::uint64_t kMaxHeader = 100'000'000;  // as the reference implementation: beyond it, it is no header
+constexpr std::uint64_t kMaxHeader = 100'000'000;  // the limit of the reference implementation
 constexpr const char* kMetadata = "__metadata__";
 
-/// What the header says of a tensor.
+/// The description of a tensor in the header.
 struct Description {
   std::string dtype;
   std::vector<std::int64_t> shape;
-  std::uint64_t begin = 0, end = 0;  // byte range, counted from the end of the header
+  std::uint64_t begin = 0, end = 0;  // byte range, relative to the end of the header
 };
 using Descriptions = std::map<std::string, Description, std::less<>>;
 
@@ -37,7 +37,7 @@ void check_layout(const std::string& file, const Descriptions& tensors, std::uin
       fail<InputError>("load", file, ": tensor ", in_quotes(named.first), " ends before it begins: data_offsets [",
                        grouped(entry.begin), ", ", grouped(entry.end), "]");
     if (entry.end > data) {
-      std::uint64_t end = 0;  // as a position in the file, if such a position can exist
+      std::uint64_t end = 0;  // position in the file, unless it overflows
       const bool huge = __builtin_add_overflow(header, entry.end, &end);
       fail<InputError>("load", file, ": tensor ", in_quotes(named.first), " ends at byte ",
                        grouped(huge ? entry.end : end), ", but the file has ", grouped(header + data),
@@ -53,7 +53,7 @@ void check_layout(const std::string& file, const Descriptions& tensors, std::uin
     order.push_back(&named);
   }
 
-  // The format wants every byte to belong to one tensor: nothing hidden, nothing shared.
+  // The format requires that every byte belongs to exactly one tensor.
   std::ranges::sort(order, {},
                     [](const NamedEntry* named) { return std::pair(named->second.begin, named->second.end); });
   std::uint64_t covered = 0;
@@ -73,8 +73,8 @@ void check_layout(const std::string& file, const Descriptions& tensors, std::uin
 
 }  // namespace
 
-/// Takes the header apart as the parser walks through it, so that nothing of an odd shape is ever built: a header of
-/// ten thousand brackets ends at the first wrong one, and a name that comes twice is seen.
+/// Reads the header with a streaming parser, which stops at the first value that is not expected. So a header with
+/// thousands of nested brackets is harmless, and duplicate names are detected.
 class SafetensorsFile::HeaderReader final : public nlohmann::json_sax<json> {
  public:
   HeaderReader(const std::string& file, Descriptions& tensors, SafetensorsMetadata& metadata)
@@ -122,7 +122,7 @@ class SafetensorsFile::HeaderReader final : public nlohmann::json_sax<json> {
       metadata_.emplace(key_, std::move(text));
       return true;
     }
-    if (place_ != Place::tensor || key_ != "dtype") wrong("a text");
+    if (place_ != Place::tensor || key_ != "dtype") wrong("a string");
     if (stored_size(text) == 0)
       fail<InputError>("load", file_, ": tensor ", in_quotes(name_), " has the unknown dtype ", in_quotes(text));
     tensor_.dtype = std::move(text);
@@ -148,18 +148,18 @@ class SafetensorsFile::HeaderReader final : public nlohmann::json_sax<json> {
     fail<InputError>("load", file_, ": tensor ", in_quotes(name_), " has a negative number in its ", key_, ": ",
                      number);
   }
-  bool number_float(double, const std::string&) override { wrong("a fraction"); }
-  bool boolean(bool) override { wrong("a truth value"); }
+  bool number_float(double, const std::string&) override { wrong("a floating-point number"); }
+  bool boolean(bool) override { wrong("a boolean"); }
   bool null() override {
     if (place_ == Place::file && name_ == kMetadata) return true;
     wrong("null");
   }
   bool binary(json::binary_t&) override { wrong("binary data"); }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& error) override {
-    // The parser's own words carry an id in brackets that means nothing to a reader.
+    // Removes the internal error id in brackets from the message of the parser.
     std::string_view why = error.what();
     if (const auto end = why.find("] "); end != why.npos) why.remove_prefix(end + 2);
-    fail<InputError>("load", file_, ": the header is no valid JSON, at its byte ", grouped(position), ": ", why);
+    fail<InputError>("load", file_, ": the header is not valid JSON, at byte ", grouped(position), ": ", why);
   }
 
  private:
@@ -176,10 +176,10 @@ class SafetensorsFile::HeaderReader final : public nlohmann::json_sax<json> {
       case Place::file:
         fail<InputError>("load", file_, ": ", in_quotes(name_), " is ", got, ", expected an object");
       case Place::metadata:
-        fail<InputError>("load", file_, ": the metadata's ", in_quotes(key_), " is ", got, ", expected a text");
+        fail<InputError>("load", file_, ": the metadata's ", in_quotes(key_), " is ", got, ", expected a string");
       case Place::tensor:
         fail<InputError>("load", file_, ": tensor ", in_quotes(name_), " has ", got, " as its ", key_, ", expected ",
-                         key_ == "dtype" ? "a text" : "a list of numbers");
+                         key_ == "dtype" ? "a string" : "a list of numbers");
       default:
         fail<InputError>("load", file_, ": tensor ", in_quotes(name_), " has ", got, " in its ", key_,
                          ", expected numbers");
@@ -202,7 +202,7 @@ class SafetensorsFile::HeaderReader final : public nlohmann::json_sax<json> {
   Place place_ = Place::outside;
   bool saw_metadata_ = false;
   std::string name_, key_;
-  std::set<std::string> seen_;  // keys of the entry at hand
+  std::set<std::string> seen_;  // keys of the current tensor
   Description tensor_;
   int offsets_ = 0;
 };
@@ -217,13 +217,12 @@ SafetensorsFile::SafetensorsFile(std::string name, std::span<const std::byte> by
 void SafetensorsFile::read_header() {
   if (bytes_.empty()) fail<InputError>("load", name_, ": the file is empty; is the download complete?");
   if (bytes_.size() < 8)
-    fail<InputError>("load", name_, ": ", bytes_.size(), " bytes are too few for a safetensors file");
+    fail<InputError>("load", name_, ": ", bytes_.size(), " bytes, too short for a safetensors file");
   std::uint64_t length = 0;
   std::memcpy(&length, bytes_.data(), sizeof length);
   if (length > kMaxHeader)
-    fail<InputError>("load", name_, ": the header claims ", grouped(length),
-                     " bytes, more than any safetensors file has (", grouped(kMaxHeader),
-                     "); is it another kind of file?");
+    fail<InputError>("load", name_, ": the header has ", grouped(length), " bytes, expected at most ",
+                     grouped(kMaxHeader), "; is it another kind of file?");
   if (length > bytes_.size() - 8)
     fail<InputError>("load", name_, ": the header ends at byte ", grouped(8 + length), ", but the file has ",
                      grouped(bytes_.size()), "; is the download complete?");
@@ -244,9 +243,9 @@ void save_safetensors(const std::filesystem::path& path, std::span<const NamedTe
   std::vector<const NamedTensor*> order;
   std::set<std::string_view> names;
   for (const NamedTensor& named : tensors) {
-    if (!named.tensor.defined()) fail("save", path.string(), ": tensor ", in_quotes(named.name), " holds nothing");
+    if (!named.tensor.defined()) fail("save", path.string(), ": tensor ", in_quotes(named.name), " is undefined");
     if (named.name == kMetadata || !names.insert(named.name).second)
-      fail("save", path.string(), ": two things would have the name ", in_quotes(named.name));
+      fail("save", path.string(), ": duplicate name ", in_quotes(named.name));
     order.push_back(&named);
   }
   std::ranges::stable_sort(order, std::greater{},

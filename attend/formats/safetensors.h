@@ -1,5 +1,6 @@
-// The safetensors format: 8 bytes of header length (little-endian), a JSON header that names each tensor with its
-// dtype, shape and byte range, then the bytes. Reading trusts nothing in the file; writing replaces a file as a whole.
+// The safetensors format: the length of the header (8 bytes, little-endian), a JSON header with the name, dtype, shape
+// and byte range of each tensor, then the data. The reader validates the whole header; the writer replaces files
+// atomically.
 #pragma once
 #include <filesystem>
 #include <map>
@@ -11,14 +12,15 @@
 
 namespace attend {
 
-/// Free text under "__metadata__". Hugging Face's readers want to see which framework's layout the file has.
+/// The "__metadata__" of a file. Hugging Face libraries expect a key "format" with the name of the framework.
 using SafetensorsMetadata = std::map<std::string, std::string, std::less<>>;
 
-/// An open file. Opening reads the header only, and throws [load] for anything but a complete and consistent file.
+/// An open file. The constructor only reads the header. It throws InputError [load] if the file is incomplete or
+/// inconsistent.
 class SafetensorsFile : public TensorFile {
  public:
   explicit SafetensorsFile(const std::filesystem::path& path);
-  /// The same over bytes in memory; `name` is for messages, `owner` keeps the bytes.
+  /// Reads from memory. `name` is used in error messages, and `owner` keeps the bytes alive.
   SafetensorsFile(std::string name, std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
 
   const SafetensorsMetadata& metadata() const { return metadata_; }
@@ -34,8 +36,8 @@ struct NamedTensor {
   std::string name;
   Tensor tensor;
 };
-/// Writes a file, atomically (see AtomicFile). Data begins at a multiple of 64 bytes; wider types come first, so that
-/// every tensor is aligned for its dtype. Throws [save] on duplicate or invalid names, or when the disk refuses.
+/// Writes a file atomically (see AtomicFile). The data starts at a multiple of 64 bytes, and larger dtypes come first,
+/// so that every tensor is aligned. Throws Error [save] for duplicate or invalid names, and if writing fails.
 void save_safetensors(const std::filesystem::path& path, std::span<const NamedTensor> tensors,
                       const SafetensorsMetadata& metadata = {{"format", "pt"}});
 

@@ -13,7 +13,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "files of weights are little-endian");
 
-/// Element i of something that may be misaligned.
+/// Element i of an array that may be misaligned.
 template <typename T>
 T read_at(std::span<const std::byte> bytes, std::int64_t i) {
   T value;

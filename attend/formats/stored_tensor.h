@@ -1,5 +1,4 @@
-// A tensor as a file of weights holds it: some bytes, and what they are. What the readers of all such files share, and
-// how they word what they found.
+// A tensor in a file of weights: its bytes, dtype and shape. Also helpers that the readers of all such files share.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -14,29 +13,30 @@
 
 namespace attend {
 
-/// The shape may have more dimensions than a Tensor can. Row-major, little-endian, perhaps misaligned.
+/// A stored tensor: row-major and little-endian, possibly misaligned. It may have more dimensions than a Tensor can.
 struct StoredTensor {
-  std::string_view dtype;  ///< under its safetensors name: "F32", "BF16", …
+  std::string_view dtype;  ///< safetensors name: "F32", "BF16", …
   std::span<const std::int64_t> shape;
-  std::span<const std::byte> bytes;  ///< as many as shape and dtype ask for
+  std::span<const std::byte> bytes;  ///< exactly stored_bytes(dtype, shape)
 };
 
-/// The bytes of one element, or 0 for a dtype that nobody knows.
+/// The size of one element in bytes, or 0 for an unknown dtype.
 std::uint64_t stored_size(std::string_view dtype);
-/// The bytes that shape and dtype ask for, or nothing when that overflows.
+/// The size of a tensor in bytes, or nothing if it overflows.
 std::optional<std::uint64_t> stored_bytes(std::string_view dtype, std::span<const std::int64_t> shape);
-/// The name under which a dtype is stored.
+/// The safetensors name of a dtype.
 const char* stored_name(DType dtype);
 
-/// The tensor `name` of a file. F32, F16, BF16, I32 and I8 share the bytes, which `owner` keeps (misaligned ones are
-/// copied); I64 becomes int32, BOOL and U8 become int8, F64 becomes float32. Throws [load] when it has more than 4
-/// dimensions or another dtype, or when a number does not fit.
+/// Converts a stored tensor; `file` and `name` are used in error messages. F32, F16, BF16, I32 and I8 are not copied,
+/// unless they are misaligned: the result shares the bytes, and keeps `owner` alive. I64 is converted to int32, BOOL
+/// and U8 to int8, F64 to float32. Throws InputError [load] for more than 4 dimensions, for other dtypes, and if a
+/// number is out of range.
 Tensor read_stored(const std::string& file, std::string_view name, const StoredTensor& stored,
                    const std::shared_ptr<const void>& owner);
 
-/// A name as it can be shown: in quotation marks, without control characters, not endless.
+/// A name in quotation marks for messages. Control characters are escaped, and long names are truncated.
 std::string in_quotes(std::string_view text);
-/// "[2, 3]".
+/// Formats a shape: "[2, 3]".
 std::string shape_text(std::span<const std::int64_t> shape);
 
 }  // namespace attend

@@ -33,7 +33,7 @@ Tensor TensorFile::get(std::string_view name) const {
   const Entry& entry = found->second;
   if (entry.plain) return read_stored(name_, name, {entry.dtype, entry.shape, entry.bytes}, owner_);
 
-  // Element by element in row-major order, each with its bytes reversed where the file is big-endian.
+  // Copies the elements in row-major order, and reverses their bytes if the file is big-endian.
   const std::uint64_t size = stored_size(entry.dtype);
   const auto copy = std::make_shared<std::vector<std::byte>>(stored_bytes(entry.dtype, entry.shape).value_or(0));
   std::array<std::int64_t, kMaxRank> index{};
@@ -42,7 +42,7 @@ Tensor TensorFile::get(std::string_view name) const {
     const std::span<std::byte> element(copy->data() + done, size);
     std::memcpy(element.data(), entry.bytes.data() + at * static_cast<std::int64_t>(size), size);
     if (big_endian_) std::ranges::reverse(element);
-    for (std::size_t d = entry.shape.size(); d-- > 0;) {  // the next index, and where it is
+    for (std::size_t d = entry.shape.size(); d-- > 0;) {  // advances to the next index and its offset
       at += entry.strides[d];
       if (++index[d] < entry.shape[d]) break;
       at -= entry.strides[d] * entry.shape[d];

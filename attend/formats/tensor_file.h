@@ -1,4 +1,4 @@
-// The named tensors of one file of weights, whatever its format: what SafetensorsFile and TorchFile have in common.
+// The named tensors of one file of weights: the base class of SafetensorsFile and TorchFile.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -13,35 +13,36 @@
 
 namespace attend {
 
-/// An open file. Tensors share its mapping, which lives as long as one of them does. Reading is thread-safe. A reader
-/// of a format derives from this class, fills the entries, and adds nothing that reading them needs: it can be copied
-/// into a TensorFile.
+/// An open file. Its tensors share the memory mapping, which lives as long as one of them. Reading is thread-safe. The
+/// reader of a format derives from this class and fills entries_ in its constructor; it can then be sliced to a
+/// TensorFile.
 class TensorFile {
  public:
   std::vector<std::string> names() const;
   bool contains(std::string_view name) const { return entries_.contains(name); }
 
-  /// The tensor, as read_stored() gives it: it shares the mapping where it can. Throws when there is none of that name.
+  /// The tensor as converted by read_stored(), without a copy if possible. Throws InputError if there is no such
+  /// tensor.
   Tensor get(std::string_view name) const;
-  /// The same, converted to float32 from whatever it is stored as.
+  /// The tensor converted to float32.
   Tensor get_float32(std::string_view name) const;
-  /// One line for each tensor that get() cannot give exactly (double precision), for the caller to show.
+  /// One line for each tensor that loses precision in get(), because it is stored in float64.
   std::vector<std::string> warnings() const;
 
  protected:
-  static constexpr std::size_t kMaxRank = 64;  ///< of a shape in a file; far above anything real
+  static constexpr std::size_t kMaxRank = 64;  ///< maximum number of dimensions in a file
 
-  /// The shape may have more dimensions than a Tensor can.
+  /// A tensor of the file. It may have more dimensions than a Tensor can.
   struct Entry {
-    std::string dtype;  ///< under its safetensors name: "F32", "BF16", …
+    std::string dtype;  ///< safetensors name: "F32", "BF16", …
     std::vector<std::int64_t> shape;
     std::span<const std::byte> bytes;        ///< from the first element to the last
-    bool plain = true;                       ///< row-major and little-endian, as read_stored() takes them
-    std::vector<std::int64_t> strides = {};  ///< in elements; only where it is not plain
+    bool plain = true;                       ///< row-major and little-endian, as read_stored() needs it
+    std::vector<std::int64_t> strides = {};  ///< in elements; used only if not plain
   };
 
   explicit TensorFile(const std::filesystem::path& path);
-  /// The same over bytes in memory; `name` is for messages, `owner` keeps the bytes.
+  /// Reads from memory. `name` is used in error messages, and `owner` keeps the bytes alive.
   TensorFile(std::string name, std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
 
   std::string name_;

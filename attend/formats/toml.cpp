@@ -11,7 +11,7 @@ namespace {
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_bare(char c) { return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-'; }
 
-/// Digits from `at` on, with single _ between them; where they end, or nothing.
+/// Advances `at` past digits, which may be separated by single underscores. Returns false if there is no digit.
 bool pass_digits(std::string_view text, std::size_t& at) {
   const std::size_t begin = at;
   while (at < text.size() && (is_digit(text[at]) || (text[at] == '_' && at > begin && is_digit(text[at - 1]) &&
@@ -20,7 +20,7 @@ bool pass_digits(std::string_view text, std::size_t& at) {
   return at > begin;
 }
 
-/// A decimal integer or float as TOML writes them: no leading zeros, digits on both sides of the point.
+/// Whether a text is a decimal integer or float in TOML syntax: no leading zeros, digits on both sides of the point.
 bool is_number(std::string_view text) {
   std::size_t at = 0;
   if (at < text.size() && (text[at] == '+' || text[at] == '-')) ++at;
@@ -45,10 +45,10 @@ class Reader {
     std::vector<TomlEntry> entries;
     std::map<std::string, int> lines;
     while (skip_blank(), at_ < text_.size()) {
-      if (text_[at_] == '[') refuse("a table begins, but recipes have none: got ", rest_of_line());
+      if (text_[at_] == '[') refuse("tables are not supported: got ", rest_of_line());
       TomlEntry entry{.key = key(), .values = {}, .line = line_};
       const auto [first, is_new] = lines.emplace(entry.key, line_);
-      if (!is_new) refuse("the key \"", entry.key, "\" stands in line ", first->second, " already");
+      if (!is_new) refuse("duplicate key \"", entry.key, "\", first in line ", first->second);
       skip_spaces();
       if (!take('=')) refuse("expected = and a value after the key \"", entry.key, "\", got ", rest_of_line());
       skip_spaces();
@@ -68,7 +68,7 @@ class Reader {
   }
   std::string rest_of_line() const {
     const std::string_view rest = text_.substr(at_, text_.find_first_of("\r\n", at_) - at_);
-    return rest.empty() ? "the line's end" : std::string(1, '"').append(rest).append(1, '"');
+    return rest.empty() ? "the end of the line" : std::string(1, '"').append(rest).append(1, '"');
   }
   bool at_line_end() const { return text_[at_] == '\n' || text_.substr(at_, 2) == "\r\n"; }
   bool take(char c) {
@@ -79,7 +79,7 @@ class Reader {
   void skip_spaces() {
     while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\t')) ++at_;
   }
-  /// Spaces, comments and ends of lines.
+  /// Skips spaces, comments and line ends.
   void skip_blank() {
     for (; at_ < text_.size(); ++at_) {
       if (text_[at_] == '#') at_ = std::min(text_.find('\n', at_), text_.size());
@@ -104,7 +104,7 @@ class Reader {
     std::string bare(text_.substr(begin, at_ - begin));
     if (bare != "true" && bare != "false" && !is_number(bare)) {
       at_ = begin;
-      refuse("expected a number, true, false, a \"text\" in quotes, or a list, got ", rest_of_line());
+      refuse("expected a number, true, false, a \"string\" in quotes, or a list, got ", rest_of_line());
     }
     std::erase(bare, '_');
     return bare;
@@ -112,7 +112,7 @@ class Reader {
 
   std::string string() {
     if (text_.substr(at_, 3) == "\"\"\"" || text_.substr(at_, 3) == "'''")
-      refuse("a string of several lines begins, which recipes do not have");
+      refuse("multi-line strings are not supported");
     const char quote = text_[at_++];
     std::string content;
     for (; at_ < text_.size() && !at_line_end(); ++at_) {

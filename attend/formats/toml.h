@@ -1,5 +1,5 @@
-// The flat part of TOML 1.0, which recipes are written in: keys with strings, numbers, truth values, and lists of them;
-// comments. Tables, dates and strings of several lines are refused.
+// A reader for a subset of TOML 1.0, used for recipes: keys with strings, numbers, booleans, and lists of them;
+// comments. Tables, dates and multi-line strings are not supported.
 #pragma once
 #include <string>
 #include <string_view>
@@ -9,15 +9,15 @@ namespace attend {
 
 struct TomlEntry {
   std::string key;
-  std::vector<std::string> values;  ///< one, unless it is a list; as text: strings without quotes, numbers without _
-  int line = 0;                     ///< counted from 1
+  std::vector<std::string> values;  ///< one value, or the elements of a list; strings without quotes, numbers without _
+  int line = 0;                     ///< starting at 1
 };
 
-/// In the order of the file. Throws InputError [toml] that says file, line, and what was expected; a key that appears
-/// twice is one too. `name` is the file's, for messages.
+/// Reads all entries, in the order of the file. `name` is used in error messages. Throws InputError [toml], with file
+/// and line, for syntax errors and duplicate keys.
 std::vector<TomlEntry> read_toml(std::string_view text, const std::string& name);
 
-/// A value as a recipe writes it: numbers and truth values bare, all else as a string.
+/// Formats a value as TOML: numbers and booleans as they are, everything else as a quoted string.
 std::string toml_value(const std::string& value);
 
 }  // namespace attend

@@ -17,7 +17,7 @@ using Bytes = std::span<const std::byte>;
 using Kind = PickleNode::Kind;
 
 constexpr std::string_view kZip = "PK\3\4";
-/// The number that begins a file of the old kind, as the pickle of it has it.
+/// The magic number of the old format, as it appears in the first pickle.
 constexpr std::string_view kMagic = "\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19";
 constexpr std::size_t kMagicWithin = 32;
 
@@ -27,7 +27,7 @@ constexpr std::pair<std::string_view, const char*> kStorages[] = {
     {"ByteStorage", "U8"},   {"BoolStorage", "BOOL"}, {"ComplexFloatStorage", "C64"},
 };
 
-/// The dtype of torch.FloatStorage and its kin, or nullptr.
+/// The dtype of torch.FloatStorage and similar classes, or nullptr.
 const char* storage_dtype(const PickleGlobal& global) {
   for (const auto& [name, dtype] : kStorages)
     if (global.is("torch", name)) return dtype;
@@ -50,7 +50,7 @@ const PickleNode* node_of(const PickleValue& value, Kind kind) {
   return node && (*node)->kind == kind ? *node : nullptr;
 }
 
-/// The arguments of a call of a function that `is` knows, or nullptr.
+/// The arguments of a call of a function for which is() returns true, or nullptr.
 const std::vector<PickleValue>* arguments_of(const PickleValue& value, bool (*is)(const PickleGlobal&)) {
   const PickleNode* call = node_of(value, Kind::call);
   return call && is(call->function) ? &std::get<const PickleNode*>(call->items[0])->items : nullptr;
@@ -58,19 +58,20 @@ const std::vector<PickleValue>* arguments_of(const PickleValue& value, bool (*is
 
 }  // namespace
 
-/// Makes entries of what the pickle says.
+/// Converts the contents of the pickle to entries.
 class TorchFile::Reader {
  public:
   explicit Reader(TorchFile& file) : file_(file) {}
 
   void read_zip() {
     const auto archive = zip_entries(file_.name_, file_.bytes_);
-    std::string folder;  // everything is in one, of any name
+    std::string folder;  // all files are in one folder, of any name
     for (const auto& [name, bytes] : archive)
       if (name.ends_with("/data.pkl") && std::ranges::count(name, '/') == 1)
         folder = name.substr(0, name.find('/') + 1);
     if (folder.empty())
-      fail<InputError>("load", file_.name_, ": is a zip archive without data.pkl, expected what torch.save() writes");
+      fail<InputError>("load", file_.name_,
+                       ": is a zip archive without data.pkl, expected a file written by torch.save()");
     if (archive.contains(folder + "constants.pkl"))
       fail<InputError>("load", file_.name_,
                        ": is a TorchScript program, expected a dictionary of tensors: save model.state_dict()");
@@ -95,7 +96,8 @@ class TorchFile::Reader {
     read_dictionary(pickle.value());
   }
 
-  /// Magic number, version and machine, each a pickle; the dictionary; the keys of the storages; the storages.
+  /// Reads the old format: pickles with the magic number, the version, the machine, the dictionary and the keys of the
+  /// storages, and then the storages.
   void read_old() {
     const std::string_view whole = text_of(file_.bytes_);
     Bytes rest = file_.bytes_.subspan(whole.find(kMagic) + kMagic.size());
@@ -104,7 +106,7 @@ class TorchFile::Reader {
       rest = rest.subspan(pickle->size());
       return pickle;
     };
-    if (rest.empty() || rest[0] != std::byte{'.'}) damaged("it does not begin as it should");
+    if (rest.empty() || rest[0] != std::byte{'.'}) damaged("the magic number is incomplete");
     rest = rest.subspan(1);
     next(), next();  // version and machine
     const auto dictionary = next(), keys = next();
@@ -113,7 +115,7 @@ class TorchFile::Reader {
       const Claim claim = claim_of(*id);
       const Claim& first = claims.emplace(claim.key, claim).first->second;
       if (first.dtype != claim.dtype || first.bytes != claim.bytes)
-        damaged("storage " + in_quotes(claim.key) + " is said to be two things");
+        damaged("storage " + in_quotes(claim.key) + " has two different descriptions");
     }
     const PickleNode* list = node_of(keys->value(), Kind::list);
     if (!list) damaged("there is no list of storages");
@@ -121,14 +123,14 @@ class TorchFile::Reader {
     for (const PickleValue& value : list->items) {
       const auto* key = std::get_if<std::string_view>(&value);
       const auto claim = key ? claims.find(*key) : claims.end();
-      if (claim == claims.end()) damaged("the list of storages names one that nobody uses");
+      if (claim == claims.end()) damaged("the list of storages contains one that no tensor uses");
       std::uint64_t count = 0;
       if (rest.size() < sizeof count || rest.size() - sizeof count < claim->second.bytes)
         fail<InputError>("load", file_.name_, ": storage ", in_quotes(*key), " has ", grouped(claim->second.bytes),
-                         " bytes, but of the file ", grouped(rest.size()), " are left; is the download complete?");
+                         " bytes, but only ", grouped(rest.size()), " are left in the file; is the download complete?");
       std::memcpy(&count, rest.data(), sizeof count);
       if (count != claim->second.bytes / stored_size(claim->second.dtype))
-        damaged("storage " + in_quotes(*key) + " has another size than its tensors say");
+        damaged("the size of storage " + in_quotes(*key) + " does not match its description");
       data[*key] = rest.subspan(sizeof count, claim->second.bytes);
       rest = rest.subspan(sizeof count + claim->second.bytes);
     }
@@ -143,10 +145,10 @@ class TorchFile::Reader {
 
  private:
   struct Storage {
-    std::string dtype;  // under its safetensors name
+    std::string dtype;  // safetensors name
     Bytes bytes;
   };
-  /// What a persistent id says: ("storage", torch.FloatStorage, key, device, elements).
+  /// The contents of a persistent id: ("storage", torch.FloatStorage, key, device, elements).
   struct Claim {
     std::string_view key;
     std::string dtype;
@@ -154,33 +156,34 @@ class TorchFile::Reader {
   };
 
   [[noreturn]] void damaged(const std::string& how) const {
-    fail<InputError>("load", file_.name_, ": the file is damaged: ", how);
+    fail<InputError>("load", file_.name_, ": the file is corrupt: ", how);
   }
 
   Claim claim_of(const PickleNode& id) const {
     const PickleNode* tuple = node_of(id.items[0], Kind::tuple);
-    if (!tuple || tuple->items.size() < 5) damaged("the id of a storage is no tuple of five");
+    if (!tuple || tuple->items.size() < 5) damaged("the id of a storage is not a tuple of five elements");
     const auto& items = tuple->items;
     const auto* type = std::get_if<PickleGlobal>(&items[1]);
     const auto* key = std::get_if<std::string_view>(&items[2]);
     const auto* count = std::get_if<std::int64_t>(&items[4]);
     const char* dtype = type ? storage_dtype(*type) : nullptr;
-    if (!dtype || !key || !count || *count < 0) damaged("the id of a storage is not what it should be");
+    if (!dtype || !key || !count || *count < 0) damaged("the id of a storage is invalid");
     if (items.size() > 5 && !std::holds_alternative<std::monostate>(items[5]))
-      damaged("storage " + in_quotes(*key) + " is a view of another, as only the oldest versions of PyTorch wrote it");
+      damaged("storage " + in_quotes(*key) +
+              " is a view of another one, which is only supported by very old versions of PyTorch");
     const std::array<std::int64_t, 1> shape{*count};
     const std::optional<std::uint64_t> bytes = stored_bytes(dtype, shape);
-    if (!bytes) damaged("storage " + in_quotes(*key) + " is impossibly large");
+    if (!bytes) damaged("storage " + in_quotes(*key) + " is too large");
     return {*key, dtype, *bytes};
   }
 
   void read_dictionary(const PickleValue& value) {
     const auto* node = std::get_if<const PickleNode*>(&value);
     if (!node || ((*node)->kind != Kind::dict && !arguments_of(value, is_ordered_dict)))
-      fail<InputError>("load", file_.name_, ": holds no dictionary of tensors, expected model.state_dict()");
+      fail<InputError>("load", file_.name_, ": does not contain a dictionary of tensors, expected model.state_dict()");
     for (const auto& [key, tensor] : (*node)->pairs) {
       const auto* name = std::get_if<std::string_view>(&key);
-      if (!name) damaged("a tensor's name is no text");
+      if (!name) damaged("the name of a tensor is not a string");
       file_.entries_.insert_or_assign(std::string(*name), entry_of(*name, tensor));
     }
   }
@@ -197,10 +200,10 @@ class TorchFile::Reader {
     const auto* arguments = arguments_of(value, is_tensor);
     if (!arguments)
       fail<InputError>("load", file_.name_, ": ", in_quotes(name),
-                       " is no tensor; is it a checkpoint of a training run? Expected model.state_dict()");
+                       " is not a tensor; is the file a training checkpoint? Expected model.state_dict()");
     const PickleNode* id = arguments->size() < 4 ? nullptr : node_of((*arguments)[0], Kind::persistent);
     const auto* offset = id ? std::get_if<std::int64_t>(&(*arguments)[1]) : nullptr;
-    if (!offset || *offset < 0) wrong(" is not described as a tensor should be");
+    if (!offset || *offset < 0) wrong(" has an invalid description");
     const Storage& storage = storages_.at(id);
     Entry entry{storage.dtype, sizes_of(name, (*arguments)[2]), {}, true, sizes_of(name, (*arguments)[3])};
     if (entry.shape.size() != entry.strides.size())
@@ -213,11 +216,11 @@ class TorchFile::Reader {
     entry.bytes = storage.bytes.first(0);
     if (*bytes == 0) return entry;
     std::uint64_t last = static_cast<std::uint64_t>(*offset);
-    std::int64_t dense = 1;  // the stride that row-major order has
+    std::int64_t dense = 1;  // the stride in row-major order
     bool row_major = true;
     for (std::size_t d = entry.shape.size(); d-- > 0;) {
       const std::int64_t steps = entry.shape[d] - 1;
-      if (steps == 0) entry.strides[d] = 0;  // never taken, and anything may stand there
+      if (steps == 0) entry.strides[d] = 0;  // the stride is not used, and may be anything
       std::uint64_t span = 0;
       if (__builtin_mul_overflow(steps, entry.strides[d], &span) || __builtin_add_overflow(last, span, &last))
         last = elements;
@@ -246,7 +249,7 @@ class TorchFile::Reader {
   }
 
   TorchFile& file_;
-  std::map<const PickleNode*, Storage> storages_;  // by the node that asks for it
+  std::map<const PickleNode*, Storage> storages_;  // by the node of the persistent id
 };
 
 TorchFile::TorchFile(const std::filesystem::path& path) : TensorFile(path) { read(); }
@@ -263,7 +266,7 @@ bool TorchFile::recognises(Bytes bytes) {
 
 void TorchFile::read() {
   if (bytes_.empty()) fail<InputError>("load", name_, ": the file is empty; is the download complete?");
-  if (!recognises(bytes_)) fail<InputError>("load", name_, ": is no file that torch.save() writes");
+  if (!recognises(bytes_)) fail<InputError>("load", name_, ": is not a file written by torch.save()");
   Reader reader(*this);
   text_of(bytes_).starts_with(kZip) ? reader.read_zip() : reader.read_old();
 }

@@ -1,6 +1,6 @@
-// What torch.save() writes of a model's parameters (pytorch_model.bin): a zip archive of a pickle and one entry for
-// each storage, or, before PyTorch 1.6, the same one after the other. Reading trusts nothing in the file and runs
-// nothing.
+// Reads the parameters that torch.save() writes (pytorch_model.bin): a zip archive with a pickle and one entry for each
+// storage, or, before PyTorch 1.6, a sequence of pickles and storages. The reader validates everything, and executes no
+// code of the file.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -11,16 +11,16 @@
 
 namespace attend {
 
-/// An open file: a dictionary of tensors. Tensors that were one in PyTorch (tied weights) are one here; a view that is
-/// not row-major is copied. Opening reads the pickle only, and throws InputError [load] for anything but a complete and
-/// consistent file, and for a pickle that names what tensors do not need.
+/// An open file with a dictionary of tensors. Tied weights share memory here as in PyTorch; a view that is not
+/// row-major is copied. The constructor only reads the pickle. It throws InputError [load] if the file is incomplete or
+/// inconsistent, or if the pickle uses functions that tensors do not need.
 class TorchFile : public TensorFile {
  public:
   explicit TorchFile(const std::filesystem::path& path);
-  /// The same over bytes in memory; `name` is for messages, `owner` keeps the bytes.
+  /// Reads from memory. `name` is used in error messages, and `owner` keeps the bytes alive.
   TorchFile(std::string name, std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
 
-  /// Whether a file that begins with these bytes is of this kind.
+  /// Whether a file that starts with these bytes was written by torch.save().
   static bool recognises(std::span<const std::byte> bytes);
 
  private:

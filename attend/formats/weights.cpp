@@ -14,26 +14,26 @@ namespace {
 
 using nlohmann::json;
 
-/// In this order, as Hugging Face looks for them.
+/// In the order in which Hugging Face libraries search for them.
 constexpr const char* kNames[] = {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
                                   "pytorch_model.bin.index.json"};
 
-/// Tensor -> name of the file beside the index.
+/// Maps each tensor to the name of its file, in the folder of the index.
 std::map<std::string, std::string> read_index(const std::filesystem::path& path) {
   const MappedFile file = map_file(path);
   const auto* text = reinterpret_cast<const char*>(file.bytes.data());
   const json index = json::parse(text, text + file.bytes.size(), nullptr, false);
   if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object())
-    fail<InputError>("load", path.string(), ": is no index of weights, expected a JSON object with \"weight_map\"");
+    fail<InputError>("load", path.string(), ": is not an index of weights, expected a JSON object with \"weight_map\"");
   std::map<std::string, std::string> map;
   for (const auto& [tensor, shard] : index["weight_map"].items()) {
     const std::filesystem::path name = shard.is_string() ? shard.get<std::string>() : "";
     if (name.empty() || name != name.filename() || name == "." || name == "..")
-      fail<InputError>("load", path.string(), ": the weight_map's ", in_quotes(tensor),
-                       " does not name a file of the same folder");
+      fail<InputError>("load", path.string(), ": the entry ", in_quotes(tensor),
+                       " of the weight_map is not the name of a file in the same folder");
     map.emplace(tensor, name.string());
   }
-  if (map.empty()) fail<InputError>("load", path.string(), ": the weight_map names no tensor");
+  if (map.empty()) fail<InputError>("load", path.string(), ": the weight_map is empty");
   return map;
 }
 
@@ -41,7 +41,7 @@ std::map<std::string, std::string> read_index(const std::filesystem::path& path)
 
 Weights::Weights(const std::filesystem::path& path) : name_(path.string()) {
   std::filesystem::path file = path;
-  std::error_code unreadable;  // then opening the file says what is wrong
+  std::error_code unreadable;  // opening the file will report the error
   if (std::filesystem::is_directory(path, unreadable)) {
     std::string tried;
     for (const char* name : kNames) {
@@ -50,7 +50,7 @@ Weights::Weights(const std::filesystem::path& path) : name_(path.string()) {
       tried += (tried.empty() ? "" : ", ") + std::string(name);
       file.clear();
     }
-    if (file.empty()) fail<InputError>("load", name_, ": holds no weights, expected one of ", tried);
+    if (file.empty()) fail<InputError>("load", name_, ": contains no weights, expected one of ", tried);
   }
   file.extension() == ".json" ? read_shards(file) : read_whole(file);
 }
@@ -71,13 +71,13 @@ void Weights::read_shards(const std::filesystem::path& index) {
     const auto [found, is_new] = opened.emplace(shard, files_.size());
     if (is_new) read_whole(index.parent_path() / shard);
     if (!files_[found->second].contains(tensor))
-      fail<InputError>("load", index.string(), ": says that tensor ", in_quotes(tensor), " is in ", in_quotes(shard),
-                       ", which has none of that name");
+      fail<InputError>("load", index.string(), ": lists tensor ", in_quotes(tensor), " in ", in_quotes(shard),
+                       ", which does not contain it");
     places.emplace(tensor, found->second);
   }
   for (const auto& [tensor, place] : file_of_)
     if (!places.contains(tensor))
-      fail<InputError>("load", index.string(), ": does not mention tensor ", in_quotes(tensor), " of its files");
+      fail<InputError>("load", index.string(), ": does not list tensor ", in_quotes(tensor), " of its files");
   file_of_ = std::move(places);
 }
 

@@ -1,5 +1,5 @@
-// The weights of a model's folder, however Hugging Face stores them: one safetensors file, several with an index that
-// says which tensor is in which file, or the same with PyTorch's own files.
+// The weights of a Hugging Face model folder: one safetensors file, several of them with an index, or the same with
+// PyTorch files.
 #pragma once
 #include <filesystem>
 #include <map>
@@ -11,18 +11,18 @@
 
 namespace attend {
 
-/// Named tensors of one or more files, all of them mapped: tensors share a file's mapping, which lives as long as one
-/// of them does. Reading is thread-safe.
+/// The named tensors of one or more files. Tensors share the memory mapping of their file, which lives as long as one
+/// of them. Reading is thread-safe.
 class Weights {
  public:
-  /// A folder with model.safetensors, or else its index, or else pytorch_model.bin or its index; or one such file.
-  /// Throws InputError [load] when there is none, and for anything but complete and consistent files.
+  /// Opens a folder with model.safetensors, its index, pytorch_model.bin or its index (the first that exists), or a
+  /// single such file. Throws InputError [load] if there is none, or if a file is incomplete or inconsistent.
   explicit Weights(const std::filesystem::path& path);
 
-  const std::string& name() const { return name_; }  ///< the path, for messages
+  const std::string& name() const { return name_; }  ///< the path, for error messages
   std::vector<std::string> names() const;
   bool contains(std::string_view name) const { return file_of_.contains(name); }
-  /// See TensorFile.
+  /// As in TensorFile.
   Tensor get(std::string_view name) const;
   Tensor get_float32(std::string_view name) const;
   std::vector<std::string> warnings() const;
@@ -33,7 +33,7 @@ class Weights {
 
   std::string name_;
   std::vector<TensorFile> files_;
-  std::map<std::string, std::size_t, std::less<>> file_of_;  // tensor -> its place in files_
+  std::map<std::string, std::size_t, std::less<>> file_of_;  // tensor -> index in files_
 };
 
 }  // namespace attend

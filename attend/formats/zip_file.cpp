@@ -13,12 +13,12 @@ namespace {
 
 using Bytes = std::span<const std::byte>;
 
-// PKWARE's APPNOTE.TXT, sections 4.3 and 4.5. All numbers are little-endian and lie as they fall.
+// See PKWARE's APPNOTE.TXT, sections 4.3 and 4.5. All numbers are little-endian and may be misaligned.
 constexpr std::uint32_t kLocal = 0x04034b50, kCentral = 0x02014b50, kEnd = 0x06054b50, kEnd64 = 0x06064b50,
                         kLocator64 = 0x07064b50;
 constexpr std::size_t kLocalSize = 30, kCentralSize = 46, kEndSize = 22, kEnd64Size = 56, kLocator64Size = 20;
 constexpr std::size_t kMaxComment = 0xFFFF;
-constexpr std::uint32_t kElsewhere = 0xFFFFFFFF;  // the number is in the extra field, with 64 bits
+constexpr std::uint32_t kElsewhere = 0xFFFFFFFF;  // the 64-bit number is in the extra field
 
 template <typename T>
 T number_at(Bytes bytes, std::size_t at) {
@@ -41,17 +41,17 @@ class Reader {
     if (end >= kLocator64Size && number_at<std::uint32_t>(bytes_, end - kLocator64Size) == kLocator64) {
       const auto at = number_at<std::uint64_t>(bytes_, end - kLocator64Size + 8);
       const Bytes record = part(at, kEnd64Size, "the directory's end");
-      if (number_at<std::uint32_t>(record, 0) != kEnd64) damaged("the directory's end has the wrong mark");
+      if (number_at<std::uint32_t>(record, 0) != kEnd64) damaged("the end of the directory has the wrong signature");
       result = {number_at<std::uint64_t>(record, 48), number_at<std::uint64_t>(record, 40)};
     }
     return result;
   }
 
-  /// Where the data of an entry lie: behind its local header, whose length only that itself knows.
+  /// The data of an entry. They follow the local header, which contains its own length.
   Bytes data(std::uint64_t header, std::uint64_t size, std::string_view name) const {
     const Bytes local = part(header, kLocalSize, name);
     if (number_at<std::uint32_t>(local, 0) != kLocal)
-      damaged("entry " + in_quotes(name) + " does not begin where the directory says");
+      damaged("entry " + in_quotes(name) + " is not at the offset of the directory");
     const std::uint64_t skip = kLocalSize + number_at<std::uint16_t>(local, 26) + number_at<std::uint16_t>(local, 28);
     return part(header + skip, size, name);
   }
@@ -64,25 +64,25 @@ class Reader {
   }
 
   [[noreturn]] void damaged(const std::string& how) const {
-    fail<InputError>("load", file_, ": the zip archive is damaged: ", how);
+    fail<InputError>("load", file_, ": the zip archive is corrupt: ", how);
   }
 
  private:
-  /// The last record of the file; only a comment may follow it.
+  /// Finds the last record of the file. Only a comment may follow it.
   std::size_t find_end() const {
     for (std::size_t back = kEndSize; back <= bytes_.size() && back <= kEndSize + kMaxComment; ++back) {
       const std::size_t at = bytes_.size() - back;
       if (number_at<std::uint32_t>(bytes_, at) == kEnd && number_at<std::uint16_t>(bytes_, at + 20) == back - kEndSize)
         return at;
     }
-    fail<InputError>("load", file_, ": the zip archive has no directory at its end; is the download complete?");
+    fail<InputError>("load", file_, ": the zip archive has no directory at the end; is the download complete?");
   }
 
   const std::string& file_;
   Bytes bytes_;
 };
 
-/// Replaces what is kept elsewhere by the 64-bit numbers of the extra field, in their fixed order.
+/// Replaces numbers that are kElsewhere with the 64-bit numbers of the extra field, which are in a fixed order.
 bool read_extra(Bytes extra, std::initializer_list<std::uint64_t*> numbers) {
   while (extra.size() >= 4) {
     const auto id = number_at<std::uint16_t>(extra, 0);
@@ -126,7 +126,7 @@ std::map<std::string, Bytes, std::less<>> zip_entries(const std::string& file, B
 
     if (method != 0 || (flags & 1) != 0 || packed != size)
       fail<InputError>("load", file, ": entry ", in_quotes(name),
-                       " of the zip archive is compressed or encrypted, expected it stored as it is");
+                       " of the zip archive is compressed or encrypted, expected it to be stored without compression");
     const Bytes data = reader.data(header, size, name);
     if (!entries.emplace(name, data).second) reader.damaged("it has " + in_quotes(name) + " twice");
   }

@@ -1,5 +1,5 @@
-// The directory of a zip archive whose entries are stored as they are, so that they can be used where they lie: what
-// PyTorch and NumPy write. Trusts nothing in the file; checksums are not looked at, since that would read it all.
+// Reads the directory of a zip archive with uncompressed entries, as PyTorch and NumPy write them. The entries can be
+// used without a copy. All offsets are validated; checksums are not verified, because that would read the whole file.
 #pragma once
 #include <cstddef>
 #include <map>
@@ -8,8 +8,8 @@
 
 namespace attend {
 
-/// Name -> bytes of each entry, also of archives beyond 4 GB. `file` is for messages. Throws InputError [load] for what
-/// is no complete archive, and for an entry that is compressed or encrypted.
+/// The name and the bytes of each entry. Archives may be larger than 4 GB. `file` is used in error messages. Throws
+/// InputError [load] if the archive is incomplete, or if an entry is compressed or encrypted.
 std::map<std::string, std::span<const std::byte>, std::less<>> zip_entries(const std::string& file,
                                                                            std::span<const std::byte> bytes);
 

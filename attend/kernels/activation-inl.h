@@ -1,4 +1,4 @@
-// From the name of an activation to its functions on vectors, once per instruction set.
+// Maps an Activation to its vector functions. Compiled once for each instruction set.
 #if defined(ATTEND_KERNELS_ACTIVATION_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTEND_KERNELS_ACTIVATION_INL_H_
 #undef ATTEND_KERNELS_ACTIVATION_INL_H_
@@ -14,8 +14,9 @@
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 
-/// Calls use(forward, derivative, both) with the functions of the activation: value of x; derivative of what
-/// derivative_from_output says, the value or x; WithDerivative of x.
+/// Calls use(forward, derivative, both) with the functions of the activation. forward(d, x) is the value. derivative(d,
+/// v) is the derivative, where v is the output if derivative_from_output(activation), otherwise the input. both(d, x)
+/// returns a WithDerivative.
 template <class Use>
 HWY_INLINE void WithActivation(Activation activation, const Use& use) {
   const auto of_input = [&](const auto& forward, const auto& both) ATTEND_BODY {

@@ -17,7 +17,7 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace {
 
-constexpr std::int64_t kGrain = 8192;  // elements a thread should have at least
+constexpr std::int64_t kGrain = 8192;  // minimum number of elements for each thread
 
 /// y = f(x) over n elements.
 template <class F>
@@ -59,8 +59,8 @@ HWY_INLINE void BackwardRow(std::int64_t cols, const float* dy, const float* sav
 
 void BiasActivationBackward(std::int64_t rows, std::int64_t cols, const float* dy, const float* saved,
                             Activation activation, const ActivationGradient& gradient) {
-  // Without sums the rows are one long row. With them, chunks of rows are summed apart and added in their order, so
-  // that the result does not depend on the threads.
+  // For dbias, each chunk of rows is summed separately, and the sums are added in order, so that the result does not
+  // depend on the number of threads. Without dbias, all rows are processed as one long row.
   const std::int64_t chunk = gradient.dbias ? std::max<std::int64_t>(8, (rows + 63) / 64) : rows;
   const std::int64_t chunks = rows > 0 ? (rows + chunk - 1) / chunk : 0;
   Block block = gradient.dbias ? allocate(static_cast<std::size_t>(chunks * cols) * sizeof(float)) : Block();

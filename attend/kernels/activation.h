@@ -1,5 +1,4 @@
-// Activations over memory, fused with the bias before them and with the bias's gradient after them. Blocks of rows can
-// be given one after the other, while a matrix product has them in cache.
+// Activation functions, fused with the addition of a bias, and in the backward pass with the gradient of the bias.
 #pragma once
 #include <cstdint>
 
@@ -9,20 +8,19 @@ enum class Activation : std::uint8_t { none, relu, gelu, gelu_tanh, silu, tanh, 
 
 namespace kernels {
 
-/// Whether the derivative is taken from the output y (cheaper, and the input need not be kept) or from the input.
+/// Whether the derivative is computed from the output y instead of the input. Then the input need not be kept.
 constexpr bool derivative_from_output(Activation activation) {
   return activation == Activation::relu || activation == Activation::tanh || activation == Activation::sigmoid;
 }
 
 /// pre = x + bias; y = activation(pre).   x, pre, y [rows, cols], bias [cols]
-/// bias may be null: none. pre may be null: not kept. x, pre and y may be the same memory.
+/// bias may be null. pre may be null if it is not needed. x, pre and y may be the same memory.
 void bias_activation(std::int64_t rows, std::int64_t cols, const float* x, const float* bias, Activation activation,
                      float* pre, float* y);
 
-/// dx = dy * activation'(saved), and dbias = the sums of dx's columns; both are added to what is there if their flag
-/// says so.   dy, saved, dx [rows, cols], dbias [cols] saved is y or pre: derivative_from_output tells. It is not read
-/// for Activation::none. dx may be null when only dbias is wanted, dbias when only dx is. dx may be dy's or saved's
-/// memory.
+/// dx (+)= dy * activation'(saved), and dbias (+)= the column sums of dx.   dy, saved, dx [rows, cols], dbias [cols]
+/// saved is y if derivative_from_output(activation), otherwise pre. It is not read for Activation::none. dx or dbias
+/// may be null if it is not needed. dx may be the same memory as dy or saved.
 struct ActivationGradient {
   float* dx = nullptr;
   float* dbias = nullptr;

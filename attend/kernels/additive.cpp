@@ -16,29 +16,29 @@ namespace attend::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 namespace {
 
-// tanh(q + k) / 2 = 1/2 - 1 / (1 + e^2q e^2k): the exponentials are of single rows, T + S of them instead of T · S, and
-// each pair is left with a product and a reciprocal. Everything below is in terms of this half, h:
+// h = tanh(q + k) / 2 = 1/2 - 1 / (1 + e^2q e^2k). So exponentials are needed for T + S rows instead of T · S pairs,
+// and each pair only needs a product and a reciprocal. The code below computes h:
 //   tanh = 2 h,   1 - tanh² = 4 (1/4 - h²).
-// Where a number is so large that its exponential could overflow, pairs take their exponential themselves.
+// If a number is so large that its exponential could overflow, e^(2q + 2k) is computed for each pair instead.
 
 using V = FloatVector;
 
-constexpr float kTame = 20.f;          // |q|, |k| up to here: e^2q e^2k stays far inside float32
-constexpr std::int64_t kQueries = 16;  // queries of a forward task, which share the keys' exponentials
-constexpr std::int64_t kWidth = 64;    // features of a backward task
-constexpr int kPairs = 4;              // keys at a time: independent chains for the processor
+constexpr float kTame = 20.f;          // for |q|, |k| up to this, e^2q e^2k cannot overflow
+constexpr std::int64_t kQueries = 16;  // queries of one forward task, which share the exponentials of the keys
+constexpr std::int64_t kWidth = 64;    // features of one backward task
+constexpr int kPairs = 4;              // keys that are processed together, as independent chains of instructions
 
 /// 1 / x for 1 <= x < 1e35, within 2 ulp.
 HWY_INLINE V Reciprocal(Floats d, V x) {
 #if HWY_ARCH_X86
-  const V r = hn::ApproximateReciprocal(x);  // 12 bits or more; one step of Newton's doubles them
+  const V r = hn::ApproximateReciprocal(x);  // at least 12 bits; a Newton step doubles them
   return hn::MulAdd(r, hn::NegMulAdd(x, r, hn::Set(d, 1.f)), r);
 #else
   return hn::Div(hn::Set(d, 1.f), x);
 #endif
 }
 
-/// h of a pair, from what Prepare left of its query and its key.
+/// h of a pair, from the outputs of Prepare for its query and its key.
 template <bool kFactored>
 HWY_INLINE V HalfTanh(Floats d, V q, V k) {
   const V one = hn::Set(d, 1.f);
@@ -46,7 +46,7 @@ HWY_INLINE V HalfTanh(Floats d, V q, V k) {
   return hn::Sub(hn::Set(d, 0.5f), Reciprocal(d, x));
 }
 
-/// Features [0, n) of rows, `stride` apart: whether all are tame.
+/// Whether |x| <= kTame for the features [0, n) of all rows, which are `stride` apart.
 bool Tame(std::int64_t rows, std::int64_t n, const float* x, std::int64_t stride) {
   const Floats d;
   auto wild = hn::Zero(d);
@@ -58,7 +58,7 @@ bool Tame(std::int64_t rows, std::int64_t n, const float* x, std::int64_t stride
   return hn::AllTrue(d, hn::Eq(wild, hn::Zero(d)));
 }
 
-/// to[rows, padded] = e^2x, or 2x for pairs that take their own exponential. Features beyond n are those of x = 0.
+/// to[rows, padded] = e^2x if factored, otherwise 2x.
 void Prepare(bool factored, std::int64_t rows, std::int64_t n, const float* x, std::int64_t stride, float* to,
              std::int64_t padded) {
   const Floats d;
@@ -69,7 +69,7 @@ void Prepare(bool factored, std::int64_t rows, std::int64_t n, const float* x, s
     });
 }
 
-/// Tasks that are worth a thread, of so many tanh each.
+/// The minimum number of tasks for each thread, if one task computes `work` tanh.
 std::int64_t TaskGrain(std::int64_t work) { return 1 + 8192 / (work + 1); }
 
 std::int64_t Padded(std::int64_t n) {
@@ -77,7 +77,7 @@ std::int64_t Padded(std::int64_t n) {
   return (n + lanes - 1) / lanes * lanes;
 }
 
-/// scores of one query with keys [0, kCount). v is padded with zeros, so that the padding adds nothing.
+/// Scores of one query and the keys [0, kCount). v is padded with zeros, so that the padding adds nothing.
 template <bool kFactored, int kCount>
 HWY_INLINE void ScoreKeys(std::int64_t padded, const float* q, const float* k, const float* v, float* scores) {
   const Floats d;
@@ -126,8 +126,8 @@ void Scores(const AdditiveShape& shape, const float* q, const float* k, const fl
                });
 }
 
-/// For one vector of features of all queries and of keys [0, kCount), with the gradient g of each pair's score:
-/// sum_q[i] += g (1/4 - h²), sum_k[j] += the same, and the return value grows by g h.
+/// For one vector of features, all queries i and the keys j in [0, kCount), with the gradient g of each score: sum_q[i]
+/// += g (1/4 - h²), sum_k[j] = Σ_i g (1/4 - h²). Returns sum_v + Σ g h.
 template <bool kFactored, int kCount>
 HWY_INLINE V PairGradients(std::int64_t queries, std::int64_t padded, const float* q, const float* k, const float* g,
                            std::int64_t g_stride, float* sum_q, float* sum_k, V sum_v) {
@@ -181,8 +181,8 @@ void Finish(std::int64_t rows, std::int64_t n, const float* sums, std::int64_t p
 void ScoresBackward(const AdditiveShape& shape, const float* q, const float* k, const float* v, const float* dscores,
                     const AdditiveGradient& gradient) {
   const std::int64_t T = shape.queries, S = shape.keys, D = shape.width;
-  // A task has some features of some sequences, so it owns its part of dq and dk; dv is added up over the chunks of
-  // sequences, whose cut depends on the shape alone.
+  // A task computes some features of some sequences, so no two tasks write the same elements of dq and dk. dv is summed
+  // over chunks of sequences, which depend on the shape only, not on the threads.
   const std::int64_t parts = (D + kWidth - 1) / kWidth, chunk = (shape.batch + 31) / 32;
   const std::int64_t chunks = chunk ? (shape.batch + chunk - 1) / chunk : 0, stride = Padded(kWidth);
   const Scratch sums_v(chunks * parts * stride);

@@ -1,6 +1,5 @@
-// What the passes of fused attention share, once per instruction set: tiles of scores, and what becomes of their rows.
-// Scores are in units of log2: queries are multiplied by scale · log2(e) when they are copied, so that the softmax is
-// made of powers of two.
+// Helpers of the forward and backward pass of fused attention. Compiled once for each instruction set. Queries are
+// multiplied by scale · log2(e) when they are copied, so that the softmax uses 2^x instead of e^x.
 #if defined(ATTEND_KERNELS_ATTENTION_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTEND_KERNELS_ATTENTION_INL_H_
 #undef ATTEND_KERNELS_ATTENTION_INL_H_
@@ -36,14 +35,14 @@ constexpr float kLog2E = 1.44269504f;
 constexpr float kLn2 = 0.693147181f;
 
 HWY_INLINE std::int64_t Padded(std::int64_t n) { return (n + kLanes - 1) / kLanes * kLanes; }
-/// The distance between rows of a scratch matrix with n columns: whole vectors, and one more, so that rows do not all
-/// fall into the same few sets of the cache.
+/// The row stride of a scratch matrix with n columns: whole vectors, plus one vector, so that rows do not map to the
+/// same sets of the cache.
 HWY_INLINE std::int64_t Stride(std::int64_t n) { return Padded(n) + kLanes; }
 
 /// 2^x for |x| <= 126. NaN gives NaN.
 HWY_INLINE V Exp2Small(D d, V x) {
   const hn::Rebind<std::int32_t, D> di;
-  // Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits; 127 more is the exponent's bias.
+  // Adding 1.5 * 2^23 rounds x to an integer, which is then in the low bits. 127 is the bias of the exponent.
   const V magic = hn::Set(d, 0x1.8p23f + 127.f);
   const V shifted = hn::Add(x, magic);
   const V r = hn::Sub(x, hn::Sub(shifted, magic));
@@ -76,7 +75,8 @@ HWY_INLINE void PutRow(std::int64_t n, const float* x, float factor, float* y, b
   for (; i < n; ++i) y[i] += x[i] * factor;
 }
 
-/// rows × n floats into scratch whose rows are `stride` apart; the columns up to whole vectors become zeros.
+/// Copies rows × n floats, times factor, to scratch memory whose rows are `stride` apart. Pads each row with zeros to
+/// whole vectors.
 HWY_INLINE void CopyRows(std::int64_t rows, std::int64_t n, const float* from, std::int64_t from_stride, float factor,
                          float* to, std::int64_t stride) {
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -86,7 +86,7 @@ HWY_INLINE void CopyRows(std::int64_t rows, std::int64_t n, const float* from, s
   }
 }
 
-/// One head of one segment: where its rows are, and what they see.
+/// One head of one segment: access to its rows, and its mask.
 struct Head {
   const AttentionProblem& problem;
   const AttentionSegment& segment;
@@ -102,18 +102,16 @@ struct Head {
   const float* Value(std::int64_t j) const {
     return problem.v + (segment.k_begin + j) * problem.v_stride + kv_head * problem.value_dim;
   }
-  /// Keys that query i may see: the first so many.
+  /// The number of keys that query i may attend to; they are the first ones of the segment.
   std::int64_t Visible(std::int64_t i) const {
     if (!problem.causal) return segment.k_rows;
-    return std::clamp<std::int64_t>(segment.first_position + i + 1, 0, segment.k_rows);
+    return std::min(i + 1, segment.k_rows);
   }
-  /// The first query that sees key j.
-  std::int64_t FirstSeeing(std::int64_t j) const {
-    return problem.causal ? std::max<std::int64_t>(0, j - segment.first_position) : 0;
-  }
+  /// The first query that may attend to key j.
+  std::int64_t FirstSeeing(std::int64_t j) const { return problem.causal ? j : 0; }
 
-  /// s[0, padded): scores of query i and the keys from j on, of which `valid` exist and may be seen. The others, up to
-  /// whole vectors, become -infinity.
+  /// Applies the mask and the bias to the scores s[0, padded) of query i and the keys from j on. The first `valid` keys
+  /// may be attended to; the scores of the others are set to -infinity.
   HWY_INLINE void Mask(std::int64_t i, std::int64_t j, std::int64_t valid, std::int64_t padded, float* s) const {
     const D d;
     valid = std::max<std::int64_t>(valid, 0);
@@ -123,7 +121,7 @@ struct Head {
     }
     AddMatrices(i, j, valid, s);
   }
-  /// The bias is added to the scores of query i and n keys from j on, and what is not allowed becomes -infinity.
+  /// Adds the bias to the scores of query i and the keys [j, j + n). Sets scores that are not allowed to -infinity.
   HWY_INLINE void AddMatrices(std::int64_t i, std::int64_t j, std::int64_t n, float* s) const {
     if (const AttentionMatrix<float>& bias = problem.bias; bias.data) {
       const D d;
@@ -139,8 +137,8 @@ struct Head {
     }
   }
 
-  /// Dropout's multipliers for query i and the keys [j, j + n), by the element's index alone. Written in whole blocks:
-  /// multipliers has room for n rounded up to them, and j is a multiple of their size.
+  /// The dropout multipliers of query i and the keys [j, j + n). They depend only on the indices. They are written in
+  /// whole blocks, so `multipliers` must have room for n rounded up, and j must be a multiple of the block size.
   HWY_INLINE void Dropout(std::int64_t i, std::int64_t j, std::int64_t n, std::int64_t blocks_per_row,
                           float* multipliers) const {
     constexpr auto kBlock = static_cast<std::int64_t>(kDropoutBlockSize);
@@ -151,15 +149,15 @@ struct Head {
   }
 };
 
-// ---- Few keys or few queries: dot products of rows where they lie, since packing would cost more than it gives ----
+// ---- Few keys or few queries: dot products of unpacked rows, because packing would be slower ----
 
-constexpr int kDotRows = gemm::kVectors == 4 ? 4 : 2;  // by four others: as many sums as registers hold
+constexpr int kDotRows = gemm::kVectors == 4 ? 4 : 2;  // times 4 rows of y: as many sums as fit in registers
 
-/// s[r, c] = factor · x_r · y_c for M rows of x and the first `columns` of four rows of y; s has room for four.
+/// s[r, c] = factor · x_r · y_c for M rows of x and `columns` <= 4 rows of y. Rows of s must have room for four.
 template <int M>
 HWY_INLINE void DotTile(std::int64_t depth, const float* x, std::int64_t x_stride, const float* y,
                         std::int64_t y_stride, std::int64_t columns, float factor, float* s, std::int64_t s_stride) {
-  const float* ys[4];  // the last one stands for those beyond
+  const float* ys[4];  // missing rows are replaced by the last one
   ATTEND_UNROLL for (std::int64_t c = 0; c < 4; ++c) ys[c] = y + std::min(c, columns - 1) * y_stride;
   V sums[M][4];
   ATTEND_UNROLL for (int r = 0; r < M; ++r) { ATTEND_UNROLL for (int c = 0; c < 4; ++c) sums[r][c] = hn::Zero(D()); }
@@ -174,8 +172,8 @@ HWY_INLINE void DotTile(std::int64_t depth, const float* x, std::int64_t x_strid
   ATTEND_UNROLL for (int r = 0; r < M; ++r) StoreFour(MulFour(Totals(sums[r]), SetFour(factor)), s + r * s_stride);
 }
 
-/// s [m, n] = factor · x · yᵀ, x [m, depth], y [n, depth]. Rows of s have room for n rounded up to four. An element's
-/// bits depend on its own two rows only.
+/// s [m, n] = factor · x · yᵀ, x [m, depth], y [n, depth]. Rows of s must have room for n rounded up to a multiple of
+/// four. The bits of an element depend on its two rows only.
 HWY_INLINE void DotRows(std::int64_t m, std::int64_t n, std::int64_t depth, const float* x, std::int64_t x_stride,
                         const float* y, std::int64_t y_stride, float factor, float* s, std::int64_t s_stride) {
   for (std::int64_t c = 0; c < n; c += 4) {
@@ -197,8 +195,9 @@ constexpr std::int64_t kShortQueries = 24;
 constexpr std::int64_t kShortStride = (kShortKeys + kLanes - 1) / kLanes * kLanes;
 static_assert(kShortKeys % 4 == 0);
 
-/// Runs the tasks on all threads, in groups of neighbours that are worth a thread's while: body(begin, end). cost(task)
-/// counts multiply-adds. Neighbours a and b stay in one group when together(a, b).
+/// Runs tasks on all threads. Consecutive tasks are grouped, so that a group is large enough for a thread, and
+/// body(begin, end) is called for each group. cost(task) is its number of multiply-adds. Consecutive tasks a and b are
+/// never separated if together(a, b).
 template <typename Task, typename Cost, typename Together, typename Body>
 void RunGrouped(const std::vector<Task>& tasks, const Cost& cost, const Together& together, const Body& body) {
   constexpr std::int64_t kWorthwhile = 1 << 19;

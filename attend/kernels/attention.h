@@ -1,6 +1,6 @@
-// Fused attention, softmax(scale · Q Kᵀ + bias) V for each head, in tiles with an online softmax (Dao et al. 2022,
-// "FlashAttention"). The [T, S] matrix is never in memory; the backward pass computes its tiles again. What a causal or
-// length mask hides is not computed at all.
+// Fused attention: softmax(scale · Q Kᵀ + bias) V for each head, computed in tiles with an online softmax (Dao et al.
+// 2022, "FlashAttention"). The [T, S] matrix is never stored; the backward pass recomputes its tiles. Tiles that a
+// causal or length mask hides completely are skipped.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,18 +10,16 @@
 
 namespace attend::kernels {
 
-/// One sequence: its rows in q and out, and its rows in k and v. Padded batches, packed sequences and key-value caches
-/// are all lists of segments; the number of keys is k_rows. Segments share no rows of q, and none of k when gradients
-/// are computed.
+/// One sequence: its rows in q and out, and its rows in k and v. Padded batches and packed sequences are lists of
+/// segments. Segments must not share rows of q, nor, if gradients are computed, rows of k.
 struct AttentionSegment {
   std::int64_t q_begin = 0, q_rows = 0;
   std::int64_t k_begin = 0, k_rows = 0;
-  std::int64_t first_position = 0;  ///< causal: query i sees the keys j <= first_position + i
 };
 
-/// A matrix with an element for each query and key; not used when `data` is null. Element (segment, head, query, key)
-/// is at segment * segment_stride + head * head_stride + query * row_stride + key. A stride of 0 repeats the matrix for
-/// all segments or heads.
+/// A matrix with one element for each query and key; ignored if `data` is null. Element (segment, head, query, key) has
+/// the offset segment * segment_stride + head * head_stride + query * row_stride + key. With a stride of 0, all
+/// segments or heads share the matrix.
 template <typename T>
 struct AttentionMatrix {
   const T* data = nullptr;
@@ -32,34 +30,35 @@ struct AttentionMatrix {
   }
 };
 
-/// Row r of head h of q begins at q + r * q_stride + h * head_dim. There are kv_heads heads of k and v, and head h of q
-/// reads head h / (heads / kv_heads) of them; their rows are laid out as those of q, those of v with value_dim.
+/// Row r of head h of q begins at q + r * q_stride + h * head_dim. k and v are laid out in the same way, v with
+/// value_dim; they have kv_heads heads. Head h of q uses head h / (heads / kv_heads) of k and v.
 struct AttentionProblem {
   const float* q = nullptr;
   const float* k = nullptr;
   const float* v = nullptr;
   std::int64_t q_stride = 0, k_stride = 0, v_stride = 0;
   std::int64_t heads = 1;
-  std::int64_t kv_heads = 0;  ///< must divide heads; 0: as many as heads
+  std::int64_t kv_heads = 0;  ///< must divide heads; 0: the same as heads
   std::int64_t head_dim = 0, value_dim = 0;
   float scale = 1.f;
-  bool causal = false;
+  bool causal = false;  ///< query i attends only to the keys j <= i of its segment
   std::span<const AttentionSegment> segments;
-  AttentionMatrix<std::int8_t> allowed;  ///< 0 hides
-  AttentionMatrix<float> bias;           ///< added to the scaled score; -infinity hides
-  DropoutRate dropout;                   ///< of the weights, after the softmax
-  PhiloxKey key;                         ///< of dropout's random numbers
+  AttentionMatrix<std::int8_t> allowed;  ///< 0: the query must not attend to the key
+  AttentionMatrix<float> bias;           ///< added to the scaled scores
+  DropoutRate dropout;                   ///< on the attention weights
+  PhiloxKey key;                         ///< of the random numbers for dropout
 
-  /// Query heads that share a head of k and v.
+  /// The number of query heads that share a head of k and v.
   std::int64_t group() const { return kv_heads > 0 ? heads / kv_heads : 1; }
 };
 
-/// out[r, h] [value_dim] at out + r * out_stride + h * value_dim; zeros for a query that sees nothing.
-/// logsumexp [query rows, heads], of the masked and scaled scores, is what the backward pass needs; may be null.
+/// Writes row r of head h, value_dim floats, to out + r * out_stride + h * value_dim. A query whose keys are all masked
+/// gives zeros. logsumexp [query rows, heads] of the masked and scaled scores is needed by the backward pass; may be
+/// null.
 void attention_forward(const AttentionProblem& problem, float* out, std::int64_t out_stride, float* logsumexp);
 
-/// Where gradients go, laid out as q, k, v and the bias are; null: not wanted. With add they are added to what is
-/// there. dbias is always added to, so it begins with zeros.
+/// The gradients to compute, laid out as q, k, v and the bias. A null pointer means that it is not needed. dq, dk and
+/// dv are overwritten, or added to if their flag is set. dbias is always added to.
 struct AttentionGradients {
   float* dq = nullptr;
   float* dk = nullptr;
@@ -69,13 +68,13 @@ struct AttentionGradients {
   float* dbias = nullptr;
 };
 
-/// out, logsumexp: of the forward pass. dout is laid out as out. Only rows that belong to a segment are written. The
-/// result does not depend on the number of threads.
+/// out and logsumexp are the results of the forward pass. dout is laid out as out. Only rows that belong to a segment
+/// are written. The result does not depend on the number of threads.
 void attention_backward(const AttentionProblem& problem, const float* out, const float* dout, std::int64_t out_stride,
                         const float* logsumexp, const AttentionGradients& gradients);
 
-/// The softmax itself, before dropout: weights [segments, heads, T, S], zeros where nothing is seen, where T and S are
-/// at least the longest q_rows and k_rows. v is not used.
+/// The attention weights before dropout: weights [segments, heads, T, S], zero where masked. T and S are at least the
+/// maximum q_rows and k_rows. v is not used.
 void attention_weights(const AttentionProblem& problem, std::int64_t T, std::int64_t S, float* weights);
 
 }  // namespace attend::kernels

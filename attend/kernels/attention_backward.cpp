@@ -14,13 +14,13 @@ namespace {
 
 // With P the weights, dP = dO Vᵀ, and delta_i = dO_i · O_i:
 //   dV = Pᵀ dO,  dS = P ∘ (dP - delta),  dQ = scale · dS K,  dK = scale · dSᵀ Q,  dbias = dS.
-// Dropout multiplies P where it meets V, and dP. What several heads or segments share (keys and values of grouped
-// heads, a bias that is repeated) gets the sum of their gradients.
+// Dropout multiplies P (in dV only) and dP. If several heads or segments share keys, values or a bias, their gradients
+// are summed.
 
-constexpr std::int64_t kKeyTile = 128;  // keys whose gradients are gathered together; a multiple of dropout's blocks
+constexpr std::int64_t kKeyTile = 128;  // keys that are processed together; a multiple of the dropout block size
 static_assert(kKeyTile % kDropoutBlockSize == 0, "a row of multipliers has room for whole blocks");
-constexpr std::int64_t kQueryBlock = 48;  // queries that meet them at once
-constexpr std::int64_t kFewTasks = 8;     // with fewer heads than this, the keys of a head are shared out
+constexpr std::int64_t kQueryBlock = 48;  // queries that are processed at a time
+constexpr std::int64_t kFewTasks = 8;     // with fewer heads than this, the keys of a head are split among tasks
 
 struct Pass {
   const AttentionProblem& problem;
@@ -29,10 +29,10 @@ struct Pass {
   std::int64_t out_stride;
   const float* logsumexp;
   AttentionGradients gradients;
-  std::int64_t dropout_blocks;  // of a row
+  std::int64_t dropout_blocks;  // blocks per row
 };
 
-/// Queries that are copied together, and meet all keys before the next ones.
+/// The number of queries that are copied together and processed with all keys.
 std::int64_t QueryChunk(const AttentionProblem& p) {
   constexpr std::int64_t kMost = 1024, kMostFloats = 65536;
   const std::int64_t width = std::max<std::int64_t>({p.head_dim, p.value_dim, 1});
@@ -50,7 +50,7 @@ std::int64_t ScratchSize(const AttentionProblem& p, std::int64_t chunk, std::int
          Scratch::Size(tile * Stride(p.value_dim));
 }
 
-/// Scores of a row become P (times dropout's multipliers), and dP becomes dS.
+/// Replaces the scores of a row with P, and dP with dS.
 HWY_INLINE void GradientRow(std::int64_t n, float logsumexp, float delta, float* HWY_RESTRICT s,
                             float* HWY_RESTRICT dp) {
   const D d;
@@ -61,6 +61,7 @@ HWY_INLINE void GradientRow(std::int64_t n, float logsumexp, float delta, float*
     hn::StoreU(hn::Mul(p, hn::Sub(hn::LoadU(d, dp + j), centre)), d, dp + j);
   }
 }
+/// GradientRow with dropout.
 HWY_INLINE void GradientRowDropped(std::int64_t n, float logsumexp, float delta, const float* HWY_RESTRICT multipliers,
                                    float* HWY_RESTRICT s, float* HWY_RESTRICT dp) {
   const D d;
@@ -85,7 +86,8 @@ HWY_INLINE float Dot(std::int64_t n, const float* x, const float* y) {
 /// to += from, n floats.
 HWY_INLINE void AddRow(std::int64_t n, const float* from, float* to) { PutRow(n, from, 1.f, to, true); }
 
-/// Where one head's gradients go: dq and dbias [queries, …] of this head, the others as in AttentionGradients.
+/// Where to write the gradients of one head. dq and dbias point to this head's first row; dk and dv are as in
+/// AttentionGradients.
 struct HeadGradients {
   float* dq;
   std::int64_t dq_stride;
@@ -93,7 +95,7 @@ struct HeadGradients {
   float* dbias;  ///< row i begins at dbias + i * bias.row_stride
 };
 
-/// The keys [key_begin, key_end) of one head.
+/// Processes the keys [key_begin, key_end) of one head.
 void BackwardHead(const Pass& pass, const Head& h, std::int64_t key_begin, std::int64_t key_end, std::int64_t chunk,
                   const HeadGradients& to, Scratch scratch) {
   const AttentionProblem& p = pass.problem;
@@ -117,7 +119,7 @@ void BackwardHead(const Pass& pass, const Head& h, std::int64_t key_begin, std::
   float* dv = g.dv ? g.dv + h.segment.k_begin * g.dv_stride + h.kv_head * p.value_dim : nullptr;
   HWY_ALIGN float multipliers[kKeyTile];
 
-  // Once even without queries: then the keys' gradients are zeros.
+  // At least one iteration: without queries, the gradients of the keys are zero.
   for (std::int64_t begin = 0; begin == 0 || begin < h.segment.q_rows; begin += chunk) {
     const std::int64_t rows = std::min(chunk, h.segment.q_rows - begin);
     const std::int64_t row = h.segment.q_begin + begin;
@@ -129,7 +131,7 @@ void BackwardHead(const Pass& pass, const Head& h, std::int64_t key_begin, std::
     for (std::int64_t i = 0; i < rows; ++i) {
       delta[i] = Dot(p.value_dim, out + i * pass.out_stride, dout + i * pass.out_stride);
       const float sum = pass.logsumexp[(row + i) * p.heads + h.head];
-      logsumexp[i] = sum == -kInfinity ? kInfinity : sum * kLog2E;  // a query that sees nothing gives everything 0
+      logsumexp[i] = sum == -kInfinity ? kInfinity : sum * kLog2E;  // all keys masked: P becomes 0
     }
     for (std::int64_t j = key_begin; j < key_end; j += kKeyTile) {
       const std::int64_t n = std::min(kKeyTile, key_end - j);
@@ -167,7 +169,7 @@ void BackwardHead(const Pass& pass, const Head& h, std::int64_t key_begin, std::
         if (to.dq) GemmPackedTop(m, depth, seen, dscores, s_stride, keys, n, query_sums + i * q_stride, q_stride, true);
       }
       for (std::int64_t r = 0; r < n; ++r) {
-        // The copied queries carry scale · log2(e).
+        // The copied queries contain the factor scale · log2(e), so dk needs the factor ln 2.
         if (dk) PutRow(p.head_dim, key_sums + r * q_stride, kLn2, dk + (j + r) * g.dk_stride, to.add_dk || begin > 0);
         if (dv) PutRow(p.value_dim, value_sums + r * o_stride, 1.f, dv + (j + r) * g.dv_stride, to.add_dv || begin > 0);
       }
@@ -178,8 +180,8 @@ void BackwardHead(const Pass& pass, const Head& h, std::int64_t key_begin, std::
   }
 }
 
-/// All keys of one head when they are few: everything is read and written where it lies. The keys are complete, so
-/// delta is the sum of P ∘ dP over a row.
+/// Processes all keys of one head if they are few, without packing. Since all keys are processed at once, delta is the
+/// sum of P ∘ dP over a row.
 void BackwardShort(const Pass& pass, const Head& h, const HeadGradients& to) {
   const D d;
   const AttentionProblem& p = pass.problem;
@@ -189,7 +191,7 @@ void BackwardShort(const Pass& pass, const Head& h, const HeadGradients& to) {
   HWY_ALIGN float dscores[kShortQueries * kShortStride];
   HWY_ALIGN float multipliers[kDropoutBlockSize];
   static_assert(kShortKeys <= kDropoutBlockSize);
-  // Once even without queries: then the keys' gradients are zeros.
+  // At least one iteration: without queries, the gradients of the keys are zero.
   for (std::int64_t begin = 0; begin == 0 || begin < h.segment.q_rows; begin += kShortQueries) {
     const std::int64_t m = std::min(kShortQueries, h.segment.q_rows - begin), row = h.segment.q_begin + begin;
     const float* dout = pass.dout + row * pass.out_stride + h.head * p.value_dim;
@@ -236,19 +238,19 @@ void BackwardShort(const Pass& pass, const Head& h, const HeadGradients& to) {
 
 struct Task {
   std::int64_t segment, kv_head;
-  std::int64_t part;   // of the keys
-  std::int64_t owner;  // of a gradient of the bias
-  std::int64_t slice;  // of those who share it: they add to the same memory, one after the other
+  std::int64_t part;   // index of the part of the keys
+  std::int64_t owner;  // index of the bias gradient to which the task adds
+  std::int64_t slice;  // index of the slice among the tasks of this owner; tasks of a slice run one after the other
 };
 
-/// Who adds to which gradient of the bias. A bias that is repeated for all segments or heads is owned by all of them:
-/// these are cut into slices, each slice has a matrix of its own, and the matrices are added in order. The cut depends
-/// on shapes alone, so the sum does too.
+/// Assigns segments and heads to the gradients of the bias. If several segments or heads (members) share a bias, they
+/// are divided into slices. Each slice adds to a matrix of its own, and the matrices are summed in order. The slices
+/// depend on shapes only, so the result does not depend on the number of threads.
 struct BiasOwners {
-  bool by_segment, by_head;  // whether each segment and head has a bias of its own, or no gradient is wanted
+  bool by_segment, by_head;  // whether each segment or head has its own bias; true if no gradient is needed
   std::int64_t kv_heads, group, rows, columns;
   std::int64_t owners, members, slices = 1;
-  std::int64_t matrix;  // floats of a slice's own matrix, which holds a group of heads when each has a bias
+  std::int64_t matrix;  // size of the matrix of a slice in floats; it holds a group of heads if each has its own bias
 
   BiasOwners(const AttentionProblem& p, bool wanted, std::int64_t parts)
       : by_segment(!wanted || p.bias.segment_stride != 0),
@@ -273,7 +275,7 @@ struct BiasOwners {
   std::int64_t kv_head(std::int64_t owner, std::int64_t member) const {
     return by_head ? owner % kv_heads : member % kv_heads;
   }
-  /// Which of the slices' own matrices; slice 0 needs none.
+  /// The index of the matrix of a slice. Slice 0 writes directly to the result, and has none.
   std::int64_t own(std::int64_t owner, std::int64_t slice) const { return owner * (slices - 1) + slice - 1; }
 };
 
@@ -284,8 +286,8 @@ void Backward(const Pass& pass) {
   const std::int64_t pairs = static_cast<std::int64_t>(p.segments.size()) * p.heads, shared = pairs / group;
   if (pairs == 0) return;
   const std::int64_t chunk = QueryChunk(p), longest = LongestKeys(p);
-  // Few heads: tasks share a head's keys. Each but the first gathers its part of dq by itself; the parts are added in
-  // order, so that the result does not depend on who was when.
+  // If there are few heads, the keys of a head are split into parts. Every part except the first accumulates dq in its
+  // own buffer. The buffers are added in order, so that the result does not depend on the schedule.
   const std::int64_t tiles = std::max<std::int64_t>(1, (longest + kKeyTile - 1) / kKeyTile);
   const std::int64_t parts = std::min((kFewTasks + shared - 1) / shared, (tiles + 3) / 4);
   const std::int64_t part_keys = (tiles + parts - 1) / parts * kKeyTile;
@@ -363,7 +365,7 @@ void Backward(const Pass& pass) {
       }
     });
   if (bias.slices > 1) {
-    const std::int64_t rows = bias.by_head ? group * bias.rows : bias.rows;  // of one slice's matrix
+    const std::int64_t rows = bias.by_head ? group * bias.rows : bias.rows;  // rows of the matrix of a slice
     parallel_for(bias.owners * rows, 16, [&](std::int64_t from, std::int64_t to) {
       for (std::int64_t at = from; at < to; ++at) {
         const std::int64_t owner = at / rows, row = at % rows;

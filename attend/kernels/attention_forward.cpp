@@ -14,34 +14,34 @@ namespace attend::kernels::HWY_NAMESPACE {
 namespace attention {
 namespace {
 
-constexpr std::int64_t kKeyTile = 256;  // keys that are packed together; a multiple of dropout's blocks
+constexpr std::int64_t kKeyTile = 256;  // keys that are packed together; a multiple of the dropout block size
 static_assert(kKeyTile % kDropoutBlockSize == 0, "a row of multipliers has room for whole blocks");
-constexpr std::int64_t kQueryBlock = 24;  // queries whose scores for these keys are in the first-level cache
+constexpr std::int64_t kQueryBlock = 24;  // queries at a time, so that their scores for these keys fit in the L1 cache
 static_assert(kKeyTile % kGemmWidth == 0 && kQueryBlock % kGemmRows == 0, "scores have room for whole tiles");
-constexpr std::int64_t kFewQueries = 4;   // up to so many, packing keys costs more than it gives
-constexpr std::int64_t kKeySpan = 256;    // keys of one task when queries are few
-constexpr std::int64_t kStreamTile = 64;  // keys whose scores such a task holds at once
+constexpr std::int64_t kFewQueries = 4;   // up to this number of queries, packing the keys does not pay
+constexpr std::int64_t kKeySpan = 256;    // keys of one task if there are few queries
+constexpr std::int64_t kStreamTile = 64;  // keys that such a task processes at a time
 static_assert(kKeySpan % kStreamTile == 0 && kStreamTile % kDropoutBlockSize == 0);
 
 struct Output {
   float* out;
   std::int64_t stride;
   float* logsumexp;
-  std::int64_t dropout_blocks;  // of a row
+  std::int64_t dropout_blocks;  // blocks per row
 };
 
-/// A power of two that is as good as 1 to measure weights by: 2^64 times any number of keys, and times any sensible
-/// value, is far from the largest float, and its inverse from the smallest.
+/// Scores (in log2 units) may exceed the reference score by this much without overflow: 2^64, times the number of keys
+/// and the values, is far below the largest float.
 constexpr float kSmall = 64.f;
 
-/// The running softmax of one query: a score that is within kSmall of the largest so far, and the sum of
-/// 2^(score - largest).
+/// The online softmax of one query: a reference score, which is at most kSmall below the largest one so far, and the
+/// sum of 2^(score - largest).
 struct RowState {
   float largest = -kInfinity;
   float sum = 0.f;
 };
 
-/// The largest of n scores (whole vectors) and of `largest`.
+/// The maximum of `largest` and n scores; n is a multiple of the vector length.
 HWY_INLINE float MaxRow(std::int64_t n, const float* HWY_RESTRICT s, float largest) {
   const D d;
   V max0 = hn::Set(d, largest), max1 = max0;
@@ -54,7 +54,7 @@ HWY_INLINE float MaxRow(std::int64_t n, const float* HWY_RESTRICT s, float large
   return MaxOf(hn::Max(max0, max1));
 }
 
-/// s = 2^(s - largest), n scores (whole vectors); returns their sum.
+/// s = 2^(s - largest) for n scores; n is a multiple of the vector length. Returns their sum.
 HWY_INLINE float Exp2Row(std::int64_t n, float largest, float* HWY_RESTRICT s) {
   const D d;
   const V shift = hn::Set(d, largest == -kInfinity ? 0.f : largest);
@@ -67,16 +67,16 @@ HWY_INLINE float Exp2Row(std::int64_t n, float largest, float* HWY_RESTRICT s) {
   return SumOf(sum);
 }
 
-/// Takes n more scores of each of m queries: they become weights relative to the largest so far, and where that has
-/// become another, what was gathered before is brought to the same measure. Each step is for all rows, so that one's
-/// latency hides behind the others.
+/// One step of the online softmax for m queries: replaces n new scores of each query with weights 2^(score - largest).
+/// If the reference score has changed, rescales the sums and the values accumulated so far. Each loop runs over all
+/// rows, which hides latencies.
 HWY_INLINE void SoftmaxRows(std::int64_t m, std::int64_t n, float* s, std::int64_t s_stride, RowState* states,
                             std::int64_t columns, float* gathered, std::int64_t stride) {
   float largest[kQueryBlock];
   for (std::int64_t r = 0; r < m; ++r) largest[r] = MaxRow(n, s + r * s_stride, states[r].largest);
   for (std::int64_t r = 0; r < m; ++r) {
     if (!(largest[r] > states[r].largest + kSmall)) continue;
-    const bool first = states[r].largest == -kInfinity;  // then nothing was gathered yet
+    const bool first = states[r].largest == -kInfinity;  // nothing is accumulated yet
     const float factor = Exp2(states[r].largest - largest[r]);
     states[r] = {largest[r], states[r].sum * factor};
     if (!first) ScaleRow(columns, gathered + r * stride, factor, gathered + r * stride);
@@ -92,12 +92,12 @@ HWY_INLINE void DropRow(const Head& h, const Output& output, std::int64_t i, std
     hn::StoreU(hn::Mul(hn::LoadU(d, s + c), hn::LoadU(d, multipliers + c)), d, s + c);
 }
 
-/// The logarithm of the sum, -infinity for a row that sees nothing.
+/// The logarithm of the sum; -infinity if all keys are masked.
 HWY_INLINE float LogSumExp(const RowState& state) {
   return state.sum == 0.f ? -kInfinity : (state.largest + std::log2(state.sum)) * kLn2;
 }
 
-/// out = gathered / sum, and the logarithm of the sum.
+/// Writes out = gathered / sum, and the logarithm of the sum.
 HWY_INLINE void FinishRow(const Head& h, const Output& output, std::int64_t i, const RowState& state,
                           const float* gathered) {
   const std::int64_t row = h.segment.q_begin + i;
@@ -110,9 +110,9 @@ HWY_INLINE void FinishRow(const Head& h, const Output& output, std::int64_t i, c
   if (output.logsumexp) output.logsumexp[row * h.problem.heads + h.head] = LogSumExp(state);
 }
 
-// ---- Scores that are known to be small: powers of two right from the registers, without looking for the largest ----
+// ---- Scores that are known to be small: 2^score is computed in registers, without finding the maximum first ----
 
-/// to = from * factor, n floats. Returns the norm of that.
+/// to = from * factor, n floats. Returns the Euclidean norm of the result.
 HWY_INLINE float ScaleAndMeasure(std::int64_t n, const float* from, float factor, float* to) {
   const D d;
   V squares = hn::Zero(d);
@@ -151,8 +151,8 @@ HWY_INLINE float LargestNorm(std::int64_t n, std::int64_t depth, const float* pa
   return std::sqrt(MaxOf(largest));
 }
 
-/// weights [m, kGemmWidth] = 2^(queries · keys), and their sums, a vector a query, are added to sums. m is rounded up
-/// to whole tiles.
+/// weights [m, kGemmWidth] = 2^(queries · keys). Adds them to `sums`, which has one vector for each query. m is rounded
+/// up to whole tiles.
 HWY_NOINLINE void WeightPanel(std::int64_t m, std::int64_t depth, const float* queries, std::int64_t q_stride,
                               const float* keys, float* weights, std::int64_t stride, float* sums) {
   constexpr int kRows = gemm::kRows, kVectors = gemm::kVectors;
@@ -175,7 +175,7 @@ HWY_NOINLINE void WeightPanel(std::int64_t m, std::int64_t depth, const float* q
   }
 }
 
-/// The same for n keys, and the sums are added to those of the queries, whose `largest` is 0.
+/// WeightPanel for n keys. Adds the sums to the states of the queries, whose `largest` is 0.
 HWY_INLINE void SmallWeights(std::int64_t m, std::int64_t n, std::int64_t depth, const float* queries,
                              std::int64_t q_stride, const float* packed_keys, float* weights, std::int64_t stride,
                              RowState* states) {
@@ -206,7 +206,7 @@ void ForwardChunk(const Head& h, std::int64_t begin, std::int64_t rows, Scratch 
   float* scores = scratch.Take(kQueryBlock * s_stride);
   float* gathered = scratch.Take(rows * o_stride);
   auto* states = reinterpret_cast<RowState*>(scratch.Take(2 * rows));
-  float* norms = scratch.Take(whole_rows / kQueryBlock);  // of the largest query of each block
+  float* norms = scratch.Take(whole_rows / kQueryBlock);  // the largest norm of the queries of each block
   std::fill_n(norms, whole_rows / kQueryBlock, 0.f);
   for (std::int64_t i = 0; i < rows; ++i) {
     gemm::PrefetchAhead(i, rows, p.head_dim, h.Query(begin), p.q_stride);
@@ -220,20 +220,21 @@ void ForwardChunk(const Head& h, std::int64_t begin, std::int64_t rows, Scratch 
     const std::int64_t n = std::min(kKeyTile, keys - j);
     PackTransposed(n, p.head_dim, h.Key(j), p.k_stride, packed_keys);
     Pack(n, p.value_dim, h.Value(j), p.v_stride, packed_values);
-    // A matrix may add to scores or hide them: they can be anything.
+    // With a bias or a mask matrix there is no bound on the scores.
     const float key_norm = p.bias.data || p.allowed.data ? kInfinity : LargestNorm(n, p.head_dim, packed_keys);
     std::int64_t i = std::max<std::int64_t>(0, h.FirstSeeing(j) - begin) / kQueryBlock * kQueryBlock;
     for (; i < rows; i += kQueryBlock) {
       const std::int64_t m = std::min(kQueryBlock, rows - i);
       const std::int64_t seen = std::min(n, h.Visible(begin + i + m - 1) - j), padded = Padded(seen);
       const float* block = queries + i * q_stride;
-      // By Cauchy and Schwarz, with room for rounding. Once a block has seen large scores, it goes on with its largest.
+      // A bound on the scores by the Cauchy–Schwarz inequality, with a margin for rounding. Once a block of queries may
+      // have large scores, it uses the general path for all further keys.
       float& norm = norms[i / kQueryBlock];
       if (!(norm * key_norm <= 0.9f * kSmall)) norm = kInfinity;
       const bool small = norm < kInfinity;
       if (small && j == 0)
         for (std::int64_t r = 0; r < m; ++r) states[i + r].largest = 0.f;
-      // The keys that all these queries see.
+      // The keys that all these queries attend to.
       const std::int64_t clear =
           small ? std::clamp<std::int64_t>(h.Visible(begin + i) - j, 0, n) / kGemmWidth * kGemmWidth : 0;
       SmallWeights(m, clear, p.head_dim, block, q_stride, packed_keys, scores, s_stride, states + i);
@@ -259,7 +260,7 @@ void ForwardChunk(const Head& h, std::int64_t begin, std::int64_t rows, Scratch 
   }
 }
 
-// ---- Few keys: scores from rows where they lie, weights on the stack, results right into the output ----
+// ---- Few keys: no packing, weights on the stack, results written directly to the output ----
 
 void ForwardShort(const Head& h, const Output& output) {
   const AttentionProblem& p = h.problem;
@@ -289,11 +290,11 @@ void ForwardShort(const Head& h, const Output& output) {
   }
 }
 
-// ---- Few queries, as in decoding: keys and values are read once, in the order in which they lie ----
+// ---- Few queries, as in decoding: keys and values are read once, in the order of memory ----
 
 std::int64_t StreamScratch(const AttentionProblem& p) { return Scratch::Size(p.heads * kStreamTile); }
 
-/// Key j of all heads: scores[h · kStreamTile] = factor · q_h · k_h. The heads, four at a time, lie side by side.
+/// The scores of one key for all heads: scores[h · kStreamTile] = factor · q_h · k_h. Processes four heads at a time.
 HWY_INLINE void DotHeads(const AttentionProblem& p, const float* q, const float* k, float factor, float* scores) {
   const std::int64_t group = p.group();
   for (std::int64_t h = 0; h < p.heads; h += 4) {
@@ -301,7 +302,7 @@ HWY_INLINE void DotHeads(const AttentionProblem& p, const float* q, const float*
     const float* ks[4];
     V sums[4];
     ATTEND_UNROLL for (std::int64_t r = 0; r < 4; ++r) {
-      const std::int64_t head = std::min(h + r, p.heads - 1);  // the last one stands for those beyond
+      const std::int64_t head = std::min(h + r, p.heads - 1);  // missing heads are replaced by the last one
       qs[r] = q + head * p.head_dim;
       ks[r] = k + (group == 1 ? head : head / group) * p.head_dim;
       sums[r] = hn::Zero(D());
@@ -315,7 +316,7 @@ HWY_INLINE void DotHeads(const AttentionProblem& p, const float* q, const float*
   }
 }
 
-/// sums[h] += the weights of N keys · their values, for all heads.
+/// sums[h] += Σ weight · value over N keys, for all heads.
 template <int N>
 HWY_INLINE void AddValues(const AttentionProblem& p, const float* weights, const float* values, float* sums) {
   const std::int64_t group = p.group(), E = p.value_dim;
@@ -332,8 +333,8 @@ HWY_INLINE void AddValues(const AttentionProblem& p, const float* weights, const
   }
 }
 
-/// The queries of one segment and its keys [begin, end), all heads. For query i and head h, at i · heads + h: states,
-/// and gathered [value_dim], the sum of weights times values.
+/// Processes all queries and heads of one segment, and the keys [begin, end). The results for query i and head h have
+/// the index i · heads + h: its state, and gathered [value_dim], the sum of weights times values.
 void StreamSpan(const AttentionProblem& p, std::int64_t segment_index, std::int64_t begin, std::int64_t end,
                 Scratch scratch, const Output& output, RowState* states, float* gathered) {
   const AttentionSegment& segment = p.segments[static_cast<std::size_t>(segment_index)];
@@ -359,8 +360,8 @@ void StreamSpan(const AttentionProblem& p, std::int64_t segment_index, std::int6
     }
 }
 
-/// Brings what the spans of a segment gathered to one measure, in their order. States and gathered are those of the
-/// first span; the others follow.
+/// Combines the results of all spans of a segment, in order. `states` and `gathered` are those of the first span; the
+/// others follow in memory.
 void JoinSpans(const AttentionProblem& p, std::int64_t segment_index, std::int64_t spans, const RowState* states,
                float* gathered, const Output& output) {
   const AttentionSegment& segment = p.segments[static_cast<std::size_t>(segment_index)];
@@ -381,19 +382,19 @@ void JoinSpans(const AttentionProblem& p, std::int64_t segment_index, std::int64
   }
 }
 
-// ---- All of it ----
+// ---- Division into tasks ----
 
 enum class Path { few_queries, few_keys, tiles };
 
 struct Task {
   Path path;
   std::int64_t segment;
-  std::int64_t head = 0, begin = 0, rows = 0;  // tiles: these queries of one head; all heads otherwise
-  std::int64_t span = 0, spans = 1, slot = 0;  // few queries: which keys, and where their part of the result goes
+  std::int64_t head = 0, begin = 0, rows = 0;  // tiles: the queries of one head; otherwise all heads
+  std::int64_t span = 0, spans = 1, slot = 0;  // few queries: the span of keys, and the index of its results
 };
 
-/// Queries of one task: as many as possible, since each task packs the keys again, but enough tasks for the threads.
-/// The bits of a row do not depend on it.
+/// The number of queries of one task. Each task packs the keys again, so it should be large, but there must be enough
+/// tasks for all threads. The bits of a row do not depend on it.
 std::int64_t QueryChunk(const AttentionProblem& p) {
   constexpr std::int64_t kLeast = 4 * kQueryBlock, kMost = 1024, kMostFloats = 65536;
   const std::int64_t most =
@@ -422,7 +423,8 @@ void Forward(const AttentionProblem& p, float* out, std::int64_t out_stride, flo
     } else if (segment.k_rows <= kShortKeys) {
       tasks.push_back({.path = Path::few_keys, .segment = s});
     } else {
-      // The last queries first: under a causal mask they are the most work, and the least is best kept for the end.
+      // The last queries are first: with a causal mask they are the most work, and small tasks at the end balance the
+      // load.
       for (std::int64_t h = 0; h < p.heads; ++h)
         for (std::int64_t i = (segment.q_rows - 1) / chunk * chunk; i >= 0; i -= chunk)
           tasks.push_back(
@@ -440,7 +442,7 @@ void Forward(const AttentionProblem& p, float* out, std::int64_t out_stride, flo
     if (task.path == Path::tiles)
       return task.rows * Head{p, segment, task.segment, task.head}.Visible(task.begin + task.rows - 1) * width;
     if (task.path == Path::few_keys) return segment.q_rows * segment.k_rows * width * p.heads;
-    // One query a key is bound by memory: a multiply-add there takes as long as many elsewhere.
+    // With few queries for each key, memory is the bottleneck, and a multiply-add takes longer.
     return 8 * std::min(segment.k_rows, kKeySpan) * width * p.heads;
   };
   const auto alone = [](const Task&, const Task&) { return false; };
@@ -470,7 +472,7 @@ void Forward(const AttentionProblem& p, float* out, std::int64_t out_stride, flo
       JoinSpans(p, task.segment, task.spans, states + task.slot, gathered + task.slot * p.value_dim, output);
 }
 
-/// One row of weights: scores become their softmax.
+/// Replaces a row of scores with its softmax.
 void NormaliseRow(std::int64_t n, float* s) {
   RowState state;
   std::int64_t j = 0;

@@ -23,8 +23,8 @@ HWY_INLINE void BlockMaxima(std::int64_t n, const float* x, std::int64_t block, 
   for (std::int64_t i = 0; i < n; i += block) maxima.push_back(RowMax(std::min(block, n - i), x + i));
 }
 
-/// The best of a row. At least k elements are as large as the k-th largest of the blocks' maxima, so that most blocks
-/// need not be looked at again.
+/// The k largest elements of a row. At least k elements are as large as the k-th largest block maximum, so blocks with
+/// a smaller maximum can be skipped.
 void BestOfRow(std::int64_t n, const float* x, std::int64_t k, float* log_sum_exp, float* values,
                std::int32_t* places) {
   constexpr std::int64_t kBlock = 256;
@@ -40,7 +40,7 @@ void BestOfRow(std::int64_t n, const float* x, std::int64_t k, float* log_sum_ex
   }
   const float max = maxima.empty() ? kLowest : *std::max_element(maxima.begin(), maxima.end());
   *log_sum_exp = max + std::log(RowExpSum(n, x, max));
-  if (max == kLowest) {  // nothing but -infinity and NaN, which is never a maximum
+  if (max == kLowest) {  // all elements are -infinity or NaN
     *log_sum_exp = kLowest;
     for (std::int64_t i = 0; i < n; ++i)
       if (std::isnan(x[i])) *log_sum_exp = x[i];

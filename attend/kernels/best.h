@@ -1,13 +1,14 @@
-// The few largest elements of long rows, and the logarithm of the sum of all exponentials beside them: what a search
-// over a vocabulary needs of its logits, without a softmax of the whole.
+// The k largest elements of long rows, and log(Σ e^x). A search over a vocabulary needs only these, and not the softmax
+// of all logits.
 #pragma once
 #include <cstdint>
 
 namespace attend::kernels {
 
-/// For each row of x [rows, cols]: log(sum of e^x) -> log_sum_exp [rows], and the k largest elements, best first and
-/// equal ones by their place -> values, places [rows, k]. Elements of -infinity are never among them: where a row has
-/// fewer than k others, the remaining places are -1. A NaN in a row makes its log_sum_exp NaN.
+/// For each row of x [rows, cols]: log(Σ e^x) -> log_sum_exp [rows], and the k largest elements and their indices ->
+/// values, places [rows, k]. The largest comes first; equal elements are sorted by index. -infinity is never included:
+/// if a row has fewer than k other elements, the remaining places are -1. If a row contains NaN, its log_sum_exp is
+/// NaN.
 void best_of_rows(std::int64_t rows, std::int64_t cols, const float* x, std::int64_t k, float* log_sum_exp,
                   float* values, std::int32_t* places);
 

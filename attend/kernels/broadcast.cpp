@@ -14,9 +14,9 @@ namespace attend::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 namespace {
 
-constexpr std::int64_t kBroadcastGrain = 16384;  // floats a thread should have at least
+constexpr std::int64_t kBroadcastGrain = 16384;  // minimum number of floats for each thread
 
-/// Calls run(n, a offset, b offset, y offset) for each stretch of the innermost dimension, on all threads.
+/// Calls run(n, a offset, b offset, y offset) for each run of n elements of the innermost dimension, on all threads.
 template <typename Run>
 void ForEachRun(const Broadcast& shape, const Run& run) {
   const std::int64_t s1 = shape.sizes[1], s2 = shape.sizes[2], inner = shape.sizes[3];
@@ -42,7 +42,7 @@ HWY_INLINE V Apply(V a, V b) {
   if constexpr (op == Binary::div) return hn::Div(a, b);
 }
 
-/// One vector of an operand that repeats (stride 0) or advances.
+/// Loads one vector of an operand, or repeats its first element if the stride is 0.
 template <bool advances, class D>
 HWY_INLINE hn::Vec<D> Operand(D d, const float* x, std::int64_t i) {
   if constexpr (advances) return hn::LoadU(d, x + i);

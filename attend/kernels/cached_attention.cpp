@@ -18,7 +18,7 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace {
 
-// What one row sees.
+// The keys that one row attends to.
 struct Seen {
   std::vector<const float*> keys;
   std::vector<float> weights;
@@ -36,7 +36,8 @@ struct Seen {
   }
 };
 
-// The n floats behind these will be wanted soon: the next head's. They lie too far apart for the hardware to foresee.
+// Prefetches the n floats after these, which belong to the next head. The hardware prefetcher does not recognise this
+// access pattern.
 HWY_INLINE void PrefetchBehind(std::int64_t n, const float* p) {
   for (std::int64_t i = 0; i < n; i += 16) hwy::Prefetch(p + n + i);
 }
@@ -47,7 +48,7 @@ void Scores(std::int64_t n, const float* HWY_RESTRICT q, std::span<const float* 
   const Floats d;
   for (std::size_t i = 0; i < keys.size(); i += 4) {
     const std::size_t count = std::min<std::size_t>(4, keys.size() - i);
-    const float* k[4];  // the last one stands for those beyond, which are dropped
+    const float* k[4];  // missing keys are replaced by the last one; their results are not used
     ATTEND_UNROLL for (std::size_t r = 0; r < 4; ++r) k[r] = keys[i + std::min(r, count - 1)] + offset;
     ATTEND_UNROLL for (std::size_t r = 0; r < 4; ++r) PrefetchBehind(n, k[r]);
     FloatVector sum[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
@@ -61,7 +62,7 @@ void Scores(std::int64_t n, const float* HWY_RESTRICT q, std::span<const float* 
   }
 }
 
-// out = Σ weights[i] · the N vectors at v_i + offset
+// out = Σ_i weights[i] · v_i, for N vectors of each value at v_i + offset
 template <int N>
 HWY_INLINE void WeightedSum(std::span<const float* const> values, const float* weights, std::int64_t offset,
                             float* out) {

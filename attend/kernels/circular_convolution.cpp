@@ -15,7 +15,7 @@ namespace attend::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 namespace {
 
-/// A row that goes on around both of its ends: data[t] = row[(t - half) mod n], t from 0 to n + 2 half - 1.
+/// A row with circular padding at both ends: data[t] = row[(t - half) mod n], t from 0 to n + 2 half - 1.
 struct Ring : Scratch {
   std::int64_t n, half;
 
@@ -27,7 +27,7 @@ struct Ring : Scratch {
   }
 };
 
-/// Rows that are worth a thread.
+/// The minimum number of rows for each thread.
 std::int64_t BatchGrain(std::int64_t n, std::int64_t k) { return 1 + 16384 / (n * k + 1); }
 
 void Convolve(std::int64_t batch, std::int64_t n, std::int64_t k, const float* w, const float* s, float* y) {

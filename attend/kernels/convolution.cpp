@@ -11,7 +11,7 @@ using Memory = dnnl::memory;
 using Desc = dnnl::memory::desc;
 using Tag = dnnl::memory::format_tag;
 
-/// The arrays as the caller has them, and as oneDNN would choose their layout (`any`).
+/// The layouts of the arrays: those of the caller, or with `any` those that oneDNN chooses.
 struct Layouts {
   Desc x, weight, bias, y;
 };
@@ -23,8 +23,8 @@ Layouts layouts(const ConvolutionShape& s, bool any) {
           {{s.batch, s.out, s.out_h(), s.out_w()}, f32, any ? Tag::any : Tag::abcd}};
 }
 
-/// One argument of a convolution: the caller's array, and a copy in the primitive's own layout where that differs. The
-/// copy lives only during a call, since plans are kept for many shapes.
+/// One argument of a convolution: the caller's array, and a copy in the layout of the primitive if that differs. The
+/// copy only exists during a call, because many plans are cached.
 struct Argument {
   Memory plain, own;
   bool copied;
@@ -71,7 +71,7 @@ dnnl::convolution_forward::primitive_desc forward_plan(const ConvolutionShape& s
                                                 g.padding, g.padding);
 }
 
-/// A backward plan needs the forward one as a hint.
+/// oneDNN needs the forward plan as a hint for a backward plan.
 template <typename Primitive, typename... Args>
 typename Primitive::primitive_desc backward_plan(const dnnl::convolution_forward::primitive_desc& hint,
                                                  const Args&... args) {
@@ -83,7 +83,7 @@ typename Primitive::primitive_desc backward_plan(const dnnl::convolution_forward
 #endif
 }
 
-/// Which of the three products a plan is for.
+/// What a plan computes: y, dx or dweight.
 enum class Direction : std::int64_t { forward, input, weight };
 
 struct Plan {

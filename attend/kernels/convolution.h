@@ -1,4 +1,4 @@
-// Convolution over one or two dimensions, through oneDNN. One dimension is two with a height of 1.
+// One- and two-dimensional convolution with oneDNN. A one-dimensional convolution has a height of 1.
 #pragma once
 #include <cstdint>
 

@@ -9,7 +9,7 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace {
 
-// Asked by way of the dispatch itself, so that the answer is what the kernels get.
+// Called through dynamic dispatch, so that the result is the target that the kernels use.
 const char* ThisTarget() { return hwy::TargetName(HWY_TARGET); }
 
 }  // namespace
@@ -27,11 +27,11 @@ HWY_EXPORT(ThisTarget);
 
 std::string simd_instructions() {
   const std::string name = HWY_DYNAMIC_DISPATCH(ThisTarget)();
-  return name.starts_with("AVX3") ? "AVX-512" + name.substr(4) : name;  // what Highway calls AVX3
+  return name.starts_with("AVX3") ? "AVX-512" + name.substr(4) : name;  // Highway calls AVX-512 "AVX3"
 }
 
 void use_portable_instructions(bool portable) {
-  hwy::DisableTargets(portable ? std::int64_t{HWY_SSE4} - 1 : 0);  // better targets have lower bits
+  hwy::DisableTargets(portable ? std::int64_t{HWY_SSE4} - 1 : 0);  // newer targets have lower bits
 }
 
 std::string onednn_instructions() {

@@ -17,13 +17,13 @@ struct RowSums {
   float sum;      // of x
 };
 
-/// One pass over memory. What is subtracted before the exponential need not be the maximum, only near it: it follows
-/// the elements when they exceed it by kSlack, which after the first few hardly happens, and the sum so far follows
-/// too.
+/// Computes log(Σ e^x) and Σ x in one pass over memory. The value that is subtracted before the exponential need not be
+/// the maximum, only close to it. It is updated when an element exceeds it by more than kSlack, which is rare after the
+/// first elements; then the sum so far is rescaled.
 template <bool with_sum>
 HWY_INLINE RowSums SumRow(std::int64_t cols, const float* x) {
   constexpr float kLowest = -std::numeric_limits<float>::infinity();
-  constexpr float kSlack = 16.f;  // e^16 is far from overflow, even 50,000 times
+  constexpr float kSlack = 16.f;  // even 50,000 · e^16 is far from overflow
   const Floats d;
   float max = kLowest;
   FloatVector shift = hn::Zero(d), limit = hn::Set(d, kLowest);

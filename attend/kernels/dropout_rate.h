@@ -1,4 +1,5 @@
-// A dropout probability as the kernels use it: 16 random bits an element, so 1/65536 is the finest step.
+// A dropout probability in the form that the kernels use. Each element needs 16 random bits, so the resolution is
+// 1/65536.
 #pragma once
 #include <cmath>
 #include <cstddef>
@@ -6,12 +7,12 @@
 
 namespace attend::kernels {
 
-/// Elements are drawn in blocks of 64: block b uses the 8 counters from 8 b on.
+/// Random bits are generated for blocks of 64 elements: block b uses the counters 8 b … 8 b + 7.
 constexpr std::size_t kDropoutBlockSize = 64;
 
 struct DropoutRate {
-  std::uint32_t threshold = 0;  ///< an element is dropped when its 16 bits are below
-  float scale = 1.f;            ///< what the others are multiplied by: exactly 1 / (1 - threshold / 65536)
+  std::uint32_t threshold = 0;  ///< an element is dropped if its 16 bits are below this
+  float scale = 1.f;            ///< factor of the other elements: 1 / (1 - threshold / 65536)
 
   DropoutRate() = default;
   explicit DropoutRate(float p)

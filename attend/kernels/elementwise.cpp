@@ -15,9 +15,9 @@ namespace attend::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 namespace {
 
-constexpr std::int64_t kGrain = 16384;  // floats a thread should have at least
+constexpr std::int64_t kGrain = 16384;  // minimum number of floats for each thread
 
-/// y[i] = f(d, x[i], y[i]) for vectors, and for the single elements that are left.
+/// y[i] = f(d, x[i], y[i]), for whole vectors and then for the remaining elements.
 template <typename F>
 void Map(std::int64_t n, const float* x, float* y, const F& f) {
   parallel_for(n, kGrain, [&](std::int64_t begin, std::int64_t end) {

@@ -1,5 +1,4 @@
-// Loops over memory without structure: one pass, all threads, no allocation. Pointers may not overlap unless they are
-// the same.
+// Element-wise loops over contiguous memory, on all threads. Arrays must be identical or must not overlap.
 #pragma once
 #include <cstdint>
 
@@ -7,7 +6,7 @@ namespace attend::kernels {
 
 /// y += x.
 void add_to(std::int64_t n, const float* x, float* y);
-/// y = scale · x + shift, or y += that.
+/// y = scale · x + shift, or y += scale · x + shift if `accumulate`.
 void affine(std::int64_t n, const float* x, float scale, float shift, float* y, bool accumulate = false);
 /// y = 0.
 void zero(std::int64_t n, float* y);

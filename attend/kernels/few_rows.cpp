@@ -18,23 +18,23 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace {
 
-// The sums that are held in registers: rows of x times rows of W, which come in fours.
+// The sums that are kept in registers: rows of x times rows of W. Rows of W are processed in groups of four.
 constexpr int kMostSums = gemm::kVectors == 4 ? 24 : 12;  // of 32 registers, or of 16
 constexpr int kMostRows = kMostSums / 4;
-// The part of the rows' length that is worked on at a time, so that the rows of a tile fit the first cache.
+// The part of k that is processed at a time, so that the rows of a tile fit in the L1 cache.
 constexpr std::int64_t kDepth = 1024;
-// Rows of W that stay in the first cache while all rows of x pass by, and how far ahead memory is asked for.
+// The block of W that stays in the L1 cache while it is multiplied by all rows of x, and the prefetch distance.
 constexpr std::int64_t kBlockBytes = 16 << 10;
 constexpr std::int64_t kAheadBytes = 32 << 10;
-constexpr std::int64_t kAheadInRow = 12 << 10;  // where one row is read after the other
+constexpr std::int64_t kAheadInRow = 12 << 10;  // prefetch distance if rows are read one after the other
 
-// Rows of W that will be wanted later: every step-th of those that lie as far ahead, from the first on.
+// The rows of W to prefetch: rows first, first + step, … of the tile that is `distance` ahead.
 struct Ahead {
   std::int64_t distance = 0;  // in elements
   int first = 0, step = 1;
 };
 
-// What is multiplied, and how it is summed: floats,
+// Types and accumulators of a product: float times float,
 struct FloatProducts {
   using X = float;
   using W = float;
@@ -47,23 +47,23 @@ struct FloatProducts {
   HWY_INLINE FloatVector Get() const { return sum; }
 };
 
-// or bytes and whole numbers of 15 bits, whose sums over kDepth do not overflow.
+// or 15-bit integers times int8, whose sums over kDepth do not overflow.
 struct ByteProducts {
   using X = std::int16_t;
   using W = std::int8_t;
   using Vectors = Shorts;
-  static constexpr int kTurns = 2;  // compilers add up whole numbers of more turns first, and run out of registers
+  static constexpr int kTurns = 2;  // with more turns, compilers reorder the integer sums and run out of registers
   static constexpr bool kScaled = true;
   static constexpr int kMostX = 16383, kMostW = 127;
   static_assert(kDepth * kMostX * kMostW <= std::numeric_limits<std::int32_t>::max());
   using Ints = hn::ScalableTag<std::int32_t>;
-  hn::Vec<Ints> sum, rest;  // some processors need both
+  hn::Vec<Ints> sum, rest;  // some instruction sets need two accumulators
   HWY_INLINE ByteProducts() : sum(hn::Zero(Ints())), rest(hn::Zero(Ints())) {}
   HWY_INLINE void Add(ShortVector x, ShortVector w) { sum = hn::ReorderWidenMulAccumulate(Ints(), x, w, sum, rest); }
   HWY_INLINE FloatVector Get() const { return hn::ConvertTo(Floats(), hn::Add(sum, rest)); }
 };
 
-// y = x_scale · w_scale · sum + bias. The scales are of ByteProducts only.
+// y = x_scale · w_scale · sum + bias. The scales are only used by ByteProducts.
 struct Finish {
   const float *x_scale, *w_scale, *bias;
   Finish From(std::int64_t i, std::int64_t j, bool with_bias) const {
@@ -76,10 +76,10 @@ struct Finish {
 template <class P, int M, bool kFetch>
 HWY_NOINLINE void Rows(const FewRows& s, const typename P::X* HWY_RESTRICT x, const typename P::W* HWY_RESTRICT w,
                        float* y, const Finish& finish, const Ahead& ahead) {
-  constexpr int kFours = M * 8 <= kMostSums ? 2 : 1;  // one row needs more sums, or it would wait for each
+  constexpr int kFours = M * 8 <= kMostSums ? 2 : 1;  // few rows need more independent sums to hide latencies
   constexpr int N = 4 * kFours;
   for (std::int64_t j = 0; j < s.n; j += N, w += N * s.w_stride) {
-    // A little memory is asked for at a time, or the processor would wait until all of it is on its way.
+    // Prefetches are spread over the loop: too many at once would stall the processor.
     const auto fetch = [&](std::int64_t k) ATTEND_BODY {
       constexpr int kLine = 64 / sizeof(*w), kAll = P::kTurns * hn::MaxLanes(typename P::Vectors());
       if (kAll < kLine && k % kLine >= kAll) return;
@@ -89,10 +89,10 @@ HWY_NOINLINE void Rows(const FewRows& s, const typename P::X* HWY_RESTRICT x, co
     };
     P sum[M][kFours][4];
     const int columns = static_cast<int>(std::min<std::int64_t>(N, s.n - j));
-    const typename P::W* rows[N];  // the last one stands for those beyond, which are dropped
+    const typename P::W* rows[N];  // missing rows are replaced by the last one; their results are not used
     ATTEND_UNROLL for (int r = 0; r < N; ++r) rows[r] = w + std::min(r, columns - 1) * s.w_stride;
     if constexpr (P::kScaled && M == 1) {
-      // Whole numbers are summed without delay, so that rows can be read one after the other, as memory likes it best.
+      // Integer sums have a low latency, so the rows can be read one after the other, which is fastest for memory.
       ATTEND_UNROLL for (int r = 0; r < N; ++r) {
         ForVectorsInTurns<typename P::Vectors, P::kTurns>(s.k, [&](auto at, int turn) ATTEND_BODY {
           if (turn == 0) __builtin_prefetch(rows[r] + at.index + kAheadInRow);
@@ -100,7 +100,7 @@ HWY_NOINLINE void Rows(const FewRows& s, const typename P::X* HWY_RESTRICT x, co
         });
       }
     } else {
-      // In turns, so that the branch predictor foresees the last one.
+      // Unrolled, so that the branch predictor can predict the end of the loop.
       ForVectorsInTurns<typename P::Vectors, P::kTurns>(s.k, [&](auto at, int turn) ATTEND_BODY {
         if (kFetch && turn == 0) fetch(at.index);
         hn::Vec<typename P::Vectors> xs[M];
@@ -155,7 +155,8 @@ void FewRowsOf(const FewRows& s, const typename P::X* x, const typename P::W* w,
   const std::int64_t bytes = depth * static_cast<std::int64_t>(sizeof(*w));
   const std::int64_t block = std::max<std::int64_t>((tiles == 1 ? 4 : 1) * kBlockBytes / bytes / 4, 1) * 4;
   const std::int64_t distance = std::max(block, kAheadBytes / bytes);
-  const int fetchers = static_cast<int>(std::min<std::int64_t>(tiles, 4));  // the tiles that share in it
+  const int fetchers =
+      static_cast<int>(std::min<std::int64_t>(tiles, 4));  // number of tiles that share the prefetching
   const auto columns = [&](std::int64_t begin, std::int64_t end) {
     FewRows part = s;
     for (std::int64_t k = 0; k == 0 || k < s.k; k += depth) {
@@ -176,7 +177,7 @@ void FewRowsOf(const FewRows& s, const typename P::X* x, const typename P::W* w,
       }
     }
   };
-  // Large products are handed out in parts, as cores that others use too are not equally fast.
+  // Large products are split into many tasks, because other processes may slow down some of the cores.
   constexpr std::int64_t kLeast = 256, kParts = 8;
   const std::int64_t share = (s.n / (kParts * threads()) + 15) / 16 * 16;
   if (share >= kLeast)
@@ -195,7 +196,7 @@ void FewByteRows(const FewRows& s, const std::int16_t* x, const float* x_scale, 
   FewRowsOf<ByteProducts>(s, x, w, y, {x_scale, w_scale, bias});
 }
 
-// Whole numbers in ±kMostX, and what they are to be multiplied by.
+// Rounds each row of x to integers in ±kMostX, and computes its scale.
 void RoundRows(const FewRows& s, const float* x, std::int16_t* rounded, float* scale) {
   parallel_for(s.m, 1 + (1 << 14) / (s.k + 1), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {

@@ -1,27 +1,28 @@
-// A linear layer over few rows, as when a model decodes: weights are used as a file holds them, neither packed nor
-// copied, and each is read from memory once, so that one row runs at the memory's speed and some dozens at the
-// processor's. Many rows are better off with matmul.h, which sends what suits here.
+// A matrix product for few rows of x, as in decoding. The weights are used as they are stored, without packing or
+// copying, and each is read from memory once. One row is limited by the memory bandwidth, some dozens of rows by the
+// processor. matmul() calls this kernel for suitable shapes, and is faster for many rows.
 #pragma once
 #include <cstdint>
 
 namespace attend::kernels {
 
-/// y [m, n] (=|+=) x [m, k] · Wᵀ + bias, W [n, k], all row-major with the given distances between rows.
+/// y [m, n] (=|+=) x [m, k] · Wᵀ + bias, W [n, k]. All are row-major, with the given row strides in elements.
 struct FewRows {
   std::int64_t m = 0, n = 0, k = 0;
   std::int64_t x_stride = 0, w_stride = 0, y_stride = 0;
   bool accumulate = false;  ///< add to y instead of overwriting it
 };
 
-/// `bias` [n] may be null. An element's bits depend on its row of x, its row of W and the instruction set alone:
-/// neither on the number of threads nor on the other rows. So a sentence alone decodes as it does in a batch.
+/// `bias` [n] may be null. The bits of an element depend only on its row of x, its row of W and the instruction set,
+/// not on the number of threads or the other rows. So a sentence is decoded in the same way alone and in a batch.
 void few_rows(const FewRows& shape, const float* x, const float* w, float* y, const float* bias);
-/// The same with a byte a weight: row j of W is scale[j] · w[j]. Each row of x is rounded to 15 bits of its greatest
-/// magnitude, which loses next to nothing beside the weights' 8, and whole numbers are multiplied.
+/// few_rows with int8 weights: row j of W is scale[j] · w[j]. Each row of x is quantised to 15 bits, relative to its
+/// largest absolute value, and the products are computed with integers. The error is negligible compared to that of
+/// 8-bit weights.
 void few_rows(const FewRows& shape, const float* x, const std::int8_t* w, const float* scale, float* y,
               const float* bias);
 
-/// The most rows for which few_rows is as fast as a general product.
+/// The maximum number of rows for which few_rows is as fast as a general matrix product.
 inline constexpr std::int64_t kFewRows = 64;
 
 }  // namespace attend::kernels

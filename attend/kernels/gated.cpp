@@ -13,7 +13,7 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace {
 
-/// body(row) for all rows, on all threads.
+/// Calls body(row) for all rows, on all threads.
 template <class Body>
 void ForRows(std::int64_t rows, std::int64_t cols, const Body& body) {
   parallel_for(rows, 1 + 8192 / (cols + 1), [&](std::int64_t row, std::int64_t end) {

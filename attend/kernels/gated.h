@@ -1,4 +1,4 @@
-// The product of an activation with its gate over memory.
+// Gated activations.
 #pragma once
 #include <cstdint>
 
@@ -6,11 +6,11 @@
 
 namespace attend::kernels {
 
-/// y = activation(gate) * up.   x [rows, 2 * cols], whose rows are a gate and then an up; y [rows, cols]
+/// y = activation(gate) * up, where each row of x contains gate and then up.   x [rows, 2 * cols], y [rows, cols]
 void gated(std::int64_t rows, std::int64_t cols, const float* x, Activation activation, float* y);
 
 /// dgate = dy * up * activation'(gate); dup = dy * activation(gate).   dy [rows, cols]; x, dx [rows, 2 * cols]
-/// With add_to_dx they are added to what is there.
+/// With add_to_dx, they are added to dx.
 void gated_backward(std::int64_t rows, std::int64_t cols, const float* x, const float* dy, Activation activation,
                     float* dx, bool add_to_dx);
 

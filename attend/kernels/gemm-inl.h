@@ -1,13 +1,12 @@
-// Matrix products of blocks that sit in cache, for use inside parallel loops: one thread, no allocation, any sizes.
-// Whole products of large matrices are matmul.h's business.
+// Matrix products of small blocks that fit in the cache, for use inside parallel loops: single-threaded, without
+// allocation, for any sizes. For large matrices, use matmul.h.
 //
-//   Gemm         C[m×n] (=|+=) A[m×k] · B[k×n]        all row-major; "ld…" is the distance between rows, in floats
+//   Gemm         C[m×n] (=|+=) A[m×k] · B[k×n]        all row-major; "ld…" is the row stride in floats
 //   GemmAt       C[m×n] (=|+=) Aᵀ · B, A [k×m]
-//   …Packed      the same with B packed by Pack / PackTransposed: when B is used often, or when its rows are so far
-//                apart that they would evict each other from the cache
+//   …Packed      the same with B packed by Pack or PackTransposed: faster if B is used several times, or if the row
+//                stride of B causes cache conflicts
 //
-// Each element of C is one chain of fused multiply-adds over k in order, so its bits depend on neither m nor n nor on
-// how B is laid out.
+// Each element of C is computed by multiply-adds over k in order, so its bits do not depend on m, n or the layout of B.
 #if defined(ATTEND_KERNELS_GEMM_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTEND_KERNELS_GEMM_INL_H_
 #undef ATTEND_KERNELS_GEMM_INL_H_
@@ -35,17 +34,16 @@ using D = Floats;
 using V = FloatVector;
 
 constexpr std::int64_t kLanes = HWY_LANES(float);
-// The tile of C that is held in registers: 6 rows of 2 vectors (of 16 registers), or of 4 (of 32).
+// The tile of C that is kept in registers: 6 rows of 2 vectors (with 16 registers) or of 4 vectors (with 32).
 constexpr int kRows = 6;
 #if HWY_TARGET <= HWY_AVX3 || HWY_ARCH_ARM_A64
 constexpr int kVectors = 4;
 #else
 constexpr int kVectors = 2;
 #endif
-constexpr std::int64_t kWidth = kVectors * kLanes;  // of a panel of B
+constexpr std::int64_t kWidth = kVectors * kLanes;  // columns of a panel of B
 
-// sum += the products of one tile: M rows, N vectors. A(i, p) is at a[i * lda + p], or at a[p * lda + i] when
-// transposed.
+// sum += A · B for one tile of M rows and N vectors. A(i, p) is at a[i * lda + p], or at a[p * lda + i] if transposed.
 template <int M, int N, bool kTransposed>
 HWY_INLINE void AddProducts(std::int64_t k, const float* HWY_RESTRICT a, std::int64_t lda, const float* HWY_RESTRICT b,
                             std::int64_t ldb, V (&sum)[M][N]) {
@@ -62,12 +60,12 @@ HWY_INLINE void AddProducts(std::int64_t k, const float* HWY_RESTRICT a, std::in
   }
 }
 
-// One tile of C.
+// Computes one tile of C.
 template <int M, int N, bool kTransposed>
 HWY_INLINE void Tile(std::int64_t k, const float* a, std::int64_t lda, const float* b, std::int64_t ldb,
                      float* HWY_RESTRICT c, std::int64_t ldc, bool accumulate) {
   const D d;
-  V sum[M][N];  // registers, once the loops over i and j are unrolled
+  V sum[M][N];  // in registers, because the loops over i and j are unrolled
   ATTEND_UNROLL for (int i = 0; i < M; ++i) {
     ATTEND_UNROLL for (int j = 0; j < N; ++j) {
       sum[i][j] = accumulate ? hn::LoadU(d, c + i * ldc + j * kLanes) : hn::Zero(d);
@@ -79,7 +77,7 @@ HWY_INLINE void Tile(std::int64_t k, const float* a, std::int64_t lda, const flo
   }
 }
 
-// All rows of a panel of N whole vectors.
+// Computes all rows of a panel of N whole vectors.
 template <int N, bool kTransposed>
 HWY_NOINLINE void Rows(std::int64_t m, std::int64_t k, const float* a, std::int64_t lda, const float* b,
                        std::int64_t ldb, float* c, std::int64_t ldc, bool accumulate) {
@@ -105,7 +103,7 @@ HWY_NOINLINE void Rows(std::int64_t m, std::int64_t k, const float* a, std::int6
   }
 }
 
-// All rows of a panel of 1 to kVectors whole vectors.
+// Computes all rows of a panel of 1 to kVectors whole vectors.
 template <bool kTransposed>
 void Vectors(std::int64_t vectors, std::int64_t m, std::int64_t k, const float* a, std::int64_t lda, const float* b,
              std::int64_t ldb, float* c, std::int64_t ldc, bool accumulate) {
@@ -124,7 +122,8 @@ void Vectors(std::int64_t vectors, std::int64_t m, std::int64_t k, const float* 
   }
 }
 
-// A panel whose last vector is cut: whole tiles go through a buffer, of which the `columns` that exist are kept.
+// Computes a panel whose last vector is incomplete: whole tiles are computed in a buffer, and `columns` of it are
+// copied.
 template <bool kTransposed>
 void CutPanel(std::int64_t m, std::int64_t columns, std::int64_t k, const float* a, std::int64_t lda, const float* b,
               std::int64_t ldb, float* c, std::int64_t ldc, bool accumulate) {
@@ -140,14 +139,13 @@ void CutPanel(std::int64_t m, std::int64_t columns, std::int64_t k, const float*
   }
 }
 
-// B row-major. The columns beyond the last whole vector are copied, a piece of k at a time, to where whole vectors may
-// be read.
+// For row-major B. The columns after the last whole vector are copied to a padded buffer, kPiece rows at a time.
 template <bool kTransposed>
 void RowMajor(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda, const float* b,
               std::int64_t ldb, float* c, std::int64_t ldc, bool accumulate) {
   const std::int64_t whole = n / kLanes * kLanes;
   std::int64_t j = 0;
-  if (m == 1)  // a row alone needs more sums, or it would wait for each
+  if (m == 1)  // a single row needs more independent sums to hide latencies
     for (; j + 8 * kLanes <= whole; j += 8 * kLanes)
       Tile<1, 8, kTransposed>(k, a, lda, b + j, ldb, c + j, ldc, accumulate);
   for (; j < whole; j += kWidth)
@@ -180,8 +178,7 @@ void Packed(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std:
 HWY_INLINE void PrefetchRow(std::int64_t n, const float* row) {
   for (std::int64_t i = 0; i < n; i += 16) hwy::Prefetch(row + i);
 }
-// Rows that lie far apart are strangers to the hardware's prefetcher: whoever works on row i asks for one that is some
-// rows ahead, which hides its latency.
+// Prefetches a row that is some rows after row i. The hardware prefetcher does not handle rows that are far apart.
 HWY_INLINE void PrefetchAhead(std::int64_t i, std::int64_t rows, std::int64_t n, const float* first,
                               std::int64_t stride) {
   constexpr std::int64_t kAhead = 16;
@@ -193,7 +190,7 @@ HWY_INLINE void CopyVector(const float* HWY_RESTRICT from, float* HWY_RESTRICT t
   hn::StoreU(hn::LoadU(d, from), d, to);
 }
 
-// to[j, i] = from[i, j] for 4 × 4 floats: a shape that every vector instruction set knows.
+// to[j, i] = from[i, j] for 4 × 4 floats, which every vector instruction set supports.
 HWY_INLINE void Transpose4x4(const float* HWY_RESTRICT from, std::int64_t from_stride, float* HWY_RESTRICT to,
                              std::int64_t to_stride) {
 #if HWY_TARGET == HWY_SCALAR
@@ -217,7 +214,7 @@ HWY_INLINE void Transpose4x4(const float* HWY_RESTRICT from, std::int64_t from_s
 
 }  // namespace gemm
 
-/// Columns of a tile: blocks with a multiple of it waste nothing. A multiple of the vector length.
+/// Columns of a tile; a multiple of the vector length. Blocks whose width is a multiple of this are the most efficient.
 inline constexpr std::int64_t kGemmWidth = gemm::kWidth;
 /// Rows of a tile.
 inline constexpr std::int64_t kGemmRows = gemm::kRows;
@@ -234,8 +231,8 @@ HWY_INLINE void GemmAt(std::int64_t m, std::int64_t n, std::int64_t k, const flo
   gemm::RowMajor<true>(m, n, k, a, lda, b, ldb, c, ldc, accumulate);
 }
 
-/// Floats that a packed B[k×n] takes: panels of kGemmWidth columns, one after the other, each with its rows together.
-/// The columns that the last panel lacks are zeros.
+/// The size of a packed B[k×n] in floats. It consists of panels of kGemmWidth columns, each row-major. The last panel
+/// is padded with zeros.
 HWY_INLINE std::int64_t PackedSize(std::int64_t k, std::int64_t n) {
   return (n + kGemmWidth - 1) / kGemmWidth * kGemmWidth * k;
 }
@@ -243,7 +240,7 @@ HWY_INLINE std::int64_t PackedSize(std::int64_t k, std::int64_t n) {
 /// packed = B[k×n].
 HWY_INLINE void Pack(std::int64_t k, std::int64_t n, const float* b, std::int64_t ldb, float* packed) {
   const std::int64_t whole = n / kGemmWidth * kGemmWidth;
-  for (std::int64_t p = 0; p < k; ++p, packed += kGemmWidth) {  // row by row, as B lies in memory
+  for (std::int64_t p = 0; p < k; ++p, packed += kGemmWidth) {  // in the order of memory
     const float* row = b + p * ldb;
     gemm::PrefetchAhead(p, k, n, b, ldb);
     for (std::int64_t j = 0; j < whole; j += kGemmWidth)
@@ -253,7 +250,7 @@ HWY_INLINE void Pack(std::int64_t k, std::int64_t n, const float* b, std::int64_
   }
 }
 
-/// packed = Wᵀ, W [n×k]: weights as they are stored, or keys.
+/// packed = Wᵀ, W [n×k], for example a stored weight, or keys.
 HWY_INLINE void PackTransposed(std::int64_t n, std::int64_t k, const float* w, std::int64_t ldw, float* packed) {
   for (std::int64_t j = 0; j < n; j += kGemmWidth, packed += k * kGemmWidth) {
     const float* panel = w + j * ldw;
@@ -275,12 +272,12 @@ HWY_INLINE void PackTransposed(std::int64_t n, std::int64_t k, const float* w, s
   }
 }
 
-/// C[m×n] (=|+=) A[m×k] · B, B [k×n] packed. n may count the zeros that fill the last panel.
+/// C[m×n] (=|+=) A[m×k] · B, B [k×n] packed. n may include the zero padding of the last panel.
 HWY_INLINE void GemmPacked(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda,
                            const float* packed, float* c, std::int64_t ldc, bool accumulate) {
   gemm::Packed<false>(m, n, k, a, lda, packed, k, c, ldc, accumulate);
 }
-/// The same with the first k of the packed rows.
+/// GemmPacked with the first k of packed_rows packed rows.
 HWY_INLINE void GemmPackedTop(std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda,
                               const float* packed, std::int64_t packed_rows, float* c, std::int64_t ldc,
                               bool accumulate) {

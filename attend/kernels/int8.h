@@ -1,17 +1,18 @@
-// Matrices in a byte a weight: row i stands for scale[i] · values[i]. A quarter of the memory, which is what decoding
-// waits for.
+// Matrices quantised to int8: row i is scale[i] · values[i]. They need a quarter of the memory bandwidth of float32,
+// which limits the speed of decoding.
 #pragma once
 #include <cstdint>
 
 namespace attend::kernels {
 
-/// Each row of w [n, k] to whole numbers in ±127 and its scale, the greatest magnitude / 127; 0 for a row of zeros.
+/// Quantises each row of w [n, k] to integers in ±127. The scale is the largest absolute value / 127; 0 for a row of
+/// zeros.
 void quantise_rows(std::int64_t n, std::int64_t k, const float* w, std::int8_t* values, float* scale);
-/// w [n, k] again.
+/// Converts a quantised matrix back to w [n, k].
 void restore_rows(std::int64_t n, std::int64_t k, const std::int8_t* values, const float* scale, float* w);
 
-/// y [m, n] = x [m, k] · Wᵀ + bias, all dense; `bias` [n] may be null. Few rows are few_rows.h's, with what it says of
-/// their bits; for many, parts of W are restored and multiplied one after the other.
+/// y [m, n] = x [m, k] · Wᵀ + bias, all contiguous; `bias` [n] may be null. Up to kFewRows rows are computed by
+/// few_rows(). For more rows, parts of W are converted to float32 and multiplied one after the other.
 struct ByteProduct {
   std::int64_t m = 0, n = 0, k = 0;
 };

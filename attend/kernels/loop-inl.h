@@ -1,5 +1,5 @@
-// Loops over a row in vectors, once per instruction set. The body is a lambda that gets a place: a whole vector, or the
-// last few elements, which are read as zeros beyond the end and never written there.
+// Loops over the vectors of a row. Compiled once for each instruction set. The body is a lambda with a parameter of
+// type Whole (a whole vector) or Rest (the last elements). Rest reads zeros beyond the end, and does not write there.
 #if defined(ATTEND_KERNELS_LOOP_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTEND_KERNELS_LOOP_INL_H_
 #undef ATTEND_KERNELS_LOOP_INL_H_
@@ -12,8 +12,7 @@
 #include <cstdint>
 #include <cstring>
 
-// A loop's body has two callers, the whole vectors and the rest, which is one too many for compilers to inline it
-// unasked.
+// A loop calls its body for whole vectors and for the rest. With two callers, compilers do not inline it by themselves.
 #ifndef ATTEND_BODY
 #define ATTEND_BODY __attribute__((always_inline))
 #endif
@@ -28,14 +27,15 @@ using Shorts = hn::ScalableTag<std::int16_t>;
 using ShortVector = hn::Vec<Shorts>;
 using IntVector = hn::Vec<hn::Rebind<std::int32_t, Floats>>;
 using ShortsOfInts = hn::Rebind<std::int16_t, Floats>;
-using Bytes = hn::Rebind<std::int8_t, Floats>;          // as many as there are floats in a vector
-using BytesOfShorts = hn::Rebind<std::int8_t, Shorts>;  // as many as there are shorts in a vector
+using Bytes = hn::Rebind<std::int8_t, Floats>;          // one for each float of a vector
+using BytesOfShorts = hn::Rebind<std::int8_t, Shorts>;  // one for each short of a vector
 
 HWY_INLINE FloatVector ToFloats(hn::Vec<Bytes> v) {
   return hn::ConvertTo(Floats(), hn::PromoteTo(hn::Rebind<std::int32_t, Floats>(), v));
 }
 
-/// Elements [index, index + lanes). Bytes and shorts are loaded as shorts, of which a vector has twice as many.
+/// Elements [index, index + lanes). Load() converts bytes and shorts to shorts; a vector has twice as many shorts as
+/// floats.
 struct Whole {
   std::int64_t index;
   HWY_INLINE FloatVector Load(const float* p) const { return hn::LoadU(Floats(), p + index); }
@@ -48,7 +48,7 @@ struct Whole {
   HWY_INLINE void Store(IntVector v, std::int16_t* p) const {
     hn::StoreU(hn::DemoteTo(ShortsOfInts(), v), ShortsOfInts(), p + index);
   }
-  /// v where there are elements, `other` beyond the end.
+  /// v, with the lanes beyond the end replaced by `other`.
   HWY_INLINE FloatVector Or(FloatVector v, float /*other*/) const { return v; }
 };
 
@@ -85,7 +85,7 @@ struct Rest {
   }
 };
 
-/// body(place) for all of [0, n).
+/// Calls body(place) for all of [0, n).
 template <class Body>
 HWY_INLINE void ForVectors(std::int64_t n, const Body& body) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(Floats()));
@@ -94,7 +94,7 @@ HWY_INLINE void ForVectors(std::int64_t n, const Body& body) {
   if (i < n) body(Rest{i, static_cast<std::size_t>(n - i)});
 }
 
-/// body(place, k) for all of [0, n), in vectors of D, with k in 0 … kTurns - 1 in turn.
+/// Calls body(place, k) for all of [0, n), in vectors of D. k cycles through 0 … kTurns - 1.
 template <class D, int kTurns, class Body>
 HWY_INLINE void ForVectorsInTurns(std::int64_t n, const Body& body) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(D()));
@@ -106,13 +106,14 @@ HWY_INLINE void ForVectorsInTurns(std::int64_t n, const Body& body) {
   if (i < n) body(Rest{i, static_cast<std::size_t>(n - i)}, 1);
 }
 
-/// By four: for sums in four independent chains, as one chain would wait for the adder.
+/// ForVectorsInTurns with k in 0 … 3, for sums in four independent accumulators. A single one would be limited by the
+/// latency of additions.
 template <class Body>
 HWY_INLINE void ForVectorsByFour(std::int64_t n, const Body& body) {
   ForVectorsInTurns<Floats, 4>(n, body);
 }
 
-/// Four running sums and their total.
+/// Four accumulators, and their total.
 struct Sums {
   FloatVector part[4];
   HWY_INLINE Sums() : part{hn::Zero(Floats()), hn::Zero(Floats()), hn::Zero(Floats()), hn::Zero(Floats())} {}

@@ -1,6 +1,6 @@
-// Vector mathematics for kernels, once per instruction set: exp, log, tanh, sigmoid, erf, and the activations with
-// their derivatives. float32, branch-free. exp is within 2 ulp; the others have a relative error of at most 1e-6,
-// except that GELU's far negative tail is as exact as 1 + erf(x) allows. NaN gives NaN.
+// Vector functions for kernels: exp, log, tanh, sigmoid, erf, and the activations with their derivatives. Compiled once
+// for each instruction set. float32, without branches. The error of exp is at most 2 ulp. The relative error of the
+// others is at most 1e-6, except for GELU at large negative x, where 1 + erf(x) loses precision. NaN gives NaN.
 #if defined(ATTEND_KERNELS_MATH_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTEND_KERNELS_MATH_INL_H_
 #undef ATTEND_KERNELS_MATH_INL_H_
@@ -25,11 +25,11 @@ HWY_INLINE V Polynomial(D d, V x, float first, Rest... rest) {
   return hn::MulAdd(Polynomial(d, x, rest...), x, hn::Set(d, first));
 }
 
-/// Whether Min(number, x) and Max(number, x) are NaN where x is. That is the target's choice: x86 returns the second
-/// operand, ARM the NaN, and the targets without vector instructions the number.
+/// Whether Min(number, x) and Max(number, x) are NaN if x is NaN. This depends on the target: x86 returns the second
+/// operand, ARM returns NaN, and the targets without vector instructions return the number.
 constexpr bool kMinMaxKeepNaN = (HWY_ARCH_X86 || HWY_ARCH_ARM) && (HWY_TARGET & (HWY_SCALAR | HWY_EMU128)) == 0;
 
-/// The larger, the smaller of a constant and x; NaN stays NaN.
+/// max(low, x) and min(high, x); NaN gives NaN.
 template <class D, class V>
 HWY_INLINE V AtLeast(D d, float low, V x) {
   const V limit = hn::Set(d, low);
@@ -41,32 +41,33 @@ HWY_INLINE V AtMost(D d, float high, V x) {
   return kMinMaxKeepNaN ? hn::Min(limit, x) : hn::IfThenElse(hn::Gt(x, limit), limit, x);
 }
 
-/// e^x = 2^n e^r with n = round(x / ln 2), |r| <= ln 2 / 2. Below e^-87 the result is 0 and not a denormal; above the
-/// largest float it is infinity.
+/// e^x = 2^n e^r with n = round(x / ln 2), |r| <= ln 2 / 2. The result is 0 instead of a denormal below e^-87, and
+/// infinity above the largest float.
 template <class D, class V>
 HWY_INLINE V Exp(D d, V x) {
   const hn::Rebind<std::int32_t, D> di;
   x = AtMost(d, 89.f, AtLeast(d, -87.3f, x));
-  // Adding 1.5 * 2^23 rounds to an integer and leaves it in the low bits; 126 more is the exponent's bias, less one.
+  // Adding 1.5 * 2^23 rounds to an integer, which is then in the low bits. 126 is the bias of the exponent minus one.
   const V magic = hn::Set(d, 0x1.8p23f + 126.f);
   const V shifted = hn::MulAdd(x, hn::Set(d, 1.44269504f), magic);
   const V n = hn::Sub(shifted, magic);
-  V r = hn::NegMulAdd(n, hn::Set(d, 0.693359375f), x);  // ln 2 in two parts: the first product is exact
+  V r = hn::NegMulAdd(n, hn::Set(d, 0.693359375f), x);  // ln 2 is split in two, so that the first product is exact
   r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4f), r);
-  // 2 e^r, because the scale is 2^(n-1): so 2^128 needs no scale that overflows, and 2^-126 becomes 0.
+  // The polynomial is 2 e^r, because the scale is 2^(n-1). So the scale for 2^128 does not overflow, and 2^-126 becomes
+  // 0.
   const V p = Polynomial(d, r, 2.f, 2.f, 2.f * 0.49999230f, 2.f * 0.16667115f, 2.f * 0.04189033f, 2.f * 0.00831250f);
   return hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
 }
 
-/// ln x: x = 2^n m with m in [sqrt(1/2), sqrt(2)), ln m by Cephes' polynomial in m - 1. ln 0 = -infinity, negative
-/// gives NaN; denormals count as the smallest normal number.
+/// ln x, with x = 2^n m and m in [sqrt(1/2), sqrt(2)). ln m is the polynomial of Cephes in m - 1. ln 0 is -infinity;
+/// negative x gives NaN. Denormals are treated as the smallest normal number.
 template <class D, class V>
 HWY_INLINE V Log(D d, V x) {
   const hn::Rebind<std::int32_t, D> di;
   const V smallest = hn::Set(d, std::numeric_limits<float>::min());
   const V infinity = hn::Set(d, std::numeric_limits<float>::infinity());
   const auto bits = hn::BitCast(di, hn::Max(smallest, x));
-  // Moving sqrt(1/2) to 1 makes the exponent field count from where the mantissa's interval begins.
+  // Shifts sqrt(1/2) to 1, so that the exponent field is n + 127 for the whole interval of m.
   const auto moved = hn::Add(bits, hn::Set(di, 0x3f800000 - 0x3f3504f3));
   const V n = hn::ConvertTo(d, hn::Sub(hn::ShiftRight<23>(moved), hn::Set(di, 127)));
   const V f = hn::Sub(hn::BitCast(d, hn::Add(hn::And(moved, hn::Set(di, 0x007fffff)), hn::Set(di, 0x3f3504f3))),
@@ -80,7 +81,7 @@ HWY_INLINE V Log(D d, V x) {
   y = hn::MulAdd(n, hn::Set(d, 0.693359375f), hn::Add(f, y));
   y = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), hn::Neg(infinity), y);
   y = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Set(d, std::numeric_limits<float>::quiet_NaN()), y);
-  return hn::IfThenElse(hn::Lt(x, infinity), y, hn::Add(x, y));  // infinity and NaN go through
+  return hn::IfThenElse(hn::Lt(x, infinity), y, hn::Add(x, y));  // infinity and NaN stay
 }
 
 /// 1 / (1 + e^-x).
@@ -89,13 +90,13 @@ HWY_INLINE V Sigmoid(D d, V x) {
   return hn::Div(hn::Set(d, 1.f), hn::Add(hn::Set(d, 1.f), Exp(d, hn::Neg(x))));
 }
 
-/// A function's value and its derivative at one place: cheaper together than one after the other.
+/// The value and the derivative of a function; computing both together is cheaper.
 template <class V>
 struct WithDerivative {
   V value, derivative;
 };
 
-/// The same with its derivative s (1 - s), for which 1 - s = s e^-x keeps its digits where s is nearly 1.
+/// The sigmoid s and its derivative s (1 - s). 1 - s is computed as s e^-x, which is precise even if s is almost 1.
 template <class D, class V>
 HWY_INLINE WithDerivative<V> SigmoidWithDerivative(D d, V x) {
   const V e = Exp(d, AtMost(d, 80.f, hn::Neg(x)));
@@ -103,7 +104,7 @@ HWY_INLINE WithDerivative<V> SigmoidWithDerivative(D d, V x) {
   return {s, hn::Mul(hn::Mul(s, s), e)};
 }
 
-/// tanh x, as an odd rational function (Eigen's); beyond 7.9 it is 1 in float32.
+/// tanh x as the odd rational function of Eigen. For x > 7.9 it is 1 in float32.
 template <class D, class V>
 HWY_INLINE V Tanh(D d, V x) {
   x = AtMost(d, 7.90531110763549805f, AtLeast(d, -7.90531110763549805f, x));
@@ -115,7 +116,7 @@ HWY_INLINE V Tanh(D d, V x) {
   return hn::Div(hn::Mul(x, p), q);
 }
 
-/// erf x, as an odd rational function (Eigen's); beyond 4 it is 1 in float32.
+/// erf x as the odd rational function of Eigen. For x > 4 it is 1 in float32.
 template <class D, class V>
 HWY_INLINE V Erf(D d, V x) {
   x = AtMost(d, 4.f, AtLeast(d, -4.f, x));
@@ -127,15 +128,15 @@ HWY_INLINE V Erf(D d, V x) {
   return hn::Div(hn::Mul(x, p), q);
 }
 
-/// The normal distribution's Φ(x) = (1 + erf(x / sqrt 2)) / 2.
+/// The distribution function of the normal distribution: Φ(x) = (1 + erf(x / sqrt 2)) / 2.
 template <class D, class V>
 HWY_INLINE V NormalCdf(D d, V x) {
   const V half = hn::Set(d, 0.5f);
   return hn::MulAdd(half, Erf(d, hn::Mul(x, hn::Set(d, 0.70710678f))), half);
 }
 
-// ---- Activations and their derivatives. Those of ReLU, tanh and sigmoid are functions of the output y; the others
-// come with the value, as functions of the input x. ----
+// ---- Activations and their derivatives. The derivatives of ReLU, tanh and sigmoid are functions of the output y; the
+// others are computed from the input x, together with the value. ----
 
 template <class D, class V>
 HWY_INLINE V Relu(D d, V x) {
@@ -176,8 +177,8 @@ HWY_INLINE WithDerivative<V> GeluWithDerivative(D d, V x) {
   return {hn::Mul(x, cdf), hn::MulAdd(hn::Mul(x, hn::Set(d, 0.39894228f)), density, cdf)};
 }
 
-/// Its tanh form, x (1 + tanh(u)) / 2 with u = sqrt(2/π) (x + 0.044715 x^3): the same as x sigmoid(2u), which is
-/// cheaper and keeps the negative tail exact.
+/// GELU with the tanh approximation: x (1 + tanh(u)) / 2 with u = sqrt(2/π) (x + 0.044715 x^3). It is computed as x
+/// sigmoid(2u), which is cheaper, and precise for large negative x.
 template <class D, class V>
 HWY_INLINE V GeluTanh(D d, V x) {
   const V x2 = hn::Mul(x, x);
@@ -187,7 +188,7 @@ template <class D, class V>
 HWY_INLINE WithDerivative<V> GeluTanhWithDerivative(D d, V x) {
   const V x2 = hn::Mul(x, x);
   const WithDerivative<V> s = SigmoidWithDerivative(d, hn::Mul(x, Polynomial(d, x2, 1.5957691f, 0.071354814f)));
-  const V slope = hn::Mul(x, Polynomial(d, x2, 1.5957691f, 3.f * 0.071354814f));  // x times the argument's derivative
+  const V slope = hn::Mul(x, Polynomial(d, x2, 1.5957691f, 3.f * 0.071354814f));  // x times the derivative of 2u
   return {hn::Mul(x, s.value), hn::MulAdd(slope, s.derivative, s.value)};
 }
 

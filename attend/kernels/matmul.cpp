@@ -9,14 +9,14 @@
 namespace attend::kernels {
 namespace {
 
-/// A primitive and the memory objects that it is run with; only their pointers change from call to call.
+/// A oneDNN primitive and its memory objects, whose pointers are set in each call.
 struct Plan {
   dnnl::matmul primitive;
   dnnl::memory a, b, c, bias;
   std::unordered_map<int, dnnl::memory> arguments;
 };
 
-/// [batch, rows, cols] with a row stride; transposed ones are stored as [batch, cols, rows].
+/// Describes [batch, rows, cols] with a row stride. A transposed matrix is stored as [batch, cols, rows].
 dnnl::memory::desc matrix(std::int64_t batch, std::int64_t rows, std::int64_t cols, bool transposed,
                           std::int64_t stride) {
   const std::int64_t stored_rows = transposed ? cols : rows;
@@ -50,7 +50,7 @@ Plan make_plan(const MatmulShape& s, bool with_bias) {
   return plan;
 }
 
-/// A product over nothing is zero: C becomes the bias, or stays when it accumulates.
+/// The product for k = 0: C is set to the bias or 0, or the bias is added if `accumulate`.
 void matmul_of_nothing(const MatmulShape& s, float* c, const float* bias) {
   if (s.accumulate && !bias) return;
   const std::int64_t stride = s.c_stride ? s.c_stride : s.n;
@@ -61,7 +61,7 @@ void matmul_of_nothing(const MatmulShape& s, float* c, const float* bias) {
 
 using Rows = void (*)(const FewRows&, const float* x, const float* w, float* y, const float* bias);
 
-/// The kernel for products with weights as they are stored that is as fast as oneDNN or faster, if there is one.
+/// The kernel of our own that is at least as fast as oneDNN for this shape, or null.
 Rows rows_kernel(const MatmulShape& s) {
   if (s.batch > 1 || !s.transpose_b || s.transpose_a) return nullptr;
   if (s.m <= kFewRows) return few_rows;

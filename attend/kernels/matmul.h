@@ -1,25 +1,26 @@
-// Whole matrix products on all threads, through oneDNN. Small products inside a parallel loop are gemm-inl.h's.
+// Matrix products on all threads, with oneDNN or own kernels. For small products inside a parallel loop, use
+// gemm-inl.h.
 #pragma once
 #include <cstdint>
 
 namespace attend::kernels {
 
-/// C = op(A) op(B) (+ C) for each of `batch` matrices. op(A) is [m, k], op(B) [k, n], C [m, n], all row-major; a
-/// transposed operand is stored the other way round, A as [k, m], B as [n, k].
+/// C = op(A) op(B) (+ C) for each of `batch` matrices. op(A) is [m, k], op(B) is [k, n], C is [m, n], all row-major. A
+/// transposed operand is stored as A [k, m] or B [n, k].
 struct MatmulShape {
   std::int64_t m = 0, n = 0, k = 0;
   std::int64_t batch = 1;
   bool transpose_a = false, transpose_b = false;
   bool accumulate = false;   // add to C instead of overwriting it
   bool broadcast_b = false;  // one B for the whole batch
-  // Elements between stored rows; 0 when the rows are dense. Matrices of a batch lie rows · stride apart.
+  // Row strides in elements; 0: contiguous rows. The matrices of a batch are rows · stride apart.
   std::int64_t a_stride = 0, b_stride = 0, c_stride = 0;
 };
 
-/// `bias` [n], added to each row, may be null. Plans are kept per calling thread, so that a shape seen before costs no
-/// set-up. Some hundred rows or fewer times a transposed B go to few_rows and row_blocks, where a row's bits depend on
-/// no other row and on no thread. Elsewhere results can differ in the last bits with the number of threads: oneDNN may
-/// divide k among them.
+/// `bias` [n], which is added to each row, may be null. oneDNN plans are cached for each calling thread and shape.
+/// Products of up to a few hundred rows with a transposed B are computed by few_rows() and row_blocks(); then the bits
+/// of a row do not depend on the other rows or the number of threads. For oneDNN, the last bits can depend on the
+/// number of threads, because it may split k among them.
 void matmul(const MatmulShape& shape, const float* a, const float* b, float* c, const float* bias = nullptr);
 
 }  // namespace attend::kernels

@@ -16,7 +16,7 @@ namespace attend::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 namespace {
 
-/// to[0 … n) = scale · from, or += that.
+/// to[0 … n) = scale · from, or += if `accumulate`.
 template <bool accumulate>
 HWY_INLINE void MoveRow(std::int64_t n, const float* from, float scale, float* to) {
   const hn::ScalableTag<float> d;
@@ -49,9 +49,9 @@ void GatherRows(const RowPick& pick, const float* x, float* y, float scale) {
 }
 
 void ScatterRows(const RowPick& pick, const float* dy, float* dx, float scale, std::int32_t skip) {
-  // Who may write what is cut by outer index, by strips of columns and by id, so that no two tasks share an element,
-  // and each element adds its terms in the order of k however many tasks there are. Reading all ids once a task is
-  // cheap beside the rows.
+  // Tasks are divided by outer index, by strips of columns and by id, so that no two tasks write the same element. Each
+  // element adds its terms in the order of k, whatever the number of tasks. Every task reads all ids, which is cheap
+  // compared to the rows.
   constexpr std::int64_t kStripFloats = 128;
   const std::int64_t strips = std::max<std::int64_t>(1, pick.inner / kStripFloats);
   const std::int64_t work = pick.picks * pick.inner / strips;
@@ -87,7 +87,7 @@ HWY_EXPORT(ScatterRows);
 
 void copy_rows(std::int64_t rows, std::int64_t bytes, const std::byte* from, std::int64_t from_stride, std::byte* to,
                std::int64_t to_stride) {
-  // Long rows are cut too, so that a single one also keeps all threads busy.
+  // Long rows are split into pieces, so that all threads have work even if there is only one row.
   constexpr std::int64_t kPiece = 65536;
   const std::int64_t pieces = std::max<std::int64_t>(1, bytes / kPiece);
   const std::int64_t grain = std::max<std::int64_t>(1, kPiece / std::max<std::int64_t>(bytes, 1));
@@ -116,7 +116,7 @@ void scatter_rows(const RowPick& pick, const float* dy, float* dx, bool accumula
 }
 
 void transpose(const Swap& swap, const float* x, float* y, bool accumulate) {
-  constexpr std::int64_t kBlock = 16;  // 16 floats are a cache line: every line is read once and written once
+  constexpr std::int64_t kBlock = 16;  // 16 floats are a cache line, so every line is read once and written once
   const std::int64_t m = swap.m, b = swap.b, n = swap.n, c = swap.c;
   if (swap.a * m * b * n * c == 0) return;
   const std::int64_t m_blocks = (m + kBlock - 1) / kBlock;

@@ -21,16 +21,16 @@ namespace {
 template <bool value>
 using Flag = std::bool_constant<value>;
 
-/// One row, read two or three times but from the first-level cache: sum and mean, then variance (in two steps, as the
-/// difference of squares would lose the digits), then the result. The squares of RMS normalisation need no mean, and
-/// are summed in the first step.
+/// Normalises one row in two or three passes, which read it from the L1 cache: the residual sum and the mean, then the
+/// variance, then the result. mean(x²) - mean(x)² would be faster, but loses precision. RMS normalisation needs no
+/// mean, and sums the squares in the first pass.
 template <bool centred, bool with_residual>
 HWY_INLINE void NormaliseRow(std::int64_t cols, const Norm& p, std::int64_t row, std::int64_t next_row) {
   const Floats d;
   const float *x = p.x + row * cols, *next = p.x + next_row * cols, *gain = p.gain, *bias = p.bias;
   const float* residual = with_residual ? p.residual + row * cols : nullptr;
   float* y = p.y + row * cols;
-  // The sum is kept where it was asked for, or in the result's place until the result is known.
+  // The residual sum is stored in p.sum, or temporarily in y if p.sum is null.
   float* sum = with_residual ? (p.sum ? p.sum : p.y) + row * cols : nullptr;
   const float n = static_cast<float>(cols);
   const auto prefetch = [&](std::int64_t index) ATTEND_BODY {
@@ -56,7 +56,7 @@ HWY_INLINE void NormaliseRow(std::int64_t cols, const Norm& p, std::int64_t row,
     if (p.mean) p.mean[row] = mean;
     Sums squares;
     ForVectorsByFour(cols, [&](auto at, int k) ATTEND_BODY {
-      // This pass needs nothing from memory, so it asks for what the next two will: the result's place, the next row.
+      // This pass reads only from the cache, so it prefetches the memory of the result and of the next row.
       prefetch(at.index);
       const FloatVector v = at.Or(hn::Sub(at.Load(x), centre), 0.f);
       squares.part[k] = hn::MulAdd(v, v, squares.part[k]);
@@ -72,7 +72,7 @@ HWY_INLINE void NormaliseRow(std::int64_t cols, const Norm& p, std::int64_t row,
   });
 }
 
-/// Calls f with two flags as constants, so that a row's loop is compiled for each of their values.
+/// Calls f with two flags as compile-time constants.
 template <class F>
 HWY_INLINE void WithFlags(bool a, bool b, const F& f) {
   if (a)
@@ -90,7 +90,7 @@ void NormForward(std::int64_t rows, std::int64_t cols, const Norm& p) {
   });
 }
 
-/// One row of the gradient; dgain, and if centred dbias, are added to.
+/// Computes one row of dx. Adds to dgain, and if centred to dbias.
 template <bool centred, bool with_dsum>
 HWY_INLINE void BackwardRow(std::int64_t cols, const NormGradient& p, std::int64_t row, float* dgain, float* dbias) {
   const Floats d;
@@ -108,7 +108,7 @@ HWY_INLINE void BackwardRow(std::int64_t cols, const NormGradient& p, std::int64
     if constexpr (centred) at.Store(hn::Add(g, at.Load(dbias)), dbias);
   });
   if (!p.dx) return;
-  // scale * (g - mean(g) - n mean(g n)), with the two scales of the last term multiplied once.
+  // dx = scale * (g - mean(g) - n mean(g n)), where n = scale * distance.
   const float a = sum_g.Total() / columns, b = sum_gn.Total() / columns;
   const FloatVector mean_g = hn::Set(d, a), slope = hn::Set(d, b * inverse);
   float* dx = p.dx + row * cols;
@@ -133,7 +133,8 @@ void AddRows(std::int64_t count, std::int64_t cols, std::int64_t stride, const f
 }
 
 void NormBackward(std::int64_t rows, std::int64_t cols, const NormGradient& p) {
-  // Chunks of rows are summed apart and added in their order, so that the result does not depend on the threads.
+  // Each chunk of rows is summed separately, and the sums are added in order, so that the result does not depend on the
+  // number of threads.
   const std::int64_t chunk = std::max<std::int64_t>(8, (rows + 63) / 64), chunks = (rows + chunk - 1) / chunk;
   const Block block = allocate(static_cast<std::size_t>(2 * chunks * cols) * sizeof(float));
   auto* sums = reinterpret_cast<float*>(block.get());

@@ -1,4 +1,4 @@
-// Layer normalisation and RMS normalisation of rows, with the residual sum in the same pass.
+// Layer normalisation and RMS normalisation of rows, optionally fused with the residual sum.
 #pragma once
 #include <cstdint>
 
@@ -14,10 +14,10 @@ struct Norm {
   const float* gain = nullptr;
   const float* bias = nullptr;  ///< null: none; only if centred
   float eps = 1e-5f;
-  float* sum = nullptr;                ///< null: not kept; may be x or residual
+  float* sum = nullptr;                ///< null: not needed; may be x or residual
   float* y = nullptr;                  ///< may be x
-  float* mean = nullptr;               ///< null: not kept; written only if centred
-  float* inverse_deviation = nullptr;  ///< null: not kept
+  float* mean = nullptr;               ///< null: not needed; written only if centred
+  float* inverse_deviation = nullptr;  ///< null: not needed
 };
 void norm(std::int64_t rows, std::int64_t cols, const Norm& p);
 
@@ -26,15 +26,15 @@ void norm(std::int64_t rows, std::int64_t cols, const Norm& p);
 /// Without `centred`, mean and mean(g) are left out.
 struct NormGradient {
   bool centred = true;
-  const float* x = nullptr;  ///< what was normalised: the sum, if there was a residual
+  const float* x = nullptr;  ///< input of the normalisation; the sum, if there was a residual
   const float* gain = nullptr;
   const float* mean = nullptr;  ///< read only if centred
   const float* inverse_deviation = nullptr;
   const float* dy = nullptr;
   const float* dsum = nullptr;  ///< null: none; may be dx, to add to it
-  float* dx = nullptr;          ///< null: not wanted
-  float* dgain = nullptr;       ///< null: not wanted
-  float* dbias = nullptr;       ///< null: not wanted; only if centred
+  float* dx = nullptr;          ///< null: not needed
+  float* dgain = nullptr;       ///< null: not needed
+  float* dbias = nullptr;       ///< null: not needed; only if centred
   bool add_to_dgain = false;
   bool add_to_dbias = false;
 };

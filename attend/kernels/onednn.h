@@ -1,5 +1,5 @@
-// What our oneDNN kernels share: the engine, the stream, and the few differences between versions 2 and 3.
-// Included by sources in this folder only.
+// Helpers for kernels that use oneDNN: the engine, the stream, cached plans, and the differences between versions 2 and
+// 3. Only for sources in this folder.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace attend::kernels {
 
-/// Runs something that uses oneDNN. What oneDNN throws becomes an Error in the name of `where`.
+/// Calls run(), which uses oneDNN. Converts exceptions of oneDNN to Error [where].
 template <typename Run>
 void with_onednn(const char* where, const Run& run) {
   try {
@@ -30,8 +30,8 @@ inline dnnl::stream& onednn_stream() {
   return stream;
 }
 
-/// The plan of a primitive from its operation's own arguments (memory descriptions, strides …): version 2 wraps them in
-/// a `desc`, version 3 does not.
+/// Creates the primitive_desc of a primitive from its arguments (memory descriptors, strides, …). Version 2 wraps them
+/// in a `desc`, version 3 does not.
 template <typename Primitive, typename... Args>
 typename Primitive::primitive_desc onednn_plan(const dnnl::primitive_attr& attr, const Args&... args) {
 #if DNNL_VERSION_MAJOR >= 3
@@ -41,8 +41,8 @@ typename Primitive::primitive_desc onednn_plan(const dnnl::primitive_attr& attr,
 #endif
 }
 
-/// What tells one plan from another: sizes and flags as numbers. The number of threads belongs to it, since a plan
-/// divides its work when it is made.
+/// The key of a cached plan: sizes and flags as integers. It must include the number of threads, because oneDNN divides
+/// the work when a plan is created.
 template <std::size_t N>
 struct PlanKey : std::array<std::int64_t, N> {
   struct Hash {
@@ -54,10 +54,10 @@ struct PlanKey : std::array<std::int64_t, N> {
   };
 };
 
-/// The plan for a key, made by make() when this thread has not seen it before. References last until the next call.
+/// The cached plan for a key. Calls make() if this thread has none. The reference is valid until the next call.
 template <typename Plan, std::size_t N, typename Make>
 Plan& kept_plan(const PlanKey<N>& key, const Make& make) {
-  constexpr std::size_t kMost = 1024;  // texts of ever new lengths must not collect plans for ever
+  constexpr std::size_t kMost = 1024;  // bounds the memory of the cache if there are many different lengths
   thread_local std::unordered_map<PlanKey<N>, Plan, typename PlanKey<N>::Hash> plans;
   const auto found = plans.find(key);
   if (found != plans.end()) return found->second;

@@ -17,7 +17,8 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace {
 
-/// body(tensor, begin, end) for pieces that cover all tensors, each thread a contiguous share of all elements.
+/// Calls body(tensor, begin, end) for ranges that cover all tensors. Each thread gets a contiguous share of all
+/// elements.
 template <class Tensor, class Body>
 void ForAll(std::span<const Tensor> tensors, const Body& body) {
   std::int64_t total = 0;

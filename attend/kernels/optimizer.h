@@ -1,12 +1,12 @@
-// The optimisers' arithmetic: one pass over all parameters, which are taken as one long range and cut for the threads
-// without regard to where a tensor ends. Also the norm of all gradients.
+// The update rules of the optimisers, and the norm of all gradients. Each makes one pass over all parameters, which are
+// divided evenly among the threads.
 #pragma once
 #include <cstdint>
 #include <span>
 
 namespace attend::kernels {
 
-/// g = gradient_scale * gradient, then PyTorch's order of operations:
+/// g = gradient_scale * gradient, followed by the operations of PyTorch in the same order:
 ///   coupled: g += weight_decay * parameter; decoupled (AdamW): parameter *= 1 - learning_rate * weight_decay
 ///   mean += (1 - beta1) (g - mean); square = beta2 square + (1 - beta2) g^2
 ///   parameter -= learning_rate / (1 - beta1^t) * mean / (sqrt(square) / sqrt(1 - beta2^t) + eps)
@@ -16,7 +16,7 @@ struct AdamTensor {
   const float* gradient = nullptr;
   float* mean = nullptr;
   float* square = nullptr;
-  std::int64_t step = 1;  ///< t, counted from 1
+  std::int64_t step = 1;  ///< t, starting at 1
   float weight_decay = 0.f;
 };
 struct AdamRule {
@@ -28,9 +28,10 @@ struct AdamRule {
 };
 void adam(std::span<const AdamTensor> tensors, const AdamRule& rule);
 
-/// g = gradient_scale * gradient + weight_decay * parameter; with momentum: velocity = g on the first step,
-/// momentum * velocity + g later, and g becomes the velocity or, with Nesterov's, g + momentum * velocity;
-/// parameter -= learning_rate * g.
+/// g = gradient_scale * gradient + weight_decay * parameter
+/// With momentum, velocity = momentum * velocity + g; then g is replaced with the velocity, or with
+/// g + momentum * velocity if `nesterov`.
+/// parameter -= learning_rate * g
 struct SgdTensor {
   std::int64_t size = 0;
   float* parameter = nullptr;
@@ -44,16 +45,16 @@ struct SgdRule {
   bool nesterov = false;
   float gradient_scale = 1.f;
 };
-/// The first step is the same rule: velocities begin as zeros.
+/// Velocities must be zero before the first step.
 void sgd(std::span<const SgdTensor> tensors, const SgdRule& rule);
 
 struct Values {
   std::int64_t size = 0;
   float* data = nullptr;
 };
-/// The sum of all squares in float64, over chunks that depend on the sizes only.
+/// The sum of all squares in float64. It does not depend on the number of threads.
 double sum_of_squares(std::span<const Values> tensors);
-/// All values times factor.
+/// Multiplies all values by factor.
 void scale(std::span<const Values> tensors, float factor);
 
 }  // namespace attend::kernels

@@ -1,5 +1,5 @@
-// Philox4x32-10 in vectors, once per instruction set: the same numbers as attend::philox, and dropout's multipliers
-// made from them, the same for every vector width.
+// Vectorised Philox4x32-10, and dropout multipliers. Compiled once for each instruction set. The numbers are those of
+// attend::philox, for every vector length.
 #if defined(ATTEND_KERNELS_PHILOX_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTEND_KERNELS_PHILOX_INL_H_
 #undef ATTEND_KERNELS_PHILOX_INL_H_
@@ -15,18 +15,18 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-#if HWY_TARGET != HWY_SCALAR  // which has no lanes to pair
+#if HWY_TARGET != HWY_SCALAR  // the code below needs pairs of lanes
 
-/// One counter a 64-bit lane; at most 8, so that a group of counters has the same size everywhere.
+/// One counter for each 64-bit lane; at most 8 lanes, because a dropout block uses 8 counters.
 using PhiloxLanes = hn::CappedTag<std::uint64_t, 8>;
 using PhiloxVector = hn::Vec<PhiloxLanes>;
 
-/// The four words of each counter, each in the low half of its lane; the high halves hold leftovers.
+/// The four words of each counter, each in the low half of a lane. The high halves are undefined.
 struct PhiloxWords {
   PhiloxVector word0, word1, word2, word3;
 };
 
-/// What all counters of a stream share, made once: the ten rounds' keys. A PhiloxKey converts to it.
+/// The keys of the ten rounds, which all counters of a stream share. A PhiloxKey converts to it.
 struct PhiloxStream {
   std::uint64_t keys0[10], keys1[10];
   std::uint64_t stream;
@@ -36,12 +36,12 @@ struct PhiloxStream {
   }
 };
 
-/// The words at counters first, first + 1, …, one a lane.
+/// The words at the counters first, first + 1, …, one counter for each lane.
 HWY_INLINE PhiloxWords Philox(const PhiloxStream& stream, std::uint64_t first) {
   const PhiloxLanes d;
   const hn::Repartition<std::uint32_t, PhiloxLanes> d32;
   alignas(64) static constexpr std::uint64_t kLanes[8] = {0, 1, 2, 3, 4, 5, 6, 7};
-  // Only the low half of a lane is ever multiplied, so nothing needs masking between the rounds.
+  // Multiplications use only the low half of a lane, so the high half need not be cleared between the rounds.
   const auto product = [&](PhiloxVector x, std::uint64_t multiplier) {
     return hn::MulEven(hn::BitCast(d32, x), hn::BitCast(d32, hn::Set(d, multiplier)));
   };
@@ -58,7 +58,7 @@ HWY_INLINE PhiloxWords Philox(const PhiloxStream& stream, std::uint64_t first) {
   return {c0, c1, c2, c3};
 }
 
-/// multipliers[i] = 0 where element i < 64 of the block is dropped, rate.scale where it stays.
+/// multipliers[i] = 0 if element i of the block of 64 is dropped, otherwise rate.scale.
 HWY_INLINE void DropoutMultipliers(const PhiloxStream& stream, DropoutRate rate, std::uint64_t block,
                                    float* HWY_RESTRICT multipliers) {
   const PhiloxLanes d;

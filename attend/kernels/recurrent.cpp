@@ -22,11 +22,12 @@ namespace {
 
 using V = FloatVector;
 
-constexpr std::int64_t kBlock = 64;  // sequences that a thread takes through time together
+constexpr std::int64_t kBlock = 64;  // sequences that a thread processes together
 
-/// One sequence at one step, for the cells below. Pointers are to rows of H units, or of G*H where gates are meant.
+/// One sequence at one step. Pointers refer to rows of H units, or of G*H for gates. "forward" and "backward" mean that
+/// a member is only used in that pass.
 struct Row {
-  const float* sums;  // forward: W_hh h, gates kGemmWidth apart, of the group of units that starts at `group`
+  const float* sums;  // forward: W_hh h for the kGemmWidth units from `group` on; gates are kGemmWidth apart
   std::int64_t group;
   const float* add;     // forward: b_hh
   const float* before;  // h before this step
@@ -34,21 +35,21 @@ struct Row {
   float* y;
   float* gates;
   float* extra;
-  float* c;               // forward: an LSTM's cells before this step, and then after it
-  const float* c_before;  // backward: the cells before this step
+  float* c;               // forward: the cell state of an LSTM, before and then after this step
+  const float* c_before;  // backward: the cell state before this step
   const float* dy;
-  float* dh;  // backward: of the state after this step, and then of the one before; what goes through W_hh is added
-  float* dc;  // backward: likewise, of the cells
-  float* dhidden;  // backward: of the gates before activation, hidden side
+  float* dh;       // backward: gradient of h after this step, and then before it, without the part through W_hh
+  float* dc;       // backward: gradient of the cell state, in the same way
+  float* dhidden;  // backward: gradient of W_hh h + b_hh
 
-  /// A gate's W_h h + b_h, for the cells' forward step.
+  /// W_h h + b_h of a gate, in the forward pass.
   template <class Place>
   HWY_INLINE V Hidden(const Place& at, std::int64_t H, int gate) const {
     return hn::Add(hn::LoadU(Floats(), sums + gate * kGemmWidth + at.index - group), at.Load(add + gate * H));
   }
 };
 
-// ---- The cells: what happens between the products, for the units at one place of one row ----
+// ---- The cells: the computation between the matrix products, for one vector of units of one row ----
 
 /// r = σ(x_r + h_r), z = σ(x_z + h_z), n = tanh(x_n + r h_n), h' = n + z (h - n), where h_g = W_hg h + b_hg.
 struct Gru {
@@ -137,7 +138,7 @@ struct Lstm {
 
 // ---- The loop over steps ----
 
-/// body(place) for the units [begin, end).
+/// Calls body(place) for the units [begin, end).
 template <class Body>
 HWY_INLINE void ForUnits(std::int64_t begin, std::int64_t end, const Body& body) {
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(Floats()));
@@ -146,8 +147,8 @@ HWY_INLINE void ForUnits(std::int64_t begin, std::int64_t end, const Body& body)
   if (u < end) body(Rest{u, static_cast<std::size_t>(end - u)});
 }
 
-/// Asks for what the forward step will read and write at the units [begin, end): of each row a little, far apart, which
-/// the hardware does not foresee.
+/// Prefetches the memory that the forward step reads and writes for the units [begin, end). The hardware prefetcher
+/// does not recognise this access pattern.
 HWY_INLINE void PrefetchUnits(const Row& row, std::int64_t H, std::int64_t gates, std::int64_t begin,
                               std::int64_t end) {
   for (std::int64_t u = begin; u < end; u += 16) {
@@ -169,7 +170,7 @@ T* At(T* base, std::int64_t row, std::int64_t width) {
   return base ? base + row * width : nullptr;
 }
 
-/// Sequences of one block, the longest first: those that are still running at a step are the first few.
+/// The sequences of one block, longest first, so that the sequences still running at a step are the first ones.
 class Members {
  public:
   Members(const Sequences& seq, std::int64_t first, std::int64_t last) : seq_(seq), count_(last - first) {
@@ -187,11 +188,11 @@ class Members {
     while (i > 0 && length(i - 1) <= step) --i;
     return i;
   }
-  /// The place in [B, T] of member i's step number `step`, counted in its own direction.
+  /// The index in [B, T] of step `step` of member i, counted in the direction of processing.
   std::int64_t place(std::int64_t i, std::int64_t step) const {
     return (*this)[i] * seq_.steps + (seq_.reverse ? length(i) - 1 - step : step);
   }
-  /// Zeroes the rows of [B, T, width] beyond each one's length.
+  /// Sets the padding of each sequence in [B, T, width] to zero.
   void zero_rest(float* base, std::int64_t width) const {
     for (std::int64_t i = 0; base && i < count_; ++i)
       std::fill_n(base + ((*this)[i] * seq_.steps + length(i)) * width, (seq_.steps - length(i)) * width, 0.f);
@@ -203,10 +204,10 @@ class Members {
   std::array<std::int64_t, kBlock> order_;
 };
 
-/// Calls body(members) for blocks of sequences. Results do not depend on the cut: sequences never meet.
+/// Calls body(members) for blocks of sequences. Sequences are independent, so results do not depend on the blocks.
 template <typename Body>
 void ForBlocks(const Sequences& seq, const Body& body) {
-  constexpr std::int64_t kEnough = 1 << 18;  // multiplications that are worth a second thread
+  constexpr std::int64_t kEnough = 1 << 18;  // multiplications for which a second thread pays
   const std::int64_t work = seq.batch * seq.steps * seq.hidden * seq.hidden;
   const std::int64_t threads = work < kEnough ? 1 : attend::threads(), blocks = (seq.batch + kBlock - 1) / kBlock;
   const std::int64_t balanced = std::max<std::int64_t>((blocks + threads - 1) / threads * threads, 1);
@@ -215,7 +216,7 @@ void ForBlocks(const Sequences& seq, const Body& body) {
                  [&](std::int64_t i) { body(Members(seq, i * rows, std::min(seq.batch, (i + 1) * rows))); });
 }
 
-/// Panels of a packed weight that are worth a thread, `depth` rows each.
+/// The minimum number of panels, of `depth` rows each, for each thread that packs a weight.
 std::int64_t PanelGrain(std::int64_t depth) { return std::max<std::int64_t>(1, 16384 / (depth * kGemmWidth + 1)); }
 
 template <typename Cell>
@@ -223,7 +224,8 @@ void Forward(const Sequences& seq, const RecurrentForward& run) {
   constexpr std::int64_t G = Cell::kGates, kStride = G * kGemmWidth;
   const std::int64_t H = seq.hidden, groups = (H + kGemmWidth - 1) / kGemmWidth;
 
-  // For each group of units, a panel of each gate: all that a unit needs is summed before the next group begins.
+  // The packed weight has a panel of each gate for each group of units, so that all gates of a group are computed
+  // together.
   const Scratch packed(run.weight ? groups * kStride * H : 0);
   if (run.weight)
     parallel_for(groups * G, PanelGrain(H), [&](std::int64_t begin, std::int64_t end) {

@@ -18,9 +18,9 @@ namespace attend::kernels::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 namespace {
 
-constexpr std::int64_t kStrip = 2048;         // columns at a time: sums that stay in the first cache
-constexpr std::int64_t kPieceFloats = 32768;  // what one piece of a long reduction adds up
-constexpr std::int64_t kPieceRows = 512;      // of them one after the other, or rounding would add up
+constexpr std::int64_t kStrip = 2048;         // columns at a time, so that the sums stay in the L1 cache
+constexpr std::int64_t kPieceFloats = 32768;  // elements of one piece of a long reduction
+constexpr std::int64_t kPieceRows = 512;      // maximum number of rows of a piece, to limit rounding errors
 
 std::int64_t Pieces(std::int64_t n, std::int64_t size) { return (n + size - 1) / size; }
 
@@ -44,7 +44,7 @@ float SumRow(std::int64_t n, const float* x) {
   return sum;
 }
 
-/// y[0 … width) = Σ over `rows` rows of x, which are `stride` apart.
+/// y[0 … width) = the sum of `rows` rows of x, which are `stride` apart.
 void SumRows(std::int64_t rows, std::int64_t width, std::int64_t stride, const float* x, float* y) {
   const hn::ScalableTag<float> d;
   const hn::CappedTag<float, 1> d1;
@@ -68,7 +68,7 @@ void SumRows(std::int64_t rows, std::int64_t width, std::int64_t stride, const f
   }
 }
 
-/// Puts finished sums where they belong.
+/// y = scale · sums, or y += scale · sums.
 void Finish(std::int64_t width, const float* sums, float scale, bool accumulate, float* y) {
   for (std::int64_t i = 0; i < width; ++i) y[i] = accumulate ? y[i] + scale * sums[i] : scale * sums[i];
 }
@@ -76,7 +76,7 @@ void Finish(std::int64_t width, const float* sums, float scale, bool accumulate,
 void SumMiddle(const Middle& middle, const float* x, float* y, Store store) {
   const std::int64_t outer = middle.outer, n = middle.n, inner = middle.inner;
   if (outer * inner == 0) return;
-  // A piece is some rows of the middle by a strip of columns; how it is cut depends on the shape only.
+  // A piece is a block of rows of the middle dimension and a strip of columns. The pieces depend on the shape only.
   const std::int64_t strip = std::min(inner, kStrip), strips = Pieces(inner, strip);
   const std::int64_t most = inner == 1 ? kPieceFloats : kPieceRows;
   const std::int64_t piece_rows = std::clamp<std::int64_t>(kPieceFloats / strip, 1, most);
@@ -129,7 +129,7 @@ void SpreadMiddle(const Middle& middle, const float* dy, float* dx, bool accumul
   const std::int64_t outer = middle.outer, n = middle.n, inner = middle.inner;
   if (outer * n * inner == 0) return;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
-  // A long row of one number and a short row of many are the same work: runs of whole rows, cut by elements.
+  // Each thread gets a range of whole rows with a similar number of elements.
   parallel_for(outer * n, std::max<std::int64_t>(1, 16384 / inner), [&](std::int64_t begin, std::int64_t end) {
     while (begin < end) {
       const std::int64_t o = begin / n, t = begin % n, length = Length(middle, o);
@@ -158,7 +158,7 @@ void SpreadMiddle(const Middle& middle, const float* dy, float* dx, bool accumul
   });
 }
 
-/// The largest of n numbers and where it is first; a NaN is the largest of all.
+/// The maximum of n numbers, and its first index. NaN is treated as the largest number.
 void MaxRow(std::int64_t n, const float* x, float* y, std::int32_t* index) {
   const hn::ScalableTag<float> d;
   const auto lanes = static_cast<std::int64_t>(hn::Lanes(d));
@@ -218,7 +218,7 @@ void MaxMiddle(const Middle& middle, const float* x, float* y, std::int32_t* ind
             std::int64_t i = 0;
             for (; i + lanes <= width; i += lanes) {
               const auto value = hn::LoadU(d, row + i), old = hn::LoadU(d, best + i);
-              // Larger, or the first NaN: not (value <= old), unless the old one is NaN already.
+              // True if the value is larger, or is the first NaN.
               const auto better = hn::And(hn::Not(hn::Le(value, old)), hn::Eq(old, old));
               hn::StoreU(hn::IfThenElse(better, value, old), d, best + i);
               const auto at = hn::IfThenElse(hn::RebindMask(di, better), hn::Set(di, now), hn::LoadU(di, where + i));

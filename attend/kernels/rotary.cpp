@@ -12,14 +12,14 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace {
 
-/// y = x, or y += x. Nothing to do where they are the same memory.
+/// y = x, or y += x if `accumulate`.
 template <bool accumulate>
 HWY_INLINE void Pass(std::int64_t n, const float* x, float* y) {
   if (!accumulate && x == y) return;
   ForVectors(n, [&](auto at) ATTEND_BODY { at.Store(accumulate ? hn::Add(at.Load(x), at.Load(y)) : at.Load(x), y); });
 }
 
-/// (a, b) becomes (a cos - b sin, b cos + a sin).
+/// Replaces (a, b) with (a cos - b sin, b cos + a sin).
 HWY_INLINE void Turn(FloatVector cosine, FloatVector sine, FloatVector& a, FloatVector& b) {
   const FloatVector turned = hn::MulSub(a, cosine, hn::Mul(b, sine));
   b = hn::MulAdd(b, cosine, hn::Mul(a, sine));

@@ -16,15 +16,13 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace {
 
-// A block of packed rows, of which so much of the length is worked on at a time, stays in the second cache while the
-// weights stream by.
+// The size of a block of packed rows. It stays in the L2 cache while the weights are read.
 constexpr std::int64_t kMostRows = 128, kMostDepth = 768;
-// Rows of W whose sums are collected: they lie the wrong way round, and are turned four by four.
+// Rows of W that are processed before their sums are stored. The sums are transposed, in blocks of 4 × 4.
 constexpr std::int64_t kStrip = 2 * kGemmRows;
 static_assert(kStrip % 4 == 0 && kMostRows % kGemmWidth == 0);
 
-// sums[j, i] = W[j] · x[i] for R rows of W and N vectors of packed rows of x. On the way the row `next` is asked of
-// memory, so that the weights come as fast as they are used.
+// sums[j, i] = W[j] · x[i] for R rows of W and N vectors of packed rows of x. Also prefetches the row `next` of W.
 template <int R, int N>
 HWY_NOINLINE void Tile(std::int64_t k, const float* HWY_RESTRICT w, std::int64_t w_stride,
                        const float* HWY_RESTRICT panel, float* HWY_RESTRICT sums, const float* next) {
@@ -58,11 +56,11 @@ static_assert(kGemmRows == 6 && gemm::kVectors <= 4);
 constexpr const TileFunction* kTiles[] = {kTilesOf<1>, kTilesOf<std::min(2, gemm::kVectors)>,
                                           kTilesOf<std::min(3, gemm::kVectors)>, kTilesOf<gemm::kVectors>};
 
-// sums[j, i] = W[j] · x[i] for up to a strip of W's rows and all packed rows of a block. `more`: as many rows follow.
-// The places of y where the sums will go are asked of memory on the way, too.
+// sums[j, i] = W[j] · x[i] for up to kStrip rows of W and all packed rows of a block. `more`: another strip of rows
+// follows. Also prefetches the elements of y to which the sums will be written.
 void Strip(std::int64_t strip, std::int64_t rows, std::int64_t k, const float* w, std::int64_t w_stride,
            const float* packed, float* sums, bool more, const float* y, std::int64_t y_stride) {
-  // Rows of W that are a multiple of a page apart evict each other from the first cache, unless they are copied.
+  // Rows of W that are a multiple of a page apart map to the same sets of the L1 cache, so they are copied.
   constexpr std::int64_t kCopyStride = kMostDepth + 16;
   HWY_ALIGN float copy[kGemmRows * kCopyStride];
   const bool copied = w_stride % 1024 == 0;
@@ -80,8 +78,8 @@ void Strip(std::int64_t strip, std::int64_t rows, std::int64_t k, const float* w
   }
 }
 
-// y[i, j] (=|+=) sums[j, i] + bias[j] for up to a strip of columns. Rows of y are often so far apart that they evict
-// each other from the cache, so that each is touched once.
+// y[i, j] (=|+=) sums[j, i] + bias[j] for up to kStrip columns. Each row of y is accessed only once, because its rows
+// often map to the same sets of the cache.
 void StoreTurned(std::int64_t rows, std::int64_t columns, const float* HWY_RESTRICT sums, float* HWY_RESTRICT y,
                  std::int64_t y_stride, const float* bias, bool accumulate) {
   HWY_ALIGN float biases[kStrip] = {};
@@ -107,7 +105,7 @@ void StoreTurned(std::int64_t rows, std::int64_t columns, const float* HWY_RESTR
   }
 }
 
-// A length in parts of like size, all but the last multiples of a unit.
+// Divides a length into parts of similar size. All sizes except the last are multiples of `unit`.
 struct Parts {
   std::int64_t whole, size, count;
   Parts(std::int64_t length, std::int64_t most, std::int64_t unit) : whole(length) {
@@ -135,8 +133,8 @@ void RowBlocks(const FewRows& s, const float* x, const float* w, float* y, const
                        packed_rows(block, depth) + i % panels * kGemmWidth * k);
     }
   });
-  // Handed out in parts, as cores that others use too are not equally fast; the blocks of one part one after the other,
-  // while its weights are near.
+  // There are many tasks, because other processes may slow down some of the cores. The blocks of one part are
+  // consecutive tasks, while its weights are in the cache.
   const Parts columns(s.n, std::max(s.n / (16 * threads()), 4 * kStrip), kStrip);
   parallel_tasks(columns.count * blocks.count, [&](std::int64_t task) {
     const std::int64_t block = task % blocks.count, part = task / blocks.count;

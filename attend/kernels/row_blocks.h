@@ -1,16 +1,16 @@
-// A linear layer over some dozens or hundreds of rows, such as one text or a batch that is being decoded: too few to
-// pay for packing the weights, as general products do. The rows are packed instead, and the weights, used as a file
-// holds them, stream by.
+// A matrix product for some dozens or hundreds of rows of x, such as one text or a decoding batch. This is too few for
+// packing the weights, as general matrix products do. Instead, x is packed, and the weights are used as they are
+// stored.
 #pragma once
 #include "attend/kernels/few_rows.h"
 
 namespace attend::kernels {
 
-/// y [m, n] (=|+=) x [m, k] · Wᵀ + bias, as few_rows has it; `bias` [n] may be null. An element's bits depend on its
-/// row of x, its row of W and the instruction set alone.
+/// y [m, n] (=|+=) x [m, k] · Wᵀ + bias, as in few_rows(); `bias` [n] may be null. The bits of an element depend only
+/// on its row of x, its row of W and the instruction set.
 void row_blocks(const FewRows& shape, const float* x, const float* w, float* y, const float* bias);
 
-/// With more rows than this packed weights pay; with fewer columns packed rows do not.
+/// The maximum number of rows m, and the minimum number of columns n, for which row_blocks is faster than oneDNN.
 inline constexpr std::int64_t kMostInRowBlocks = 512, kLeastForRowBlocks = 384;
 
 }  // namespace attend::kernels

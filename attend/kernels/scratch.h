@@ -1,4 +1,4 @@
-// Memory that a kernel needs while it runs, from the arena and counted there.
+// Temporary memory of a kernel, from the allocator of core/memory.h.
 #pragma once
 #include <cstdint>
 
@@ -6,22 +6,23 @@
 
 namespace attend::kernels {
 
-/// `count` floats, uninitialised and aligned for vectors. A copy shares the memory, and gives it away anew.
+/// `count` uninitialised floats, aligned for vectors. A copy shares the memory, but has its own position for Take(), so
+/// that it can be reused.
 struct Scratch {
   Block memory;
-  float* data;  ///< what Take has left
+  float* data;  ///< start of the remaining memory
 
   explicit Scratch(std::int64_t count)
       : memory(allocate(static_cast<std::size_t>(count) * sizeof(float))),
         data(reinterpret_cast<float*>(memory.get())) {}
 
-  /// A piece, aligned as well.
+  /// Returns the next `count` floats, aligned for vectors.
   float* Take(std::int64_t count) {
     float* piece = data;
     data += Size(count);
     return piece;
   }
-  /// Floats that a piece takes.
+  /// The number of floats that Take(count) uses.
   static std::int64_t Size(std::int64_t count) { return (count + 15) / 16 * 16; }
 };
 

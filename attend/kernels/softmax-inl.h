@@ -1,4 +1,4 @@
-// The steps of a softmax over one row, once per instruction set.
+// The steps of a softmax over one row. Compiled once for each instruction set.
 #if defined(ATTEND_KERNELS_SOFTMAX_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTEND_KERNELS_SOFTMAX_INL_H_
 #undef ATTEND_KERNELS_SOFTMAX_INL_H_
@@ -17,7 +17,7 @@
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 
-/// The largest element, -infinity if there is none.
+/// The maximum of a row; -infinity if it is empty.
 HWY_INLINE float RowMax(std::int64_t n, const float* x) {
   constexpr float kLowest = -std::numeric_limits<float>::infinity();
   const Floats d;
@@ -26,7 +26,7 @@ HWY_INLINE float RowMax(std::int64_t n, const float* x) {
   return hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(best[0], best[1]), hn::Max(best[2], best[3]))));
 }
 
-/// The sum of e^(x - shift). Each term goes to use(place, term) as well.
+/// The sum of e^(x - shift). Also calls use(place, term) for each vector of terms.
 template <class Use>
 HWY_INLINE float RowExpSum(std::int64_t n, const float* x, float shift, const Use& use) {
   const Floats d;
@@ -43,7 +43,7 @@ HWY_INLINE float RowExpSum(std::int64_t n, const float* x, float shift) {
   return RowExpSum(n, x, shift, [](auto, FloatVector) ATTEND_BODY {});
 }
 
-/// A maximum that can be subtracted: a row of nothing but -infinity has none, and 0 does as well.
+/// The maximum, or 0 if it is -infinity, which cannot be subtracted.
 HWY_INLINE float FiniteMax(float max) { return max == -std::numeric_limits<float>::infinity() ? 0.f : max; }
 
 }  // namespace attend::kernels::HWY_NAMESPACE

@@ -12,7 +12,7 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace {
 
-/// body(row, offset of its first element) for all rows, at least some 8192 elements a thread.
+/// Calls body(row, offset of its first element) for all rows, with about 8192 elements or more for each thread.
 template <class Body>
 void ForRows(std::int64_t rows, std::int64_t cols, const Body& body) {
   parallel_for(rows, 1 + 8192 / (cols + 1), [&](std::int64_t begin, std::int64_t end) {

@@ -1,10 +1,10 @@
-// Softmax and its logarithm over rows.
+// Softmax and log-softmax over rows.
 #pragma once
 #include <cstdint>
 
 namespace attend::kernels {
 
-/// How many of a row's columns count: all, or lengths[row / rows_each].
+/// The number of columns of a row that are used: lengths[row / rows_each], or all if `lengths` is null.
 struct RowLengths {
   const std::int32_t* lengths = nullptr;
   std::int64_t rows_each = 1;
@@ -13,16 +13,16 @@ struct RowLengths {
   }
 };
 
-/// y = e^x / sum of e^x over the columns that count, 0 in the others.   x, y [rows, cols]; y may be x
-/// A row without columns, or with nothing but -infinity, gives zeros.
+/// y = e^x / Σ e^x over the used columns, 0 in the others.   x, y [rows, cols]; y may be x
+/// The result is zero if no column is used, or if all elements are -infinity.
 void softmax(std::int64_t rows, std::int64_t cols, const float* x, RowLengths lengths, float* y);
-/// dx = y (dy - sum of y dy), or added to dx.
+/// dx (+)= y (dy - Σ y dy).
 void softmax_backward(std::int64_t rows, std::int64_t cols, const float* y, const float* dy, RowLengths lengths,
                       float* dx, bool accumulate);
 
-/// y = x - log(sum of e^x).   x, y [rows, cols]; y may be x
+/// y = x - log(Σ e^x).   x, y [rows, cols]; y may be x
 void log_softmax(std::int64_t rows, std::int64_t cols, const float* x, float* y);
-/// dx = dy - e^y sum of dy, or added to dx.
+/// dx (+)= dy - e^y Σ dy.
 void log_softmax_backward(std::int64_t rows, std::int64_t cols, const float* y, const float* dy, float* dx,
                           bool accumulate);
 

@@ -1,4 +1,5 @@
-// The totals of four vectors at once: what dot products in vectors end with. Once per instruction set.
+// Horizontal sums of four vectors at once, the last step of vectorised dot products. Compiled once for each instruction
+// set.
 #if defined(ATTEND_KERNELS_TOTALS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef ATTEND_KERNELS_TOTALS_INL_H_
 #undef ATTEND_KERNELS_TOTALS_INL_H_
@@ -22,7 +23,7 @@ HWY_INLINE Four SetFour(float x) { return {x, x, x, x}; }
 HWY_INLINE void StoreFour(const Four& v, float* p) { std::copy_n(v.data(), 4, p); }
 HWY_INLINE Four AddFour(const Four& a, const Four& b) { return {a[0] + b[0], a[1] + b[1], a[2] + b[2], a[3] + b[3]}; }
 HWY_INLINE Four MulFour(const Four& a, const Four& b) { return {a[0] * b[0], a[1] * b[1], a[2] * b[2], a[3] * b[3]}; }
-/// The sum of each vector's lanes. Their order is that of the instruction set, the same for each of the four.
+/// The sum of the lanes of each vector. The order of additions depends on the instruction set, not on the vector.
 HWY_INLINE Four Totals(const FloatVector (&v)[4]) {
   return {hn::GetLane(v[0]), hn::GetLane(v[1]), hn::GetLane(v[2]), hn::GetLane(v[3])};
 }
@@ -43,7 +44,7 @@ HWY_INLINE Four SumOfBlocks(D /*d*/, hn::Vec<D> v) {
     return SumOfBlocks(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
   }
 }
-/// The sum of each vector's lanes. Their order is that of the instruction set, the same for each of the four.
+/// The sum of the lanes of each vector. The order of additions depends on the instruction set, not on the vector.
 HWY_INLINE Four Totals(const FloatVector (&v)[4]) {
   const Floats d;
   const hn::RepartitionToWide<Floats> pairs;

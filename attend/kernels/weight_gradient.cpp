@@ -16,15 +16,14 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace {
 
-constexpr std::int64_t kDepth = 192;  // rows of the batch at a time: a panel of x stays in the first-level cache
-constexpr std::int64_t kBand = 36;    // rows of dw that a task takes: its part of dy stays there too
-constexpr std::int64_t kColumns =
-    256;                             // of dw that a task takes at most: its part of x stays in the second-level cache
-constexpr std::int64_t kTasks = 12;  // at least, where dw is large enough
+constexpr std::int64_t kDepth = 192;    // rows of the batch at a time, so that a panel of x stays in the L1 cache
+constexpr std::int64_t kBand = 36;      // rows of dw of one task, so that its part of dy stays in the L1 cache too
+constexpr std::int64_t kColumns = 256;  // maximum columns of dw of one task: its part of x stays in the L2 cache
+constexpr std::int64_t kTasks = 12;     // minimum number of tasks, if dw is large enough
 
 void Gradient(const WeightGradient& shape, std::span<const BatchRows> pieces, float* dw) {
   const std::int64_t m = shape.m, n = shape.n;
-  std::vector<BatchRows> parts;  // of at most kDepth rows
+  std::vector<BatchRows> parts;  // the pieces, divided into at most kDepth rows each
   std::int64_t rows = 0;
   for (const BatchRows& piece : pieces) {
     for (std::int64_t k = 0; k < piece.rows; k += kDepth)
@@ -33,7 +32,7 @@ void Gradient(const WeightGradient& shape, std::span<const BatchRows> pieces, fl
   }
   if (rows == 0 && !shape.accumulate) std::fill_n(dw, m * n, 0.f);
 
-  // Each band of dw reads all of x, so it is packed once.
+  // x is packed once, because each band of dw reads all of it.
   const std::int64_t width = PackedSize(1, n);
   const Scratch packed(rows * width);
   std::vector<float*> panels;
@@ -47,7 +46,7 @@ void Gradient(const WeightGradient& shape, std::span<const BatchRows> pieces, fl
     Pack(parts[i].rows, n, parts[i].x, n, panels[i]);
   });
 
-  // A task is a block of dw. Enough of them that all threads have work to the end.
+  // A task computes a block of dw. There should be enough tasks to keep all threads busy.
   const std::int64_t bands = (m + kBand - 1) / kBand;
   std::int64_t columns = kColumns;
   const auto blocks = [&] { return (n + columns - 1) / columns; };
@@ -55,7 +54,7 @@ void Gradient(const WeightGradient& shape, std::span<const BatchRows> pieces, fl
   parallel_tasks(bands * blocks(), [&](std::int64_t task) {
     const std::int64_t first = task % bands * kBand, count = std::min(kBand, m - first);
     const std::int64_t begin = task / bands * columns, wide = std::min(columns, n - begin);
-    // Of dy: where its rows are a power of two apart, they would share cache lines.
+    // A copy of a part of dy. Without it, rows that are a power of two apart would map to the same sets of the cache.
     HWY_ALIGN float copied[kDepth * kBand];
     for (std::size_t i = 0; i < parts.size(); ++i) {
       const auto& [depth, dy, x] = parts[i];
@@ -73,8 +72,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace attend::kernels {
 
-/// Columns, or else elements, of dw up to which this is faster than oneDNN: it has trouble with few results of many
-/// rows, most of all where these are a power of two apart.
+/// Up to this number of columns, or of elements, of dw, this kernel is faster than oneDNN, which is slow for a small
+/// result of many rows, in particular if the row stride is a power of two.
 constexpr std::int64_t kFewColumns = 256, kFewResults = std::int64_t{1} << 18;
 
 HWY_EXPORT(Gradient);

@@ -1,20 +1,19 @@
-// The gradient of a weight: a product over all rows of a batch, on all threads.
+// The gradient of a weight: the product dyᵀ x over all rows of a batch.
 #pragma once
 #include <cstdint>
 #include <span>
 
 namespace attend::kernels {
 
-/// Some rows of the batch, which may come in several pieces: the steps of an unrolled loop, say.
+/// A piece of the rows of a batch. There may be several pieces, for example the steps of an unrolled loop.
 struct BatchRows {
   std::int64_t rows = 0;
   const float* dy = nullptr;  ///< [rows, m]
   const float* x = nullptr;   ///< [rows, n]
 };
 
-/// dw (+)= the sum of all pieces' dyᵀ x, [m, n].
-/// One piece that makes a large dw is left to matmul(); otherwise both sides are packed, and added in an order
-/// that depends on the shapes alone.
+/// dw [m, n] (+)= Σ dyᵀ x over all pieces. A single piece with a large dw is computed by matmul(). Otherwise the order
+/// of additions depends on the shapes only, not on the number of threads.
 struct WeightGradient {
   std::int64_t m = 0, n = 0;
   bool accumulate = false;

@@ -20,15 +20,15 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_point(char c) { return c == '.' || c == ','; }
-/// ASCII's punctuation but for ' , - and . (which depend on their neighbours, if they are separated at all).
+/// ASCII punctuation, except for ' , - and . which are handled separately or not at all.
 bool is_symbol(char c) {
   return (c >= ' ' && c <= '&') || (c >= '(' && c <= '+') || c == '/' || (c >= ':' && c <= '@') ||
          (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 
-/// Puts a space between two characters for which `meets` holds, and where asked before and behind them. A character
-/// takes part in one pair only, as in a replacement by a regular expression. Bytes do as well as characters, for
-/// whatever is asked about is ASCII.
+/// Inserts a space between two characters for which meets() holds, and optionally before and after them. A character
+/// belongs to one pair only, as in a replacement by a regular expression. Working on bytes is correct, because meets()
+/// only tests for ASCII characters.
 template <typename Meets>
 std::string space_pairs(const std::string& text, Meets meets, bool space_before_first, bool space_after_second) {
   std::string spaced;
@@ -45,8 +45,8 @@ std::string space_pairs(const std::string& text, Meets meets, bool space_before_
   return spaced;
 }
 
-/// Words as numbers, the same in a hypothesis and its references.
-class Numbering {
+/// Maps words to numbers, consistently for a hypothesis and its references.
+class WordIds {
  public:
   std::vector<std::int32_t> operator()(std::vector<std::string> words) {
     std::vector<std::int32_t> numbers;
@@ -83,7 +83,7 @@ std::vector<std::string> tokenize_13a(std::string_view line) {
   std::string spaced = " ";
   for (const char c : text) is_symbol(c) ? spaced.append({' ', c, ' '}) : spaced.append(1, c);
   spaced += ' ';
-  // Points and commas stay only between digits; a dash goes only after one.
+  // Separates points and commas, except between digits, and a dash after a digit.
   spaced = space_pairs(
       spaced, [](char a, char b) { return !is_digit(a) && is_point(b); }, false, true);
   spaced = space_pairs(
@@ -97,7 +97,7 @@ std::vector<std::string> tokenize_13a(std::string_view line) {
 
 BleuStatistics bleu_statistics(std::string_view hypothesis, std::span<const std::string_view> references) {
   using Words = Ngrams<std::int32_t>;
-  Numbering numbers;
+  WordIds numbers;
   const Words given(numbers(tokenize_13a(hypothesis)), BleuStatistics::kOrder);
   std::vector<Words> expected;
   for (const std::string_view reference : references)
@@ -156,10 +156,6 @@ BleuScore corpus_bleu(std::span<const std::string> hypotheses, const References&
   BleuStatistics sum;
   for (const BleuStatistics& sentence : bleu_statistics(hypotheses, references)) sum += sentence;
   return bleu_score(sum);
-}
-
-BleuScore sentence_bleu(std::string_view hypothesis, std::span<const std::string_view> references) {
-  return bleu_score(bleu_statistics(hypothesis, references), true);
 }
 
 std::string BleuScore::details() const {

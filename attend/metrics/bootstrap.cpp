@@ -14,11 +14,12 @@ namespace {
 
 void check(std::int64_t sentences, const BootstrapOptions& options) {
   if (sentences <= 0 || sentences > std::numeric_limits<std::uint32_t>::max() || options.resamples <= 0)
-    fail<InputError>("bootstrap", "there is nothing to draw from: got ", sentences, " sentences and ",
-                     options.resamples, " resamples, expected at least one of each");
+    fail<InputError>("bootstrap", "nothing to resample: got ", sentences, " sentences and ", options.resamples,
+                     " resamples, expected at least one of each");
 }
 
-/// Resample number `which`: its own stream of random numbers, so that any thread can draw it.
+/// The sentences of resample number `which`. Each resample has its own random stream, so that it does not depend on the
+/// thread.
 std::vector<std::uint32_t> draw(std::int64_t sentences, std::int64_t which, std::uint64_t seed) {
   std::vector<std::uint32_t> sample(static_cast<std::size_t>(sentences));
   const PhiloxKey key{seed, static_cast<std::uint64_t>(which)};
@@ -67,8 +68,8 @@ PairedBootstrap paired_bootstrap(std::int64_t sentences, SampleScore baseline, S
   std::vector<std::uint32_t> whole(static_cast<std::size_t>(sentences));
   std::iota(whole.begin(), whole.end(), 0u);
   const double measured = std::abs(system(whole) - baseline(whole));
-  // Shifted to mean 0, the differences are what chance alone would give. One is added on either side, so that the
-  // probability of a false alarm never falls below what the number of resamples can tell.
+  // Shifted to mean 0, the differences are distributed as under the null hypothesis. Adding one to both counts avoids a
+  // p-value of 0, which a finite number of resamples cannot justify.
   const double mean = mean_of(differences);
   const auto beyond =
       std::ranges::count_if(differences, [&](double d) { return d - mean > measured || measured == 0; });

@@ -1,6 +1,6 @@
-// How sure a score is: bootstrap resampling (Koehn 2004), as sacreBLEU does it. A test set is drawn again and again
-// from its own sentences, with replacement, and scored each time; the spread of the scores is the answer. Metrics give
-// statistics of sentences that add up, so a resample costs a sum and not a new comparison of texts.
+// Confidence intervals by bootstrap resampling (Koehn 2004), as in sacreBLEU. Many test sets are sampled with
+// replacement from the sentences of the original one, and each is scored; the spread of the scores gives the interval.
+// Metrics provide statistics of sentences that can be added, so a resample only needs a sum.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -12,32 +12,33 @@ namespace attend {
 
 struct BootstrapOptions {
   int resamples = 1000;
-  std::uint64_t seed = 12345;  ///< the same seed gives the same resamples, on any number of threads
+  std::uint64_t seed = 12345;  ///< the same seed gives the same resamples, for any number of threads
 };
 
-/// 95 of 100 resamples score within mean ± half_width (half of the way from the 2.5th to the 97.5th percentile).
+/// A 95% confidence interval: mean ± half_width. half_width is half the distance between the 2.5th and the 97.5th
+/// percentile.
 struct Confidence {
   double mean = 0, half_width = 0;
 };
 
-/// The score of a test set made of these sentences (positions; some stand there more than once). Called from several
-/// threads at the same time.
+/// Computes the score of a test set with these sentences, given by index; a sentence may appear several times. It is
+/// called from several threads at the same time.
 using SampleScore = FunctionRef<double(std::span<const std::uint32_t> sample)>;
 
-/// Throws InputError when there are no sentences or no resamples.
+/// Throws InputError if there are no sentences or no resamples.
 Confidence bootstrap(std::int64_t sentences, SampleScore score, const BootstrapOptions& options = {});
 
-/// Two systems on the same resamples.
+/// The scores of two systems on the same resamples.
 struct PairedBootstrap {
   Confidence baseline, system;
-  /// How probable a difference as large as the measured one is, if it came by chance: below 0.05 one calls it
-  /// significant. 1 where nothing was measured.
+  /// The probability of a difference at least as large as the observed one if both systems are equally good. A
+  /// difference is usually called significant if it is below 0.05. 1 if there is no difference.
   double p_value = 1;
 };
 PairedBootstrap paired_bootstrap(std::int64_t sentences, SampleScore baseline, SampleScore system,
                                  const BootstrapOptions& options = {});
 
-/// The statistics of a sample: those of its sentences, added up.
+/// The sum of the statistics of the sentences of a sample.
 template <typename Statistics>
 Statistics sum_of_sample(std::span<const Statistics> sentences, std::span<const std::uint32_t> sample) {
   Statistics sum{};
@@ -45,7 +46,7 @@ Statistics sum_of_sample(std::span<const Statistics> sentences, std::span<const 
   return sum;
 }
 
-/// "|bs:1000|seed:12345", for a metric's signature.
+/// "|bs:1000|seed:12345", for the signature of a metric.
 std::string resampling_signature(const BootstrapOptions& options = {});
 
 }  // namespace attend

@@ -16,8 +16,8 @@ std::size_t orders_of(const ChrfOptions& options) {
   constexpr int kMost = ChrfStatistics::kMaxOrders;
   if (options.characters < 1 || options.words < 0 || options.characters > kMost ||
       options.words > kMost - options.characters)
-    fail<InputError>("chrf", "the orders do not fit: got ", options.characters, " of characters and ", options.words,
-                     " of words, expected at least 1 of characters and at most ", kMost, " in all");
+    fail<InputError>("chrf", "invalid n-gram orders: got ", options.characters, " for characters and ", options.words,
+                     " for words, expected at least 1 for characters and at most ", kMost, " in total");
   return static_cast<std::size_t>(options.characters) + static_cast<std::size_t>(options.words);
 }
 
@@ -31,12 +31,12 @@ std::vector<char32_t> characters_of(std::string_view text, bool white_space) {
   return characters;
 }
 
-/// string.punctuation of Python: all of ASCII's.
+/// Python's string.punctuation: all ASCII punctuation.
 bool is_punctuation(char c) {
   return (c >= '!' && c <= '/') || (c >= ':' && c <= '@') || (c >= '[' && c <= '`') || (c >= '{' && c <= '~');
 }
 
-/// chrF++'s own words: one punctuation mark is taken from the end of a word, or else one from its beginning.
+/// The words of chrF++: one punctuation mark is split from the end of a word, or else from its beginning.
 std::vector<std::string_view> words_of(std::string_view text) {
   std::vector<std::string_view> words;
   for (const std::string_view word : split_words(text)) {
@@ -53,7 +53,7 @@ std::vector<std::string_view> words_of(std::string_view text) {
   return words;
 }
 
-/// One side of a comparison. Keeps views of its text.
+/// The n-grams of a hypothesis or a reference. Keeps views of the text.
 struct Side {
   Ngrams<char32_t> characters;
   Ngrams<std::string_view> words;
@@ -67,7 +67,7 @@ struct Side {
 template <typename T>
 ChrfStatistics::Counts compare(const Ngrams<T>& hypothesis, const Ngrams<T>& reference, std::size_t n) {
   ChrfStatistics::Counts counts{hypothesis.total(n), reference.total(n), 0};
-  if (counts.reference == 0) return {};  // what no reference could have is not held against the hypothesis
+  if (counts.reference == 0) return {};  // as in sacreBLEU, an order without n-grams in the reference is ignored
   hypothesis.each(n, [&](std::span<const T> ngram, std::int64_t count) {
     counts.matches += std::min(count, reference.count(ngram));
   });
@@ -135,11 +135,6 @@ double corpus_chrf(std::span<const std::string> hypotheses, const References& re
   ChrfStatistics sum;
   for (const ChrfStatistics& sentence : chrf_statistics(hypotheses, references, options)) sum += sentence;
   return chrf_score(sum, options);
-}
-
-double sentence_chrf(std::string_view hypothesis, std::span<const std::string_view> references,
-                     const ChrfOptions& options) {
-  return chrf_score(chrf_statistics(hypothesis, references, options), options);
 }
 
 std::string chrf_name(const ChrfOptions& options) {

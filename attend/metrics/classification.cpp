@@ -31,7 +31,7 @@ double ClassificationScores::micro_f1() const { return ratio(2 * correct, total 
 ClassificationScores classification_scores(std::span<const std::string> predictions,
                                            std::span<const std::string> references) {
   if (predictions.size() != references.size())
-    fail<InputError>("classification", "each prediction needs its reference: got ", predictions.size(),
+    fail<InputError>("classification", "the numbers of predictions and references differ: got ", predictions.size(),
                      " predictions and ", references.size(), " references");
   std::map<std::string_view, std::size_t> places;
   for (const std::string& label : references) places.emplace(label, 0);

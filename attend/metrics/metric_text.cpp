@@ -6,11 +6,11 @@
 namespace attend {
 
 void check_references(std::string_view metric, std::span<const std::string> hypotheses, const References& references) {
-  if (references.empty()) fail<InputError>(metric, "there is nothing to compare with: got 0 sets of references");
+  if (references.empty()) fail<InputError>(metric, "there are no references");
   for (const std::vector<std::string>& set : references)
     if (set.size() != hypotheses.size())
-      fail<InputError>(metric, "each hypothesis needs its reference: got ", hypotheses.size(), " hypotheses and ",
-                       set.size(), " references");
+      fail<InputError>(metric, "the numbers of hypotheses and references differ: got ", hypotheses.size(),
+                       " hypotheses and ", set.size(), " references");
 }
 
 std::vector<std::string_view> references_of(const References& references, std::size_t i) {

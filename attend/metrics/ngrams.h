@@ -1,4 +1,4 @@
-// Counting n-grams: of words for BLEU, of characters for chrF.
+// Counts n-grams: of words for BLEU, of characters and words for chrF.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace attend {
 
-/// A sequence whose n-grams of up to `longest` elements can be counted. It knows all places of the sequence in the
-/// order of what follows there: so equal n-grams stand together, whatever n, and one sort serves all lengths.
+/// Counts the n-grams of a sequence, for all n up to `longest`. It sorts all positions by the elements that follow
+/// them, so that equal n-grams are adjacent for every n. So one sort is sufficient for all n.
 template <typename T>
 class Ngrams {
  public:
@@ -19,12 +19,12 @@ class Ngrams {
     std::ranges::sort(places_, std::ranges::lexicographical_compare, [&](std::size_t at) { return from(at, longest); });
   }
 
-  /// How many n-grams of length n there are, n >= 1.
+  /// The number of n-grams, n >= 1.
   std::int64_t total(std::size_t n) const {
     return sequence_.size() < n ? 0 : static_cast<std::int64_t>(sequence_.size() - n + 1);
   }
 
-  /// How often one occurs.
+  /// The number of occurrences of an n-gram.
   std::int64_t count(std::span<const T> ngram) const {
     const auto prefix = [&](std::size_t at) { return from(at, ngram.size()); };
     constexpr auto kLess = std::ranges::lexicographical_compare;
@@ -32,14 +32,14 @@ class Ngrams {
            std::ranges::lower_bound(places_, ngram, kLess, prefix);
   }
 
-  /// Calls body(ngram, count) for each different one of length n.
+  /// Calls body(ngram, count) for each distinct n-gram.
   template <typename Body>
   void each(std::size_t n, Body&& body) const {
     for (std::size_t i = 0; i < places_.size();) {
       const std::span<const T> ngram = from(places_[i], n);
       const std::size_t begin = i++;
       while (i < places_.size() && std::ranges::equal(ngram, from(places_[i], n))) ++i;
-      if (ngram.size() == n) body(ngram, static_cast<std::int64_t>(i - begin));  // shorter: the sequence ends there
+      if (ngram.size() == n) body(ngram, static_cast<std::int64_t>(i - begin));  // shorter at the end of the sequence
     }
   }
 

@@ -1,4 +1,4 @@
-// How well a language model expects a text: perplexity, and bits per byte, which compares models whatever their tokens.
+// Perplexity of language models, and bits per byte, which can be compared between models with different tokenizers.
 #pragma once
 #include <cmath>
 #include <cstdint>
@@ -6,20 +6,20 @@
 
 namespace attend {
 
-/// What a model gave to texts. Those of several texts add up.
+/// The likelihood of a text under a model. The values of several texts can be added.
 struct Likelihood {
-  double logprob = 0;       ///< natural logarithms of the tokens' probabilities, summed
-  std::int64_t tokens = 0;  ///< that have a probability: the first may have none, when nothing precedes it
-  std::int64_t bytes = 0;   ///< of the text in UTF-8
+  double logprob = 0;       ///< sum of the natural logarithms of the token probabilities
+  std::int64_t tokens = 0;  ///< number of tokens with a probability; the first token of a text may have none
+  std::int64_t bytes = 0;   ///< length of the text in UTF-8
 
   Likelihood& operator+=(const Likelihood& other) {
     logprob += other.logprob, tokens += other.tokens, bytes += other.bytes;
     return *this;
   }
 
-  /// exp(-logprob / tokens): among how many equally likely tokens the model seems to choose. Of no tokens, 1.
+  /// exp(-logprob / tokens), or 1 without tokens.
   double perplexity() const { return tokens > 0 ? std::exp(-logprob / static_cast<double>(tokens)) : 1; }
-  /// -log₂(probability) / bytes: the length of the text if the model compressed it. Of no bytes, 0.
+  /// -log₂(probability) / bytes, or 0 without bytes: the size of the text if it is compressed with the model.
   double bits_per_byte() const { return bytes > 0 ? -logprob / (std::numbers::ln2 * static_cast<double>(bytes)) : 0; }
 };
 

@@ -250,7 +250,7 @@ Tensor Bert::encode(const BertInput& input, Probe* probe) const {
   Tensor x = (features ? input.ids : words(input.ids)) + positions(Tensor::ids(places, {N}));
   if (options.types > 0) x = x + types(input.types.defined() ? input.types : Tensor::zeros({N}, DType::i32));
   x = dropout(embedding_norm(x), options.dropout).reshape({1, N, options.width});
-  return encoder(x, {.mask = Mask::texts(input.lengths), .probe = probe}).reshape({N, options.width});
+  return encoder(x, {.mask = Mask::packed(input.lengths), .probe = probe}).reshape({N, options.width});
 }
 
 Tensor Bert::pool(const Tensor& states, const std::vector<std::int64_t>& lengths) const {

@@ -44,7 +44,7 @@ struct BlockNames {
 
 /// One pass through the blocks of a stack: how the sequences lie in x, and what they may see.
 struct BlockPass {
-  // Padded x [B, T, width], or packed sequences as [1, sum of lengths, width] with Mask::texts:
+  // Padded x [B, T, width], or packed sequences as [1, sum of lengths, width] with Mask::packed:
   Mask mask = {};         ///< of self-attention, beside BlockOptions::causal
   Tensor states = {};     ///< an encoder's, [B, S, width], for cross-attention
   Mask states_mask = {};  ///< which of them are padding

@@ -14,7 +14,8 @@ void start(Tensor& weight, Tensor& bias, const Shape& shape, Generator& generato
 }
 
 std::int64_t per_group(std::int64_t in, std::int64_t groups) {
-  if (groups < 1 || in % groups != 0) fail("convolution", "groups must divide the channels: got ", in, " in ", groups);
+  if (groups < 1 || in % groups != 0)
+    fail("convolution", "groups must divide the input channels: got ", in, " channels and ", groups, " groups");
   return in / groups;
 }
 
@@ -24,12 +25,6 @@ Conv1d::Conv1d(std::int64_t in, std::int64_t out, std::int64_t kernel, const Con
                Generator& generator)
     : options(o) {
   start(weight, bias, {out, per_group(in, o.groups), kernel}, generator);
-}
-
-Conv2d::Conv2d(std::int64_t in, std::int64_t out, std::array<std::int64_t, 2> kernel, const Convolution2dOptions& o,
-               Generator& generator)
-    : options(o) {
-  start(weight, bias, {out, per_group(in, o.groups), kernel[0], kernel[1]}, generator);
 }
 
 }  // namespace attend

@@ -1,5 +1,5 @@
-// The affine layer. It owns its weight with its precision (float32 or int8); models, caches and tied outputs call the
-// layer instead of reading the weight.
+// The linear layer. It owns its weight, in float32 or int8; models and caches call the layer instead of reading the
+// weight.
 #pragma once
 #include <span>
 #include <utility>
@@ -14,13 +14,13 @@ namespace attend {
 struct Linear {
   Tensor weight;  // [out, in]
   Tensor bias;    // [out], or undefined
-  Tensor scales;  // [out] where the weight is int8 (see quantise.h), otherwise undefined
+  Tensor scales;  // [out] if the weight is int8 (see quantise.h), otherwise undefined
 
   Linear() = default;
   /// From existing parameters.
   explicit Linear(Tensor w, Tensor b = {}, Tensor s = {})
       : weight(std::move(w)), bias(std::move(b)), scales(std::move(s)) {}
-  /// Starts as PyTorch's nn.Linear: uniform in ±1 / √in.
+  /// Initialised as PyTorch's nn.Linear: uniform in ±1 / √in.
   Linear(std::int64_t in, std::int64_t out, bool with_bias = true, Generator& generator = default_generator());
 
   bool defined() const { return weight.defined(); }
@@ -35,12 +35,12 @@ struct Linear {
   void visit(auto&& v) { v("weight", weight), v("bias", bias), v("weight_scale", scales); }
 };
 
-/// Several layers with one input, their outputs side by side.   [..., in] -> [..., out_0 + out_1 + …]
-/// One product where the layers lie together in memory (see place_together), otherwise one for each. Either all layers
-/// have a bias or none has, and all have one precision.
+/// The concatenated outputs of several layers with the same input.   [..., in] -> [..., out_0 + out_1 + …]
+/// One matrix product if the weights are contiguous in memory (see place_together), otherwise one for each layer.
+/// Either all layers have a bias or none has one, and all have the same precision.
 Tensor linear_together(const Tensor& x, std::span<const Linear* const> layers);
 
-/// Moves the parameters of layers with one input next to each other in memory, so that linear_together is one product.
+/// Makes the parameters of several layers contiguous in memory, so that linear_together is one matrix product.
 void place_together(std::span<Linear* const> layers);
 
 }  // namespace attend

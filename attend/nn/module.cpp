@@ -36,7 +36,7 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 struct Loaded {
-  std::vector<Tensor> tensors;  // for each parameter; undefined where neither it nor a twin is in the file
+  std::vector<Tensor> tensors;  // for each parameter; undefined if the file has neither it nor a tensor tied to it
   LoadReport report;
 };
 
@@ -46,7 +46,7 @@ Loaded find_parameters(std::span<const NamedTensor> parameters, const Weights& w
   std::set<std::string> wanted = optional;
   Loaded result{std::vector<Tensor>(parameters.size()), {}};
   auto& [loaded, report] = result;
-  std::map<const std::byte*, std::size_t> first;  // memory -> the first of its names that the file has
+  std::map<const std::byte*, std::size_t> first;  // memory -> index of its first name that the file has
   for (std::size_t i = 0; i < parameters.size(); ++i) {
     const auto& [name, tensor] = parameters[i];
     wanted.insert(name);
@@ -55,16 +55,16 @@ Loaded find_parameters(std::span<const NamedTensor> parameters, const Weights& w
       fail("load", "parameter \"", name, "\" has the wrong dtype: got ", tensor.dtype(), ", expected float32");
     loaded[i] = tensor.dtype() == DType::i8 ? weights.get(name) : weights.get_float32(name);
     if (loaded[i].dtype() != tensor.dtype())
-      fail<InputError>("load", file, ": tensor \"", name, "\" has another dtype: got ", loaded[i].dtype(),
+      fail<InputError>("load", file, ": tensor \"", name, "\" has the wrong dtype: got ", loaded[i].dtype(),
                        ", expected ", tensor.dtype());
     if (loaded[i].shape() != tensor.shape())
-      fail<InputError>("load", file, ": tensor \"", name, "\" has another shape: got ", loaded[i].shape(),
+      fail<InputError>("load", file, ": tensor \"", name, "\" has the wrong shape: got ", loaded[i].shape(),
                        ", expected ", tensor.shape());
     const std::size_t twin = first.emplace(tensor.raw(), i).first->second;
     if (loaded[twin].raw() != loaded[i].raw() &&
         std::memcmp(loaded[twin].raw(), loaded[i].raw(), loaded[i].bytes()) != 0)
       fail<InputError>("load", file, ": tensors \"", parameters[twin].name, "\" and \"", name,
-                       "\" differ, but the model's configuration makes them one");
+                       "\" differ, but they are tied in the model's configuration");
     loaded[i] = loaded[twin];
   }
 

@@ -1,12 +1,12 @@
-// Modules are plain structs of tensors and modules, with one visit(v) that names them all:
+// Modules are plain structs of tensors and other modules. A function visit(v) names all of them:
 //
 //   struct FeedForward {
 //     Linear up, down;
 //     void visit(auto&& v) { v("up", up), v("down", down); }
 //   };
 //
-// Saving, loading, optimising and counting are functions over that visit; a module knows of none of them. Tensors are
-// handles, so a copy of a module shares its parameters.
+// Saving, loading, optimising and counting parameters are free functions that call visit(). Tensors are handles, so a
+// copy of a module shares its parameters.
 #pragma once
 #include <concepts>
 #include <filesystem>
@@ -22,8 +22,8 @@
 
 namespace attend {
 
-/// Walks a module and calls f(name, tensor) for every parameter that is there, in the order of the visits, with names
-/// like "layers.0.attention.query.weight".
+/// Calls f(name, tensor) for every defined parameter of a module, in the order of visit(). A name has the form
+/// "layers.0.attention.query.weight".
 template <typename F>
 class ParameterVisitor {
  public:
@@ -40,7 +40,7 @@ class ParameterVisitor {
   void operator()(std::string_view name, std::optional<Part>& part) {
     if (part) (*this)(name, *part);
   }
-  /// A part with an empty name adds no level: its parameters are named as if they were the whole's own.
+  /// A part with an empty name adds no prefix: its parameters are named like those of the module that contains it.
   template <typename Part>
   void operator()(std::string_view name, Part& part) requires requires(ParameterVisitor v) {
     part.visit(v);
@@ -61,7 +61,7 @@ void for_each_parameter(Module& module, F&& f) {
   module.visit(visitor);
 }
 
-/// Handles on all parameters, with their names.
+/// All parameters with their names. The tensors share memory with the module.
 template <typename Module>
 std::vector<NamedTensor> parameters(Module& module) {
   std::vector<NamedTensor> all;
@@ -69,7 +69,7 @@ std::vector<NamedTensor> parameters(Module& module) {
   return all;
 }
 
-/// How many numbers there are to learn; weights that stand under several names (tied ones) count once.
+/// The number of elements of all parameters. Tied weights, which have several names, count once.
 template <typename Module>
 std::int64_t count_parameters(Module& module) {
   std::int64_t count = 0;
@@ -80,10 +80,10 @@ std::int64_t count_parameters(Module& module) {
   return count;
 }
 
-/// The step of train_parameters for one tensor; `seen` collects the leaves made so far.
+/// Implements train_parameters for one tensor; `seen` collects the leaves that exist so far.
 void set_trainable(Tensor& tensor, bool on, std::vector<Tensor>& seen);
-/// Makes every parameter a leaf of the tape (or, with false, an ordinary tensor): what is to be trained. A tensor that
-/// appears under several names (tied weights) is one leaf.
+/// Makes every parameter a leaf of the tape, so that it gets a gradient; with `on` = false, makes it a constant again.
+/// Tied weights, which have several names, become one leaf.
 template <typename Module>
 void train_parameters(Module& module, bool on = true) {
   std::vector<Tensor> seen;
@@ -96,29 +96,29 @@ void save_parameters(Module& module, const std::filesystem::path& path) {
 }
 
 struct LoadOptions {
-  bool allow_missing = false;              ///< parameters that the file lacks keep their values
-  bool allow_unused = false;               ///< tensors of the file that no parameter wants are passed over
-  std::vector<std::string> optional = {};  ///< names that the file may have or lack, whether parameters or not
+  bool allow_missing = false;              ///< parameters that are not in the file keep their values
+  bool allow_unused = false;               ///< tensors of the file that are no parameters are ignored
+  std::vector<std::string> optional = {};  ///< names that may be missing or unused without an error
 };
-/// What a load left undone; both lists are empty unless the options allow it.
+/// The missing and unused names of a load. Both lists are empty unless the options allow such names.
 struct LoadReport {
   std::vector<std::string> missing, unused;
 };
-/// Replaces each parameter's values by the file's tensor of its name, converted to float32 unless the parameter is one
-/// of int8. Of tied weights, which
-/// share their memory, one name is enough; where there are more, they must agree. Throws, with all names, when one is
-/// missing or unused, has another shape, or is neither of both here; then no parameter has changed.
+/// Copies tensors of a file to the parameters with the same names. Values are converted to float32, unless the
+/// parameter is int8. For tied weights, one of the names is enough; if the file has several of them, they must be
+/// equal. Throws if a name is missing or unused, with a list of such names, or if a tensor has the wrong shape or
+/// dtype. No parameter has changed then.
 LoadReport load_parameters(std::span<NamedTensor> parameters, const Weights& weights, const LoadOptions& options = {});
-/// The same from a folder, or from a file (see Weights).
+/// Loads the parameters of a module from a folder or a file (see Weights).
 template <typename Module>
 LoadReport load_parameters(Module& module, const std::filesystem::path& path, const LoadOptions& options = {}) {
   std::vector<NamedTensor> all = parameters(module);
   return load_parameters(all, Weights(path), options);
 }
 
-/// The same for models that are only run: each parameter becomes the file's tensor itself, so that float32 weights stay
-/// in the mapped file, are read when they are first needed, and are shared with other processes. They must not be
-/// written to. A model that was made inside init::Skipped never had any of its own.
+/// Like load_parameters, but for inference only: replaces each parameter with the tensor of the file, without a copy.
+/// So float32 weights stay in the mapped file, are read on first access, and are shared with other processes. They are
+/// read-only. Construct the model inside an init::Skipped scope, so that its own weights never use memory.
 LoadReport borrow_parameters(std::span<NamedTensor> parameters, const Weights& weights,
                              const LoadOptions& options = {});
 template <typename Module>

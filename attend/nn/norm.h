@@ -1,4 +1,4 @@
-// Normalisation as a layer: one type for layer normalisation and RMS normalisation.
+// The normalisation layer: layer normalisation or RMS normalisation.
 #pragma once
 #include "attend/ops/norm.h"
 
@@ -12,7 +12,7 @@ enum class NormKind : std::uint8_t {
 struct NormOptions {
   NormKind kind = NormKind::layer_norm;
   float eps = 1e-5f;
-  bool bias = true;  ///< only a layer_norm can have one
+  bool bias = true;  ///< ignored for rms_norm, which has no bias
 };
 
 /// Normalises over the last dimension.   [..., D] -> [..., D]
@@ -33,7 +33,7 @@ struct Norm {
   Tensor operator()(const Tensor& x) const {
     return kind == NormKind::rms_norm ? rms_norm(x, gain, eps) : layer_norm(x, gain, bias, eps);
   }
-  /// The norm of x + residual, and the sum itself, in one pass.
+  /// The norm of x + residual, and the sum itself, in one pass over memory.
   AddNorm operator()(const Tensor& x, const Tensor& residual) const {
     return kind == NormKind::rms_norm ? add_rms_norm(x, residual, gain, eps)
                                       : add_layer_norm(x, residual, gain, bias, eps);

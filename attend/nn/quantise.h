@@ -1,5 +1,5 @@
-// Models in int8: a visitor that finds the matrices of a module's linear layers and embeddings. Norms, biases and other
-// tensors stay as they are.
+// int8 quantisation of models: finds the weight matrices of all linear layers and embeddings of a module. Norms, biases
+// and other tensors are not quantised.
 #pragma once
 #include <optional>
 #include <string_view>
@@ -10,13 +10,13 @@
 
 namespace attend {
 
-/// Calls f(weight, scales) for every matrix.
+/// Calls f(weight, scales) for the weight of every Linear and Embedding.
 template <typename F>
 class MatrixVisitor {
  public:
   explicit MatrixVisitor(F& f) : f_(f) {}
 
-  void operator()(std::string_view /*name*/, Tensor& /*no matrix of a layer*/) {}
+  void operator()(std::string_view /*name*/, Tensor& /*not the weight of a Linear or Embedding*/) {}
   void operator()(std::string_view /*name*/, Linear& layer) { f_(layer.weight, layer.scales); }
   void operator()(std::string_view /*name*/, Embedding& table) { f_(table.weight, table.scales); }
   template <typename Part>
@@ -43,7 +43,7 @@ void for_each_matrix(Module& module, F&& f) {
   module.visit(visitor);
 }
 
-/// Every matrix becomes int8 without values: to be loaded into.
+/// Replaces every matrix with an uninitialised int8 one, and allocates its scales. Load the values afterwards.
 template <typename Module>
 void expect_int8(Module& module) {
   for_each_matrix(module, [](Tensor& weight, Tensor& scales) {

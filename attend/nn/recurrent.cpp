@@ -31,13 +31,13 @@ RecurrentStack::RecurrentStack(const char* name, kernels::Cell cell, const Recur
 
 RecurrentOutput RecurrentStack::run(const Tensor& x, const RecurrentState& state, const Tensor& lengths,
                                     const Tensor& projected) const {
-  if (weights.empty()) fail("recurrent", "this layer has no weights: make it with its options first");
+  if (weights.empty()) fail("recurrent", "this layer has no weights: construct it with options first");
   const std::size_t count = weights.size(), directions = options.bidirectional ? 2 : 1;
   for (const std::vector<Tensor>* states : {&state.h, &state.c})
     if (!states->empty() && states->size() != count)
       fail(name_, "a state has one tensor for each layer and direction: got ", states->size(), ", expected ", count);
   if (projected.defined() && options.bidirectional)
-    fail(name_, "input that is projected already is of one direction: this layer is bidirectional");
+    fail(name_, "projected input is not supported in a bidirectional layer");
   const bool lstm = cell_ == kernels::Cell::lstm;
   RecurrentOutput output{.y = x, .state = {}};
   for (std::size_t first = 0; first < count; first += directions) {
@@ -60,8 +60,8 @@ RecurrentOutput RecurrentStack::run(const Tensor& x, const RecurrentState& state
 }
 
 RecurrentOutput RecurrentStack::run_step(const Tensor& x, const RecurrentState& state) const {
-  if (options.bidirectional) fail(name_, "a single step has no reverse direction: this layer is bidirectional");
-  if (x.rank() != 2) fail(name_, "a single step's input has two dimensions: got ", x.shape(), ", expected [B, I]");
+  if (options.bidirectional) fail(name_, "a single step is not possible in a bidirectional layer");
+  if (x.rank() != 2) fail(name_, "wrong shape of the input of a single step: got ", x.shape(), ", expected [B, I]");
   RecurrentOutput output = run(x.reshape({x.dim(0), 1, x.dim(1)}), state, {});
   output.y = output.y.reshape({x.dim(0), options.hidden});
   return output;

@@ -1,36 +1,36 @@
-// GRU and LSTM layers: stacked, in one direction or both, with dropout between the layers. Parameters are named and
-// laid out as PyTorch's nn.GRU and nn.LSTM name theirs: weight_ih_l0, weight_hh_l0, bias_ih_l0, …, …_l0_reverse.
+// GRU and LSTM: one or more layers, in one direction or both, with dropout between the layers. Parameters have the
+// names and shapes of PyTorch's nn.GRU and nn.LSTM: weight_ih_l0, weight_hh_l0, bias_ih_l0, …, weight_ih_l0_reverse, ….
 #pragma once
 #include <string>
 #include <vector>
 
 #include "attend/core/random.h"
-#include "attend/ops/gru.h"
-#include "attend/ops/lstm.h"
+#include "attend/ops/recurrence.h"
 
 namespace attend {
 
 struct RecurrentLayerOptions {
-  std::int64_t input = 0;      ///< I, the size of an input
-  std::int64_t hidden = 0;     ///< H, the size of a state
-  int layers = 1;              ///< one on top of the other
-  bool bidirectional = false;  ///< each layer reads both ways, and the next sees both results: D = 2, otherwise 1
+  std::int64_t input = 0;      ///< I: number of input features
+  std::int64_t hidden = 0;     ///< H: number of features of the hidden state
+  int layers = 1;              ///< number of stacked layers
+  bool bidirectional = false;  ///< D = 2 if true: the outputs of both directions are concatenated; otherwise D = 1
   float dropout = 0.f;         ///< between layers, not after the last
   bool bias = true;
 };
 
-/// One [B, H] for each layer and direction: layer 0 forward, layer 0 reverse, layer 1 forward, …; empty: zeros.
+/// The hidden states: one [B, H] for each layer and direction, in the order layer 0 forward, layer 0 reverse, layer 1
+/// forward, …. Empty vectors stand for zeros.
 struct RecurrentState {
   std::vector<Tensor> h = {};
-  std::vector<Tensor> c = {};  ///< an LSTM's only
+  std::vector<Tensor> c = {};  ///< cell states, LSTM only
 };
 
 struct RecurrentOutput {
-  Tensor y;              ///< [B, T, D*H], of the last layer; zero beyond a sequence's length
-  RecurrentState state;  ///< after each sequence's last step
+  Tensor y;              ///< [B, T, D*H]: output of the last layer; zero in padding
+  RecurrentState state;  ///< after the last step of each sequence
 };
 
-/// What both kinds are: their weights and the way through them.
+/// The common base of GRU and LSTM.
 class RecurrentStack {
  public:
   RecurrentLayerOptions options;
@@ -58,13 +58,15 @@ class RecurrentStack {
   kernels::Cell cell_ = kernels::Cell::gru;
 };
 
-/// Either kind, chosen at run time.
+/// GRU or LSTM, chosen at run time. The parameters are initialised as in PyTorch: uniform in ±1 / √H.
 struct Recurrent : RecurrentStack {
   Recurrent() = default;
   Recurrent(kernels::Cell cell, const RecurrentLayerOptions& options, Generator& generator = default_generator())
       : RecurrentStack(cell == kernels::Cell::gru ? "gru" : "lstm", cell, options, generator) {}
 
-  /// `projected` [B, T, G*H] is more input of the first layer, through its own weight already; one direction only.
+  /// x [B, T, I], lengths int32 [B] or undefined -> y [B, T, D*H] and the last states.
+  /// `projected` [B, T, G*H] is added to the input gates of the first layer, for input that was already multiplied by
+  /// a weight. It needs a layer with one direction.
   RecurrentOutput operator()(const Tensor& x, const RecurrentState& state = {}, const Tensor& lengths = {},
                              const Tensor& projected = {}) const {
     return run(x, state, lengths, projected);
@@ -72,7 +74,7 @@ struct Recurrent : RecurrentStack {
   RecurrentOutput step(const Tensor& x, const RecurrentState& state) const { return run_step(x, state); }
 };
 
-/// Starts as PyTorch's: every parameter uniform in ±1 / √H.
+/// A GRU (see ops/recurrence.h for the formula).
 struct Gru : RecurrentStack {
   Gru() = default;
   explicit Gru(const RecurrentLayerOptions& options, Generator& generator = default_generator())
@@ -82,11 +84,11 @@ struct Gru : RecurrentStack {
   RecurrentOutput operator()(const Tensor& x, const RecurrentState& state = {}, const Tensor& lengths = {}) const {
     return run(x, state, lengths);
   }
-  /// A decoder's single step: x [B, I] -> y [B, H] and the states after it. One direction only.
+  /// A single step of a decoder: x [B, I] -> y [B, H] and the states after it. Not for bidirectional layers.
   RecurrentOutput step(const Tensor& x, const RecurrentState& state) const { return run_step(x, state); }
 };
 
-/// The same with cells.
+/// An LSTM; shapes as in Gru.
 struct Lstm : RecurrentStack {
   Lstm() = default;
   explicit Lstm(const RecurrentLayerOptions& options, Generator& generator = default_generator())

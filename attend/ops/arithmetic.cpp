@@ -19,7 +19,7 @@ Tensor apply(const char* op, Binary f, const Tensor& a, const Tensor& b) {
   return y;
 }
 
-/// Input i's gradient: scale · g, summed to the input's shape where that repeated.
+/// Adds scale · g to the gradient of input i, summed over the dimensions in which the input was broadcast.
 void add_reduced(Grads& grads, std::size_t i, const Tensor& g, const Shape& full, const Shape& shape,
                  float scale = 1.f) {
   if (!grads.wants(i)) return;
@@ -27,7 +27,7 @@ void add_reduced(Grads& grads, std::size_t i, const Tensor& g, const Shape& full
   sum_to_shape(g.data(), full, shape, target.data(), {scale, accumulate});
 }
 
-/// Input i's gradient: scale · f(p, q), summed likewise. Where nothing repeats, no copy of the product is made.
+/// Adds scale · f(p, q) to the gradient of input i, summed in the same way. Without broadcasting, no temporary is used.
 void add_product(Grads& grads, std::size_t i, Binary f, const Tensor& p, const Tensor& q, const Shape& q_shape,
                  const Shape& full, const Shape& shape, float scale = 1.f) {
   if (!grads.wants(i)) return;
@@ -46,7 +46,7 @@ Tensor add_or_sub(const char* op, Binary f, const Tensor& a, const Tensor& b, fl
   return record(op, y, {a, b},
                 [full = y.shape(), shape_a = a.shape(), shape_b = b.shape(), sign](const Tensor& dy, Grads& grads) {
                   add_reduced(grads, 1, dy, full, shape_b, sign);
-                  // Nobody reads dy after this op: the last to take it may keep it instead of a copy.
+                  // dy is not read after this, so input 0 can keep it without a copy.
                   if (shape_a.numel() == full.numel())
                     grads.add(0, dy);
                   else
@@ -54,7 +54,7 @@ Tensor add_or_sub(const char* op, Binary f, const Tensor& a, const Tensor& b, fl
                 });
 }
 
-/// y = f(x), where dx = scale · g(dy, kept) and kept is x or y.
+/// y = f(x) with the gradient dx = scale · g(dy, kept), where kept is y if keep_result, otherwise x.
 Tensor apply_unary(const char* op, kernels::Unary f, const Tensor& x, Binary g, bool keep_result, float scale) {
   check_float(op, "x", x);
   Tensor y = Tensor::like(x);

@@ -1,5 +1,5 @@
-// Element-wise arithmetic. Shapes broadcast: right-aligned, a size of 1 repeats, so that a row vector [D] meets
-// [B, T, D], and [B, 1, D] meets [B, T, D].
+// Element-wise arithmetic with broadcasting, as in PyTorch: shapes are aligned at the last dimension, and a size of 1
+// is repeated. For example, [D] and [B, 1, D] broadcast to [B, T, D].
 #pragma once
 #include "attend/core/tensor.h"
 
@@ -8,7 +8,7 @@ namespace attend {
 Tensor add(const Tensor& a, const Tensor& b);  ///< a + b
 Tensor sub(const Tensor& a, const Tensor& b);  ///< a - b
 Tensor mul(const Tensor& a, const Tensor& b);  ///< a · b, element by element
-Tensor div(const Tensor& a, const Tensor& b);  ///< a / b; IEEE's infinities and NaN where b is 0
+Tensor div(const Tensor& a, const Tensor& b);  ///< a / b; infinity or NaN where b is 0
 
 /// scale · x + shift.
 Tensor affine(const Tensor& x, float scale, float shift);

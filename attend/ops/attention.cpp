@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "attend/kernels/attention.h"
-#include "attend/ops/arithmetic.h"
 #include "attend/ops/check.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
@@ -13,15 +12,15 @@
 namespace attend {
 namespace {
 
-/// A matrix [rows, heads · width]: some of the columns of an input.
+/// The columns of an input that hold q, k or v: a matrix [rows, heads · width].
 struct Columns {
   Tensor tensor;
-  std::size_t input;  ///< its number among the inputs of the op
+  std::size_t input;  ///< index among the inputs of the op
   std::int64_t offset, stride;
   float* in(const Tensor& other) const { return other.data() + offset; }
 };
 
-/// A matrix with an element for each query and key, as the kernels see it.
+/// Converts a mask or bias, with one element for each query and key, to the form that the kernels take.
 template <typename T>
 kernels::AttentionMatrix<T> score_matrix(const Tensor& x) {
   const std::int64_t heads = x.rank() == 4 ? x.dim(1) : 1, matrix = x.dim(-2) * x.dim(-1);
@@ -29,13 +28,7 @@ kernels::AttentionMatrix<T> score_matrix(const Tensor& x) {
   return {x.data<T>(), by_batch ? heads * matrix : 0, heads > 1 ? matrix : 0, x.dim(-1)};
 }
 
-/// The same matrix, or matrices, as [B|1, H|1, T, S].
-Tensor with_all_dims(const Tensor& x) {
-  if (x.rank() == 4) return x;
-  return x.reshape({x.rank() == 3 ? x.dim(0) : 1, 1, x.dim(-2), x.dim(-1)});
-}
-
-/// Everything that forward, backward and weights share.
+/// The arguments of one call, as the forward pass, the backward pass and attention_weights need them.
 struct Call {
   const char* op;
   std::int64_t B, T, S, H, KV, D, E;
@@ -46,7 +39,7 @@ struct Call {
   void check() const {
     for (const Columns* part : {&q, &k, &v}) check_float(op, "an input", part->tensor);
     if (!(options.dropout >= 0.f && options.dropout <= 1.f))
-      fail(op, "dropout is a probability: got ", options.dropout, ", expected 0 to 1");
+      fail(op, "the dropout probability is out of range: got ", options.dropout, ", expected 0 to 1");
     options.mask.check(op, B, H, T, S);
     if (options.bias.defined()) check_bias();
   }
@@ -54,19 +47,12 @@ struct Call {
   void check_bias() const {
     const Tensor& bias = options.bias;
     check_float(op, "bias", bias);
-    if (options.mask.texts().empty()) return check_score_matrix(op, "bias", bias, B, H, T, S);
-    const std::int64_t longest = std::ranges::max(options.mask.texts());
+    if (options.mask.packed_lengths().empty()) return check_score_matrix(op, "bias", bias, B, H, T, S);
+    const std::int64_t longest = std::ranges::max(options.mask.packed_lengths());
     if (bias.rank() < 2 || bias.dim(-2) < longest || bias.dim(-1) < longest)
       fail(op, "the bias does not cover the longest of the packed sequences: got ", bias.shape(), ", expected ",
            Shape{1, H, longest, longest});
     check_score_matrix(op, "bias", bias, 1, H, bias.dim(-2), bias.dim(-1));
-  }
-
-  /// A mask that is added becomes a part of the bias, so that there is one matrix to add.
-  void join_matrices() {
-    const Tensor& matrix = options.mask.matrix();
-    if (!matrix.defined() || matrix.dtype() != DType::f32) return;
-    options.bias = options.bias.defined() ? with_all_dims(options.bias) + with_all_dims(matrix) : matrix;
   }
 
   std::int64_t keys_of(std::int64_t b) const {
@@ -75,16 +61,14 @@ struct Call {
 
   std::vector<kernels::AttentionSegment> segments() const {
     std::vector<kernels::AttentionSegment> list;
-    const std::vector<std::int64_t>& positions = options.mask.positions();
-    if (const std::vector<std::int64_t>& texts = options.mask.texts(); !texts.empty()) {
-      for (std::int64_t begin = 0; const std::int64_t rows : texts) {
-        list.push_back({begin, rows, begin, rows, 0});
+    if (const std::vector<std::int64_t>& lengths = options.mask.packed_lengths(); !lengths.empty()) {
+      for (std::int64_t begin = 0; const std::int64_t rows : lengths) {
+        list.push_back({begin, rows, begin, rows});
         begin += rows;
       }
       return list;
     }
-    for (std::int64_t b = 0; b < B; ++b)
-      list.push_back({b * T, T, b * S, keys_of(b), positions.empty() ? 0 : positions[static_cast<std::size_t>(b)]});
+    for (std::int64_t b = 0; b < B; ++b) list.push_back({b * T, T, b * S, keys_of(b)});
     return list;
   }
 
@@ -96,8 +80,7 @@ struct Call {
     p.scale = options.scale.value_or(1.f / std::sqrt(static_cast<float>(std::max<std::int64_t>(D, 1))));
     p.causal = options.mask.is_causal();
     p.segments = segments;
-    if (const Tensor& matrix = options.mask.matrix(); matrix.defined() && matrix.dtype() == DType::i8)
-      p.allowed = score_matrix<std::int8_t>(matrix);
+    if (const Tensor& matrix = options.mask.matrix(); matrix.defined()) p.allowed = score_matrix<std::int8_t>(matrix);
     if (options.bias.defined()) p.bias = score_matrix<float>(options.bias);
     if (options.dropout > 0.f) p.dropout = kernels::DropoutRate(options.dropout);
     p.key = key;
@@ -105,17 +88,16 @@ struct Call {
   }
 };
 
-/// Keys beyond a sequence's length belong to no segment: their gradient is zero.
+/// Sets the gradient of padding keys to zero. The kernel does not write it, because these keys are in no segment.
 void zero_padding(const Call& call, float* gradient, std::int64_t stride, std::int64_t width) {
   for (std::int64_t b = 0; b < call.B; ++b)
     for (std::int64_t j = call.keys_of(b); j < call.S; ++j)
       std::fill_n(gradient + (b * call.S + j) * stride, width, 0.f);
 }
 
-/// `inputs` are the tensors of q, k and v; one that holds several of them is there once.
+/// `inputs` are the tensors that hold q, k and v, each listed once.
 Tensor run(Call call, const Shape& result, std::vector<Tensor> inputs) {
   call.check();
-  call.join_matrices();
   if (!training()) call.options.dropout = 0.f;
   if (call.options.dropout > 0.f) call.key = default_generator().next();
   const std::size_t bias_input = inputs.size();
@@ -156,12 +138,10 @@ Tensor run(Call call, const Shape& result, std::vector<Tensor> inputs) {
 
 Tensor run_weights(Call call) {
   call.check();
-  NoGrad no_grad;
-  call.join_matrices();
   const auto segments = call.segments();
   std::int64_t T = call.T, S = call.S;
-  if (const std::vector<std::int64_t>& texts = call.options.mask.texts(); !texts.empty())
-    T = S = std::ranges::max(texts);
+  if (const std::vector<std::int64_t>& lengths = call.options.mask.packed_lengths(); !lengths.empty())
+    T = S = std::ranges::max(lengths);
   Tensor weights = Tensor::empty({static_cast<std::int64_t>(segments.size()), call.H, T, S});
   kernels::attention_weights(call.problem(segments), T, S, weights.data());
   return weights;
@@ -190,7 +170,7 @@ Call separate(const char* op, const Tensor& q, const Tensor& k, const Tensor& v,
           .options = options};
 }
 
-/// The heads of keys and values that the options ask for, or 0 if these do not divide the heads.
+/// The number of key and value heads, or 0 if it does not divide the number of query heads.
 std::int64_t kv_heads(std::int64_t heads, const AttentionOptions& options) {
   const std::int64_t kv = options.kv_heads == 0 ? heads : options.kv_heads;
   return heads >= 1 && kv >= 1 && heads % kv == 0 ? kv : 0;
@@ -199,7 +179,7 @@ std::int64_t kv_heads(std::int64_t heads, const AttentionOptions& options) {
 Call packed_self(const char* op, const Tensor& qkv, std::int64_t heads, const AttentionOptions& options) {
   const std::int64_t KV = kv_heads(heads, options);
   if (KV == 0 || qkv.rank() != 3 || qkv.dim(2) % (heads + 2 * KV) != 0)
-    fail(op, "a row holds the heads of q, k and v: got ", qkv.shape(), " for ", heads, " heads and kv_heads ",
+    fail(op, "the rows do not have the size of q, k and v: got ", qkv.shape(), " for ", heads, " heads and kv_heads ",
          options.kv_heads, ", expected [B, T, (H + 2·KV)·D]");
   const std::int64_t T = qkv.dim(1), row = qkv.dim(2), D = row / (heads + 2 * KV);
   return {.op = op,
@@ -222,7 +202,7 @@ Call packed_cross(const char* op, const Tensor& q, const Tensor& kv, std::int64_
   const bool fits = KV > 0 && q.rank() == 3 && kv.rank() == 3 && q.dim(0) == kv.dim(0) && q.dim(2) % heads == 0 &&
                     kv.dim(2) == 2 * KV * (q.dim(2) / heads);
   if (!fits)
-    fail(op, "queries, and keys with values, do not fit: got q ", q.shape(), " and kv ", kv.shape(), " for ", heads,
+    fail(op, "queries, keys and values do not fit: got q ", q.shape(), " and kv ", kv.shape(), " for ", heads,
          " heads and kv_heads ", options.kv_heads, ", expected [B, T, H·D] and [B, S, 2·KV·D]");
   const std::int64_t D = q.dim(2) / heads, half = KV * D;
   return {.op = op,

@@ -10,7 +10,7 @@
 namespace attend {
 namespace {
 
-/// The size at index d when the shape is padded with ones on the left to `rank` dimensions.
+/// The size of dimension d after the shape is padded on the left with ones to `rank` dimensions.
 std::int64_t padded_size(const Shape& shape, int rank, int d) {
   const int own = d - (rank - shape.rank());
   return own < 0 ? 1 : shape[own];
@@ -24,15 +24,15 @@ Shape broadcast_shape(const char* op, const Shape& a, const Shape& b) {
   for (int d = 0; d < rank; ++d) {
     const std::int64_t size_a = padded_size(a, rank, d), size_b = padded_size(b, rank, d);
     if (size_a != size_b && size_a != 1 && size_b != 1)
-      fail(op, "the shapes do not fit together: got ", a, " and ", b,
-           ", expected sizes that are equal or 1, compared from the last");
+      fail(op, "the shapes cannot be broadcast: got ", a, " and ", b,
+           ", expected sizes that are equal or 1, aligned at the last dimension");
     sizes.push_back(size_a == 1 ? size_b : size_a);
   }
   return Shape(sizes);
 }
 
 kernels::Broadcast broadcast_over(const Shape& y, const Shape& a, const Shape& b) {
-  // From the last dimension to the first: open a new one only when an operand changes between repeating and advancing.
+  // Merges dimensions, from last to first. A new one starts only where a or b changes between broadcast and not.
   kernels::Broadcast out;
   out.a_strides = out.b_strides = {0, 0, 0, 0};
   int at = 3;
@@ -62,7 +62,7 @@ void sum_to_shape(const float* gradient, const Shape& full, const Shape& shape, 
     if (!store.accumulate) kernels::zero(shape.numel(), target);
     return;
   }
-  // Merged, repeating and kept dimensions alternate, so that at most two have to be summed, the outer one first.
+  // After merging, broadcast and other dimensions alternate, so at most two have to be summed. The outer one is first.
   const kernels::Broadcast merged = broadcast_over(full, full, shape);
   std::vector<std::size_t> repeated;
   for (std::size_t d = 0; d < 4; ++d)

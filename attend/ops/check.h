@@ -1,4 +1,4 @@
-// What ops ask of their inputs before they touch them. Each throws [op] with what was got and what was expected.
+// Checks of the inputs of ops. Each throws [op] with the actual and the expected value.
 #pragma once
 #include "attend/core/error.h"
 #include "attend/core/tensor.h"
@@ -12,14 +12,14 @@ inline void check_dtype(const char* op, const char* name, const Tensor& x, DType
 }
 inline void check_float(const char* op, const char* name, const Tensor& x) { check_dtype(op, name, x, DType::f32); }
 
-/// The dimension as an index from the front; negative ones count from the end.
+/// Converts a dimension, which may be negative, to an index in [0, rank).
 inline int check_dim(const char* op, const Tensor& x, int dim) {
   const int index = dim < 0 ? dim + x.rank() : dim;
   if (index < 0 || index >= x.rank()) fail(op, "there is no dimension ", dim, " in x ", x.shape());
   return index;
 }
 
-/// Ids are int32 in [0, bound).
+/// Checks that ids are int32 in [0, bound).
 inline void check_ids(const char* op, const Tensor& ids, std::int64_t bound) {
   check_dtype(op, "ids", ids, DType::i32);
   const std::int32_t* values = ids.data<std::int32_t>();
@@ -29,7 +29,7 @@ inline void check_ids(const char* op, const Tensor& ids, std::int64_t bound) {
            bound - 1);
 }
 
-/// Lengths are int32 [count], each between 0 and `most`.
+/// Checks that lengths are int32 [count], each between 0 and `most`.
 inline void check_lengths(const char* op, const Tensor& lengths, std::int64_t count, std::int64_t most) {
   check_dtype(op, "lengths", lengths, DType::i32);
   if (lengths.rank() != 1 || lengths.dim(0) != count)

@@ -10,7 +10,8 @@
 namespace attend {
 namespace {
 
-/// A tensor cut at a dimension: `rows` rows, in which one step of the dimension is `step` elements.
+/// A view of a tensor as a matrix, for loops over one dimension: `rows` is the product of the sizes before the
+/// dimension, `step` the product of those after it.
 struct Cut {
   std::int64_t rows = 1, step = 1;
 };
@@ -21,13 +22,15 @@ Cut cut_at(const Shape& shape, int dim) {
   return cut;
 }
 
-/// `steps` steps of every row, from step `from_at` of one tensor to step `to_at` of another whose rows are so long.
+/// Copies `steps` steps of every row: from step `from_at` of one tensor, whose rows have `from_length` steps, to step
+/// `to_at` of another, whose rows have `to_length` steps.
 void copy_steps(Cut cut, std::int64_t steps, const Tensor& from, std::int64_t from_length, std::int64_t from_at,
                 const Tensor& to, std::int64_t to_length, std::int64_t to_at) {
   const std::int64_t bytes = cut.step * static_cast<std::int64_t>(size_of(from.dtype()));
   kernels::copy_rows(cut.rows, steps * bytes, from.raw() + from_at * bytes, from_length * bytes,
                      to.raw() + to_at * bytes, to_length * bytes);
 }
+/// Like copy_steps, but adds.
 void add_steps(Cut cut, std::int64_t steps, const Tensor& from, std::int64_t from_length, std::int64_t from_at,
                const Tensor& to, std::int64_t to_length, std::int64_t to_at) {
   kernels::add_rows(cut.rows, steps * cut.step, from.data() + from_at * cut.step, from_length * cut.step,
@@ -37,13 +40,14 @@ void add_steps(Cut cut, std::int64_t steps, const Tensor& from, std::int64_t fro
 }  // namespace
 
 Tensor concat(std::span<const Tensor> parts, int dim) {
-  if (parts.empty()) fail("concat", "there are no parts");
+  if (parts.empty()) fail("concat", "there is nothing to concatenate");
   dim = check_dim("concat", parts[0], dim);
   std::vector<std::int64_t> sizes;
   for (const Tensor& part : parts) {
     check_dtype("concat", "a part", part, parts[0].dtype());
     if (part.rank() != parts[0].rank() || part.shape().with(dim, 0) != parts[0].shape().with(dim, 0))
-      fail("concat", "parts may differ in dimension ", dim, " only: got ", parts[0].shape(), " and ", part.shape());
+      fail("concat", "the parts must have equal sizes except in dimension ", dim, ": got ", parts[0].shape(), " and ",
+           part.shape());
     sizes.push_back(part.dim(dim));
   }
   const std::int64_t total = std::accumulate(sizes.begin(), sizes.end(), std::int64_t{0});
@@ -79,7 +83,7 @@ std::vector<Tensor> split(const Tensor& x, std::span<const std::int64_t> sizes, 
     copy_steps(cut, size, x, total, at, parts.back(), size, 0);
     at += size;
   }
-  // One node for all parts: their gradients fill x's without first zeroing it once a part.
+  // One node for all parts, so that their gradients fill that of x, which need not be zeroed first.
   record("split", parts, {x},
          [=, sizes = std::vector(sizes.begin(), sizes.end())](std::span<const Tensor> dys, Grads& grads) {
            const auto [dx, accumulate] = grads.target(0);

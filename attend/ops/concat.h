@@ -1,4 +1,4 @@
-// Parts put together and taken apart along a dimension. int32 and int8 go too, without gradients.
+// Concatenation and splitting along a dimension. They also work for int32 and int8, without gradients.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -8,19 +8,19 @@
 
 namespace attend {
 
-/// The parts one after the other; they differ in size along `dim` only.
+/// Concatenates tensors along `dim`; their other sizes must be equal.
 Tensor concat(std::span<const Tensor> parts, int dim);
 inline Tensor concat(std::initializer_list<Tensor> parts, int dim) {
   return concat(std::span(parts.begin(), parts.size()), dim);
 }
-/// Parts of these sizes, which add up to the dimension's.
+/// Splits a tensor along `dim` into parts of the given sizes, whose sum must be the size of the dimension.
 std::vector<Tensor> split(const Tensor& x, std::span<const std::int64_t> sizes, int dim);
 inline std::vector<Tensor> split(const Tensor& x, std::initializer_list<std::int64_t> sizes, int dim) {
   return split(x, std::span(sizes.begin(), sizes.size()), dim);
 }
-/// `count` equal parts. Throws when the size is no multiple.
+/// Splits a tensor into `count` equal parts. Throws if the size is not a multiple of `count`.
 std::vector<Tensor> split(const Tensor& x, int count, int dim);
-/// [begin, end) along `dim`, copied.
+/// A copy of the elements [begin, end) along `dim`.
 Tensor slice(const Tensor& x, int dim, std::int64_t begin, std::int64_t end);
 
 }  // namespace attend

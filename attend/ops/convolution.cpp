@@ -18,7 +18,7 @@ void check(const char* op, const Tensor& x, const Tensor& weight, const Tensor& 
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   if (std::min({s.stride_h, s.stride_w, s.dilation_h, s.dilation_w, s.groups}) < 1 ||
       std::min(s.padding_h, s.padding_w) < 0)
-    fail(op, "stride, dilation and groups start at 1, padding at 0");
+    fail(op, "stride, dilation and groups must be at least 1, and padding at least 0");
   if (std::max({s.stride_h, s.stride_w, s.dilation_h, s.dilation_w, s.padding_h, s.padding_w}) > kMost)
     fail(op, "stride, dilation and padding are at most ", kMost);
   if (s.in % s.groups != 0 || s.out % s.groups != 0 || weight.dim(1) != s.in / s.groups)
@@ -27,7 +27,7 @@ void check(const char* op, const Tensor& x, const Tensor& weight, const Tensor& 
   if (bias.defined() && bias.shape() != Shape{s.out})
     fail(op, "the bias does not fit: got ", bias.shape(), ", expected [", s.out, "]");
   if (std::min({s.in, s.out, s.in_h, s.in_w, s.kernel_h, s.kernel_w}) == 0)
-    fail(op, "nothing to convolve: got x ", x.shape(), " and weight ", weight.shape());
+    fail(op, "a size is zero: got x ", x.shape(), " and weight ", weight.shape());
   if (s.dilation_h * (s.kernel_h - 1) + 1 > s.in_h + 2 * s.padding_h ||
       s.dilation_w * (s.kernel_w - 1) + 1 > s.in_w + 2 * s.padding_w)
     fail(op, "the kernel is larger than the padded input: got x ", x.shape(), " and weight ", weight.shape());

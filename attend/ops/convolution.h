@@ -1,4 +1,4 @@
-// Convolutions with PyTorch's conventions (cross-correlation, channels before space).
+// Convolutions with the conventions of PyTorch: cross-correlation, with channels before the spatial dimensions.
 #pragma once
 #include <array>
 
@@ -8,9 +8,9 @@ namespace attend {
 
 struct Convolution1dOptions {
   std::int64_t stride = 1;
-  std::int64_t padding = 0;  ///< zeros on each side
+  std::int64_t padding = 0;  ///< number of zeros on each side
   std::int64_t dilation = 1;
-  std::int64_t groups = 1;  ///< divides both channel counts
+  std::int64_t groups = 1;  ///< divides the numbers of input and output channels
 };
 
 struct Convolution2dOptions {
@@ -21,11 +21,11 @@ struct Convolution2dOptions {
 };
 
 /// y[b, o, t] = bias[o] + Σ_{c, k} x[b, c, t·stride + k·dilation - padding] weight[o, c, k].
-/// x [B, C, T], weight [O, C / groups, K], bias [O] or undefined -> [B, O, T']. B may be 0; throws when another size
-/// is.
+/// x [B, C, T], weight [O, C / groups, K], bias [O] or undefined -> [B, O, T']. Throws if a size other than B
+/// is 0.
 Tensor conv1d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Convolution1dOptions& options = {});
 
-/// The same over two dimensions.   x [B, C, H, W], weight [O, C / groups, KH, KW] -> [B, O, H', W']
+/// Two-dimensional convolution.   x [B, C, H, W], weight [O, C / groups, KH, KW] -> [B, O, H', W']
 Tensor conv2d(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, const Convolution2dOptions& options = {});
 
 }  // namespace attend

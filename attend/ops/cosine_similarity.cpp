@@ -25,7 +25,7 @@ Tensor cosine_similarity(const Tensor& q, const Tensor& k, float eps) {
   if (q.rank() != 3 || k.rank() != 3 || q.dim(0) != k.dim(0) || q.dim(2) != k.dim(2))
     fail("cosine_similarity", "the shapes do not fit: got q ", q.shape(), " and k ", k.shape(),
          ", expected [B, T, D] and [B, S, D]");
-  if (!(eps > 0)) fail("cosine_similarity", "eps keeps from dividing by zero: got ", eps, ", expected more than 0");
+  if (!(eps > 0)) fail("cosine_similarity", "eps must be positive: got ", eps);
   return matmul(unit_rows(q, eps), unit_rows(k, eps), {.transpose_b = true});
 }
 

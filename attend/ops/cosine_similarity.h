@@ -1,4 +1,4 @@
-// Cosine similarity: the content-based score of memory models (Graves et al. 2014, eq. 6).
+// Cosine similarity, which memory models use for content-based addressing (Graves et al. 2014, eq. 6).
 #pragma once
 #include "attend/core/tensor.h"
 

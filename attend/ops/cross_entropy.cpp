@@ -14,10 +14,10 @@ void check(const Tensor& logits, const Tensor& targets, const CrossEntropyOption
   check_float("cross_entropy", "logits", logits);
   check_dtype("cross_entropy", "targets", targets, DType::i32);
   if (logits.rank() == 0 || targets.shape() != logits.shape().without(-1))
-    fail("cross_entropy", "the targets must be one for each row: got logits ", logits.shape(), " and targets ",
+    fail("cross_entropy", "there must be one target for each row: got logits ", logits.shape(), " and targets ",
          targets.shape(), ", expected logits [..., V] and targets [...]");
   if (!(options.label_smoothing >= 0.f && options.label_smoothing <= 1.f))
-    fail("cross_entropy", "label_smoothing is a share: got ", options.label_smoothing, ", expected 0 to 1");
+    fail("cross_entropy", "label_smoothing is out of range: got ", options.label_smoothing, ", expected 0 to 1");
   const std::int64_t classes = logits.dim(-1);
   for (std::int64_t i = 0; i < targets.numel(); ++i)
     if (const std::int32_t id = targets.data<std::int32_t>()[i]; id != options.ignored && (id < 0 || id >= classes))
@@ -54,7 +54,7 @@ Tensor cross_entropy(const Tensor& logits, const Tensor& targets, const CrossEnt
                                     .factor = factor,
                                     .ignored = options.ignored,
                                     .smoothing = options.label_smoothing};
-    if (logits.sole_owner()) {  // nobody will read the logits again: their gradient takes their place
+    if (logits.sole_owner()) {  // the logits are not needed any more: compute the gradient in-place
       p.dlogits = logits.data();
       kernels::cross_entropy_backward(rows, classes, p);
       return grads.add(0, logits);

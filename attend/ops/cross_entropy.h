@@ -1,4 +1,4 @@
-// Cross-entropy of logits against target ids, with the softmax inside.
+// Cross-entropy of logits and target ids. The softmax is part of the op.
 #pragma once
 #include "attend/core/tensor.h"
 
@@ -7,14 +7,15 @@ namespace attend {
 enum class Reduction : std::uint8_t { mean, sum, none };
 
 struct CrossEntropyOptions {
-  float label_smoothing = 0.f;            ///< this share of the target's mass goes to all V ids alike
-  std::int32_t ignored = -100;            ///< rows with this target count for nothing
-  Reduction reduction = Reduction::mean;  ///< mean: over the rows that are not ignored; 0 if all are
+  float label_smoothing = 0.f;  ///< fraction of the target probability that is spread uniformly over all V ids
+  std::int32_t ignored = -100;  ///< rows with this target are ignored
+  Reduction reduction = Reduction::mean;  ///< mean: over the rows that are not ignored; 0 if there are none
 };
 
-/// -log softmax(logits)[target], row by row.   logits [..., V], targets int32 [...] -> [] or, with Reduction::none,
-/// [...] The softmax is never stored: backward makes the gradient from the logits, in their own memory when nobody else
-/// holds them. Throws when a target is neither in 0..V-1 nor the ignored id, with its position.
+/// -log softmax(logits)[target] for each row.   logits [..., V], targets int32 [...] -> [], or [...] with
+/// Reduction::none
+/// The softmax is never stored: the backward pass computes the gradient from the logits, in-place if no other tensor
+/// shares their memory. Throws, with the position, if a target is neither in 0..V-1 nor the ignored id.
 Tensor cross_entropy(const Tensor& logits, const Tensor& targets, const CrossEntropyOptions& options = {});
 
 }  // namespace attend

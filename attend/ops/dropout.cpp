@@ -17,7 +17,7 @@ Training::~Training() { training_enabled = before_; }
 
 Tensor dropout(const Tensor& x, float p, PhiloxKey key) {
   check_float("dropout", "x", x);
-  if (!(p >= 0.f && p <= 1.f)) fail("dropout", "p is a probability: got ", p, ", expected 0 to 1");
+  if (!(p >= 0.f && p <= 1.f)) fail("dropout", "the probability p is out of range: got ", p, ", expected 0 to 1");
   if (!training() || p == 0.f) return x;
   const kernels::DropoutRate rate(p);
   Tensor y = Tensor::like(x);

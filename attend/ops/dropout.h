@@ -1,14 +1,14 @@
-// Dropout (Srivastava et al. 2014), and the switch that turns it on: outside a Training scope it does nothing.
+// Dropout (Srivastava et al. 2014), and the Training scope that enables it.
 #pragma once
 #include "attend/core/random.h"
 #include "attend/core/tensor.h"
 
 namespace attend {
 
-/// Whether this thread is inside a Training scope. Off by default.
+/// Whether this thread is inside a Training scope.
 bool training();
 
-/// While one lives, this thread trains: dropout acts. Training(false) switches it off again for a part of the work.
+/// Enables dropout on this thread while the object lives. Training(false) disables it within an outer scope.
 class Training {
  public:
   explicit Training(bool on = true);
@@ -20,11 +20,11 @@ class Training {
   bool before_;
 };
 
-/// Each element becomes 0 with probability p (in steps of 1/65536) and is divided by 1 - p otherwise.   x [...] ->
-/// [...] Which ones is a function of the key and the element's index, so that the backward pass makes the mask again
-/// instead of keeping it. Returns x itself when p is 0 or outside Training. Throws unless 0 <= p <= 1.
+/// Sets each element to 0 with probability p (in steps of 1/65536), and divides the others by 1 - p.   x [...] -> [...]
+/// The mask is a function of the key and the element's index, so the backward pass recomputes it instead of storing it.
+/// Returns x itself if p is 0 or outside a Training scope. Throws unless 0 <= p <= 1.
 Tensor dropout(const Tensor& x, float p, PhiloxKey key);
-/// The same with the next stream of default_generator(), of which nothing is taken when nothing is dropped.
+/// Dropout with the next stream of default_generator(). If dropout is disabled or p is 0, no stream is used.
 Tensor dropout(const Tensor& x, float p);
 
 }  // namespace attend

@@ -8,7 +8,7 @@ namespace attend {
 
 Tensor embedding(const Tensor& table, const Tensor& ids, const EmbeddingOptions& options) {
   check_float("embedding", "the table", table);
-  if (table.rank() != 2) fail("embedding", "a table is [V, D]: got ", table.shape());
+  if (table.rank() != 2) fail("embedding", "wrong shape of the table: got ", table.shape(), ", expected [V, D]");
   check_ids("embedding", ids, table.dim(0));
   if (ids.rank() > 3) fail("embedding", "ids have at most 3 dimensions: got ", ids.shape());
 

@@ -9,7 +9,7 @@ namespace attend {
 Tensor gated(const Tensor& x, Activation activation) {
   check_float("gated", "x", x);
   if (x.rank() == 0 || x.dim(-1) % 2 != 0)
-    fail("gated", "a row must have a gate and an up of one size: got x ", x.shape(), ", expected [..., 2·F]");
+    fail("gated", "the last dimension must be even: got x ", x.shape(), ", expected [..., 2·F]");
   const std::int64_t rows = x.rows(), cols = x.dim(-1) / 2;
   Tensor y = Tensor::empty(x.shape().with(-1, cols));
   kernels::gated(rows, cols, x.data(), activation, y.data());

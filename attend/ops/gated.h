@@ -1,4 +1,4 @@
-// The gated activation of GLU variants (Shazeer 2020, eq. 5), fused: SwiGLU with silu, GEGLU with gelu, ReGLU with
+// The gated activation of GLU variants (Shazeer 2020, eq. 5) as one op: SwiGLU with silu, GEGLU with gelu, ReGLU with
 // relu.
 #pragma once
 #include "attend/core/tensor.h"
@@ -6,8 +6,8 @@
 
 namespace attend {
 
-/// y = activation(gate) * up.   x [..., 2·F], whose rows are a gate [F] and then an up [F] -> [..., F]
-/// Keeps x for the backward pass. linear_together() makes such rows of two linear layers.
+/// y = activation(gate) · up, where each row of x contains gate [F] and then up [F].   x [..., 2·F] -> [..., F]
+/// linear_together() computes such rows from two linear layers. The backward pass needs x.
 Tensor gated(const Tensor& x, Activation activation);
 
 }  // namespace attend

@@ -34,7 +34,7 @@ Tensor gather(const Tensor& x, const Tensor& ids) {
 Tensor index_select(const Tensor& x, const Tensor& ids, int dim) {
   check_float("index_select", "x", x);
   dim = check_dim("index_select", x, dim);
-  if (ids.rank() != 1) fail("index_select", "ids are [K]: got ", ids.shape());
+  if (ids.rank() != 1) fail("index_select", "wrong shape of ids: got ", ids.shape(), ", expected [K]");
   check_ids("index_select", ids, x.dim(dim));
   kernels::RowPick pick{.n = x.dim(dim), .picks = ids.dim(0), .ids = ids.data<std::int32_t>()};
   for (int d = 0; d < dim; ++d) pick.outer *= x.dim(d);

@@ -15,7 +15,7 @@ void check(const char* op, const Int8Matrix& matrix) {
   check_dtype(op, "the matrix", matrix.values, DType::i8);
   check_float(op, "its scales", matrix.scales);
   if (matrix.values.rank() != 2 || matrix.scales.shape() != Shape{matrix.values.dim(0)})
-    fail(op, "each row of the matrix has a scale: got values ", matrix.values.shape(), " and scales ",
+    fail(op, "the matrix needs one scale for each row: got values ", matrix.values.shape(), " and scales ",
          matrix.scales.shape(), ", expected [N, K] and [N]");
 }
 
@@ -23,9 +23,9 @@ void check(const char* op, const Int8Matrix& matrix) {
 
 Int8Matrix quantise(const Tensor& weight) {
   check_float("quantise", "the weight", weight);
-  if (weight.rank() != 2) fail("quantise", "the weight is a matrix: got ", weight.shape(), ", expected [N, K]");
+  if (weight.rank() != 2) fail("quantise", "wrong shape of the weight: got ", weight.shape(), ", expected [N, K]");
   if (!std::ranges::all_of(weight.span(), [](float w) { return std::isfinite(w); }))
-    fail<InputError>("quantise", "the weight ", weight.shape(), " has numbers that are not finite");
+    fail<InputError>("quantise", "the weight ", weight.shape(), " contains infinity or NaN");
   Int8Matrix matrix{Tensor::empty(weight.shape(), DType::i8), Tensor::empty({weight.dim(0)})};
   kernels::quantise_rows(weight.dim(0), weight.dim(1), weight.data(), matrix.values.data<std::int8_t>(),
                          matrix.scales.data());
@@ -49,7 +49,7 @@ Tensor linear(const Tensor& x, const Int8Matrix& weight, const Tensor& bias, Act
          weight.values.shape(), ", expected x [..., ", in, "]");
   if (bias.defined() && bias.shape() != Shape{out})
     fail("linear", "the bias does not fit the weight: got bias ", bias.shape(), ", expected [", out, "]");
-  if (needs_grad({&x, &bias})) fail("linear", "a weight of int8 has no gradients: run it inside NoGrad");
+  if (needs_grad({&x, &bias})) fail("linear", "an int8 weight does not support gradients: use a NoGrad scope");
   const float* bias_data = bias.defined() ? bias.data() : nullptr;
   Tensor y = Tensor::empty(x.shape().with(-1, out));
   const bool plain = activation == Activation::none;
@@ -61,7 +61,7 @@ Tensor linear(const Tensor& x, const Int8Matrix& weight, const Tensor& bias, Act
 
 Tensor linear_together(const Tensor& x, std::span<const Int8Matrix> weights, std::span<const Tensor> biases) {
   if (weights.empty() || (!biases.empty() && biases.size() != weights.size()))
-    fail("linear", "each weight has its bias, or none has: got ", weights.size(), " weights and ", biases.size(),
+    fail("linear", "either all weights have a bias or none: got ", weights.size(), " weights and ", biases.size(),
          " biases");
   bool together = true;
   std::int64_t out = 0;

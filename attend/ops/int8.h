@@ -1,4 +1,4 @@
-// Matrices in a byte a weight, for models that are only run: there are no gradients.
+// Matrices quantised to int8, for inference. The ops have no gradients.
 #pragma once
 #include <span>
 
@@ -7,7 +7,7 @@
 
 namespace attend {
 
-/// Row i stands for scales[i] · values[i].   int8 [N, K], float32 [N]
+/// A quantised matrix: row i is scales[i] · values[i].   values int8 [N, K], scales float32 [N]
 struct Int8Matrix {
   Tensor values, scales;
 
@@ -16,16 +16,17 @@ struct Int8Matrix {
   }
 };
 
-/// The nearest that there is, row by row: the greatest weight of a row becomes ±127.   [N, K]
+/// Quantises a matrix [N, K]. Each row is scaled such that its largest absolute value becomes 127, and then rounded.
 Int8Matrix quantise(const Tensor& weight);
-/// As floats again.
+/// Converts a quantised matrix back to float32.
 Tensor restore(const Int8Matrix& matrix);
 
-/// As the ops of these names with floats (linear.h, embedding.h), but the weights are rounded.
+/// linear() with a quantised weight (see linear.h).
 Tensor linear(const Tensor& x, const Int8Matrix& weight, const Tensor& bias = {},
               Activation activation = Activation::none);
-/// As linear_together with floats: one product where the parts lie together in memory.
+/// linear_together() with quantised weights (see linear.h).
 Tensor linear_together(const Tensor& x, std::span<const Int8Matrix> weights, std::span<const Tensor> biases = {});
+/// embedding() with a quantised table (see embedding.h).
 Tensor embedding(const Int8Matrix& table, const Tensor& ids, float scale = 1.f);
 
 }  // namespace attend

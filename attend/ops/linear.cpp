@@ -15,7 +15,7 @@ void check(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   check_float("linear", "x", x);
   check_float("linear", "weight", weight);
   if (bias.defined()) check_float("linear", "bias", bias);
-  if (weight.rank() != 2) fail("linear", "the weight is a matrix: got ", weight.shape(), ", expected [N, K]");
+  if (weight.rank() != 2) fail("linear", "wrong shape of the weight: got ", weight.shape(), ", expected [N, K]");
   if (x.rank() < 1 || x.dim(-1) != weight.dim(1))
     fail("linear", "the input's last dimension does not fit the weight: got x ", x.shape(), " and weight ",
          weight.shape(), ", expected x [..., ", weight.dim(1), "]");
@@ -24,7 +24,8 @@ void check(const Tensor& x, const Tensor& weight, const Tensor& bias) {
          ", expected bias [", weight.dim(0), "]");
 }
 
-/// So few may be one step of a loop, and its weight's gradient is better left to be multiplied with the other steps'.
+/// An input with fewer rows may be one step of a loop. Then the weight gradients of all steps are computed together, by
+/// Grads::product.
 constexpr std::int64_t kFewRows = 512;
 
 }  // namespace
@@ -37,7 +38,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activat
   kernels::matmul({.m = rows, .n = out, .k = in, .transpose_b = true}, x.data(), weight.data(), y.data(),
                   activation == Activation::none ? bias_data : nullptr);
 
-  Tensor saved;  // what the activation's derivative is taken from
+  Tensor saved;  // the tensor from which the activation's derivative is computed
   if (activation != Activation::none) {
     const bool keep = needs_grad({&x, &weight, &bias});
     if (keep) saved = kernels::derivative_from_output(activation) ? y : Tensor::like(y);
@@ -79,7 +80,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activat
 
 namespace {
 
-/// Whether the parts follow each other in memory, so that they can be taken for one.
+/// Whether the tensors are contiguous in memory, one after the other.
 bool together(std::span<const Tensor> parts) {
   for (std::size_t i = 1; i < parts.size(); ++i)
     if (!parts[i].shares_memory_with(parts[0]) || parts[i].data() != parts[i - 1].data() + parts[i - 1].numel())
@@ -104,9 +105,9 @@ void place_together(std::span<Tensor* const> parts) {
 
 Tensor linear_together(const Tensor& x, std::span<const Tensor> weights, std::span<const Tensor> biases) {
   if (weights.empty() || (!biases.empty() && biases.size() != weights.size()))
-    fail("linear", "each weight has its bias, or none has: got ", weights.size(), " weights and ", biases.size(),
+    fail("linear", "either all weights have a bias or none: got ", weights.size(), " weights and ", biases.size(),
          " biases");
-  std::vector<std::int64_t> starts{0};  // of each part among the columns of the result
+  std::vector<std::int64_t> starts{0};  // the first column of each part in the result
   for (std::size_t i = 0; i < weights.size(); ++i) {
     check(x, weights[i], biases.empty() ? Tensor() : biases[i]);
     starts.push_back(starts.back() + weights[i].dim(0));
@@ -132,8 +133,8 @@ Tensor linear_together(const Tensor& x, std::span<const Tensor> weights, std::sp
         kernels::matmul({.m = rows, .n = in, .k = width(i), .accumulate = dx.accumulate || i > 0, .a_stride = out},
                         dy.data() + starts[i], kept[i].data(), dx.tensor.data());
     }
-    // The gradients of all parts are computed as one; each part takes a copy of its rows, as a view would keep all
-    // alive.
+    // The gradients of all parts are computed together. Each part copies its rows, because a view would keep the memory
+    // of all parts alive.
     const auto wanted = [&](std::size_t first, std::size_t count) {
       bool any = false;
       for (std::size_t i = 0; i < count; ++i) any |= grads.wants(first + i);

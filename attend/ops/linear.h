@@ -1,4 +1,4 @@
-// The affine map with its activation, fused: the product, then bias and activation in one pass over the result.
+// The linear map with bias and activation. Bias and activation are applied in one pass over the result.
 #pragma once
 #include <span>
 
@@ -8,14 +8,14 @@
 namespace attend {
 
 /// y = activation(x Wᵀ + b).   x [..., K], weight [N, K] (PyTorch's layout), bias [N] or undefined -> [..., N]
-/// Keeps x, and the pre-activation where the derivative is not a function of y, for the backward pass.
+/// The backward pass needs x, and also the pre-activation if the derivative cannot be computed from y.
 Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias = {}, Activation activation = Activation::none);
 
-/// Several maps of one input, side by side, as queries, keys and values are.   weights [N_i, K] each, biases [N_i] each
-/// or none at all -> [..., N_0 + N_1 + …].  One product where the parts lie one behind the other in memory, which
-/// place_together() makes them do; otherwise one for each.
+/// The concatenated results of several linear maps of the same input, for example queries, keys and values. weights
+/// [N_i, K] each, biases [N_i] each or none at all -> [..., N_0 + N_1 + …]. It is one matrix product if the weights are
+/// contiguous in memory (see place_together), otherwise one for each weight.
 Tensor linear_together(const Tensor& x, std::span<const Tensor> weights, std::span<const Tensor> biases = {});
-/// Moves tensors that differ in their first dimension only into one piece of memory, in this order.
+/// Copies tensors, which may differ in the first dimension only, into one contiguous block of memory, in this order.
 void place_together(std::span<Tensor* const> parts);
 
 }  // namespace attend

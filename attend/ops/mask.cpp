@@ -32,41 +32,24 @@ Mask Mask::keys(std::vector<std::int64_t> lengths) {
 }
 
 Mask Mask::keys(const Tensor& lengths) {
-  if (lengths.rank() != 1) fail("mask", "lengths have one dimension: got ", lengths.shape(), ", expected [B]");
+  if (lengths.rank() != 1) fail("mask", "wrong shape of the lengths: got ", lengths.shape(), ", expected [B]");
   const auto values = lengths.span<std::int32_t>();
   return keys(std::vector<std::int64_t>(values.begin(), values.end()));
 }
 
-Mask Mask::texts(std::vector<std::int64_t> lengths) {
+Mask Mask::packed(std::vector<std::int64_t> lengths) {
   check_not_negative(lengths);
   Mask mask;
-  mask.by_text_ = true;
-  mask.texts_ = std::move(lengths);
+  mask.packed_ = true;
+  mask.packed_lengths_ = std::move(lengths);
   return mask;
 }
 
 Mask Mask::allowed(Tensor matrix) {
-  if (matrix.dtype() != DType::i8)
-    fail("mask", "a matrix of who may see whom has flags: got ", matrix.dtype(), ", expected int8");
+  if (matrix.dtype() != DType::i8) fail("mask", "wrong dtype of the matrix: got ", matrix.dtype(), ", expected int8");
   if (matrix.rank() < 2) fail("mask", "the matrix must be [T, S], [B, T, S] or [B, H, T, S]: got ", matrix.shape());
   Mask mask;
   mask.matrix_ = std::move(matrix);
-  return mask;
-}
-
-Mask Mask::additive(const Tensor& matrix) {
-  if (matrix.dtype() != DType::f32)
-    fail("mask", "a matrix that is added has numbers: got ", matrix.dtype(), ", expected float32");
-  if (matrix.rank() < 2) fail("mask", "the matrix must be [T, S], [B, T, S] or [B, H, T, S]: got ", matrix.shape());
-  Mask mask;
-  mask.matrix_ = matrix.detach();
-  return mask;
-}
-
-Mask Mask::starting_at(std::vector<std::int64_t> positions) const {
-  Mask mask = *this;
-  mask.by_position_ = true;
-  mask.positions_ = std::move(positions);
   return mask;
 }
 
@@ -78,43 +61,34 @@ Mask operator&(const Mask& a, const Mask& b) {
     both.lengths_ = b.lengths_;
   } else if (b.by_length_) {
     if (a.lengths_.size() != b.lengths_.size())
-      fail("mask", "lengths of different batches: got ", a.lengths_.size(), " and ", b.lengths_.size());
+      fail("mask", "the lengths are of different batches: got ", a.lengths_.size(), " and ", b.lengths_.size());
     for (std::size_t i = 0; i < both.lengths_.size(); ++i) both.lengths_[i] = std::min(both.lengths_[i], b.lengths_[i]);
   }
-  if (a.by_text_ && b.by_text_) fail("mask", "both masks have packed sequences: only one can");
-  both.by_text_ |= b.by_text_;
-  if (!a.by_text_) both.texts_ = b.texts_;
-  if (a.by_position_ && b.by_position_ && a.positions_ != b.positions_)
-    fail("mask", "both masks say where the queries stand, and differ");
-  both.by_position_ |= b.by_position_;
-  if (!a.by_position_) both.positions_ = b.positions_;
+  if (a.packed_ && b.packed_) fail("mask", "both masks have packed sequences: only one can");
+  both.packed_ |= b.packed_;
+  if (!a.packed_) both.packed_lengths_ = b.packed_lengths_;
   if (a.matrix_.defined() && b.matrix_.defined())
     fail("mask", "only one matrix can be used: got ", a.matrix_.shape(), " and ", b.matrix_.shape(),
-         "; join them into one first");
+         "; combine them first");
   if (!both.matrix_.defined()) both.matrix_ = b.matrix_;
   return both;
 }
 
 void Mask::check(const char* op, std::int64_t B, std::int64_t H, std::int64_t T, std::int64_t S) const {
-  if (by_text_) {
-    const std::int64_t rows = std::accumulate(texts_.begin(), texts_.end(), std::int64_t{0});
+  if (packed_) {
+    const std::int64_t rows = std::accumulate(packed_lengths_.begin(), packed_lengths_.end(), std::int64_t{0});
     if (B != 1 || T != rows || S != rows)
-      fail(op, "packed sequences are one row of a batch: got ", B, " sequences of ", T, " queries and ", S,
+      fail(op, "packed sequences need a batch of 1: got ", B, " sequences of ", T, " queries and ", S,
            " keys, expected 1 of ", rows);
-    if (by_length_ || by_position_ || matrix_.defined())
-      fail(op, "packed sequences take no lengths, positions or matrix in their mask");
+    if (by_length_ || matrix_.defined()) fail(op, "a mask of packed sequences cannot have lengths or a matrix");
   }
   if (by_length_) {
     if (static_cast<std::int64_t>(lengths_.size()) != B)
-      fail(op, "the mask has a length for each sequence: got ", lengths_.size(), " lengths, expected ", B);
+      fail(op, "the mask needs one length for each sequence: got ", lengths_.size(), " lengths, expected ", B);
     for (const std::int64_t length : lengths_)
-      if (length > S) fail(op, "a length of the mask exceeds the keys: got ", length, ", expected at most ", S);
+      if (length > S)
+        fail(op, "a length of the mask exceeds the number of keys: got ", length, ", expected at most ", S);
   }
-  if (by_position_ && static_cast<std::int64_t>(positions_.size()) != B)
-    fail(op, "the mask has a position for each sequence: got ", positions_.size(), " positions, expected ", B);
-  for (const std::int64_t position : positions_)
-    if (position < -T || position > S)  // queries that stand before all keys see nothing
-      fail(op, "a position of the mask is far from the keys: got ", position, ", expected ", -T, " to ", S);
   if (matrix_.defined()) check_score_matrix(op, "matrix of the mask", matrix_, B, H, T, S);
 }
 

@@ -29,7 +29,7 @@ kernels::MatmulShape shape_of(const Tensor& a, const Tensor& b, MatmulOptions op
   return s;
 }
 
-/// The gradient of a: dC op(B)ᵀ, or op(B) dCᵀ where a is stored transposed.
+/// The gradient of a: dC op(B)ᵀ, or op(B) dCᵀ if a is stored transposed.
 void backward_a(const kernels::MatmulShape& s, const Tensor& b, const Tensor& dy, const Grads::Target& da) {
   kernels::MatmulShape g{.m = s.m,
                          .n = s.k,
@@ -39,7 +39,7 @@ void backward_a(const kernels::MatmulShape& s, const Tensor& b, const Tensor& dy
                          .accumulate = da.accumulate,
                          .broadcast_b = s.broadcast_b};
   if (!s.transpose_a) return kernels::matmul(g, dy.data(), b.data(), da.tensor.data());
-  // Here b comes first, and the kernel broadcasts only its second operand: one matrix at a time then.
+  // Here b is the first operand. The kernel can only broadcast the second one, so the batch is a loop.
   g = {.m = s.k,
        .n = s.m,
        .k = s.n,
@@ -51,8 +51,7 @@ void backward_a(const kernels::MatmulShape& s, const Tensor& b, const Tensor& dy
     kernels::matmul(g, b.data(), dy.data() + i * s.m * s.n, da.tensor.data() + i * s.m * s.k);
 }
 
-/// The gradient of b: op(A)ᵀ dC, or dCᵀ op(A) where b is stored transposed; summed over the batch where b serves all of
-/// it.
+/// The gradient of b: op(A)ᵀ dC, or dCᵀ op(A) if b is stored transposed. It is summed over the batch if b is broadcast.
 void backward_b(const kernels::MatmulShape& s, const Tensor& a, const Tensor& dy, const Grads::Target& db) {
   if (s.broadcast_b && s.batch == 0 && !db.accumulate) return db.tensor.fill(0.f);
   kernels::MatmulShape g{.batch = s.broadcast_b ? 1 : s.batch, .accumulate = db.accumulate};

@@ -1,4 +1,4 @@
-// Products of matrices and of batches of them.
+// Products of matrices, and of batches of matrices.
 #pragma once
 #include "attend/core/tensor.h"
 

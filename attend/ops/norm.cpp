@@ -21,7 +21,7 @@ void check(const char* op, const Tensor& x, const Tensor& gain, const Tensor& bi
   check_float(op, "x", x);
   check_float(op, "gain", gain);
   if (bias) check_float(op, "bias", bias);
-  if (x.rank() == 0) fail(op, "a row is needed: got a scalar, expected [..., D]");
+  if (x.rank() == 0) fail(op, "wrong shape: got a scalar, expected [..., D]");
   const Shape row{x.dim(-1)};
   if (gain.shape() != row)
     fail(op, "the gain must have the size of the last dimension: got x ", x.shape(), " and gain ", gain.shape(),
@@ -31,7 +31,7 @@ void check(const char* op, const Tensor& x, const Tensor& gain, const Tensor& bi
          ", expected ", row);
 }
 
-/// What the backward pass needs besides the normalised values: one number per row each.
+/// The mean and the inverse standard deviation of each row, for the backward pass.
 struct RowMoments {
   Tensor mean, inverse_deviation;  // undefined: not needed
   RowMoments(bool kept, bool centred, std::int64_t rows) {
@@ -40,7 +40,8 @@ struct RowMoments {
   }
 };
 
-/// The gradients of gain (input `first`) and bias (the next), and dx = dnormed's way back + dsum (may be null, or dx).
+/// Computes the gradients of gain (input `first`) and bias (input `first` + 1), and dx = norm'(dy) + dsum. dsum may be
+/// null, or equal to dx.
 void backward_rows(bool centred, const Tensor& x, const Tensor& gain, const RowMoments& moments, const Tensor& dy,
                    const float* dsum, float* dx, Grads& grads, std::size_t first) {
   kernels::NormGradient p{.centred = centred,
@@ -91,7 +92,7 @@ AddNorm add_norm(const Kind& kind, const Tensor& x, const Tensor& residual, cons
   check(kind.op, x, gain, bias);
   check_float(kind.op, "residual", residual);
   if (x.shape() != residual.shape())
-    fail(kind.op, "x and the residual must have one shape: got ", x.shape(), " and ", residual.shape());
+    fail(kind.op, "x and the residual must have the same shape: got ", x.shape(), " and ", residual.shape());
   const RowMoments moments(needs_grad({&x, &residual, &gain, &bias}), kind.centred, x.rows());
   std::array<Tensor, 2> results = {Tensor::like(x), Tensor::like(x)};
   auto& [sum, normed] = results;
@@ -108,7 +109,7 @@ AddNorm add_norm(const Kind& kind, const Tensor& x, const Tensor& residual, cons
                  .inverse_deviation = data_or_null(moments.inverse_deviation)});
   record(kind.op, results, {x, residual, gain, bias},
          [sum = sum.detach(), gain = gain.detach(), moments, kind](std::span<const Tensor> dys, Grads& grads) {
-           // x and the residual have the same gradient: made once, given to both.
+           // x and the residual have the same gradient, so it is computed once.
            const Tensor &dsum = dys[0], &dnormed = dys[1];
            const bool wanted = grads.wants(0) || grads.wants(1);
            const Tensor both = wanted && dnormed ? Tensor::like(sum) : dsum;

@@ -1,5 +1,5 @@
-// Normalisation over the last dimension, alone and fused with the residual sum: layer normalisation (Ba et al. 2016,
-// eq. 4) and RMS normalisation (Zhang & Sennrich 2019, eq. 4), which subtracts no mean.
+// Normalisation over the last dimension: layer normalisation (Ba et al. 2016, eq. 4), and RMS normalisation (Zhang &
+// Sennrich 2019, eq. 4), which does not subtract the mean. Both can be fused with the residual sum.
 #pragma once
 #include "attend/core/tensor.h"
 
@@ -11,7 +11,8 @@ Tensor layer_norm(const Tensor& x, const Tensor& gain, const Tensor& bias = {}, 
 /// y = x / sqrt(mean(x²) + eps) * gain.   x [..., D], gain [D] -> [..., D]
 Tensor rms_norm(const Tensor& x, const Tensor& gain, float eps = 1e-6f);
 
-/// The norm of x + residual, and the sum itself, which the next residual needs: one pass over memory instead of three.
+/// The norm of x + residual, and the sum itself, which the next residual connection needs. Both are computed in one
+/// pass over memory.
 struct AddNorm {
   Tensor sum, normed;
 };

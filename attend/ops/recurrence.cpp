@@ -15,7 +15,7 @@ struct Sizes {
   std::int64_t batch, steps, inputs, hidden, gates;  // gates = G*H, the rows of the weights
 };
 
-/// Of something that may be left out.
+/// Checks the shape of an optional tensor.
 void check_shape(const char* op, const char* what, const Tensor& tensor, const Shape& expected) {
   if (!tensor.defined()) return;
   check_float(op, what, tensor);
@@ -28,7 +28,7 @@ Sizes check(const char* op, kernels::Cell cell, const Tensor& x, const Recurrent
   check_float(op, "x", x);
   check_float(op, "weight_ih", weights.weight_ih);
   check_float(op, "weight_hh", weights.weight_hh);
-  if (x.rank() != 3) fail(op, "the input has three dimensions: got ", x.shape(), ", expected [B, T, I]");
+  if (x.rank() != 3) fail(op, "wrong shape of the input: got ", x.shape(), ", expected [B, T, I]");
   if (weights.weight_hh.rank() != 2 || weights.weight_hh.dim(0) != G * weights.weight_hh.dim(1))
     fail(op, "weight_hh does not fit: got ", weights.weight_hh.shape(), ", expected [", G, "*H, H]");
   const std::int64_t H = weights.weight_hh.dim(1);
@@ -40,7 +40,8 @@ Sizes check(const char* op, kernels::Cell cell, const Tensor& x, const Recurrent
   check_shape(op, "bias_ih", weights.bias_ih, {G * H});
   check_shape(op, "bias_hh", weights.bias_hh, {G * H});
   check_shape(op, "h0", options.h0, {sizes.batch, H});
-  if (cell == kernels::Cell::gru && options.c0.defined()) fail(op, "a GRU has no cells: got c0 ", options.c0.shape());
+  if (cell == kernels::Cell::gru && options.c0.defined())
+    fail(op, "a GRU has no cell state: got c0 ", options.c0.shape());
   check_shape(op, "c0", options.c0, {sizes.batch, H});
   check_shape(op, "projected", options.projected, {sizes.batch, sizes.steps, G * H});
   if (options.lengths.defined()) check_lengths(op, options.lengths, sizes.batch, sizes.steps);
@@ -53,7 +54,7 @@ Tensor copy_or_zeros(const Tensor& tensor, const Shape& shape) {
   return tensor.defined() ? tensor.copy() : Tensor::zeros(shape);
 }
 
-/// What the backward pass needs of the forward pass; the kernels overwrite `gates` with gradients.
+/// The tensors that the backward pass needs. The kernels overwrite `gates` with gradients.
 struct Kept {
   kernels::Cell cell;
   Sizes sizes;
@@ -72,7 +73,7 @@ Tensor column_sums(std::int64_t rows, std::int64_t columns, const float* x) {
   return sums;
 }
 
-/// One step is one product: nothing is gained from packing the weight for a loop.
+/// A single step is one matrix product, so packing the weight for a loop does not pay.
 bool single_step(const Sizes& sizes) { return sizes.steps == 1; }
 
 enum Input : std::size_t { kX, kWeightIh, kWeightHh, kBiasIh, kBiasHh, kH0, kC0, kProjected };
@@ -83,7 +84,7 @@ void backward(const Kept& kept, std::span<const Tensor> dys, Grads& grads) {
   const Shape state{batch, H};
   const Tensor dh = copy_or_zeros(dys[1], state);
   const Tensor dc = gru ? Tensor() : copy_or_zeros(dys[2], state);
-  // A single step began with h0 itself; over several, the kernel collects what each began with.
+  // The states before each step. For a single step this is h0; for several steps, the kernel collects them.
   Tensor before = kept.h0;
   if (grads.wants(kWeightHh) && !single) before = Tensor::empty(kept.y.shape());
   const Tensor hidden = gru ? Tensor::empty(kept.gates.shape()) : Tensor();
@@ -101,7 +102,7 @@ void backward(const Kept& kept, std::span<const Tensor> dys, Grads& grads) {
                                .first_state = grads.wants(kH0),
                                .before = grads.wants(kWeightHh) && !single ? before.data() : nullptr});
 
-  // From here on `gates` holds gradients.
+  // The kernel has overwritten `gates` with gradients.
   const Tensor& dgates = kept.gates;
   const Tensor& dhidden = gru ? hidden : dgates;
   const std::int64_t rows = batch * steps;

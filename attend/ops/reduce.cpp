@@ -9,7 +9,7 @@ namespace {
 
 using kernels::Middle;
 
-/// x as [outer, n, inner] around a dimension.
+/// Views a shape as [outer, n, inner], where n is the size of the given dimension.
 Middle around(const Shape& shape, int dim, bool mean = false) {
   Middle middle{.n = shape[dim], .mean = mean};
   for (int d = 0; d < dim; ++d) middle.outer *= shape[d];
@@ -21,12 +21,12 @@ Shape reduced(const Shape& shape, int dim, bool keepdim) { return keepdim ? shap
 
 Middle around_lengths(const char* op, const Tensor& x, const Tensor& lengths, bool mean) {
   check_float(op, "x", x);
-  if (x.rank() != 3) fail(op, "sequences of different lengths need x [B, T, D]: got ", x.shape());
+  if (x.rank() != 3) fail(op, "wrong shape: got ", x.shape(), ", expected [B, T, D] with lengths");
   check_lengths(op, lengths, x.dim(0), x.dim(1));
   return {x.dim(0), x.dim(1), x.dim(2), lengths.data<std::int32_t>(), mean};
 }
 
-/// `lengths` owns what the middle points to, if anything.
+/// `lengths` keeps the memory alive that `middle` points to, if any.
 Tensor add_up(const char* op, const Tensor& x, const Middle& middle, const Shape& shape, const Tensor& lengths = {}) {
   Tensor y = Tensor::empty(shape);
   kernels::sum_middle(middle, x.data(), y.data());
@@ -54,7 +54,7 @@ Tensor add_up(const char* op, const Tensor& x, int dim, bool keepdim, bool mean)
 int check_max(const char* op, const Tensor& x, int dim) {
   check_float(op, "x", x);
   dim = check_dim(op, x, dim);
-  if (x.dim(dim) == 0) fail(op, "nothing has no maximum: got x ", x.shape(), " over dimension ", dim);
+  if (x.dim(dim) == 0) fail(op, "an empty dimension has no maximum: got x ", x.shape(), " and dimension ", dim);
   return dim;
 }
 

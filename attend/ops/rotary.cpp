@@ -15,10 +15,10 @@ void check(const Tensor& x, std::int64_t heads, std::int64_t head_dim, const Ten
            const RotaryTable& table) {
   check_float(kOp, "x", x);
   check_dtype(kOp, "positions", positions, DType::i32);
-  if (!table.defined()) fail(kOp, "the table is empty, expected one of positions and frequencies");
+  if (!table.defined()) fail(kOp, "the table is undefined");
   if (head_dim < table.rotary_dim())
-    fail(kOp, "a head is narrower than what is rotated of it: got head_dim ", head_dim, ", expected at least ",
-         table.rotary_dim());
+    fail(kOp, "head_dim is smaller than the number of rotated features: got head_dim ", head_dim,
+         ", expected at least ", table.rotary_dim());
   if (heads < 0 || x.rank() == 0 || x.dim(-1) < heads * head_dim)
     fail(kOp, "the heads do not fit x: got x ", x.shape(), " and ", heads, " heads of ", head_dim,
          ", expected x [..., W] with W at least ", heads * head_dim);
@@ -34,8 +34,7 @@ void check(const Tensor& x, std::int64_t heads, std::int64_t head_dim, const Ten
 }  // namespace
 
 std::vector<double> rotary_frequencies(std::int64_t rotary_dim, double base) {
-  if (rotary_dim < 0 || rotary_dim % 2 != 0)
-    fail("rotary_frequencies", "features are rotated in pairs: got ", rotary_dim, " of them, expected an even number");
+  if (rotary_dim < 0 || rotary_dim % 2 != 0) fail("rotary_frequencies", "rotary_dim must be even: got ", rotary_dim);
   std::vector<double> frequencies;
   for (std::int64_t i = 0; i < rotary_dim; i += 2)
     frequencies.push_back(std::pow(base, -static_cast<double>(i) / static_cast<double>(rotary_dim)));

@@ -13,11 +13,11 @@ namespace {
 
 std::int64_t last_dim(const char* op, const Tensor& x) {
   check_float(op, "x", x);
-  if (x.rank() == 0) fail(op, "a row is needed: got a scalar, expected [..., D]");
+  if (x.rank() == 0) fail(op, "wrong shape: got a scalar, expected [..., D]");
   return x.dim(-1);
 }
 
-/// lengths may be undefined: all columns count.
+/// Softmax of the first lengths[i / rows_each] elements of row i, or of all elements if `lengths` is undefined.
 Tensor softmax_by(const char* op, const Tensor& x, const Tensor& lengths, std::int64_t rows_each) {
   const std::int64_t cols = x.dim(-1);
   const auto row_lengths = [](const Tensor& t, std::int64_t each) {
@@ -32,14 +32,11 @@ Tensor softmax_by(const char* op, const Tensor& x, const Tensor& lengths, std::i
   });
 }
 
-/// A mask's matrix as numbers to add, -infinity where it hides, in a shape that broadcasts over scores of that rank.
+/// A bias that is -infinity where the matrix of a mask is 0, in a shape that broadcasts to scores of the given rank.
 Tensor matrix_bias(const Tensor& matrix, int rank) {
-  Tensor bias = matrix;
-  if (matrix.dtype() == DType::i8) {
-    bias = Tensor::empty(matrix.shape());
-    std::ranges::transform(matrix.span<std::int8_t>(), bias.data(),
-                           [](std::int8_t seen) { return seen ? 0.f : -std::numeric_limits<float>::infinity(); });
-  }
+  const Tensor bias = Tensor::empty(matrix.shape());
+  std::ranges::transform(matrix.span<std::int8_t>(), bias.data(),
+                         [](std::int8_t allowed) { return allowed ? 0.f : -std::numeric_limits<float>::infinity(); });
   if (rank == 4 && bias.rank() == 3) return bias.reshape(bias.shape().inserted(1, 1));
   if (rank == 3 && bias.rank() == 4) return bias.reshape(bias.shape().without(1));
   return bias;
@@ -74,17 +71,17 @@ Tensor masked_softmax(const Tensor& scores, const Mask& mask) {
   const std::int64_t B = scores.dim(0), H = scores.rank() == 4 ? scores.dim(1) : 1, T = scores.dim(-2),
                      S = scores.dim(-1);
   mask.check("masked_softmax", B, H, T, S);
-  if (!mask.texts().empty()) fail("masked_softmax", "scores of texts one behind the other are not supported");
+  if (!mask.packed_lengths().empty()) fail("masked_softmax", "packed sequences are not supported");
   const Tensor seen = mask.matrix().defined() ? scores + matrix_bias(mask.matrix(), scores.rank()) : scores;
   if (!mask.is_causal() && mask.lengths().empty()) return softmax(seen);
 
-  // Both of the other parts let each query see a prefix of the keys.
+  // With a causal mask or lengths, each query attends to a prefix of the keys.
   Tensor lengths = Tensor::empty(scores.shape().without(-1), DType::i32);
   for (std::int64_t row = 0; row < B * H * T; ++row) {
     const auto b = static_cast<std::size_t>(row / (H * T));
     std::int64_t length = mask.lengths().empty() ? S : mask.lengths()[b];
-    if (mask.is_causal()) length = std::min(length, row % T + 1 + (mask.positions().empty() ? 0 : mask.positions()[b]));
-    lengths.data<std::int32_t>()[row] = static_cast<std::int32_t>(std::max<std::int64_t>(length, 0));
+    if (mask.is_causal()) length = std::min(length, row % T + 1);
+    lengths.data<std::int32_t>()[row] = static_cast<std::int32_t>(length);
   }
   return masked_softmax(seen, lengths);
 }

@@ -12,17 +12,17 @@
 
 namespace attend {
 
-/// Factors of a weight's gradient, gathered over the steps of a loop.
+/// Factors dy and x of the gradient dyᵀ x of a weight, collected over the steps of a loop.
 struct Products {
-  std::size_t output;                                   // of the weight's node
+  std::size_t output;                                   // index among the outputs of the weight's node
   std::vector<std::pair<Tensor, Tensor>> factors = {};  // dy, x
   std::int64_t rows = 0;
 };
 
-/// A recorded op, or a leaf (no function): the gradients of its results gather here.
+/// A recorded op, or a leaf, which has no function. It accumulates the gradients of its results.
 struct Node {
   struct Edge {
-    std::shared_ptr<Node> node;  // null: this input has no gradient
+    std::shared_ptr<Node> node;  // null: this input needs no gradient
     std::size_t output = 0;
     Tensor& grad() const { return node->grads[output]; }
     const Shape& shape() const { return node->shapes[output]; }
@@ -33,13 +33,13 @@ struct Node {
   std::vector<Shape> shapes;      // of the results
   std::vector<Tensor> grads;      // of the results
   std::vector<Edge> edges;        // to the inputs
-  std::vector<Products> waiting;  // to be added to the gradients of the results
+  std::vector<Products> waiting;  // products to be added to the gradients of the results
   BackwardMany function;
   bool done = false;
 
   ~Node() { unlink(edges); }
 
-  /// Frees a chain of nodes in a loop: a long recurrence would overflow the stack if each freed the next.
+  /// Frees a chain of nodes in a loop. Recursive destructors would overflow the stack after a long recurrence.
   static void unlink(std::vector<Edge>& edges) {
     std::vector<std::shared_ptr<Node>> pending;
     const auto take = [&](std::vector<Edge>& from) {
@@ -51,7 +51,7 @@ struct Node {
     while (!pending.empty()) {
       const std::shared_ptr<Node> last = std::move(pending.back());
       pending.pop_back();
-      if (last.use_count() == 1) take(last->edges);  // it goes now, and would free these itself
+      if (last.use_count() == 1) take(last->edges);  // it is destroyed next; take its edges first
     }
   }
 };
@@ -84,7 +84,7 @@ namespace {
 
 Tensor& leaf_grad(const char* where, const Tensor& tensor) {
   if (!tensor.node() || tensor.node()->sequence != 0)
-    fail(where, "only leaves keep their gradient: call require_grad on the tensor before it is used");
+    fail(where, "only leaves have a gradient: call require_grad on the tensor before it is used");
   return tensor.node()->grads[0];
 }
 
@@ -96,7 +96,7 @@ void set_grad(const Tensor& leaf, const Tensor& gradient) {
   Tensor& slot = leaf_grad("set_grad", leaf);
   if (const Shape& shape = leaf.node()->shapes[0];
       gradient.defined() && (gradient.shape() != shape || gradient.dtype() != DType::f32))
-    fail("set_grad", "a gradient has its tensor's shape: got ", gradient.dtype(), " ", gradient.shape(),
+    fail("set_grad", "the gradient must have the shape of its tensor: got ", gradient.dtype(), " ", gradient.shape(),
          ", expected float32 ", shape);
   slot = gradient.detach();
 }
@@ -140,8 +140,8 @@ bool Grads::wants(std::size_t i) const {
 
 namespace {
 
-/// Where a node gathers the gradient of one result, ready to be added to. The first contribution was kept without a
-/// copy, so others may still see it: then this makes a copy.
+/// Makes the accumulated gradient of a result writable. The first contribution is kept without a copy, so other tensors
+/// may share its memory; then this copies it.
 Tensor& writable(Tensor& slot) {
   if (!slot.sole_owner()) slot = slot.copy();
   return slot;
@@ -154,10 +154,10 @@ void accumulate(Tensor& slot, const Tensor& gradient, const Shape& shape) {
     slot = gradient.detach().reshape(shape);
 }
 
-/// Waiting rows keep their memory; beyond so many, multiplying more at once gains nothing.
+/// Factors are multiplied once they have this many rows. Waiting for more would need more memory and not be faster.
 constexpr std::int64_t kManyRows = 4096;
 
-/// Adds the products to the gradient.
+/// Computes the products and adds them to the gradient.
 void multiply(Node& node, Products& products) {
   const Shape& shape = node.shapes[products.output];
   Tensor& slot = node.grads[products.output];
@@ -192,7 +192,8 @@ void Grads::product(std::size_t i, const Tensor& dy, const Tensor& x) {
   if (first) same = waiting.insert(same, {.output = edge.output});
   same->factors.emplace_back(dy, x);
   same->rows += x.rows();
-  if (first || same->rows >= kManyRows) multiply(*edge.node, *same);  // the second time, it may be a loop
+  if (first || same->rows >= kManyRows)
+    multiply(*edge.node, *same);  // from the second time on, collect: it may be a loop
 }
 
 bool Grads::repeated(std::size_t i) const {
@@ -230,15 +231,16 @@ void Grads::add_repeated() {
 }
 
 void backward(const Tensor& loss, const Tensor& seed) {
-  if (!loss.node()) fail("backward", "nothing to go back through: no input of this tensor has require_grad");
+  if (!loss.node())
+    fail("backward", "this tensor has no gradient history: require_grad was called on none of its inputs");
   if (!seed.defined() && loss.numel() != 1)
-    fail("backward", "a loss has one element: got ", loss.shape(), "; give a seed of that shape otherwise");
+    fail("backward", "the loss must have one element: got ", loss.shape(), "; otherwise pass a seed of this shape");
   if (seed.defined() && (seed.shape() != loss.shape() || seed.dtype() != DType::f32))
-    fail("backward", "the seed must have the loss's shape: got ", seed.dtype(), " ", seed.shape(),
+    fail("backward", "the seed must have the shape of the loss: got ", seed.dtype(), " ", seed.shape(),
          ", expected float32 ", loss.shape());
   NoGrad no_grad;
 
-  // Later nodes are never needed by earlier ones, so the order of recording, reversed, is a topological order.
+  // The inputs of a node are recorded before it, so the reverse order of recording is a topological order.
   auto earlier = [](const std::shared_ptr<Node>& a, const std::shared_ptr<Node>& b) {
     return a->sequence < b->sequence;
   };
@@ -257,7 +259,7 @@ void backward(const Tensor& loss, const Tensor& seed) {
              loss.node()->shapes[output]);
   reach(loss.node());
 
-  // Nothing may wait in a leaf when the pass is over, even if it is broken off.
+  // Clears the waiting products of all leaves at the end, also after an exception.
   struct Forget {
     std::vector<std::shared_ptr<Node>>& leaves;
     ~Forget() {
@@ -279,8 +281,8 @@ void backward(const Tensor& loss, const Tensor& seed) {
     Node::unlink(node->edges);
   }
   for (const std::shared_ptr<Node>& leaf : leaves) multiply_waiting(*leaf);
-  // A gradient that was kept without a copy may still be another leaf's too, or the seed. Whoever clips it does so in
-  // place.
+  // A gradient that was kept without a copy may share memory with that of another leaf, or with the seed. Make it
+  // writable, because gradient clipping works in-place.
   for (const std::shared_ptr<Node>& leaf : leaves)
     if (Tensor& gradient = leaf->grads[0]; gradient.defined()) writable(gradient);
 }

@@ -1,14 +1,13 @@
-// Reverse-mode differentiation. Each op that sees a tensor with gradients records a Node: which results it made, which
-// inputs they came from, and how to go back. backward(loss) walks the nodes from the newest to the oldest, once, and
-// frees each as it goes.
+// Reverse-mode automatic differentiation. Each op with an input that requires a gradient records a Node with its
+// inputs, its results and its backward function. backward(loss) visits the nodes once, from the newest to the oldest,
+// and frees each of them afterwards.
 //
 //   require_grad(weight);
 //   Tensor loss = …;
 //   backward(loss);
 //   grad(weight);            // [same shape as weight]
 //
-// What an op was given (ids and lengths too) must stay as it is until the pass is over: it is read again on the way
-// back.
+// Do not modify the inputs of an op, including ids and lengths, before the backward pass is done: it may read them.
 #pragma once
 #include <functional>
 #include <span>
@@ -19,22 +18,22 @@
 
 namespace attend {
 
-/// Makes a leaf: its gradient is accumulated over backward passes until zero_grad. Only float32 has gradients.
+/// Makes a tensor a leaf. Backward passes add to its gradient until zero_grad is called. Throws unless it is float32.
 void require_grad(Tensor& tensor);
 bool requires_grad(const Tensor& tensor);
 
-/// The accumulated gradient of a leaf, undefined before any backward pass reached it.
+/// The accumulated gradient of a leaf; undefined if no backward pass has reached it.
 Tensor grad(const Tensor& leaf);
-/// Replaces the leaf's gradient; an undefined tensor clears it.
+/// Replaces the gradient of a leaf; an undefined tensor clears it.
 void set_grad(const Tensor& leaf, const Tensor& gradient);
-/// Lets the gradient go; its memory is the next pass's.
+/// Clears the gradient of a leaf and releases its memory.
 void zero_grad(const Tensor& leaf);
 
-/// d(loss)/d(leaf) is added to the gradient of every leaf, in memory that is that leaf's alone. The loss has one
-/// element, or `seed` of its shape is given. Consumes the recording: a second call throws.
+/// Adds d(loss)/d(leaf) to the gradient of every leaf. No other tensor shares the memory of these gradients. The loss
+/// must have one element, unless a `seed` of its shape is given. The recording is freed, so a second call throws.
 void backward(const Tensor& loss, const Tensor& seed = {});
 
-/// While one lives, this thread records nothing, and ops keep nothing for a backward pass.
+/// Disables recording on this thread while the object lives. Ops then keep nothing for a backward pass.
 class NoGrad {
  public:
   NoGrad();
@@ -47,33 +46,33 @@ class NoGrad {
 };
 bool recording();
 
-// ---- For the authors of ops ----
+// ---- For the implementation of ops ----
 
-/// Whether an op on these inputs will be recorded: then it keeps what its backward pass needs.
+/// Whether an op on these inputs will be recorded, and so must keep what its backward pass needs.
 bool needs_grad(std::initializer_list<const Tensor*> inputs);
 
-/// Where a backward function puts the gradients of the op's inputs. Inputs are numbered as they were recorded. A tensor
-/// may be several of them: the first of its numbers owns the buffer, what the others give is added after the call.
+/// Receives the gradients of an op's inputs from its backward function. Inputs are numbered as in record(). If one
+/// tensor is used as several inputs, their gradients are added up.
 class Grads {
  public:
-  /// Whether anybody waits for input i's gradient. Work for others can be skipped.
+  /// Whether input i needs a gradient. If not, the backward function can skip the work.
   bool wants(std::size_t i) const;
 
-  /// A buffer in input i's shape, and whether it already holds a sum that must be added to (true) or is uninitialised
-  /// and must be overwritten (false). At most once per input and backward call. For kernels that can do both at no
-  /// cost. Only for inputs whose gradient somebody waits for.
+  /// A buffer with the shape of input i. If `accumulate` is true, it contains a sum to which the gradient must be
+  /// added; otherwise it is uninitialised and must be overwritten. Call this at most once for each input, and only if
+  /// wants(i).
   struct Target {
     Tensor tensor;
     bool accumulate;
   };
   Target target(std::size_t i);
-  /// The same, but always to be added to: zeroed when it is new. For scatters.
+  /// Like target(), but the gradient must always be added: a new buffer is filled with zeros.
   Tensor sum(std::size_t i);
-  /// Adds dyᵀ x, the gradient of a weight [M, N] that made dy's rows from x's. The steps of an unrolled loop each give
-  /// their few rows: from the second time that a pass meets a weight they wait until they are many, and are multiplied
-  /// together. What target() gave for the same tensor must be written before.
+  /// Adds dyᵀ x, the gradient of a weight [M, N], for dy [..., M] and x [..., N]. If a weight is used several times,
+  /// for example in each step of an unrolled loop, the rows of several calls are collected and multiplied together. A
+  /// buffer that target() returned for the same tensor must be filled before.
   void product(std::size_t i, const Tensor& dy, const Tensor& x);
-  /// Adds a finished gradient (same number of elements as the input); keeps it without a copy when it is the first.
+  /// Adds a gradient with the same number of elements as the input. The first one is kept without a copy.
   void add(std::size_t i, const Tensor& gradient);
 
  private:
@@ -83,18 +82,17 @@ class Grads {
   void add_repeated();
 
   Node& node_;
-  std::vector<std::pair<std::size_t, Tensor>> late_;  // what inputs that are an earlier one again were given
+  std::vector<std::pair<std::size_t, Tensor>> late_;  // gradients of inputs that repeat an earlier input
 };
 
-/// dys[i] is the gradient of result i, undefined when nothing depends on that result; at least one is defined.
+/// dys[i] is the gradient of result i; undefined if the loss does not depend on it. At least one is defined.
 using BackwardMany = std::function<void(std::span<const Tensor> dys, Grads& grads)>;
 using BackwardOne = std::function<void(const Tensor& dy, Grads& grads)>;
 
-/// Records an op. Inputs without gradients, or undefined (an absent bias), may be listed: their wants(i) is false.
-/// Returns y as it was when nothing is to be recorded. The function must hold y (if it needs it) as y.detach(), or it
-/// would own itself.
+/// Records an op with the result y, if an input needs a gradient; returns y. Inputs may be undefined, for example a
+/// missing bias. If the backward function needs y, it must capture y.detach(), to avoid a reference cycle.
 Tensor record(const char* op, Tensor y, const std::vector<Tensor>& inputs, BackwardOne backward);
-/// The same for several results, in place.
+/// Records an op with several results, and sets their nodes.
 void record(const char* op, std::span<Tensor> results, const std::vector<Tensor>& inputs, BackwardMany backward);
 
 }  // namespace attend

@@ -11,11 +11,11 @@ namespace {
 kernels::Broadcast mask_over(const char* op, const Tensor& mask, const Shape& shape) {
   check_dtype(op, "the mask", mask, DType::i8);
   if (broadcast_shape(op, shape, mask.shape()) != shape)
-    fail(op, "the mask must fit into the values: got mask ", mask.shape(), " over ", shape);
+    fail(op, "the mask does not broadcast to the values: got mask ", mask.shape(), " and values ", shape);
   return broadcast_over(shape, shape, mask.shape());
 }
 
-/// Input i's gradient: dy where the mask is (or is not) set, 0 elsewhere.
+/// The gradient of input i: dy where the mask is nonzero (if `set`) or zero (otherwise), and 0 elsewhere.
 void add_chosen(Grads& grads, std::size_t i, const kernels::Broadcast& meet, const Tensor& mask, const Tensor& dy,
                 bool set) {
   if (!grads.wants(i)) return;
@@ -29,7 +29,8 @@ void add_chosen(Grads& grads, std::size_t i, const kernels::Broadcast& meet, con
 Tensor where(const Tensor& mask, const Tensor& a, const Tensor& b) {
   check_float("where", "a", a);
   check_float("where", "b", b);
-  if (a.shape() != b.shape()) fail("where", "the two choices differ: got a ", a.shape(), " and b ", b.shape());
+  if (a.shape() != b.shape())
+    fail("where", "a and b must have the same shape: got a ", a.shape(), " and b ", b.shape());
   const kernels::Broadcast meet = mask_over("where", mask, a.shape());
   Tensor y = Tensor::like(a);
   kernels::select(meet, mask.data<std::int8_t>(), {.values = a.data()}, {.values = b.data()}, y.data());

@@ -1,10 +1,10 @@
-// Elements chosen by a mask of int8, in which 0 is false. The mask broadcasts over the values, not the other way round.
+// Element-wise selection by an int8 mask, in which 0 is false. The mask is broadcast to the shape of the values.
 #pragma once
 #include "attend/core/tensor.h"
 
 namespace attend {
 
-/// y = mask ? a : b.   a and b [...] of one shape, mask of a shape that broadcasts to it -> [...]
+/// y = mask ? a : b.   a and b have the same shape, to which the mask broadcasts.
 Tensor where(const Tensor& mask, const Tensor& a, const Tensor& b);
 /// y = mask ? value : x.
 Tensor masked_fill(const Tensor& x, const Tensor& mask, float value);

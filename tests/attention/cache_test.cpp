@@ -20,7 +20,7 @@ void expect_near(const Tensor& a, const Tensor& b) {
   for (std::int64_t i = 0; i < a.numel(); ++i) ASSERT_NEAR(a.data()[i], b.data()[i], 2e-6) << "at " << i;
 }
 
-TEST(KeyValueCache, AStepSeesWhatFusedAttentionSees) {
+TEST(KeyValueCache, AStepEqualsFusedAttention) {
   for (const auto& [heads, D] : {std::pair<std::int64_t, std::int64_t>{1, 1}, {3, 5}, {2, 64}, {1, 100}})
     for (const std::int64_t T : {1, 4, 9, 70}) {
       const std::int64_t N = 3, W = heads * D;
@@ -36,9 +36,10 @@ TEST(KeyValueCache, AStepSeesWhatFusedAttentionSees) {
     }
 }
 
-TEST(KeyValueCache, GrowsByStepsAndFollowsWhoeverWasChosen) {
+TEST(KeyValueCache, GrowsByStepsAndFollowsSelect) {
   const std::int64_t W = 8, heads = 2;
-  // Row 0 has two positions of a text, row 1 one; then each says a word, row 1 is doubled, and all say another.
+  // Sequence 0 has a prompt of two tokens, sequence 1 of one. Each appends a token, sequence 1 is duplicated, and each
+  // appends another token.
   const Tensor text = random({2, 2, 2 * W}), first = random({2, 2 * W}), second = random({3, 2 * W});
   KeyValueCache cache(2);
   for (std::size_t layer = 0; layer < 2; ++layer) cache.append(layer, text, Tensor::ids({2, 1}, {2}));
@@ -63,10 +64,10 @@ TEST(KeyValueCache, GrowsByStepsAndFollowsWhoeverWasChosen) {
   }
 }
 
-TEST(KeyValueCache, BeginsWithTextsOfAnyLengthAndGoesOn) {
+TEST(KeyValueCache, BeginsWithPromptsOfAnyLengthAndContinues) {
   const std::int64_t W = 6, heads = 3;
   const std::vector<std::int64_t> lengths{4, 1, 0, 7};
-  const Tensor q = random({12, W}), kv = random({12, 2 * W}), word = random({4, 2 * W}), asked = random({4, W});
+  const Tensor q = random({12, W}), kv = random({12, 2 * W}), token = random({4, 2 * W}), asked = random({4, W});
   KeyValueCache cache(2);
   Probe probe;
   const CachedHeads how{.heads = heads, .scale = 0.3f, .probe = &probe};
@@ -75,8 +76,8 @@ TEST(KeyValueCache, BeginsWithTextsOfAnyLengthAndGoesOn) {
   EXPECT_EQ(cache.positions(), 7);
   for (std::size_t layer = 0; layer < 2; ++layer) {
     const Tensor& read = reads[layer];
-    cache.append(layer, word);
-    const Tensor said = cache.attend(layer, asked, how);
+    cache.append(layer, token);
+    const Tensor stepped = cache.attend(layer, asked, how);
     std::int64_t at = 0;
     for (std::int64_t row = 0; row < 4; ++row) {
       const std::int64_t T = lengths[static_cast<std::size_t>(row)];
@@ -85,8 +86,8 @@ TEST(KeyValueCache, BeginsWithTextsOfAnyLengthAndGoesOn) {
       expect_near(read.view_rows(at, at + T), cross_attention(q.view_rows(at, at + T).reshape({1, T, W}),
                                                               keys.reshape({1, T, 2 * W}), heads, causal));
       std::vector<float> seen = keys.to_vector();
-      seen.insert(seen.end(), word.data() + row * 2 * W, word.data() + (row + 1) * 2 * W);
-      expect_near(said.view_rows(row, row + 1),
+      seen.insert(seen.end(), token.data() + row * 2 * W, token.data() + (row + 1) * 2 * W);
+      expect_near(stepped.view_rows(row, row + 1),
                   cross_attention(asked.view_rows(row, row + 1).reshape({1, 1, W}),
                                   Tensor::from(seen, {1, T + 1, 2 * W}), heads, {.scale = 0.3f}));
       at += T;
@@ -96,7 +97,7 @@ TEST(KeyValueCache, BeginsWithTextsOfAnyLengthAndGoesOn) {
   EXPECT_THROW(cache.begin(0, q, kv, lengths, how), Error);
 }
 
-/// The first n columns of all rows.
+/// The first `rows` rows and n columns of the bias of each head.
 Tensor corner(const Tensor& bias, std::int64_t rows, std::int64_t n) {
   const std::int64_t H = bias.dim(1), T = bias.dim(2), S = bias.dim(3);
   Tensor part = Tensor::empty({1, H, rows, n});
@@ -105,7 +106,7 @@ Tensor corner(const Tensor& bias, std::int64_t rows, std::int64_t n) {
   return part;
 }
 
-TEST(KeyValueCache, GroupedHeadsAndABiasAreThoseOfFusedAttention) {
+TEST(KeyValueCache, GroupedHeadsAndABiasEqualFusedAttention) {
   const std::int64_t heads = 6, D = 5, W = heads * D;
   const std::vector<std::int64_t> lengths{4, 1, 7};
   const Tensor bias = random({1, heads, 9, 8}), step_bias = random({3, heads, 9});
@@ -119,7 +120,7 @@ TEST(KeyValueCache, GroupedHeadsAndABiasAreThoseOfFusedAttention) {
     const CachedHeads by_row{.heads = heads, .scale = 1.f, .kv_heads = kv_heads, .bias = step_bias};
     const CachedHeads for_all{
         .heads = heads, .kv_heads = kv_heads, .bias = step_bias.view_rows(1, 2).reshape({1, heads, 9})};
-    const Tensor said = cache.attend(0, asked, by_row), same = cache.attend(0, asked, for_all);
+    const Tensor stepped = cache.attend(0, asked, by_row), same = cache.attend(0, asked, for_all);
     for (std::int64_t i = 0, at = 0; i < 3; ++i) {
       const std::int64_t T = lengths[static_cast<std::size_t>(i)];
       const Tensor keys = kv.view_rows(at, at + T);
@@ -132,7 +133,7 @@ TEST(KeyValueCache, GroupedHeadsAndABiasAreThoseOfFusedAttention) {
       const auto of_row = [&](std::int64_t r) {
         return corner(step_bias.view_rows(r, r + 1).reshape({1, heads, 1, 9}), 1, T + 1);
       };
-      expect_near(said.view_rows(i, i + 1),
+      expect_near(stepped.view_rows(i, i + 1),
                   cross_attention(query, all, heads, {.scale = 1.f, .bias = of_row(i), .kv_heads = kv_heads}));
       expect_near(same.view_rows(i, i + 1),
                   cross_attention(query, all, heads, {.bias = of_row(1), .kv_heads = kv_heads}));
@@ -143,7 +144,7 @@ TEST(KeyValueCache, GroupedHeadsAndABiasAreThoseOfFusedAttention) {
   }
 }
 
-TEST(KeyValueCache, OthersJoinWithTheirRows) {
+TEST(KeyValueCache, JoinAppendsTheSequencesOfAnotherCache) {
   const std::int64_t heads = 4, kv_heads = 2, D = 3, W = heads * D, row = 2 * kv_heads * D;
   const CachedHeads how{.heads = heads, .kv_heads = kv_heads};
   const Tensor first = random({2, 3, row}), second = random({1, 5, row}), token = random({3, row}), q = random({3, W});
@@ -156,7 +157,7 @@ TEST(KeyValueCache, OthersJoinWithTheirRows) {
   EXPECT_EQ(all.rows(), 0);
   all.join(a);
   EXPECT_EQ(all.attend(1, q.view_rows(0, 2), how).to_vector(), a.attend(1, q.view_rows(0, 2), how).to_vector());
-  first.data()[0] += 1.f;  // nothing was copied
+  first.data()[0] += 1.f;  // join() copied nothing, so both caches see the change
   EXPECT_EQ(all.attend(1, q.view_rows(0, 2), how).to_vector(), a.attend(1, q.view_rows(0, 2), how).to_vector());
   all.join(b);
   EXPECT_EQ(all.lengths(), (std::vector<std::int64_t>{3, 2, 5}));
@@ -177,7 +178,7 @@ TEST(KeyValueCache, OthersJoinWithTheirRows) {
   EXPECT_EQ(all.attend(1, q.view_rows(2, 3), how).to_vector(), b.attend(1, q.view_rows(2, 3), how).to_vector());
 }
 
-TEST(KeyValueCache, CopiesNoKeysAndNoValues) {
+TEST(KeyValueCache, DoesNotCopyKeysAndValues) {
   KeyValueCache cache(1);
   const Tensor kv = random({2, 8});
   cache.append(0, kv);
@@ -187,7 +188,7 @@ TEST(KeyValueCache, CopiesNoKeysAndNoValues) {
   for (const float value : cache.attend(0, q, {.heads = 1}).to_vector()) EXPECT_NEAR(value, 3.f, 1e-6);
 }
 
-TEST(KeyValueCache, RefusesWhatDoesNotFit) {
+TEST(KeyValueCache, RefusesWrongShapes) {
   KeyValueCache cache(1);
   cache.append(0, random({2, 8}));
   EXPECT_THROW(cache.append(0, random({3, 8})), Error);
@@ -198,15 +199,15 @@ TEST(KeyValueCache, RefusesWhatDoesNotFit) {
   EXPECT_THROW(cache.select(std::vector<std::int64_t>{2}), Error);
 }
 
-TEST(KeyValueCache, IsAsItWasAfterAnError) {
+TEST(KeyValueCache, IsUnchangedAfterAnError) {
   KeyValueCache cache(2);
   const Tensor first = random({2, 3, 8}), lengths = Tensor::ids({3, 2}, {2}), q = random({2, 4});
   for (const std::size_t layer : {0u, 1u}) cache.append(layer, first, lengths);
   const std::vector<float> before = cache.attend(0, q, {.heads = 2}).to_vector();
-  EXPECT_THROW(cache.append(0, random({2, 10})), Error);                                 // another width
-  EXPECT_THROW(cache.append(0, random({3, 8})), Error);                                  // another row
-  EXPECT_THROW(cache.append(0, random({2, 2, 8}), Tensor::ids({2, 3}, {2})), Error);     // longer than it is
-  EXPECT_THROW(cache.append(0, random({2, 2, 8}), Tensor::ids({2, 2, 2}, {3})), Error);  // lengths of others
+  EXPECT_THROW(cache.append(0, random({2, 10})), Error);                              // different width
+  EXPECT_THROW(cache.append(0, random({3, 8})), Error);                               // different number of sequences
+  EXPECT_THROW(cache.append(0, random({2, 2, 8}), Tensor::ids({2, 3}, {2})), Error);  // a length exceeds the positions
+  EXPECT_THROW(cache.append(0, random({2, 2, 8}), Tensor::ids({2, 2, 2}, {3})), Error);  // wrong number of lengths
   EXPECT_EQ(cache.positions(), 3);
   EXPECT_EQ(cache.attend(0, q, {.heads = 2}).to_vector(), before);
   const Tensor next = random({2, 8});

@@ -1,4 +1,4 @@
-// The scores that tests/golden/attention.py has numbers for, with its parameters, by its names.
+// The scores of tests/golden/attention.py, with the same names and parameters.
 #pragma once
 #include <map>
 #include <string>

@@ -15,7 +15,7 @@ using test::golden;
 using test::normal;
 using test::Tensors;
 
-/// PyTorch's layer of the golden numbers: width 12, 3 heads, keys of 5, values of 7.
+/// The PyTorch layer of the golden file: width 12, 3 heads, key size 5, value size 7.
 MultiHeadAttention golden_layer(const SafetensorsFile& file) {
   MultiHeadAttention layer({.width = 12, .heads = 3, .key_size = 5, .value_size = 7});
   for (const NamedTensor& parameter : parameters(layer)) {
@@ -25,7 +25,7 @@ MultiHeadAttention golden_layer(const SafetensorsFile& file) {
   return layer;
 }
 
-TEST(MultiHead, IsPyTorchsWithOneProbedWeightMatrixPerHead) {
+TEST(MultiHead, EqualsPyTorchAndRecordsTheWeightsOfEveryHead) {
   const SafetensorsFile file = golden("attention");
   const MultiHeadAttention layer = golden_layer(file);
   Probe probe;
@@ -38,7 +38,7 @@ TEST(MultiHead, IsPyTorchsWithOneProbedWeightMatrixPerHead) {
   EXPECT_TRUE(close(probe.records()[0].weights, file.get("heads/weights"), {1e-5f, 1e-6f}));
 }
 
-TEST(MultiHead, HeadsMayScoreAdditively) {
+TEST(MultiHead, AdditiveScoresEqualPyTorch) {
   const SafetensorsFile file = golden("attention");
   MultiHeadAttention layer = golden_layer(file);
   layer.additive_v = file.get("heads/additive_v");

@@ -18,7 +18,7 @@ using test::golden;
 using test::normal;
 using test::Tensors;
 
-TEST(Pooling, EveryScoreUnderALengthMaskIsPyTorchs) {
+TEST(Pooling, EveryScoreWithALengthMaskEqualsPyTorch) {
   const SafetensorsFile file = golden("attention");
   for (const auto& [name, score] : test::golden_scores(file)) {
     Probe probe;
@@ -31,7 +31,7 @@ TEST(Pooling, EveryScoreUnderALengthMaskIsPyTorchs) {
   }
 }
 
-TEST(Pooling, AProbeChangesNothing) {
+TEST(Pooling, AProbeDoesNotChangeTheResult) {
   const Tensor q = normal({2, 3, 4}, 1), k = normal({2, 5, 4}, 2), v = normal({2, 5, 3}, 3);
   for (const Score& score : {Score(ScaledDot()), Score(Gaussian())}) {
     Probe probe;
@@ -39,13 +39,12 @@ TEST(Pooling, AProbeChangesNothing) {
   }
 }
 
-TEST(Pooling, AnyMaskServesAnyScoreAndAQueryThatSeesNothingGetsZeros) {
+TEST(Pooling, EveryMaskWorksWithEveryScoreAndAFullyMaskedQueryGivesZeros) {
   const Tensor q = normal({2, 3, 4}, 1), k = normal({2, 3, 4}, 2), v = normal({2, 3, 5}, 3);
-  const std::vector<std::int8_t> seen = {1, 0, 1, 0, 0, 0, 1, 1, 1};
-  const Tensor allowed = Tensor::from(std::span<const std::int8_t>(seen), {3, 3});
-  for (const Mask& mask :
-       {Mask::none(), Mask::causal(), Mask::keys(Tensor::ids({2, 0}, {2})), Mask::causal_keys(Tensor::ids({3, 1}, {2})),
-        Mask::allowed(allowed), Mask::additive(normal({3, 3}, 9))}) {
+  const std::vector<std::int8_t> flags = {1, 0, 1, 0, 0, 0, 1, 1, 1};
+  const Tensor allowed = Tensor::from(std::span<const std::int8_t>(flags), {3, 3});
+  for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::keys(Tensor::ids({2, 0}, {2})),
+                           Mask::causal() & Mask::keys(Tensor::ids({3, 1}, {2})), Mask::allowed(allowed)}) {
     Probe probe;
     const Tensor fused = pool(Dot(), q, k, v, {.mask = mask, .probe = &probe});
     const Tensor& weights = probe.records()[0].weights;  // [2, 1, 3, 3]
@@ -61,11 +60,11 @@ TEST(Pooling, AnyMaskServesAnyScoreAndAQueryThatSeesNothingGetsZeros) {
                            {q, k, v});
     test::expect_gradients([&](const Tensors& x) { return pool(Dot(), x[0], x[1], x[2], {.mask = mask}); }, {q, k, v});
   }
-  const Tensor blind = pool(Gaussian(), q, k, v, {.mask = Mask::keys(Tensor::ids({0, 0}, {2}))});
-  EXPECT_EQ(blind.to_vector(), std::vector<float>(30, 0.f));
+  const Tensor masked = pool(Gaussian(), q, k, v, {.mask = Mask::keys(Tensor::ids({0, 0}, {2}))});
+  EXPECT_EQ(masked.to_vector(), std::vector<float>(30, 0.f));
 }
 
-TEST(NadarayaWatson, TheUniformKernelIsTheAverage) {
+TEST(NadarayaWatson, TheUniformKernelGivesTheMean) {
   const Tensor x = Tensor::from({0, 1, 2}, {3}), y = Tensor::from({1, 2, 6}, {3});
   EXPECT_EQ(nadaraya_watson(Uniform(), x, x, y).to_vector(), (std::vector<float>{3, 3, 3}));
 }
@@ -77,7 +76,7 @@ TEST(NadarayaWatson, ANarrowKernelReturnsTheNearestValue) {
 }
 
 TEST(NadarayaWatson, AWidthLearnedByLeavingEachPointOutFitsBetterThanTheFixedOne) {
-  // Noisy values of 2 sin x + x^0.8 (the textbook's example); the mask hides each point from itself.
+  // Noisy values of 2 sin x + x^0.8. The mask hides each point from itself.
   const std::int64_t n = 50;
   auto truth = [](float x) { return 2 * std::sin(x) + std::pow(x, 0.8f); };
   Generator generator(1);
@@ -108,7 +107,7 @@ TEST(NadarayaWatson, AWidthLearnedByLeavingEachPointOutFitsBetterThanTheFixedOne
   EXPECT_LT(error(Gaussian()), error(Uniform()));
 }
 
-TEST(Pooling, ShapesThatDoNotFitAreNamed) {
+TEST(Pooling, WrongShapesAreReported) {
   EXPECT_ERROR(pool(Dot(), Tensor::zeros({2, 3, 4}), Tensor::zeros({2, 5, 4}), Tensor::zeros({2, 6, 4})),
                "[pool] queries, keys and values do not fit: got q [2, 3, 4], k [2, 5, 4] and v [2, 6, 4]");
   EXPECT_ERROR(nadaraya_watson(Gaussian(), Tensor::zeros({3}), Tensor::zeros({4}), Tensor::zeros({5})),

@@ -16,14 +16,14 @@ using test::golden;
 using test::normal;
 using test::Tensors;
 
-TEST(Scores, EveryOneIsPyTorchs) {
+TEST(Scores, EveryScoreEqualsPyTorch) {
   const SafetensorsFile file = golden("attention");
   const Tensor q = file.get("q"), k = file.get("k");
   for (const auto& [name, score] : test::golden_scores(file))
     EXPECT_TRUE(close(score(q, score.keys(k)), file.get(name + "/scores"), {1e-5f, 1e-5f})) << name;
 }
 
-TEST(Scores, TheirParametersAndInputsHaveGradients) {
+TEST(Scores, GradientsOfInputsAndParametersMatchFiniteDifferences) {
   const Tensor q = normal({2, 3, 4}, 1), k = normal({2, 5, 4}, 2);
   test::expect_gradients(
       [](const Tensors& x) {
@@ -44,7 +44,7 @@ TEST(Scores, TheirParametersAndInputsHaveGradients) {
   test::expect_gradients([](const Tensors& x) { return ScaledDot()(x[0], x[1]); }, {q, k});
 }
 
-TEST(Scores, AScoreNamesTheParametersOfTheOneItHolds) {
+TEST(Scores, AScoreVisitsTheParametersOfItsAlternative) {
   Score score = Additive(4, 5, 6);
   std::vector<std::string> names;
   for (const NamedTensor& parameter : parameters(score)) names.push_back(parameter.name);
@@ -53,7 +53,7 @@ TEST(Scores, AScoreNamesTheParametersOfTheOneItHolds) {
   EXPECT_TRUE(parameters(score).empty());
 }
 
-TEST(Scores, ShapesThatDoNotFitAreNamed) {
+TEST(Scores, WrongShapesAreReported) {
   const Tensor q = Tensor::zeros({2, 3, 4}), k = Tensor::zeros({2, 5, 6});
   EXPECT_ERROR(Dot()(q, k), "[dot] queries and keys do not fit: got q [2, 3, 4] and k [2, 5, 6]");
   EXPECT_ERROR(Location(4, 3)(q, k), "[location] more keys than learned positions: got 5, expected at most 3");

@@ -61,7 +61,7 @@ TEST(Lesson, EachWritesAPageAndAPicture) {
   }
   const Outcome nowhere = run_attend("lesson pooling --output /dev/full/x 2>&1");
   EXPECT_EQ(nowhere.code, 2);
-  EXPECT_NE(nowhere.output.find("/dev/full/x: cannot be made: "), std::string::npos) << nowhere.output;
+  EXPECT_NE(nowhere.output.find("/dev/full/x: cannot create this folder: "), std::string::npos) << nowhere.output;
 }
 
 }  // namespace

@@ -102,7 +102,7 @@ TEST_F(Recipe, WhatIsWrongIsNamedWithFileAndLine) {
         {"bidirectional = true\none-direction = true\n", "line 2: \"one-direction\" was decided by another key"},
         {"hidden = [1, 2]\n", "r.toml, line 1: "},
         {"hidden\n", "r.toml, line 1: expected ="},
-        {"[training]\n", "a table begins"}}) {
+        {"[training]\n", "tables are not supported"}}) {
     write(recipe);
     const Outcome outcome = train("--train " + file("films.tsv") + " 2>&1 >/dev/null");
     EXPECT_EQ(outcome.code, 2) << recipe;

@@ -384,7 +384,7 @@ TEST_F(Train, BadInputIsNamed) {
         {classifier("x", "--patience 3"), "needs --validation"},
         {classifier("x", "--validate-every 3"), "needs --validation"},
         {classifier("x", "--tokenizer x --cased"), "excludes"},
-        {classifier("films.tsv/x"), "films.tsv/x: cannot be made"},
+        {classifier("films.tsv/x"), "films.tsv/x: cannot create this folder"},
         {"train classifier --train - --output " + file("x"), "reads its texts more than once"},
         {encoder("x", "--heads 3"), "3 heads do not divide the width, which is 16"},
         {encoder("x", "--hidden 0"), "--hidden"},

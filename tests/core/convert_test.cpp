@@ -10,7 +10,7 @@
 namespace attend {
 namespace {
 
-TEST(Convert, EveryHalfSurvivesTheWayThereAndBack) {
+TEST(Convert, EveryHalfIsUnchangedByARoundTrip) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);
     const float value = float_from_f16(half);
@@ -26,7 +26,7 @@ TEST(Convert, EveryHalfSurvivesTheWayThereAndBack) {
   }
 }
 
-TEST(Convert, HalvesHaveTheirKnownValues) {
+TEST(Convert, KnownValuesAreConverted) {
   EXPECT_EQ(float_from_f16(0x3C00), 1.f);
   EXPECT_EQ(float_from_f16(0xC000), -2.f);
   EXPECT_EQ(float_from_f16(0x7BFF), 65504.f);
@@ -39,7 +39,7 @@ TEST(Convert, RoundsToTheNearestWithTiesToEven) {
   EXPECT_EQ(f16_from_float(1.f + 0x1p-11f), 0x3C00);             // a tie, down to even
   EXPECT_EQ(f16_from_float(1.f + 0x3p-11f), 0x3C02);             // a tie, up to even
   EXPECT_EQ(f16_from_float(1.f + 0x1p-11f + 0x1p-20f), 0x3C01);  // just above the tie
-  EXPECT_EQ(f16_from_float(0x1p-25f), 0);                        // a tie between zero and the least subnormal
+  EXPECT_EQ(f16_from_float(0x1p-25f), 0);                        // a tie between zero and the smallest subnormal
   EXPECT_EQ(f16_from_float(0x3p-26f), 1);
   EXPECT_EQ(f16_from_float(65519.f), 0x7BFF);
   EXPECT_EQ(f16_from_float(65520.f), 0x7C00);
@@ -48,7 +48,7 @@ TEST(Convert, RoundsToTheNearestWithTiesToEven) {
   EXPECT_EQ(bf16_from_float(1.f + 0x3p-8f), 0x3F82);
 }
 
-TEST(Convert, TensorsGoBothWays) {
+TEST(Convert, TensorsAreConvertedInBothDirections) {
   const Tensor x = Tensor::from({0.5f, -3.f, 1024.f}, {3});
   EXPECT_EQ(convert(convert(x, DType::f16), DType::f32).to_vector(), x.to_vector());
   EXPECT_EQ(convert(convert(x, DType::bf16), DType::f32).to_vector(), x.to_vector());

@@ -19,7 +19,7 @@ std::size_t files_in(const std::filesystem::path& folder) {
   return static_cast<std::size_t>(std::distance(std::filesystem::directory_iterator(folder), {}));
 }
 
-TEST(AtomicFile, AppearsAtCommitAndReplacesWhatWasThere) {
+TEST(AtomicFile, AppearsAtCommitAndReplacesTheOldFile) {
   const test::TempFolder folder;
   std::ofstream(folder / "x") << "old";
   AtomicFile file(folder / "x");
@@ -36,7 +36,7 @@ TEST(AtomicFile, LeavesNothingBehindWithoutCommit) {
   EXPECT_EQ(files_in(folder.path()), 0u);
 }
 
-TEST(AtomicFile, CanChangeWhatWasWritten) {
+TEST(AtomicFile, CanOverwriteEarlierBytes) {
   const test::TempFolder folder;
   AtomicFile file(folder / "x");
   file.write("0 rows\n");
@@ -47,7 +47,7 @@ TEST(AtomicFile, CanChangeWhatWasWritten) {
   EXPECT_EQ(contents(folder / "x"), "2 rows\n1\n2\n3\n");
 }
 
-TEST(AtomicFile, ADiskThatRefusesKeepsTheOldFile) {
+TEST(AtomicFile, AFailedWriteKeepsTheOldFile) {
   const test::TempFolder folder;
   std::ofstream(folder / "x") << "old";
   rlimit before{};
@@ -81,11 +81,11 @@ TEST(MapFile, GivesTheBytesAndKeepsWritesPrivate) {
   EXPECT_EQ(contents(folder / "x"), "abc");
 }
 
-TEST(MapFile, WhatCannotBeMappedIsNamed) {
+TEST(MapFile, FilesThatCannotBeMappedAreReported) {
   const test::TempFolder folder;
   EXPECT_ERROR(map_file(folder / "none"), "none: cannot open: No such file or directory");
   EXPECT_ERROR(map_file(folder.path()), "is a folder, expected a file");
-  EXPECT_ERROR(map_file("/dev/null"), "is no regular file");
+  EXPECT_ERROR(map_file("/dev/null"), "is not a regular file");
   std::ofstream(folder / "empty").flush();
   EXPECT_TRUE(map_file(folder / "empty").bytes.empty());
 }

@@ -7,7 +7,7 @@
 namespace attend {
 namespace {
 
-TEST(Machine, ThreadsNeverExceedWhatTheProcessMayUse) {
+TEST(Machine, ThreadsDoNotExceedTheCpusOfTheProcess) {
   const CpuLimits limits = cpu_limits();
   EXPECT_GE(limits.allowed, 1);
   EXPECT_LE(limits.allowed, limits.online);

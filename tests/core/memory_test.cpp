@@ -27,7 +27,7 @@ TEST(Memory, BlocksAreAlignedAndCounted) {
   EXPECT_EQ(memory_use().current, before);
 }
 
-TEST(Memory, ThePeakIsRememberedUntilItIsReset) {
+TEST(Memory, ThePeakIsKeptUntilItIsReset) {
   reset_peak_memory();
   const std::size_t before = memory_use().peak;
   allocate(1 << 20).reset();
@@ -36,13 +36,13 @@ TEST(Memory, ThePeakIsRememberedUntilItIsReset) {
   EXPECT_EQ(memory_use().peak, memory_use().current);
 }
 
-TEST(Memory, CachedBlocksCanBeGivenBack) {
+TEST(Memory, CachedBlocksCanBeReleased) {
   allocate(1 << 20).reset();
   release_cached_memory();
   EXPECT_EQ(memory_use().cached, 0u);
 }
 
-TEST(Memory, ThreadsMayShareTheArena) {
+TEST(Memory, TheAllocatorIsThreadSafe) {
   std::vector<std::thread> threads;
   for (int t = 0; t < 4; ++t)
     threads.emplace_back([t] {
@@ -55,7 +55,7 @@ TEST(Memory, ThreadsMayShareTheArena) {
   for (std::thread& thread : threads) thread.join();
 }
 
-TEST(Memory, MoreThanThereIsIsAnErrorThatNamesTheSize) {
+TEST(Memory, OutOfMemoryIsAnErrorWithTheSize) {
   try {
     allocate(std::size_t{1} << 60);
     FAIL();

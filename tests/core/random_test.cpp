@@ -11,7 +11,7 @@ namespace attend {
 namespace {
 
 /// The known answers that Random123 publishes for philox4x32-10: counter (c0 … c3), key (k0, k1).
-TEST(Philox, GivesThePublishedAnswers) {
+TEST(Philox, GivesThePublishedNumbers) {
   using Four = std::array<std::uint32_t, 4>;
   EXPECT_EQ(philox({0, 0}, 0), (Four{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}));
   const std::uint64_t ones = ~std::uint64_t{0};
@@ -20,7 +20,7 @@ TEST(Philox, GivesThePublishedAnswers) {
             (Four{0xd16cfe09, 0x94fdcceb, 0x5001e420, 0x24126ea1}));
 }
 
-TEST(Generator, HandsOutEachStreamOnceAndComesBackFromItsTwoNumbers) {
+TEST(Generator, GivesEachStreamOnceAndCanBeRestored) {
   Generator a(7);
   a.next();
   const PhiloxKey second = a.next();
@@ -30,7 +30,7 @@ TEST(Generator, HandsOutEachStreamOnceAndComesBackFromItsTwoNumbers) {
   EXPECT_EQ(a.next().stream, b.next().stream);
 }
 
-TEST(Random, UniformAndNormalHaveTheirMoments) {
+TEST(Random, UniformAndNormalHaveTheExpectedMoments) {
   Generator generator(3);
   Tensor x = Tensor::empty({1 << 18});
   auto moments = [&] {
@@ -48,7 +48,7 @@ TEST(Random, UniformAndNormalHaveTheirMoments) {
   EXPECT_NEAR(moments().second, 0.5, 0.005);
 }
 
-TEST(Random, TheNumbersDependOnTheSeedAndNotOnTheThreads) {
+TEST(Random, NumbersDependOnTheSeedAndNotOnTheNumberOfThreads) {
   const int before = threads();
   Tensor one = Tensor::empty({10007}), two = Tensor::empty({10007}), other = Tensor::empty({10007});
   Generator a(5), b(5), c(6);

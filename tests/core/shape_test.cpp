@@ -31,11 +31,11 @@ TEST(Shape, DimensionsAreReplacedRemovedAndInserted) {
   EXPECT_EQ(shape.inserted(1, 9), Shape({2, 9, 3}));
 }
 
-TEST(Shape, ImpossibleShapesAreRefused) {
+TEST(Shape, InvalidShapesAreRefused) {
   EXPECT_ERROR(Shape({1, 1, 1, 1, 1}), "at most 4");
   EXPECT_ERROR(Shape({-1}), "negative");
-  EXPECT_ERROR(Shape({std::int64_t{1} << 40, std::int64_t{1} << 40}), "more elements than can be counted");
-  EXPECT_ERROR(Shape({std::int64_t{1} << 62}), "more elements than can be counted");  // 2^64 bytes would count as none
+  EXPECT_ERROR(Shape({std::int64_t{1} << 40, std::int64_t{1} << 40}), "too many elements");
+  EXPECT_ERROR(Shape({std::int64_t{1} << 62}), "too many elements");  // 2^64 bytes would overflow to 0
 }
 
 TEST(Shape, PrintsAsAList) {

@@ -7,15 +7,15 @@
 namespace attend {
 namespace {
 
-TEST(Tensor, ReshapeSharesMemoryAndFillsTheOpenSize) {
+TEST(Tensor, ReshapeSharesMemoryAndInfersASize) {
   const Tensor x = Tensor::from({1, 2, 3, 4, 5, 6}, {2, 3});
   const Tensor y = x.reshape({-1, 2});
   EXPECT_EQ(y.shape(), Shape({3, 2}));
   EXPECT_TRUE(y.shares_memory_with(x));
 }
 
-TEST(Tensor, ReshapingToAnotherNumberOfElementsNamesBothShapes) {
-  EXPECT_ERROR(Tensor::zeros({2, 3}).reshape({4, -1}), "[reshape] the number of elements must stay: got [2, 3]");
+TEST(Tensor, ReshapingToADifferentNumberOfElementsIsAnError) {
+  EXPECT_ERROR(Tensor::zeros({2, 3}).reshape({4, -1}), "[reshape] the number of elements must not change: got [2, 3]");
   EXPECT_ERROR(Tensor::from({1, 2, 3}, {2, 2}), "got 3 values, expected 4 for [2, 2]");
 }
 
@@ -44,7 +44,7 @@ TEST(Tensor, EmptyTensorsAreDefined) {
 }
 
 TEST(Tensor, AnUndefinedTensorHasNoElementsToRead) {
-  EXPECT_ERROR(Tensor().data(), "[tensor] there are no elements: got an undefined tensor");
+  EXPECT_ERROR(Tensor().data(), "[tensor] the tensor is undefined");
   EXPECT_ERROR(Tensor().item(), "undefined");
   EXPECT_FALSE(Tensor().copy().defined());
 }

@@ -11,7 +11,7 @@
 namespace attend {
 namespace {
 
-/// Sets the threads for one test.
+/// Sets the number of threads for one test.
 class Threads {
  public:
   explicit Threads(int count) : before_(threads()) { set_threads(count); }
@@ -21,7 +21,7 @@ class Threads {
   int before_;
 };
 
-TEST(Threads, EveryIndexIsVisitedOnceWhateverTheCountAndTheGrain) {
+TEST(Threads, EveryIndexIsVisitedOnceForEveryCountAndGrain) {
   for (const int count : {1, 2, 3, 7}) {
     const Threads scope(count);
     for (const std::int64_t n : {0, 1, 5, 64, 1000})
@@ -37,7 +37,7 @@ TEST(Threads, EveryIndexIsVisitedOnceWhateverTheCountAndTheGrain) {
   }
 }
 
-TEST(Threads, RangesAreCutAtMultiplesOfTheGrain) {
+TEST(Threads, RangesStartAtMultiplesOfTheGrain) {
   const Threads scope(3);
   parallel_for(1000, 64, [](std::int64_t begin, std::int64_t end) {
     EXPECT_EQ(begin % 64, 0);
@@ -45,7 +45,7 @@ TEST(Threads, RangesAreCutAtMultiplesOfTheGrain) {
   });
 }
 
-TEST(Threads, ALoopInsideALoopRunsInPlace) {
+TEST(Threads, ANestedLoopRunsOnItsThread) {
   const Threads scope(2);
   parallel_tasks(4, [](std::int64_t) {
     const std::thread::id outer = std::this_thread::get_id();
@@ -53,13 +53,13 @@ TEST(Threads, ALoopInsideALoopRunsInPlace) {
   });
 }
 
-TEST(Threads, WhatABodyThrowsArrivesAtTheCaller) {
+TEST(Threads, AnExceptionReachesTheCaller) {
   const Threads scope(2);
   EXPECT_THROW(parallel_for(100, 1, [](std::int64_t, std::int64_t) { fail("body", "no"); }), Error);
   EXPECT_THROW(parallel_tasks(100, [](std::int64_t i) { i == 50 ? fail("body", "no") : void(); }), Error);
 }
 
-TEST(Threads, ThereIsAtLeastOneAndOnlyASensibleNumberCanBeAskedFor) {
+TEST(Threads, ThereIsAtLeastOneCpuAndInvalidNumbersAreRefused) {
   EXPECT_GE(available_cpus(), 1);
   EXPECT_THROW(set_threads(0), Error);
   EXPECT_THROW(set_threads(1'000'000), Error);

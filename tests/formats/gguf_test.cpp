@@ -13,7 +13,7 @@
 namespace attend {
 namespace {
 
-/// Reads what the format's description says is there.
+/// Reads the file according to the specification of the format.
 struct Reader {
   std::string bytes;
   std::size_t at = 0;
@@ -31,7 +31,7 @@ struct Reader {
   }
 };
 
-TEST(Gguf, KeysAndTensorsStandWhereTheFormatWantsThem) {
+TEST(Gguf, KeysAndTensorsFollowTheSpecification) {
   const test::TempFolder folder;
   GgufWriter writer;
   writer.set("general.architecture", std::string("gpt2"));
@@ -101,7 +101,7 @@ TEST(Gguf, KeysAndTensorsStandWhereTheFormatWantsThem) {
   for (const float value : {1.f, 2.f, 3.f}) EXPECT_EQ(float_from_f16(in.number<std::uint16_t>()), value);
 }
 
-TEST(Gguf, WhatIsNoFloatIsRefused) {
+TEST(Gguf, OtherDtypesThanFloat32AreRefused) {
   GgufWriter writer;
   EXPECT_ERROR(writer.add("ids", Tensor::ids({1}, {1}), GgufType::f32), "\"ids\" has the wrong dtype: got int32");
 }

@@ -16,7 +16,7 @@ class Npy : public testing::Test {
     std::ofstream(folder_ / "x.npy", std::ios::binary) << bytes;
     return folder_ / "x.npy";
   }
-  /// A file with this header, as NumPy writes it.
+  /// Writes a file with this header, as NumPy does.
   std::filesystem::path with_header(std::string header, const std::string& data) {
     header += '\n';
     return write(std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size()) + '\0' + header + data);
@@ -27,7 +27,7 @@ class Npy : public testing::Test {
   test::TempFolder folder_;
 };
 
-TEST_F(Npy, ReadsWhatItsHeaderSays) {
+TEST_F(Npy, ReadsMatricesOfAnyShape) {
   const std::vector<float> numbers{1, 2, 3, 4, 5, 6};
   EXPECT_EQ(npy_header(2, 3).size(), static_cast<std::size_t>(kNpyHeader));
   EXPECT_EQ(npy_header(1'000'000'000'000, 4096).size(), static_cast<std::size_t>(kNpyHeader));
@@ -39,10 +39,10 @@ TEST_F(Npy, ReadsWhatItsHeaderSays) {
             3);
 }
 
-TEST_F(Npy, RefusesWhatIsNoMatrixOfFloats) {
+TEST_F(Npy, RefusesEverythingButFloat32Matrices) {
   const std::string data = bytes({1, 2, 3, 4});
-  EXPECT_ERROR(read_npy(write("")), "is no .npy file");
-  EXPECT_ERROR(read_npy(write("\x93NUMPY and more text")), "is cut");
+  EXPECT_ERROR(read_npy(write("")), "is not a .npy file");
+  EXPECT_ERROR(read_npy(write("\x93NUMPY and more text")), "is truncated");
   EXPECT_ERROR(read_npy(write(npy_header(2, 3) + data)), "has 16 bytes of numbers, expected 24");
   EXPECT_ERROR(read_npy(write(npy_header(std::int64_t{1} << 62, 8) + data)), "too large");
   EXPECT_ERROR(read_npy(with_header("{'descr': '<f8', 'fortran_order': False, 'shape': (2, 1)}", data)), "'<f8'");

@@ -1,4 +1,4 @@
-// PyTorch's files: made by tests/golden/torch_files.py, and made wrong here.
+// PyTorch files, written by tests/golden/torch_files.py. Some tests corrupt them.
 #include "attend/formats/torch_file.h"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ TorchFile open(const std::string& bytes) {
   return file;
 }
 
-/// The one place where a text stands, replaced by another of its length.
+/// Replaces the first occurrence of a text with another one of the same length.
 std::string with(std::string bytes, const std::string& old, const std::string& now) {
   const std::size_t at = bytes.find(old);
   EXPECT_NE(at, bytes.npos) << old;
@@ -34,7 +34,7 @@ std::string with(std::string bytes, const std::string& old, const std::string& n
   return bytes.replace(at, old.size(), now);
 }
 
-TEST(TorchFile, EveryWayOfSavingGivesTheSameTensors) {
+TEST(TorchFile, EveryFileFormatGivesTheSameTensors) {
   const SafetensorsFile golden = test::golden("torch_files");
   for (const char* name : {"zip", "protocol4", "old", "old_protocol4", "big_endian", "no_byteorder"}) {
     const TorchFile file(fixture(name));
@@ -51,7 +51,7 @@ TEST(TorchFile, EveryWayOfSavingGivesTheSameTensors) {
   }
 }
 
-TEST(TorchFile, TensorsBorrowTheMappingAndTiedOnesAreOne) {
+TEST(TorchFile, TensorsBorrowTheMappingAndTiedOnesShareMemory) {
   Tensor plain, again;
   {
     const TorchFile file(fixture("zip"));
@@ -65,7 +65,7 @@ TEST(TorchFile, TensorsBorrowTheMappingAndTiedOnesAreOne) {
   EXPECT_TRUE(test::close(plain, test::golden("torch_files").get("plain"), {0.f, 0.f})) << "outlives the file";
 }
 
-TEST(TorchFile, AFolderMayHoldOneOrManyWithAnIndex) {
+TEST(TorchFile, AFolderMayContainOneFileOrSeveralWithAnIndex) {
   const test::TempFolder folder;
   std::filesystem::copy(fixture("zip"), folder / "pytorch_model.bin");
   EXPECT_EQ(Weights(folder.path()).names().size(), 19u);
@@ -77,19 +77,19 @@ TEST(TorchFile, AFolderMayHoldOneOrManyWithAnIndex) {
   EXPECT_EQ(Weights(folder.path()).get("columns").shape(), (Shape{3, 3}));
 }
 
-TEST(TorchFile, NothingThatTensorsDoNotNeedIsAccepted) {
-  EXPECT_ERROR(TorchFile(fixture("command")), "wants \"posix.system\", which a file of weights does not need");
-  EXPECT_ERROR(TorchFile(fixture("checkpoint")), "\"epoch\" is no tensor; is it a checkpoint of a training run?");
-  EXPECT_ERROR(TorchFile(fixture("list")), "holds no dictionary of tensors");
+TEST(TorchFile, OnlyTheFunctionsThatTensorsNeedAreAccepted) {
+  EXPECT_ERROR(TorchFile(fixture("command")), "uses \"posix.system\", which a file of weights does not need");
+  EXPECT_ERROR(TorchFile(fixture("checkpoint")), "\"epoch\" is not a tensor; is the file a training checkpoint?");
+  EXPECT_ERROR(TorchFile(fixture("list")), "does not contain a dictionary of tensors");
   EXPECT_ERROR(TorchFile(fixture("expanded")), "of shape [1000] has more elements than its storage, which has 1");
   EXPECT_ERROR(open(""), "the file is empty");
-  EXPECT_ERROR(open("{\"a\": 1}"), "is no file that torch.save() writes");
+  EXPECT_ERROR(open("{\"a\": 1}"), "is not a file written by torch.save()");
   const std::string zip = test::contents(fixture("zip"));
   EXPECT_ERROR(open(with(zip, "_rebuild_tensor_v2", "_rebuild_tensor_v9")), "\"torch._utils._rebuild_tensor_v9\"");
-  EXPECT_ERROR(open(with(zip, "FloatStorage", "FlobtStorage")), "wants \"torch.FlobtStorage\"");
+  EXPECT_ERROR(open(with(zip, "FloatStorage", "FlobtStorage")), "uses \"torch.FlobtStorage\"");
 }
 
-TEST(TorchFile, ACutFileIsRefusedWhereverItIsCut) {
+TEST(TorchFile, EveryTruncatedFileIsRefused) {
   for (const char* name : {"zip", "old"}) {
     const std::string whole = test::contents(fixture(name));
     open(whole);
@@ -98,35 +98,35 @@ TEST(TorchFile, ACutFileIsRefusedWhereverItIsCut) {
   }
 }
 
-TEST(TorchFile, AGarbledByteGivesAnErrorOrOtherNumbers) {
+TEST(TorchFile, ACorruptByteGivesAnErrorOrOtherNumbers) {
   for (const char* name : {"zip", "old"}) {
     const std::string whole = test::contents(fixture(name));
     for (std::size_t i = 0; i < whole.size(); ++i)
       for (const int change : {0x01, 0xFF}) {
         std::string bytes = whole;
         bytes[i] = static_cast<char>(bytes[i] ^ change);
-        test::error_of([&] { open(bytes); });  // any Error will do; anything else ends the test
+        test::error_of([&] { open(bytes); });  // an Error is fine; any other exception fails the test
       }
   }
 }
 
-TEST(TorchFile, HostileArchivesAreRefused) {
+TEST(TorchFile, MaliciousArchivesAreRefused) {
   const std::string zip = test::contents(fixture("zip"));
   EXPECT_ERROR(open(with(zip, "little", "middle")), "the byteorder is \"middle\"");
-  // The directory's entries: 10 bytes in is the method, 42 the place of the local header.
+  // In an entry of the directory, the method is at offset 10, and the offset of the local header at 42.
   const std::size_t entry = zip.find("PK\1\2");
   std::string compressed = zip;
   compressed[entry + 10] = 8;
   EXPECT_ERROR(open(compressed), "entry \"zip/data.pkl\" of the zip archive is compressed");
   std::string elsewhere = zip;
   elsewhere[entry + 42] = 1;
-  EXPECT_ERROR(open(elsewhere), "does not begin where the directory says");
+  EXPECT_ERROR(open(elsewhere), "is not at the offset of the directory");
   std::string beyond = zip;
   beyond[entry + 45] = 0x7F;
   EXPECT_ERROR(open(beyond), "is the download complete?");
 }
 
-/// An old file around a pickle of the dictionary; with a storage "0" of `count` floats, if any.
+/// A file in the old format with this pickle as dictionary, and a storage "0" of `count` floats if count > 0.
 std::string old_file(const std::string& dictionary, std::uint64_t count) {
   const std::string whole = test::contents(fixture("old")), none = "\x80\x02N.";
   std::string size(8, '\0');
@@ -137,14 +137,14 @@ std::string old_file(const std::string& dictionary, std::uint64_t count) {
                                      : "].";
   return whole.substr(0, whole.find('.') + 1) + none + none + "\x80\x02" + dictionary + ".\x80\x02" + storages;
 }
-/// {"x": tensor} with these sizes, strides and offset, each as instructions.
+/// The pickle of {"x": tensor} with these sizes, strides, offset and storage size, each given as instructions.
 std::string tensor(const std::string& sizes, const std::string& strides, const std::string& offset,
                    const std::string& count) {
   return std::string("}U\x01xctorch._utils\n_rebuild_tensor_v2\n((U\x07storagectorch\nFloatStorage\nU\x01") + "0U\x03" +
          "cpu" + count + "tQ" + offset + "(" + sizes + "t(" + strides + "t\x89}tRs";
 }
 
-TEST(TorchFile, HostileTensorsAreRefused) {
+TEST(TorchFile, MaliciousTensorsAreRefused) {
   const auto k = [](int value) { return std::string("K") + static_cast<char>(value); };
   const std::string zero("K\0", 2), huge = std::string("\x8a\x08") + std::string(7, '\xFF') + "\x7F";
   EXPECT_EQ(open(old_file(tensor(k(2) + k(3), k(3) + k(1), zero, k(6)), 6)).get("x").shape(), (Shape{2, 3}));
@@ -161,37 +161,37 @@ TEST(TorchFile, HostileTensorsAreRefused) {
   refuses(tensor(k(7), zero, zero, k(6)), "has more elements than its storage");
   refuses(tensor("J\xFF\xFF\xFF\xFF", k(1), zero, k(6)), "has an impossible shape");
   refuses(tensor(k(2), "J\xFF\xFF\xFF\xFF", zero, k(6)), "has an impossible shape");
-  refuses(tensor(k(2), k(1), "J\xFF\xFF\xFF\xFF", k(6)), "is not described as a tensor should be");
+  refuses(tensor(k(2), k(1), "J\xFF\xFF\xFF\xFF", k(6)), "has an invalid description");
   refuses(tensor(k(2), "", zero, k(6)), "has 1 sizes and 0 strides");
-  refuses(tensor(k(2), k(1), zero, huge), "impossibly large");
-  refuses(tensor(k(2), k(1), zero, k(5)), "has another size than its tensors say");
+  refuses(tensor(k(2), k(1), zero, huge), "is too large");
+  refuses(tensor(k(2), k(1), zero, k(5)), "does not match its description");
   refuses(tensor("N", k(1), zero, k(6)), "has an impossible shape");
 }
 
-TEST(TorchFile, HostilePicklesAreRefused) {
+TEST(TorchFile, MaliciousPicklesAreRefused) {
   const auto refuses = [](const std::string& pickle, const std::string& why) {
     EXPECT_ERROR(open(old_file(pickle, 0)), why);
   };
-  refuses("", "takes what was never given");
+  refuses("", "the stack is empty");
   refuses("t", "a mark is missing");
-  refuses("(0R", "takes what was never given");
-  refuses("NNR", "calls what is no function");
-  refuses("N)R", "calls what is no function");
-  refuses("NNa", "something that is no list is filled like one");
-  refuses("N(NNu", "something that is no dictionary is filled like one");
+  refuses("(0R", "the stack is empty");
+  refuses("NNR", "calls something that is not a function");
+  refuses("N)R", "calls something that is not a function");
+  refuses("NNa", "expected a list on the stack");
+  refuses("N(NNu", "expected a dictionary on the stack");
   refuses("}(Nu", "a key has no value");
-  refuses("}NNs", "a tensor's name is no text");
-  refuses("h\x05", "recalls what it did not remember");
-  refuses("i", "instruction 105 is none that a file of weights needs");
+  refuses("}NNs", "the name of a tensor is not a string");
+  refuses("h\x05", "a memo entry is missing");
+  refuses("i", "instruction 105 is not supported");
   refuses("X\xFF\xFF\xFF\xFF", "ends too early");
   refuses("\x8a\x09" + std::string(9, '1'), "a number has 9 bytes");
-  refuses("cos\nsystem\n", "wants \"os.system\"");
-  refuses("U\x02osU\x06system\x93", "wants \"os.system\"");
-  refuses("}U\x01xh\x01s", "recalls");
-  refuses("}q\x01U\x01xh\x01s", "\"x\" is no tensor");  // a dictionary that holds itself
+  refuses("cos\nsystem\n", "uses \"os.system\"");
+  refuses("U\x02osU\x06system\x93", "uses \"os.system\"");
+  refuses("}U\x01xh\x01s", "a memo entry is missing");
+  refuses("}q\x01U\x01xh\x01s", "\"x\" is not a tensor");  // a dictionary that contains itself
   refuses("}U\x01xctorch._utils\n_rebuild_parameter\n)Rs", "is a parameter without a tensor");
-  refuses("}U\x01xctorch._utils\n_rebuild_tensor_v2\n)Rs", "is not described as a tensor should be");
-  refuses("NQ0}", "the id of a storage is no tuple of five");
+  refuses("}U\x01xctorch._utils\n_rebuild_tensor_v2\n)Rs", "has an invalid description");
+  refuses("NQ0}", "the id of a storage is not a tuple of five");
 }
 
 }  // namespace

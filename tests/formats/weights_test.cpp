@@ -13,13 +13,13 @@ namespace {
 
 void write(const std::filesystem::path& path, const std::string& text) { std::ofstream(path) << text; }
 
-/// Two files, each with one tensor of one number.
+/// Saves two files, each with one tensor of one element.
 void save_two(const test::TempFolder& folder) {
   save_safetensors(folder / "model-1.safetensors", {{{"a", Tensor::scalar(1)}}});
   save_safetensors(folder / "model-2.safetensors", {{{"b", Tensor::scalar(2)}}});
 }
 
-TEST(Weights, AFolderMayHoldOneFileOrManyWithAnIndex) {
+TEST(Weights, AFolderMayContainOneFileOrSeveralWithAnIndex) {
   const test::TempFolder folder;
   save_two(folder);
   write(folder / "model.safetensors.index.json",
@@ -33,35 +33,36 @@ TEST(Weights, AFolderMayHoldOneFileOrManyWithAnIndex) {
     EXPECT_ERROR(weights.get("c"), path.string() + ": has no tensor \"c\" among its 2");
   }
   save_safetensors(folder / "model.safetensors", {{{"c", Tensor::scalar(3)}}});
-  EXPECT_EQ(Weights(folder.path()).names(), std::vector<std::string>{"c"}) << "one file goes before many";
+  EXPECT_EQ(Weights(folder.path()).names(), std::vector<std::string>{"c"}) << "a single file has priority";
 }
 
-TEST(Weights, AnEmptyFolderSaysWhatWasLookedFor) {
+TEST(Weights, AnEmptyFolderIsAnErrorWithTheExpectedFiles) {
   const test::TempFolder folder;
   EXPECT_ERROR(Weights(folder.path()),
-               folder.path().string() + ": holds no weights, expected one of model.safetensors,");
+               folder.path().string() + ": contains no weights, expected one of model.safetensors,");
   EXPECT_ERROR(Weights(folder / "x"), "cannot open");
 }
 
-TEST(Weights, AnIndexMustAgreeWithItsFiles) {
+TEST(Weights, AnIndexMustMatchItsFiles) {
   const test::TempFolder folder;
   save_two(folder);
   const auto refuses = [&](const std::string& index, const std::string& why) {
     write(folder / "model.safetensors.index.json", index);
     EXPECT_ERROR(Weights(folder.path()), why);
   };
-  refuses("", "is no index of weights");
-  refuses("{", "is no index of weights");
-  refuses("[]", "is no index of weights");
-  refuses(R"({"weight_map": []})", "is no index of weights");
-  refuses(R"({"weight_map": {}})", "names no tensor");
-  refuses(R"({"weight_map": {"a": 1}})", "the weight_map's \"a\" does not name a file of the same folder");
+  refuses("", "is not an index of weights");
+  refuses("{", "is not an index of weights");
+  refuses("[]", "is not an index of weights");
+  refuses(R"({"weight_map": []})", "is not an index of weights");
+  refuses(R"({"weight_map": {}})", "the weight_map is empty");
+  refuses(R"({"weight_map": {"a": 1}})", "the entry \"a\" of the weight_map is not the name of a file");
   for (const char* elsewhere : {"", "..", ".", "../model-1.safetensors", "/etc/passwd", "x/y", "x/"})
-    refuses(R"({"weight_map": {"a": ")" + std::string(elsewhere) + "\"}}", "does not name a file of the same folder");
+    refuses(R"({"weight_map": {"a": ")" + std::string(elsewhere) + "\"}}",
+            "is not the name of a file in the same folder");
   refuses(R"({"weight_map": {"a": "model-3.safetensors"}})", "model-3.safetensors: cannot open");
-  refuses(R"({"weight_map": {"a": "model-2.safetensors"}})", "says that tensor \"a\" is in \"model-2.safetensors\"");
+  refuses(R"({"weight_map": {"a": "model-2.safetensors"}})", "lists tensor \"a\" in \"model-2.safetensors\"");
   save_safetensors(folder / "model-1.safetensors", {{{"a", Tensor::scalar(1)}, {"c", Tensor::scalar(1)}}});
-  refuses(R"({"weight_map": {"a": "model-1.safetensors"}})", "does not mention tensor \"c\"");
+  refuses(R"({"weight_map": {"a": "model-1.safetensors"}})", "does not list tensor \"c\"");
 }
 
 }  // namespace

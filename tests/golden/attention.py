@@ -1,4 +1,4 @@
-"""Golden numbers for attend/attention: scores, pooling, Nadaraya–Watson, multi-head attention. Run where PyTorch is."""
+"""Golden numbers for attend/attention: scores, pooling, Nadaraya–Watson, multi-head attention. Needs PyTorch."""
 import math
 
 import torch
@@ -32,7 +32,7 @@ for name, score in scores.items():
     weights = score.masked_fill(hidden_keys, -math.inf).softmax(-1)
     out[f"{name}/scores"], out[f"{name}/weights"], out[f"{name}/pooled"] = score, weights, weights @ v
 
-# Multi-head attention with inputs of different sizes, by PyTorch's own layer and by hand with additive scores.
+# Multi-head attention with inputs of different sizes: the layer of PyTorch, and an implementation with additive scores.
 E, H = 12, 3
 layer = torch.nn.MultiheadAttention(E, H, kdim=5, vdim=7, batch_first=True)
 torch.nn.init.normal_(layer.in_proj_bias)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-# What transformers' output_attentions gives for texts through the small folders that the other scripts made, from raw
-# text on: of BERT and its kin alone and in pairs, of GPT-2 as read and as generated, of MarianMT as translated by a beam
-# and for a translation that is given.
+# The attention weights (output_attentions) of transformers for raw texts, with the small folders of the other scripts:
+# BERT, DistilBERT and RoBERTa for single texts and pairs; GPT-2 for a prompt and for generated text; MarianMT for a
+# translation by beam search and for a given one.
 #   python3 tests/golden/attention_maps.py                    writes tests/golden/attention_maps.safetensors and .json
-# Needs torch, transformers and sentencepiece. The tests only read what this wrote.
+# Needs torch, transformers and sentencepiece. The tests only read the results.
 import json
 import pathlib
 
@@ -24,7 +24,7 @@ tensors, cases = {}, []
 
 
 def keep(folder, text, tokens, views, **more):
-    """One case: its tensors are CASE/VIEW/LAYER, [heads, queries, keys]."""
+    """Adds a case. Its tensors are named CASE/VIEW/LAYER, with the shape [heads, queries, keys]."""
     for view, layers in views.items():
         for i, layer in enumerate(layers):
             tensors[f"{len(cases)}/{view}/{i}"] = layer[0]

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-# Small random folders of BERT and its kin, one for each head and more for odd sizes, each with what transformers makes
-# of it.
+# Small random folders of BERT, DistilBERT and RoBERTa, one for each head and more for special cases, each with the
+# results of transformers.
 #   python3 tests/golden/bert.py                   writes tests/models/fixtures/bert_*: a folder each, with golden.safetensors
-# Needs torch and transformers. The tests only read what this wrote.
+# Needs torch and transformers. The tests only read the results.
 import pathlib
 import shutil
 
@@ -24,9 +24,9 @@ HEADS = ["Model", "ForMaskedLM", "ForSequenceClassification", "ForTokenClassific
 THREE = {"id2label": {0: "bad", 1: "so so", 2: "good"}, "label2id": {"bad": 0, "so so": 1, "good": 2}}
 LABELS = {"ForSequenceClassification": THREE, "ForTokenClassification": THREE}
 
-# name -> class of the model, its configuration, how its weights are written
-VARIANTS = {f"bert_{kin.lower()}_{head.removeprefix('For').lower()}": (kin + head, sizes | LABELS.get(head, {}), "safetensors")
-            for kin, sizes in [("Bert", BERT), ("DistilBert", DISTILBERT), ("Roberta", ROBERTA)] for head in HEADS}
+# name -> class of the model, its configuration, format of its weights
+VARIANTS = {f"bert_{family.lower()}_{head.removeprefix('For').lower()}": (family + head, sizes | LABELS.get(head, {}), "safetensors")
+            for family, sizes in [("Bert", BERT), ("DistilBert", DISTILBERT), ("Roberta", ROBERTA)] for head in HEADS}
 VARIANTS |= {
     "bert_pretraining": ("BertForPreTraining", BERT | dict(hidden_act="relu"), "safetensors"),
     "bert_nextsentence": ("BertForNextSentencePrediction", BERT | dict(hidden_act="silu"), "safetensors"),
@@ -42,7 +42,7 @@ def write(model, path, how):
         model.config.architectures = [type(model).__name__]
         model.config.save_pretrained(path)
         state = model.state_dict()
-        if how == "old":  # as the first folders were
+        if how == "old":  # the names of the first BERT folders
             state = {name.replace("LayerNorm.weight", "LayerNorm.gamma").replace("LayerNorm.bias", "LayerNorm.beta"): value
                      for name, value in state.items()}
         torch.save(state, path / "pytorch_model.bin")
@@ -53,8 +53,8 @@ def write(model, path, how):
 def main():
     for name, (kind, sizes, how) in VARIANTS.items():
         torch.manual_seed(sum(map(ord, name)))
-        kin = kind.split("For")[0].removesuffix("Model")
-        config = getattr(transformers, kin + "Config")(**sizes)
+        family = kind.split("For")[0].removesuffix("Model")
+        config = getattr(transformers, family + "Config")(**sizes)
         model = getattr(transformers, kind)._from_config(config, attn_implementation="eager").eval()
         with torch.no_grad():
             for key, value in model.named_parameters():
@@ -73,12 +73,12 @@ def main():
             if getattr(config, "type_vocab_size", 1) > 1:
                 types[i, length // 2:length] = 1
         inputs = {"input_ids": ids, "attention_mask": (torch.arange(max(LENGTHS)) < torch.tensor(LENGTHS)[:, None]).long()}
-        if kin != "DistilBert":
+        if family != "DistilBert":
             inputs["token_type_ids"] = types
         with torch.no_grad():
             out = model(**inputs, output_attentions=True, output_hidden_states=True)
         there = inputs["attention_mask"].bool()
-        packed = lambda x: x[there].contiguous()  # without padding, as we have them
+        packed = lambda x: x[there].contiguous()  # packed sequences, without padding
         golden = {"ids": packed(ids).int(), "types": packed(types).int(), "lengths": torch.tensor(LENGTHS).int(),
                   "states": packed(out.hidden_states[-1]), "attention": out.attentions[0]}
         if kind.endswith("Model"):
@@ -97,7 +97,7 @@ def main():
         else:
             golden["words"] = packed(out.logits)
 
-        if name == "bert_pretraining":  # ten steps of both losses
+        if name == "bert_pretraining":  # the sum of both losses in ten training steps
             words = torch.full_like(ids, -100)
             words[0, 2], words[0, 5], words[2, 1] = 7, 11, 5
             follows = torch.tensor([0, 1, 1])

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# Whether transformers loads the folders of BERT and its kin that Attend writes, misses nothing in them, and gives the
-# same numbers.
+# Checks that transformers loads the BERT, DistilBERT and RoBERTa folders that Attend writes, without missing tensors,
+# and computes the same results.
 #   ATTEND_SAVED=saved build/release/tests/models_test --gtest_also_run_disabled_tests --gtest_filter='Bert.*ForTransformers'
 #   python3 tests/golden/bert_round_trip.py saved
 import json
@@ -15,13 +15,13 @@ wrong = 0
 for folder in sorted(path for path in pathlib.Path(sys.argv[1]).iterdir() if path.name.startswith("bert_")):
     kind = json.loads((folder / "config.json").read_text())["architectures"][0]
     model, report = getattr(transformers, kind).from_pretrained(folder, output_loading_info=True)
-    said = load_file(folder / "said.safetensors")
-    lengths = said["lengths"].tolist()
+    saved = load_file(folder / "said.safetensors")
+    lengths = saved["lengths"].tolist()
     ids, types, mask = (torch.zeros(len(lengths), max(lengths), dtype=torch.long) for _ in range(3))
     ids += model.config.pad_token_id
     begin = 0
     for row, length in enumerate(lengths):
-        ids[row, :length], types[row, :length] = said["ids"][begin:begin + length], said["types"][begin:begin + length]
+        ids[row, :length], types[row, :length] = saved["ids"][begin:begin + length], saved["types"][begin:begin + length]
         mask[row, :length] = 1
         begin += length
     inputs = {"input_ids": ids, "attention_mask": mask}
@@ -39,7 +39,7 @@ for folder in sorted(path for path in pathlib.Path(sys.argv[1]).iterdir() if pat
         pairs["head"] = out.prediction_logits[there]
     elif not kind.endswith("Model"):
         pairs["head"] = out.logits[there]
-    difference = max((value - said[name]).abs().max().item() for name, value in pairs.items())
+    difference = max((value - saved[name]).abs().max().item() for name, value in pairs.items())
     problems = {key: value for key, value in report.items() if value}
     print(f"{folder.name}: {', '.join(pairs)} differ by {difference:.1e}", problems or "")
     wrong += difference > 2e-5 or bool(problems)

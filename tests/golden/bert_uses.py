@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-# Small random BERT folders with tokenizers, and what people's libraries make of texts with them: vectors, filled masks,
-# answers, tags and labels.
+# Small random BERT folders with tokenizers, and the results of other libraries for some texts: embeddings, predicted
+# masked tokens, answers, tags and labels.
 #   python3 tests/golden/bert_uses.py              writes tests/tasks/fixtures/: a folder each, with expected.json inside
-# Needs torch and transformers. Vectors are what sentence-transformers defines (its modules are written out below), and
-# answers what the question-answering pipeline of transformers 4 gives, which version 5 no longer has. The tests only
-# read what this wrote.
+# Needs torch and transformers. Embeddings are computed as in sentence-transformers (its modules are implemented below),
+# and answers as in the question-answering pipeline of transformers 4, which version 5 does not have any more. The tests
+# only read the results.
 import json
 import pathlib
 import shutil
@@ -45,8 +45,8 @@ def folder(name, vocabulary, kind, sizes, inner="", limit=None, extra=None):
         config = json.loads((path / "tokenizer_config.json").read_text())
         write_json(path / "tokenizer_config.json", config | {"model_max_length": limit})
     tokens = len(AutoTokenizer.from_pretrained(path))
-    kin = kind.split("For")[0].removesuffix("Model")
-    config = getattr(transformers, kin + "Config")(vocab_size=tokens, **sizes, **(extra or {}))
+    family = kind.split("For")[0].removesuffix("Model")
+    config = getattr(transformers, family + "Config")(vocab_size=tokens, **sizes, **(extra or {}))
     model = getattr(transformers, kind)(config).eval()
     with torch.no_grad():
         for key, value in model.named_parameters():
@@ -55,7 +55,7 @@ def folder(name, vocabulary, kind, sizes, inner="", limit=None, extra=None):
     model.save_pretrained(path)
     (path / "generation_config.json").unlink(missing_ok=True)
     tok = AutoTokenizer.from_pretrained(path)
-    if kin == "Bert":  # as BERT's own class has it, whichever the folder names
+    if family == "Bert":  # as in the tokenizer class of BERT, for every folder
         tok.model_input_names = ["input_ids", "token_type_ids", "attention_mask"]
     return path, tok, model
 
@@ -69,8 +69,8 @@ def rounded(values):
 
 
 def windows(whole, sequence, most, shared):
-    """The tokens of each window: all but one text's own, and some of these. The tokenizer's own windows end too early in
-    tokenizers 0.23, which looks at no more tokens of a text than one window has."""
+    """The tokens of each window: those outside of one sequence, and a part of this sequence. The windows of the tokenizer
+    itself are incomplete in tokenizers 0.23, which only uses the tokens of the first window."""
     own = [i for i, of in enumerate(whole.sequence_ids) if of == sequence]
     room = most - (len(whole.ids) - len(own))
     for begin in range(0, len(own), room - shared):
@@ -114,7 +114,7 @@ def unit(x):
 
 
 def sentence_mean():
-    """As all-MiniLM and E5 are: the mean, normalised; cut at max_seq_length."""
+    """Like all-MiniLM and E5: the normalised mean; texts are truncated to max_seq_length."""
     path, tok, model = folder("sentence_mean", "bert_uncased", "BertModel", BERT)
     write_json(path / "modules.json", [module(0, "Transformer", ""), module(1, "Pooling", "1_Pooling"), module(2, "Normalize", "2_Normalize")])
     (path / "1_Pooling").mkdir()
@@ -126,7 +126,7 @@ def sentence_mean():
 
 
 def sentence_dense():
-    """Several ways of pooling, a dense layer, a norm, prompts that do not count, text in lower case, a model in a folder of its own."""
+    """Several kinds of pooling, a dense layer, a norm, prompts that are excluded from pooling, lower-case text, the model in a subfolder."""
     inner, tok, model = folder("sentence_dense", "bert_cased", "DistilBertModel", DISTILBERT, inner="0_Transformer")
     path = inner.parent
     write_json(path / "modules.json", [module(0, "Transformer", "0_Transformer"), module(1, "Pooling", "1_Pooling", False),
@@ -151,7 +151,7 @@ def sentence_dense():
 
 
 def roberta_words():
-    """No sentence-transformers at all; and another mask token."""
+    """A folder without the files of sentence-transformers, and with another mask token."""
     path, tok, model = folder("roberta_words", "roberta", "RobertaForMaskedLM", ROBERTA)
     texts = ["The child<mask> the newspapers.", "<mask>", "Il bambino <mask> il <mask>."]
     write_json(path / "expected.json", {
@@ -203,7 +203,7 @@ def answers(tok, model, question, text, top, longest, impossible, most=384, shar
         for s, t in zip(*numpy.unravel_index(order, candidates.shape)):
             if wanted[s] and wanted[t]:
                 span = tuple(to_bytes(text, (of_word(words[s])[0][0], of_word(words[t])[-1][1])))
-                found[span] = max(found.get(span, 0), float(candidates[s, t]))  # windows share tokens
+                found[span] = max(found.get(span, 0), float(candidates[s, t]))  # windows overlap
     result = [{"span": list(span), "score": score} for span, score in found.items()]
     if impossible:
         result.append({"span": [0, 0], "score": float(null)})
@@ -251,7 +251,7 @@ def tagging():
     path, tok, model = folder("bert_tags", "bert_cased", "BertForTokenClassification", BERT, limit=24, extra=labels)
     write_json(path / "expected.json", {"cases": tags(tok, model, 24, TEXTS[:1] + TEXTS[2:])})
     path, tok, model = folder("roberta_tags", "roberta", "RobertaForTokenClassification", ROBERTA, limit=24, extra=labels)
-    # Not those with tokens that are white space or half a character: of these the pipeline gives some twice.
+    # Without the texts with tokens that are whitespace or half a character, for which the pipeline returns duplicates.
     write_json(path / "expected.json", {"cases": tags(tok, model, 24, [TEXTS[i] for i in (0, 2, 4, 6)])})
 
 
@@ -272,14 +272,14 @@ def labelling():
         with torch.no_grad():
             model.set_attn_implementation("eager")
             ids = tok(TEXTS[0], return_tensors="pt")
-            looks = model(**ids, output_attentions=True).attentions[-1][0, :, 0].mean(0)
+            attention = model(**ids, output_attentions=True).attentions[-1][0, :, 0].mean(0)
         write_json(path / "expected.json", {
             "texts": TEXTS, "probs": [probabilities(text) for text in TEXTS],
             "pairs": [a + "\t" + b for a, b in pairs], "pair_probs": [probabilities({"text": a, "text_pair": b}) for a, b in pairs],
-            "attention": rounded(looks.tolist())})
+            "attention": rounded(attention.tolist())})
 
 
 if __name__ == "__main__":
     for make in [sentence_mean, sentence_dense, roberta_words, words, answering, tagging, labelling]:
         make()
-    print(f"together: {sum(f.stat().st_size for f in FIXTURES.rglob('*') if f.is_file()):,} bytes")
+    print(f"total: {sum(f.stat().st_size for f in FIXTURES.rglob('*') if f.is_file()):,} bytes")

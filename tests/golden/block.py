@@ -2,7 +2,7 @@
 # A decoder layer of Llama: RMS norms before the sub-layers, grouped key-value heads, rotary positions, a gated
 # feed-forward network, no biases.
 #   python3 tests/golden/block.py        writes tests/golden/block.safetensors
-# Needs torch and transformers. The tests only read what this wrote.
+# Needs torch and transformers. The tests only read the results.
 import pathlib
 
 import torch

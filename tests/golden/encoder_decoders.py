@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # Small random folders of BART and T5, each with the numbers that transformers computes from it.
 #   python3 tests/golden/encoder_decoders.py [NAME …]   writes tests/models/fixtures/: a folder each, with golden.safetensors inside
-# Needs torch, transformers and sentencepiece. The tests only read what this wrote.
+# Needs torch, transformers and sentencepiece. The tests only read the results.
 import json
 import pathlib
 import shutil
@@ -16,7 +16,7 @@ from transformers import (AutoModelForSeq2SeqLM, AutoTokenizer, BartConfig, Bart
 
 TESTS = pathlib.Path(__file__).parent.parent
 FIXTURES = TESTS / "models" / "fixtures"
-LENGTHS, TARGET_LENGTHS = [7, 3, 5], [5, 6, 2]  # tokens of the sources and of the targets, the end included
+LENGTHS, TARGET_LENGTHS = [7, 3, 5], [5, 6, 2]  # tokens of the sources and of the targets, including EOS
 STEPS = 10
 TEXTS = ["translate English to German: The house is small.", "translate English to German: Nobody writes.",
          "summarize: The neighbour has bought the most beautiful house of the city."]
@@ -43,7 +43,7 @@ VARIANTS = {
 
 
 def batch(lengths, config):
-    """Random ids that end with the end, and then padding."""
+    """Random ids that end with EOS, followed by padding."""
     ids = torch.full((len(lengths), max(lengths)), config.pad_token_id)
     for row, length in zip(ids, lengths):
         row[:length - 1], row[length - 1] = torch.randint(3, config.vocab_size, (length - 1,)), config.eos_token_id
@@ -51,12 +51,12 @@ def batch(lengths, config):
 
 
 def after_start(targets, config):
-    """What the decoder reads when it predicts the targets."""
+    """The decoder input for these targets."""
     return torch.cat([torch.full((len(targets), 1), config.decoder_start_token_id), targets[:, :-1]], 1)
 
 
 def small_model(kind, options):
-    """Random weights, then some steps of learning a few random pairs by heart, so that generated texts vary and end."""
+    """Random weights, overfitted to a few random pairs, so that generated texts vary and end."""
     config = kind(**options)
     model_class = BartForConditionalGeneration if kind is BartConfig else T5ForConditionalGeneration
     model = model_class._from_config(config, attn_implementation="eager").eval()
@@ -85,7 +85,7 @@ def small_model(kind, options):
 
 
 def training_losses(model, inputs, mask, words, targets):
-    """Ten steps of AdamW without dropout. As in Attend, the output's bias and the padding's row are trained."""
+    """Ten steps of AdamW without dropout. As in Attend, the bias of the output and the row of the padding are trained."""
     if hasattr(model, "final_logits_bias"):
         bias = torch.nn.Parameter(model.final_logits_bias.clone())
         del model.final_logits_bias
@@ -117,7 +117,7 @@ def make(name, kind, options):
         options["vocab_size"] = len(tokenizer)
     model = small_model(kind, options)
     model.save_pretrained(path)
-    if "untied" in name:  # as the folders of T5 1.1 are, though newer versions of transformers write tied ones
+    if "untied" in name:  # like the folders of T5 1.1; newer versions of transformers write tied ones
         tensors = load_file(path / "model.safetensors")
         tensors["lm_head.weight"] = torch.randn(options["vocab_size"], options["d_model"]) * 0.3
         save_file(tensors, path / "model.safetensors", {"format": "pt"})

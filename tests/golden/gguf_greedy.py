@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# Whether llama.cpp says, greedily, what Attend says: exports folders of GPT-2 to GGUF, and compares the texts.
+# Checks that llama.cpp and Attend generate the same text with greedy search: exports GPT-2 folders to GGUF.
 #   ATTEND=build/release/attend LLAMA=llama-completion python3 tests/golden/gguf_greedy.py FOLDER …
-# LLAMA is the command that runs llama.cpp's completion, with words before it where it lives elsewhere.
+# LLAMA is the command that runs llama-completion of llama.cpp; it may contain arguments.
 import os
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-# What the scripts that make golden numbers share. They run where PyTorch is; the tests only read what they wrote.
+# Common code of the scripts that write golden files. They need PyTorch; the tests only read the results.
 import json
 import pathlib
 import struct
@@ -11,7 +11,7 @@ TYPES = {"float32": "F32", "int32": "I32", "int8": "I8"}
 
 
 def save(name, tensors):
-    """Writes tests/golden/NAME.safetensors. Floating point becomes float32, integers int32, booleans int8."""
+    """Writes tests/golden/NAME.safetensors. Converts floating-point numbers to float32, integers to int32, booleans to int8."""
     header, data = {}, b""
     for key, value in tensors.items():
         array = value.detach().numpy() if isinstance(value, torch.Tensor) else numpy.asarray(value)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# Small random GPT-2 folders, each with what transformers makes of it.
+# Small random GPT-2 folders, each with the results of transformers.
 #   python3 tests/golden/gpt2.py                     writes tests/models/fixtures/: a folder each, with golden.safetensors inside
-# Needs torch and transformers. The tests only read what this wrote.
+# Needs torch and transformers. The tests only read the results.
 import json
 import pathlib
 import shutil
@@ -16,12 +16,12 @@ FIXTURES = pathlib.Path(__file__).parent.parent / "models" / "fixtures"
 TOKENIZER = pathlib.Path(__file__).parent.parent / "text" / "fixtures" / "gpt2"
 LENGTHS, POSITIONS, STEPS = [7, 3, 5], 24, 10
 
-# Real folders have keys that nobody reads any more; they stay, so that reading them is tried.
+# Obsolete keys of real folders, to test that they are ignored.
 OLD_KEYS = {"n_ctx": POSITIONS, "summary_type": "cls_index", "summary_use_proj": True, "gradient_checkpointing": False,
             "task_specific_params": {"text-generation": {"do_sample": True, "max_length": 50}}}
 
 VARIANTS = {
-    # As the first GPT-2 folders: no prefix, the masks among the weights, PyTorch's own file.
+    # Like the first GPT-2 folders: no prefix, masks among the weights, a PyTorch file.
     "gpt2_old_bin": dict(vocab_size=61, n_embd=15, n_layer=2, n_head=3),
     "gpt2_switches": dict(vocab_size=67, n_embd=14, n_layer=3, n_head=7, n_inner=23, activation_function="relu",
                           layer_norm_epsilon=1e-3, scale_attn_by_inverse_layer_idx=True, reorder_and_upcast_attn=True,
@@ -33,8 +33,7 @@ VARIANTS = {
 
 
 def small_model(options):
-    """Random weights, then some steps of learning a few random texts by heart: so that what it says has different words
-    and ends."""
+    """Random weights, overfitted to a few random texts, so that generated texts vary and end."""
     end = options["vocab_size"] - 1
     config = GPT2Config(**options, n_positions=POSITIONS, bos_token_id=end, eos_token_id=end, resid_pdrop=0.0,
                         embd_pdrop=0.0, attn_pdrop=0.0)
@@ -91,7 +90,7 @@ def make(name, options):
     end = options["vocab_size"] - 1
     ids = torch.randint(end, (3, max(LENGTHS)))
     for row, length in enumerate(LENGTHS):
-        ids[row, :length] = texts[row, :length]  # what it learned, so that it goes on in its own way
+        ids[row, :length] = texts[row, :length]  # a text of the training, so that the model continues it
     labels = torch.cat([ids[:, 1:], torch.full((3, 1), end)], 1)
     labels[torch.arange(max(LENGTHS))[None] >= torch.tensor(LENGTHS)[:, None]] = -100
     tensors = {"ids": ids, "lengths": torch.tensor(LENGTHS), "targets": labels}
@@ -114,7 +113,7 @@ def make(name, options):
 
 
 def make_classifier(name, options):
-    """GPT2ForSequenceClassification: labels by the last token of texts of different lengths."""
+    """GPT2ForSequenceClassification: logits of the last token of texts of different lengths."""
     path = FIXTURES / name
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-# Whether transformers loads the GPT-2 folders that Attend writes, misses nothing in them, and computes the same logits.
+# Checks that transformers loads the GPT-2 folders that Attend writes, without missing tensors, and computes the same
+# logits.
 #   ATTEND_SAVED=saved build/release/tests/models_test --gtest_also_run_disabled_tests --gtest_filter='Gpt2.*ForTransformers'
 #   python3 tests/golden/gpt2_round_trip.py saved
 import pathlib
@@ -12,10 +13,10 @@ from transformers import AutoModelForCausalLM
 wrong = 0
 for folder in sorted(path for path in pathlib.Path(sys.argv[1]).iterdir() if path.is_dir()):
     model, report = AutoModelForCausalLM.from_pretrained(folder, output_loading_info=True)
-    said = load_file(folder / "said.safetensors")
+    saved = load_file(folder / "said.safetensors")
     with torch.no_grad():
-        logits = model.eval()(input_ids=said["ids"].long()).logits
-    difference = (logits - said["logits"]).abs().max().item()
+        logits = model.eval()(input_ids=saved["ids"].long()).logits
+    difference = (logits - saved["logits"]).abs().max().item()
     problems = {key: value for key, value in report.items() if value}
     print(f"{folder.name}: {type(model).__name__}, logits differ by {difference:.1e} of {logits.abs().max():.1f}", problems or "")
     wrong += difference > 1e-5 or bool(problems)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# Small random MarianMT folders, each with what transformers makes of it.
+# Small random MarianMT folders, each with the results of transformers.
 #   python3 tests/golden/marian.py                   writes tests/models/fixtures/: a folder each, with golden.safetensors inside
-# Needs torch, transformers and sentencepiece. The tests only read what this wrote.
+# Needs torch, transformers and sentencepiece. The tests only read the results.
 import json
 import pathlib
 import shutil
@@ -15,10 +15,10 @@ from torch.nn import functional as F
 from transformers import AutoTokenizer, GenerationConfig, MarianConfig, MarianMTModel
 
 FIXTURES = pathlib.Path(__file__).parent.parent / "models" / "fixtures"
-LENGTHS, TARGET_LENGTHS = [7, 3, 5], [5, 6, 2]  # tokens of the sources and of the targets, the end included
+LENGTHS, TARGET_LENGTHS = [7, 3, 5], [5, 6, 2]  # tokens of the sources and of the targets, including EOS
 STEPS = 10
 
-# Real folders have keys that nobody reads any more; they stay, so that reading them is tried.
+# Obsolete keys of real folders, to test that they are ignored.
 OLD_KEYS = {"add_bias_logits": False, "add_final_layer_norm": False, "classif_dropout": 0.0, "classifier_dropout": 0.0,
             "extra_pos_embeddings": 0, "normalize_before": False, "normalize_embedding": False,
             "static_position_embeddings": True, "gradient_checkpointing": False,
@@ -48,7 +48,7 @@ VARIANTS = {
 
 
 def write_tokenizer(path):
-    """Two models of few pieces that share one vocabulary, which is what gives the pieces their numbers."""
+    """Writes two small SentencePiece models, and one vocabulary for both, which assigns the ids."""
     models = {"source.spm": piece_model(60, LATIN[125:189], unk_id=0, bos_id=1, eos_id=2),
               "target.spm": piece_model(60, LATIN[:125], unk_id=0, bos_id=1, eos_id=2)}
     pieces = set()
@@ -65,8 +65,7 @@ def write_tokenizer(path):
 
 
 def small_model(options):
-    """Random weights, then some steps of learning a few random translations by heart: so that what it says has different
-    words and ends, and not too certain either."""
+    """Random weights, overfitted to a few random translations with label smoothing, so that generated texts vary and end."""
     vocabulary = options["vocab_size"]
     pad = options.setdefault("pad_token_id", vocabulary - 1)
     config = MarianConfig(**options, decoder_start_token_id=pad, max_position_embeddings=40)
@@ -94,8 +93,8 @@ def small_model(options):
 
 
 def write_weights(name, model, path):
-    """In each of the ways that there are."""
-    if "bin" in name:  # as older versions wrote them: every name, positions too
+    """Writes the weights in the format that the name selects."""
+    if "bin" in name:  # like older versions: all names, including positions
         torch.save(model.state_dict(), path / "pytorch_model.bin", _use_new_zipfile_serialization="old" not in name)
         model.config.save_pretrained(path)
         model.generation_config.save_pretrained(path)
@@ -106,7 +105,7 @@ def write_weights(name, model, path):
 
 
 def batch(lengths, vocabulary, pad):
-    """Random ids that end with the end, and then padding."""
+    """Random ids that end with EOS, followed by padding."""
     ids = torch.full((len(lengths), max(lengths)), pad)
     for row, length in zip(ids, lengths):
         words = torch.randint(2, vocabulary - 1, (length - 1,))
@@ -115,13 +114,13 @@ def batch(lengths, vocabulary, pad):
 
 
 def after_start(targets, pad):
-    """What the decoder reads when it is to say the targets."""
+    """The decoder input for these targets."""
     return torch.cat([torch.full((len(targets), 1), pad), targets[:, :-1]], 1)
 
 
 def training_losses(model, inputs, mask, words, targets):
-    """Ten steps of AdamW without dropout. As in Attend, the output's bias and the padding's row, which is also what every
-    translation starts with, are trained."""
+    """Ten steps of AdamW without dropout. As in Attend, the bias of the output is trained, and also the row of the padding,
+    which is the start token of every translation."""
     bias = torch.nn.Parameter(model.final_logits_bias.clone())
     del model.final_logits_bias
     model.final_logits_bias = bias
@@ -164,7 +163,7 @@ def make(name, options):
     with torch.no_grad():
         out = loaded(input_ids=inputs, attention_mask=mask, decoder_input_ids=words, output_attentions=True)
         assert torch.equal(out.logits, model(input_ids=inputs, attention_mask=mask, decoder_input_ids=words).logits)
-        loaded.config.vocab_size = target_vocabulary  # which the search takes for that of the target
+        loaded.config.vocab_size = target_vocabulary  # generate() uses this as the size of the target vocabulary
         greedy = loaded.generate(inputs, attention_mask=mask, num_beams=1, do_sample=False)
         beam = loaded.generate(inputs, attention_mask=mask, num_beams=4, num_return_sequences=4, return_dict_in_generate=True,
                                output_scores=True)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-# Whether transformers loads the folders that Attend writes, misses nothing in them, and computes the same logits.
+# Checks that transformers loads the MarianMT folders that Attend writes, without missing tensors, and computes the same
+# logits.
 #   ATTEND_SAVED=saved build/release/tests/models_test --gtest_also_run_disabled_tests --gtest_filter='*ForTransformers'
 #   python3 tests/golden/marian_round_trip.py saved
 import pathlib
@@ -12,11 +13,11 @@ from transformers import MarianMTModel
 wrong = 0
 for folder in sorted(path for path in pathlib.Path(sys.argv[1]).iterdir() if path.is_dir()):
     model, report = MarianMTModel.from_pretrained(folder, output_loading_info=True)
-    said = load_file(folder / "said.safetensors")
-    mask = (torch.arange(said["ids"].shape[1])[None] < said["lengths"][:, None]).long()
+    saved = load_file(folder / "said.safetensors")
+    mask = (torch.arange(saved["ids"].shape[1])[None] < saved["lengths"][:, None]).long()
     with torch.no_grad():
-        logits = model.eval()(input_ids=said["ids"].long(), attention_mask=mask, decoder_input_ids=said["words"].long()).logits
-    difference = (logits - said["logits"]).abs().max().item()
+        logits = model.eval()(input_ids=saved["ids"].long(), attention_mask=mask, decoder_input_ids=saved["words"].long()).logits
+    difference = (logits - saved["logits"]).abs().max().item()
     problems = {key: value for key, value in report.items() if value}
     print(f"{folder.name}: logits differ by {difference:.1e} of {logits.abs().max():.1f}", problems or "")
     wrong += difference > 1e-5 or bool(problems)

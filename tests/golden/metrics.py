@@ -1,5 +1,6 @@
-# BLEU, chrF and chrF++ of awkward sentences, by a second implementation that shares nothing with the library's: written
-# from mteval-v13a's rules and the papers' formulas, with regular expressions and dictionaries. Needs Python alone.
+# BLEU, chrF and chrF++ of difficult sentences, by a reference implementation that is independent of the library: it
+# follows the rules of mteval-v13a and the formulas of the papers, with regular expressions and dictionaries. Needs only
+# Python.
 import collections
 import math
 import pathlib
@@ -83,7 +84,7 @@ def chrf_counts(hypothesis, references, words):
         for given, expected in zip(grams(hypothesis), grams(reference)):
             counts += [sum(given.values()) if expected else 0, sum(expected.values()), sum((given & expected).values())]
         candidates.append(counts)
-    return max(candidates, key=chrf)  # the first of the best
+    return max(candidates, key=chrf)  # the first one if several are best
 
 
 def chrf(counts, beta=2):
@@ -93,7 +94,7 @@ def chrf(counts, beta=2):
 
 
 def sentences():
-    """Words that hurt, and three versions of each sentence: dropped, doubled, swapped and changed words."""
+    """Difficult words, and three versions of each sentence: with dropped, doubled, swapped and changed words."""
     generator = random.Random(7)
     words = ("the The cat sat on a mat dog's don't 3.14 1,000 1,000.5 5. .5 10-20 A-3 x-ray co-op - -- ... etc., U.S. "
              "&quot;no&quot; &amp; &lt;b&gt; <skipped> (yes) [1] {x} 50% $5 #1 a/b c_d e|f ~ ^ `q` \\ @home ! ?! : ; 1.a a.1 "

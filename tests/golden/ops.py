@@ -1,11 +1,11 @@
-"""Golden numbers of every op, from PyTorch in double precision: writes ops.safetensors.
+"""Golden values of every op, from PyTorch in double precision: writes ops.safetensors.
 
-To add an op, add one line here and one line under the same name in tests/ops/ops_test.cpp. A line is
+To add an op, add one line here, and one line with the same name in tests/ops/ops_test.cpp. A line has the form
     op("name", function of tensors, [inputs of an example], [inputs of another], ...)
-where inputs are described, not made, so that each op's numbers depend on its own line only: x(…) is normal, apart(…)
-has no two elements near each other nor any near zero (for functions with kinks), positive(…) is what it says, ids(bound,
-…) are integers, const([…]) are given. Examples should have odd shapes: 1, primes, empty. Functions may return several
-results. Run where PyTorch is: python3 tests/golden/ops.py
+Inputs are descriptions, not tensors, so that the values of an op depend only on its own line: x(…) is normal, apart(…)
+has no two elements close to each other or to zero (for functions that are not differentiable there), positive(…) is
+positive, ids(bound, …) are integers, const([…]) are given values. Examples should have odd shapes: 1, primes, empty.
+Functions may return several results. Needs PyTorch: python3 tests/golden/ops.py
 """
 import zlib
 
@@ -68,7 +68,7 @@ def op(name, function, *examples):
                 tensors[f"{key}din{i}"] = torch.zeros_like(leaf) if leaf.grad is None else leaf.grad
 
 
-# ---- arithmetic: same shape, row vector, scalar, middle and leading ones, both sides repeating ----
+# ---- arithmetic: same shape, row vector, scalar, middle and leading ones, both operands broadcast ----
 shapes = [[(3, 7), (3, 7)], [(2, 3, 5), (5,)], [(2, 3, 5), ()], [(2, 3, 5), (2, 1, 5)], [(1, 2, 1, 5), (3, 1, 7, 1)],
           [(11, 1), (11, 19)], [(0, 3), (3,)]]
 op("add", torch.add, *[[x(*a), x(*b)] for a, b in shapes])
@@ -161,7 +161,7 @@ op("cross_entropy none", lambda a, t: F.cross_entropy(a, t, reduction="none"), [
 op("cross_entropy sum", lambda a, t: F.cross_entropy(a, t, reduction="sum"), [x(3, 7), ids(7, 3)])
 
 
-# ---- rotary positions: of two heads of 5 features the first 4 are rotated; what is behind the heads is not ----
+# ---- rotary positions: two heads of 5 features, of which 4 are rotated; features after the heads are not rotated ----
 def rotate(a, positions, to_complex, from_complex):
     angles = positions.double()[..., None] * 100.0 ** (-torch.arange(0, 4, 2).double() / 4)
     turns = torch.polar(torch.ones_like(angles), angles)
@@ -253,8 +253,8 @@ op("cosine_similarity", lambda q, k: F.cosine_similarity(q[:, :, None], k[:, Non
 op("circular_convolution", circular_convolution, [x(2, 7), x(2, 3)], [x(3, 5), x(3, 5)], [x(1, 1), x(1, 1)])
 
 
-# ---- attention: q [B, T, H, D], k [B, S, H, D], v [B, S, H, E]; a query that sees nothing gives zeros. k and v may have
-# fewer heads: each is then read by several heads of q. ----
+# ---- attention: q [B, T, H, D], k [B, S, H, D], v [B, S, H, E]; a fully masked query gives zeros. k and v may have
+# fewer heads: then several heads of q share each of them. ----
 def attention(q, k, v, seen=None, bias=0.0):
     k, v = (x.repeat_interleave(q.shape[2] // x.shape[2], 2) for x in (k, v))
     scores = torch.einsum("bthd,bshd->bhts", q, k) / q.shape[-1] ** 0.5 + bias

@@ -1,4 +1,4 @@
-# Five steps of each optimiser on given gradients; the second parameter has no gradient on the third step.
+# Five steps of each optimiser with given gradients. The second parameter has no gradient in the third step.
 import torch
 
 import golden
@@ -27,7 +27,7 @@ for kind, make in optimizers.items():
         optimizer.step()
     out |= {f"{kind}/{name}": parameter for name, parameter in parameters.items()}
 
-# Clipping: all gradients of the first step to norm 1.5.
+# Clipping of all gradients of the first step to a norm of 1.5.
 parameters = {name: value.clone().requires_grad_() for name, value in start.items()}
 for name, parameter in parameters.items():
     parameter.grad = gradients[0][name].clone()

@@ -1,4 +1,4 @@
-# nn.GRU and nn.LSTM over packed sequences of different lengths, both directions, with first states and all gradients.
+# Bidirectional nn.GRU and nn.LSTM for packed sequences of different lengths, with initial states and all gradients.
 import torch
 from golden import save
 from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence

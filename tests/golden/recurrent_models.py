@@ -1,5 +1,5 @@
-# Whole recurrent models in PyTorch, with our parameters' names: translators with each kind of attention (logits, weights
-# and all gradients), and classifiers with each kind of pooling.
+# Recurrent models in PyTorch, with the parameter names of Attend: translators with each kind of attention (logits,
+# attention weights and all gradients), and classifiers with each kind of pooling.
 import torch
 from golden import save
 from torch import nn
@@ -15,7 +15,7 @@ OUTSIDE = torch.arange(SOURCE.shape[1])[None] >= LENGTHS[:, None]
 
 
 def read(encoder, x):
-    """States [B, S, E] beyond whose length there are zeros, and the last states of each layer and direction."""
+    """States [B, S, E], zero in padding, and the last states of each layer and direction."""
     y, last = encoder(pack_padded_sequence(x, LENGTHS, batch_first=True, enforce_sorted=False))
     return pad_packed_sequence(y, batch_first=True, total_length=x.shape[1])[0], last
 

@@ -1,6 +1,6 @@
-# What `generate()` of transformers finds with each kind of search and each option, for a model that is a table: the
-# next word's logits follow from the sentence and the last two words. Writes search.safetensors (tables, scores, chances
-# of samples) and search.jsonl (a case a line: the options under their names there, and the sequences found).
+# The results of `generate()` of transformers for each kind of search and each option. The model is a table: the logits
+# of the next token depend on the sentence and the last two tokens. Writes search.safetensors (tables, scores, sampling
+# probabilities) and search.jsonl (one case per line: the options with their names in transformers, and the sequences).
 import itertools
 import json
 
@@ -13,7 +13,7 @@ logging.set_verbosity_error()
 torch.manual_seed(5)
 SENTENCES, WORDS, START, END, OTHER_END = 5, 23, 22, 0, 7
 
-# The more was said, the likelier the end, in some sentences sooner than in others.
+# Different sentences have different probabilities of EOS.
 last = 2.2 * torch.randn(SENTENCES, WORDS, WORDS)
 before_last = 1.1 * torch.randn(SENTENCES, WORDS, WORDS)
 last[:, :, END] += torch.tensor([0.5, -0.5, 1.0, -3.0, 0.0])[:, None]
@@ -26,7 +26,7 @@ class Encoder(torch.nn.Module):
 
 
 class Table(MarianMTModel):
-    """The encoder gives the sentence's number, which beams repeat as they repeat any encoder's states."""
+    """The encoder returns the index of the sentence, which is repeated for each beam like other encoder states."""
 
     def __init__(self, config):
         super().__init__(config)
@@ -70,7 +70,7 @@ def case(prefix=None, **options):
         sequences.append(row[1:end + 1])
     if options.get("num_beams", 1) > 1:
         tensors[f"{name}/scores"] = found.sequences_scores
-    if options.get("do_sample"):  # [step, sentence, word]
+    if options.get("do_sample"):  # [step, sentence, token]
         tensors[f"{name}/chances"] = torch.stack([s.softmax(-1) for s in found.scores])
     cases.append({"name": name, **options, "prefix": prefix or [], "sequences": sequences})
 
@@ -102,7 +102,7 @@ extras = [
 ]
 for extra in extras:
     case(**extra)
-case(forced_eos_token_id=[OTHER_END, END], max_length=5)  # a tie, which a beam of theirs breaks by chance
+case(forced_eos_token_id=[OTHER_END, END], max_length=5)  # greedy only: in beam search this is a tie, and the result of transformers is not deterministic
 for beams in (2, 3, 4, 5):
     for extra in extras:
         case(num_beams=beams, num_return_sequences=beams, **extra)

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes tests/text/fixtures/sweep.tsv: hashes of what Hugging Face's normalizers and pre-tokenizers make of every code
-point, alone, beside letters and digits, and with an accent. tests/text/sweep_test.cpp asks ours the same."""
+"""Writes tests/text/fixtures/sweep.tsv: hashes of the results of the Hugging Face normalizers and pre-tokenizers for every
+code point, alone, next to letters and digits, and with an accent. tests/text/sweep_test.cpp compares ours with them."""
 import pathlib
 
 from tokenizers import Regex, normalizers, pre_tokenizers
 
-# All that is assigned, and a little of what is not.
+# All assigned code points, and some unassigned ones.
 CODE_POINTS = [c for c in [*range(0x32400), *range(0xE0000, 0xE0200), 0xF0000, 0x10FFFF] if not 0xD800 <= c <= 0xDFFF]
 
 GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"

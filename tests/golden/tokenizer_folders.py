@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-# Tiny tokenizers of every family, made with the libraries that people use, and what these make of texts that hurt.
+# Tiny tokenizers of every family, created with the usual libraries, and their results for difficult texts.
 #   python3 tests/golden/tokenizer_folders.py        writes tests/text/fixtures/: a folder each, with expected.json inside
-# Needs tokenizers, transformers and sentencepiece. The tests only read what this wrote.
+# Needs tokenizers, transformers and sentencepiece. The tests only read the results.
 import io
 import json
 import pathlib
@@ -15,7 +15,7 @@ from transformers import AutoTokenizer
 
 FIXTURES = pathlib.Path(__file__).parent.parent / "text" / "fixtures"
 
-# What the vocabularies are learned from: every sentence that these parts can make.
+# The training text of the vocabularies: all sentences that can be combined from these parts.
 SENTENCES = [
     (["The child", "A neighbour", "Their teacher", "Nobody here", "The old sailor"],
      ["has seen", "wasn't reading", "they're writing", "would've bought", "doesn't understand"],
@@ -88,7 +88,7 @@ TEXTS = [
     "The child has seen 3,141 letters! Il bambino legge il giornale. Das Kind liest die Zeitung.",
 ]
 PAIRS = [(4, 5), (0, 4), (4, 0), (0, 0), (23, 16), (41, 40), (52, 13)]
-# Texts cut to so many tokens, and windows of so many tokens that share some.
+# Truncation to a number of tokens, and windows of a number of tokens with an overlap.
 CUTS = [(52, 12), (52, 5), (5, 1000), (23, 8)]
 CUT_PAIRS = [(52, 5, 16), (4, 52, 11), (52, 52, 13), (5, 4, 7)]
 WINDOWS = [(52, 12, 0), (52, 12, 4), (5, 1000, 4)]
@@ -99,7 +99,7 @@ LONG_WORDS = ["The", "child", "wasn't", "reading", "città", "più", "größere"
 
 
 def long_text(size, separator):
-    """Words that a small generator of random numbers picks, until there are `size` bytes; the tests do the same."""
+    """Words selected by a small random number generator, until there are `size` bytes. The tests do the same."""
     state, out = 12345, io.StringIO()
     written = 0
     while written < size:
@@ -111,7 +111,7 @@ def long_text(size, separator):
 
 
 def fnv(data):
-    """FNV-1a with 64 bits, as text: JSON's numbers are too small for it."""
+    """64-bit FNV-1a hash as a string, because JSON numbers are not precise enough."""
     value = 0xCBF29CE484222325
     for byte in data:
         value = (value ^ byte) * 0x100000001B3 % 2**64
@@ -127,8 +127,8 @@ def flat(spans):
 
 
 def expectations(tok, spans_of=None, brief=False):
-    """What a transformers tokenizer makes of the texts. Offsets are characters; spans_of gives them where it cannot.
-    Of families whose twin is there in full, a brief file holds only hashes of the numbers."""
+    """The results of a transformers tokenizer for the texts. Offsets are characters; spans_of computes them if the
+    tokenizer cannot. A brief file contains only hashes, for a tokenizer that is similar to another one."""
     fast = tok.is_fast
 
     def encode(text, pair=None, **options):
@@ -144,7 +144,7 @@ def expectations(tok, spans_of=None, brief=False):
             case |= {"spans": flat(spans_of(text))}
         expected["single"].append({key: hash_ids(value) for key, value in case.items()} if brief else case)
     for a, b in PAIRS:
-        if fast:  # not by transformers, which takes an empty second text for none
+        if fast:  # not with transformers, which ignores an empty second text
             e = tok.backend_tokenizer.encode(TEXTS[a], TEXTS[b])
             expected["pairs"].append({"texts": [a, b], "ids": e.ids, "types": e.type_ids})
         else:
@@ -155,10 +155,10 @@ def expectations(tok, spans_of=None, brief=False):
             expected["cut"].append({"text": i, "max": most, "ids": e["input_ids"],
                                     "dropped": len(encode(TEXTS[i])["input_ids"]) - len(e["input_ids"])})
         for a, b, most in CUT_PAIRS:
-            most += (most - tok.num_special_tokens_to_add(pair=True)) % 2  # versions differ in who gets the odd token
+            most += (most - tok.num_special_tokens_to_add(pair=True)) % 2  # versions differ in which text keeps the odd token
             e = encode(TEXTS[a], TEXTS[b], truncation="longest_first", max_length=most)
             expected["cut_pairs"].append({"texts": [a, b], "max": most, "ids": e["input_ids"]})
-        for i, most, overlap in WINDOWS:  # tokenizers 0.23 stops after two windows, so they are cut here
+        for i, most, overlap in WINDOWS:  # tokenizers 0.23 stops after two windows, so the windows are computed here
             whole, bare = encode(TEXTS[i])["input_ids"], encode(TEXTS[i], add_special_tokens=False)["input_ids"]
             before = next(k for k in range(len(whole)) if whole[k:k + len(bare)] == bare)
             after, size = len(whole) - before - len(bare), most - (len(whole) - len(bare))
@@ -188,7 +188,7 @@ def write_json(path, value):
 
 
 def folder(name, model_type=None, config=None):
-    """A fresh folder of the fixtures, with the two configuration files as far as they are given."""
+    """Creates an empty fixture folder, with those of the two configuration files that are given."""
     path = FIXTURES / name
     shutil.rmtree(path, ignore_errors=True)
     path.mkdir(parents=True)
@@ -207,7 +207,7 @@ def finish(path, brief=False):
 
 
 def save(tokenizer, path, pairs=True):
-    """tokenizer.json on one line, to keep it small; merges as pairs, or as older files have them."""
+    """Writes tokenizer.json on one line, to keep it small; merges as pairs, or as strings as in older files."""
     data = json.loads(tokenizer.to_str())
     if not pairs:
         data["model"]["merges"] = [" ".join(pair) for pair in data["model"]["merges"]]
@@ -247,7 +247,7 @@ def gpt2():
 
 
 def gpt2_old():
-    """The files of years ago: nothing says which class, and tokens were added after training."""
+    """Like old folders: the class is not specified, and tokens were added after training."""
     tokenizer = byte_level(320, ["<|endoftext|>"])
     path = folder("gpt2_old", "gpt2")
     write_vocabulary_and_merges(tokenizer, path)
@@ -260,7 +260,7 @@ def gpt2_old():
 
 
 def gpt2_json():
-    """tokenizer.json as gpt2's own: merges as strings, offsets that keep the space."""
+    """tokenizer.json like that of gpt2: merges as strings, offsets that include the space."""
     tokenizer = byte_level(360, ["<|endoftext|>"], add_prefix_space=True)
     tokenizer.post_processor = processors.ByteLevel(trim_offsets=False)
     path = folder("gpt2_json", "gpt2", {"tokenizer_class": "PreTrainedTokenizerFast", "add_prefix_space": True,
@@ -308,7 +308,7 @@ def bert_cased():
 
 
 def bert_accents():
-    """Cased, but without accents and without spaces around Chinese characters; by vocab.txt and three flags."""
+    """Cased, but strips accents, without spaces around Chinese characters; given by vocab.txt and three flags."""
     tokenizer = wordpiece(300, True, ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"])
     path = folder("bert_accents", "bert", {"tokenizer_class": "BertTokenizer", "do_lower_case": False, "strip_accents": True,
                                            "tokenize_chinese_chars": False})
@@ -330,7 +330,7 @@ def mpnet():
     finish(path, brief=True)
 
 
-# A few normalisation rules: the usual ones would be 240 KB in every model.
+# A few normalisation rules only, because the usual ones need 240 KB in every model.
 RULES = [("\uff43", "c"), ("\uff41", "a"), ("\uff46", "f"), ("\u00a0", " "), ("\u3000", " "), ("\t", " "), ("\n", " "), ("\r", " "),
          ("\u2003", " "), ("e\u0301", "é"), ("A\u030a", "Å"), ("o\u0308", "ö"), ("\u212b", "Å"), ("ﬁ", "fi"), ("ﬃ", "ffi"),
          ("㍿", "株式会社"), ("½", "1/2"), ("…", "..."), ("\u200b", " "), ("\x07", ""), ("\ufeff", ""), ("²", "2")]
@@ -385,7 +385,7 @@ def xlm_roberta():
 
 
 def marian():
-    """Two models that share a vocabulary of their own order; some pieces are in no vocabulary."""
+    """Two models that share a vocabulary with different ids; some tokens are not in the vocabulary."""
     source = piece_model(260, LATIN[:125], unk_id=0, bos_id=1, eos_id=2)
     target = piece_model(260, LATIN[125:], unk_id=0, bos_id=1, eos_id=2)
     path = folder("marian", "marian", {"source_lang": "en", "target_lang": "it", "tokenizer_class": "MarianTokenizer",
@@ -402,7 +402,7 @@ def marian():
 
     def spans_of(tok):
         def spans(text):
-            """By the library itself, which the tokenizer of transformers does not ask: only for texts without special tokens."""
+            """Offsets by the sentencepiece library itself, for texts without special tokens."""
             code, rest = tok.remove_language_code(text)
             if any(token in text for token in tok.all_special_tokens):
                 return []
@@ -423,7 +423,7 @@ def marian():
 
 
 def llama2():
-    """SentencePiece's BPE as tokenizer.json writes it: bytes for what the vocabulary lacks."""
+    """SentencePiece BPE in tokenizer.json, with byte fallback for characters that are not in the vocabulary."""
     special = ["<unk>", "<s>", "</s>"] + [f"<0x{i:02X}>" for i in range(256)]
     trainer = trainers.BpeTrainer(vocab_size=560, special_tokens=special, show_progress=False)
     normalizer = normalizers.Sequence([normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")])
@@ -448,7 +448,7 @@ LLAMA3_PATTERN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{
 
 
 def llama3():
-    """Byte-level BPE with a pattern of its own, and words of the vocabulary taken whole."""
+    """Byte-level BPE with its own pattern, and ignore_merges: words of the vocabulary are not split."""
     trainer = trainers.BpeTrainer(vocab_size=400, show_progress=False, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
     split = pre_tokenizers.Sequence([
         pre_tokenizers.Split(tokenizers.Regex(LLAMA3_PATTERN), behavior="isolated"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-# Whether transformers loads the folders that Attend writes, and agrees with what it makes of the folders they came from:
-# ids, spans, pairs and decodings of all the texts that hurt.
+# Checks that transformers loads the folders that Attend writes, with the same results as for the original folders: ids,
+# spans, pairs and decoded texts of all difficult texts.
 #   ATTEND_SAVED=/tmp/saved build/release/tests/text_test --gtest_also_run_disabled_tests --gtest_filter='*WritesAllFamilies*'
 #   python3 tests/golden/tokenizer_round_trip.py /tmp/saved
 import json
@@ -15,7 +15,7 @@ ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 
 
 def answers(tok):
-    """All that a tokenizer says: what must not change when its folder is written anew."""
+    """All results of a tokenizer, which must not change when its folder is saved again."""
     fast = tok.is_fast
     yield "tokens", len(tok)
     yield "special", [getattr(tok, f"{role}_token_id") for role in ROLES if getattr(tok, f"{role}_token") is not None]
@@ -33,7 +33,7 @@ def answers(tok):
 def main():
     wrong = 0
     for saved in sorted(path for path in pathlib.Path(sys.argv[1]).iterdir() if path.is_dir()):
-        for kind in ("PreTrainedConfig", "model's config"):  # beside a model's config.json, and alone
+        for kind in ("PreTrainedConfig", "model's config"):  # with the config.json of a model, and without
             config = FIXTURES / saved.name / "config.json"
             (saved / "config.json").unlink(missing_ok=True)
             if kind == "model's config" and config.exists():

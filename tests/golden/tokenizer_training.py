@@ -1,5 +1,5 @@
-# What Hugging Face's trainers make of a small text: the vocabularies and merges that ours must give too.
-# Runs where their tokenizers are: python3 tests/golden/tokenizer_training.py
+# The vocabularies and merges that the trainers of Hugging Face learn from a small text. Ours must give the same.
+# Needs tokenizers: python3 tests/golden/tokenizer_training.py
 import json
 import pathlib
 import random
@@ -14,7 +14,7 @@ VERBS = ["weighs", "reads", "rewrites", "remembers", "doesn't forget", "pesa", "
 OBJECTS = ["the sentences", "each of its tokens", "12,345 words", "ten thousand thousands", "le parole", "die Wörter",
            "文字列", "über-long compound-words", "e\u0301tudes (decomposed)", "🙂🙂 emoji 👩‍👩‍👧", "a    b  c", "aaaaaaa aaaa"]
 ENDS = [".", "!", "?", " ...", "; and so on.", ""]
-SYLLABLES = ["ab", "ba", "aba", "c", "cab", "a", "b", "bac", "tion", "ti", "on", "io"]  # made to meet in many ways
+SYLLABLES = ["ab", "ba", "aba", "c", "cab", "a", "b", "bac", "tion", "ti", "on", "io"]  # with many possible merges
 lines = ["", "one", " leading and trailing "]
 lines += [f"{dice.choice(SUBJECTS)} {dice.choice(VERBS)} {dice.choice(OBJECTS)}{dice.choice(ENDS)}" for _ in range(150)]
 lines += [" ".join("".join(dice.choices(SYLLABLES, k=dice.randint(1, 5))) for _ in range(6)) for _ in range(100)]
@@ -50,7 +50,8 @@ def letters(size):
 
 
 def wordpiece(size, least):
-    # The order of the letters with "##" is left to chance there. As special tokens they have the order that ours has.
+    # The order of the characters with "##" is random in Hugging Face. As special tokens, they have the same order as
+    # ours.
     normalizer = normalizers.BertNormalizer()
     words = {word for line in lines for word, _ in bert.pre_tokenize_str(normalizer.normalize_str(line))}
     alphabet = sorted({letter for word in words for letter in word})

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-# Small files as torch.save() writes them, in all the ways that there are, with the same tensors in each.
+# Small files written by torch.save() in all formats, with the same tensors in each.
 #   python3 tests/golden/torch_files.py              writes tests/fuzz/seeds/torch_file/ and tests/golden/torch_files.safetensors
 import collections
 import pathlib
@@ -38,14 +38,14 @@ TENSORS = collections.OrderedDict({
 
 
 def state_dict():
-    """With the attribute that PyTorch's own dictionaries have."""
+    """A state dict with the attribute `_metadata`, as written by PyTorch."""
     tensors = collections.OrderedDict(TENSORS)
     tensors._metadata = collections.OrderedDict({"": {"version": 1}})
     return tensors
 
 
 def rewritten(source, target, change):
-    """A copy of an archive whose entries went through change(name, bytes) -> bytes, or None to leave it out."""
+    """Copies an archive. change(name, bytes) returns the new bytes of an entry, or None to remove it."""
     with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as new:
         for info in old.infolist():
             data = change(info.filename.split("/", 1)[1], old.read(info))
@@ -66,7 +66,7 @@ torch.save(dict(state_dict()), SEEDS / "protocol4", pickle_protocol=4)
 torch.save(state_dict(), SEEDS / "old_protocol4", pickle_protocol=4, _use_new_zipfile_serialization=False)
 
 def swap(name, data):
-    """What a big-endian machine would have written."""
+    """The file that a big-endian machine would write."""
     if name == "byteorder":
         return b"big"
     if not name.startswith("data/"):
@@ -76,7 +76,7 @@ def swap(name, data):
 
 
 class Sizes(pickle.Unpickler):
-    """Learns the element size of each storage from the pickle."""
+    """Reads the element size of each storage from the pickle."""
     def find_class(self, module, name):
         return name if name.endswith("Storage") else (lambda *arguments: collections.OrderedDict())
 

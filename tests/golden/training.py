@@ -1,7 +1,7 @@
-"""Ten AdamW steps of a small causal Transformer of two layers, by PyTorch: writes training.safetensors.
+"""Ten AdamW steps of a small causal Transformer with two layers in PyTorch: writes training.safetensors.
 
-Initial weights, the batch, and the loss before each step. tests/train/parity_test.cpp makes the same steps.
-Run where PyTorch is: python3 tests/golden/training.py
+It contains the initial weights, the batch, and the loss before each step. tests/train/parity_test.cpp runs the same steps.
+Needs PyTorch: python3 tests/golden/training.py
 """
 import torch
 import torch.nn.functional as F

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
-# What PyTorch's nn.Transformer computes with the choices that Marian lacks (norms before the sub-layers, a last norm,
-# learned positions), under Attend's names: logits, states of the encoder, and the losses of ten steps of AdamW.
+# The results of PyTorch's nn.Transformer with options that Marian does not have (norms before the sub-layers, a final
+# norm, learned positions), with the parameter names of Attend: logits, encoder states, and the losses of ten AdamW
+# steps.
 #   python3 tests/golden/transformer.py              writes tests/golden/transformer.safetensors
 import torch
 from golden import save

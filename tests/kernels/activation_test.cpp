@@ -38,7 +38,7 @@ double exact_derivative(Activation activation, double x) {
   return (exact(activation, x + step) - exact(activation, x - step)) / (2 * step);
 }
 
-/// Values in [-3, 3] that repeat with no power of two.
+/// Values in [-3, 3] whose period is not a power of two.
 std::vector<float> some(std::int64_t n, int seed) {
   std::vector<float> x(static_cast<std::size_t>(n));
   for (std::size_t i = 0; i < x.size(); ++i)
@@ -95,7 +95,7 @@ TEST(BiasActivation, BackwardMatchesTheDerivativeAndSumsColumns) {
     }
 }
 
-TEST(BiasActivation, ColumnSumsDoNotDependOnTheThreads) {
+TEST(BiasActivation, ColumnSumsDoNotDependOnTheNumberOfThreads) {
   const std::vector<float> pre = some(1000 * 61, 5), dy = some(1000 * 61, 6);
   std::vector<float> dbias[2];
   for (int threads = 1; threads <= 2; ++threads) {

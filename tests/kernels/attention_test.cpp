@@ -1,4 +1,4 @@
-// The fused kernels against attention written out in double precision, with the whole matrix in memory.
+// Compares the fused kernels with a simple implementation in double precision that stores the whole matrix.
 #include "attend/kernels/attention.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,7 @@ namespace attend::kernels {
 namespace {
 
 using Floats = std::vector<float>;
-constexpr double kHidden = -std::numeric_limits<double>::infinity();
+constexpr double kMasked = -std::numeric_limits<double>::infinity();
 
 Floats numbers(std::int64_t n, std::uint64_t stream) {
   Floats values(static_cast<std::size_t>(n));
@@ -23,7 +23,7 @@ Floats numbers(std::int64_t n, std::uint64_t stream) {
   return values;
 }
 
-/// A problem with its memory: rows of q, k, v, out lie `gap` floats further apart than they must.
+/// A problem with its memory. `gap` floats are left between the rows of q, k, v and out.
 struct Case {
   AttentionProblem problem;
   std::vector<AttentionSegment> segments;
@@ -60,7 +60,8 @@ struct Case {
   }
 };
 
-/// Strides of matrices [T, S] that each segment, each head, or none has of its own; returns how many floats they take.
+/// Sets the strides of matrices [T, S], for each segment and head or shared by all. Returns their total size in
+/// elements.
 template <typename T>
 std::int64_t lay_out(AttentionMatrix<T>& matrix, const Case& c, bool by_segment, bool by_head, std::int64_t rows,
                      std::int64_t columns) {
@@ -74,9 +75,9 @@ struct Result {
   std::vector<double> out, dq, dk, dv, dbias;
 };
 
-/// multipliers(row, head, key) are dropout's.
+/// The simple implementation. multiplier(row, head, key) is that of dropout.
 template <typename Multiplier>
-Result written_out(Case& c, const Multiplier& multiplier) {
+Result reference(Case& c, const Multiplier& multiplier) {
   const AttentionProblem& p = c.get();
   Result r;
   r.out.resize(c.dout.size()), r.dq.resize(c.q.size()), r.dk.resize(c.k.size()), r.dv.resize(c.v.size());
@@ -87,12 +88,12 @@ Result written_out(Case& c, const Multiplier& multiplier) {
     for (std::int64_t h = 0; h < p.heads; ++h) {
       for (std::int64_t i = 0; i < s.q_rows; ++i) {
         const auto keys = static_cast<std::size_t>(s.k_rows);
-        std::vector<double> w(keys, kHidden), dw(keys), keep(keys);
+        std::vector<double> w(keys, kMasked), dw(keys), keep(keys);
         const std::int64_t q_at = (s.q_begin + i) * p.q_stride + h * p.head_dim;
         const std::int64_t o_at = (s.q_begin + i) * c.out_stride + h * p.value_dim;
-        double largest = kHidden, sum = 0;
+        double largest = kMasked, sum = 0;
         for (std::int64_t j = 0; j < s.k_rows; ++j) {
-          if (p.causal && j > s.first_position + i) continue;
+          if (p.causal && j > i) continue;
           const auto at = [&](const auto& matrix) { return matrix.offset(static_cast<std::int64_t>(si), h, i) + j; };
           if (p.allowed.data && !p.allowed.data[at(p.allowed)]) continue;
           double dot = 0;
@@ -101,7 +102,7 @@ Result written_out(Case& c, const Multiplier& multiplier) {
           w[static_cast<std::size_t>(j)] = dot * p.scale + (p.bias.data ? p.bias.data[at(p.bias)] : 0.f);
           largest = std::max(largest, w[static_cast<std::size_t>(j)]);
         }
-        if (largest == kHidden) continue;
+        if (largest == kMasked) continue;
         for (double& x : w) sum += x = std::exp(x - largest);
         double delta = 0;
         for (std::int64_t j = 0; j < s.k_rows; ++j) {
@@ -159,7 +160,7 @@ void expect_near(const Floats& got, const std::vector<double>& want, double tole
 }
 
 void expect_equal(Case& c) {
-  const Result want = written_out(c, [](auto...) { return 1.; });
+  const Result want = reference(c, [](auto...) { return 1.; });
   const Fused got = fused(c);
   ASSERT_NO_FATAL_FAILURE(expect_near(got.out, want.out, 2e-6, "out"));
   ASSERT_NO_FATAL_FAILURE(expect_near(got.dq, want.dq, 5e-6, "dq"));
@@ -168,7 +169,7 @@ void expect_equal(Case& c) {
   ASSERT_NO_FATAL_FAILURE(expect_near(got.dbias, want.dbias, 5e-6, "dbias"));
 }
 
-TEST(AttentionKernel, FusedEqualsWrittenOutAtEveryShape) {
+TEST(AttentionKernel, FusedEqualsTheSimpleImplementationForEveryShape) {
   struct Sizes {
     std::int64_t T, S, heads, head_dim, value_dim;
   };
@@ -187,33 +188,29 @@ TEST(AttentionKernel, FusedEqualsWrittenOutAtEveryShape) {
     for (const bool causal : {false, true}) {
       SCOPED_TRACE(testing::Message() << "T " << z.T << ", S " << z.S << ", head " << z.head_dim << ", causal "
                                       << causal);
-      Case c({{0, z.T, 0, z.S, z.S - z.T}}, z.heads, z.head_dim, z.value_dim, causal, 3);
+      Case c({{0, z.T, 0, z.S}}, z.heads, z.head_dim, z.value_dim, causal, 3);
       ASSERT_NO_FATAL_FAILURE(expect_equal(c));
     }
   }
 }
 
-TEST(AttentionKernel, SegmentsAreIndependentWhateverTheirLengths) {
+TEST(AttentionKernel, SegmentsOfAllLengthsAreIndependent) {
   for (const bool causal : {false, true}) {
-    Case c({{0, 7, 0, 7},
-            {7, 1, 7, 260, 259},
-            {8, 150, 267, 150},
-            {158, 3, 417, 0},
-            {161, 0, 417, 5},
-            {161, 2, 430, 9, 4}},
-           3, 16, 24, causal);
+    Case c({{0, 7, 0, 7}, {7, 1, 7, 260}, {8, 150, 267, 150}, {158, 3, 417, 0}, {161, 0, 417, 5}, {161, 2, 430, 9}}, 3,
+           16, 24, causal);
     ASSERT_NO_FATAL_FAILURE(expect_equal(c));
   }
 }
 
-TEST(AttentionKernel, MatricesHideAndAdd) {
+TEST(AttentionKernel, MaskAndBiasMatricesAreApplied) {
   const std::int64_t T = 53, S = 141, heads = 2;
   for (const bool causal : {false, true}) {
     for (const bool by_head : {false, true}) {
-      Case c({{0, T, 0, S, 40}, {T, T, S, S, 40}}, heads, 24, 24, causal);
+      Case c({{0, T, 0, S}, {T, T, S, S}}, heads, 24, 24, causal);
       const Floats random = numbers(lay_out(c.problem.allowed, c, true, by_head, T, S), 9);
       for (const float x : random) c.allowed.push_back(x > 0.5f);
-      for (std::int64_t j = 0; j < S; ++j) c.allowed[static_cast<std::size_t>(5 * S + j)] = 0;  // sees nothing
+      for (std::int64_t j = 0; j < S; ++j)
+        c.allowed[static_cast<std::size_t>(5 * S + j)] = 0;  // query 5 is fully masked
       ASSERT_NO_FATAL_FAILURE(expect_equal(c));
       const Floats out = fused(c).out;
       for (std::int64_t d = 0; d < (by_head ? 24 : heads * 24); ++d)
@@ -230,15 +227,15 @@ TEST(AttentionKernel, MatricesHideAndAdd) {
   }
 }
 
-TEST(AttentionKernel, ARepeatedBiasGetsTheSumOfItsGradients) {
+TEST(AttentionKernel, ASharedBiasGetsTheSumOfItsGradients) {
   for (const std::int64_t kv_heads : {6, 3, 2, 1})
     for (const bool causal : {false, true})
       for (const bool by_segment : {false, true})
         for (const bool by_head : {false, true}) {
           SCOPED_TRACE(testing::Message() << kv_heads << " kv heads, causal " << causal << ", by segment " << by_segment
                                           << ", by head " << by_head);
-          Case c({{0, 7, 0, 9}, {7, 2, 9, 11, 9}, {9, 0, 20, 4}, {9, 13, 24, 13}, {22, 5, 37, 1}, {27, 9, 38, 0}}, 6, 8,
-                 5, causal, 2, kv_heads);
+          Case c({{0, 7, 0, 9}, {7, 2, 9, 11}, {9, 0, 20, 4}, {9, 13, 24, 13}, {22, 5, 37, 1}, {27, 9, 38, 0}}, 6, 8, 5,
+                 causal, 2, kv_heads);
           c.bias = numbers(lay_out(c.problem.bias, c, by_segment, by_head, 14, 15), 9);
           ASSERT_NO_FATAL_FAILURE(expect_equal(c));
           c.problem.dropout = DropoutRate(0.2f);
@@ -251,12 +248,12 @@ TEST(AttentionKernel, GroupedHeadsShareKeysAndValues) {
   for (const std::int64_t kv_heads : {1, 2, 4})
     for (const std::int64_t T : {1, 3, 30, 200})
       for (const bool causal : {false, true}) {
-        Case c({{0, T, 0, 700, 700 - T}, {T, T, 700, T}}, 4, 16, 12, causal, 1, kv_heads);
+        Case c({{0, T, 0, 700}, {T, T, 700, T}}, 4, 16, 12, causal, 1, kv_heads);
         ASSERT_NO_FATAL_FAILURE(expect_equal(c)) << kv_heads << ' ' << T << ' ' << causal;
       }
 }
 
-TEST(AttentionKernel, AnyScaleWillDo) {
+TEST(AttentionKernel, EveryScaleWorks) {
   for (const float scale : {0.f, -0.3f, 5.f}) {
     Case c({{0, 30, 0, 40}}, 1, 8, 8);
     c.problem.scale = scale;
@@ -268,26 +265,26 @@ TEST(AttentionKernel, LargeScoresDoNotOverflow) {
   for (const std::int64_t T : {2, 40}) {
     Case c({{0, T, 0, 200}}, 1, 8, 8);
     c.problem.scale = 100.f;
-    const Result want = written_out(c, [](auto...) { return 1.; });
+    const Result want = reference(c, [](auto...) { return 1.; });
     ASSERT_NO_FATAL_FAILURE(expect_near(fused(c).out, want.out, 1e-3, "out"));
   }
 }
 
-TEST(AttentionKernel, SmallAndLargeScoresMayFollowEachOther) {
-  const std::int64_t T = 70, S = 800;
+TEST(AttentionKernel, SmallAndLargeScoresCanBeMixed) {
   for (const bool causal : {false, true}) {
+    const std::int64_t S = 800, T = causal ? S : 70;
     for (const std::int64_t large : {0, 300, 600}) {
-      Case c({{0, T, 0, S, S - T}}, 2, 16, 16, causal);
+      Case c({{0, T, 0, S}}, 2, 16, 16, causal);
       for (std::int64_t j = large; j < large + 100; ++j)
         for (std::int64_t d = 0; d < c.problem.k_stride; ++d)
           c.k[static_cast<std::size_t>(j * c.problem.k_stride + d)] *= 40.f;
-      const Result want = written_out(c, [](auto...) { return 1.; });
+      const Result want = reference(c, [](auto...) { return 1.; });
       ASSERT_NO_FATAL_FAILURE(expect_near(fused(c).out, want.out, 1e-4, "out")) << causal << ' ' << large;
     }
   }
 }
 
-TEST(AttentionKernel, NaNReachesWhoeverSeesIt) {
+TEST(AttentionKernel, NaNReachesTheQueriesThatAttendToIt) {
   for (const std::int64_t T : {3, 40}) {
     Case c({{0, T, 0, T}}, 1, 16, 16, true);
     c.k[static_cast<std::size_t>(2 * c.problem.k_stride)] = std::numeric_limits<float>::quiet_NaN();
@@ -297,9 +294,11 @@ TEST(AttentionKernel, NaNReachesWhoeverSeesIt) {
   }
 }
 
-TEST(AttentionKernel, ARowThatSeesNothingIsZeroAndHasZeroGradient) {
+TEST(AttentionKernel, AFullyMaskedQueryGivesZerosAndZeroGradients) {
   for (const std::int64_t T : {3, 30}) {
-    Case c({{0, T, 0, 20, -2}}, 2, 8, 8, true);  // the first two queries come before every key
+    Case c({{0, T, 0, 20}}, 2, 8, 8);
+    c.allowed.assign(static_cast<std::size_t>(lay_out(c.problem.allowed, c, false, false, T, 20)), 1);
+    std::fill_n(c.allowed.begin(), 2 * 20, std::int8_t{0});  // masks all keys of the first two queries
     const Fused f = fused(c, 9.f);
     for (std::size_t i = 0; i < 2 * 16; ++i) {
       EXPECT_EQ(f.out[i], 0.f);
@@ -310,16 +309,16 @@ TEST(AttentionKernel, ARowThatSeesNothingIsZeroAndHasZeroGradient) {
   }
 }
 
-TEST(AttentionKernel, GradientsAreAddedWhenAsked) {
+TEST(AttentionKernel, GradientsCanBeAccumulated) {
   Case c({{0, 300, 0, 300}}, 2, 16, 16, true);
-  const Result want = written_out(c, [](auto...) { return 1.; });
+  const Result want = reference(c, [](auto...) { return 1.; });
   const Fused got = fused(c, 3.f, true);
   expect_near(got.dq, want.dq, 1e-5, "dq", 3);
   expect_near(got.dk, want.dk, 1e-5, "dk", 3);
   expect_near(got.dv, want.dv, 1e-5, "dv", 3);
 }
 
-TEST(AttentionKernel, TheLogarithmOfTheSumIsThat) {
+TEST(AttentionKernel, LogSumExpIsCorrect) {
   Case c({{0, 2, 0, 3}}, 1, 4, 4);
   const Fused f = fused(c);
   double sum = 0;
@@ -333,8 +332,8 @@ TEST(AttentionKernel, TheLogarithmOfTheSumIsThat) {
 
 TEST(AttentionKernel, WeightsAreTheSoftmax) {
   for (const bool causal : {false, true}) {
-    Case c({{0, 13, 0, 37, 20}, {13, 9, 37, 30, 2}}, 2, 12, 37, causal, 1);
-    // With the unit matrix as values, attention's output is its weights.
+    Case c({{0, 13, 0, 37}, {13, 9, 37, 30}}, 2, 12, 37, causal, 1);
+    // With the unit matrix as values, the output of attention is its weights.
     for (std::int64_t s = 0; s < 2; ++s)
       for (std::int64_t j = 0; j < c.segments[static_cast<std::size_t>(s)].k_rows; ++j)
         for (std::int64_t h = 0; h < 2; ++h)
@@ -355,13 +354,13 @@ TEST(AttentionKernel, WeightsAreTheSoftmax) {
   }
 }
 
-TEST(AttentionKernel, DropoutDropsTheSameWeightsForwardAndBackwardAndKeepsTheExpectation) {
+TEST(AttentionKernel, DropoutIsTheSameForwardAndBackwardAndKeepsTheExpectation) {
   for (const std::int64_t T : {3, 40}) {
     const std::int64_t S = 197, heads = 2;
     Case c({{0, T, 0, S}}, heads, 8, S);
     c.problem.dropout = DropoutRate(0.3f);
     c.problem.key = {5, 6};
-    // With the unit matrix as values, what was dropped can be read off the output.
+    // With the unit matrix as values, the output shows which weights were dropped.
     std::fill(c.v.begin(), c.v.end(), 0.f);
     for (std::int64_t j = 0; j < S; ++j)
       for (std::int64_t h = 0; h < heads; ++h) c.v[static_cast<std::size_t>(j * c.problem.v_stride + h * S + j)] = 1.f;
@@ -372,7 +371,7 @@ TEST(AttentionKernel, DropoutDropsTheSameWeightsForwardAndBackwardAndKeepsTheExp
     EXPECT_NEAR(share, 0.7, 4 * std::sqrt(0.21 / static_cast<double>(dropped.size())));
 
     c.v = numbers(static_cast<std::int64_t>(c.v.size()), 3);
-    const Result want = written_out(c, [&](std::int64_t row, std::int64_t h, std::int64_t j) {
+    const Result want = reference(c, [&](std::int64_t row, std::int64_t h, std::int64_t j) {
       const bool keep = dropped[static_cast<std::size_t>(row * c.out_stride + h * S + j)] != 0.f;
       return keep ? static_cast<double>(c.problem.dropout.scale) : 0.;
     });
@@ -384,10 +383,10 @@ TEST(AttentionKernel, DropoutDropsTheSameWeightsForwardAndBackwardAndKeepsTheExp
   }
 }
 
-TEST(AttentionKernel, OneThreadEqualsTwoBitForBit) {
+TEST(AttentionKernel, OneAndTwoThreadsGiveTheSameBits) {
   const int before = threads();
   for (const std::int64_t T : {1, 3, 100, 700}) {
-    Case c({{0, T, 0, 2300, 2300 - T}, {T, 20, 2300, 20}, {T + 20, 20, 2320, 10}}, 4, 16, 16, true, 0, 2);
+    Case c({{0, T, 0, 2300}, {T, 20, 2300, 20}, {T + 20, 20, 2320, 10}}, 4, 16, 16, true, 0, 2);
     c.bias = numbers(lay_out(c.problem.bias, c, false, T % 2 == 0, std::max<std::int64_t>(T, 20), 2300), 9);
     c.problem.dropout = DropoutRate(0.1f);
     set_threads(1);
@@ -403,7 +402,7 @@ TEST(AttentionKernel, OneThreadEqualsTwoBitForBit) {
   set_threads(before);
 }
 
-TEST(AttentionKernel, ASequenceAloneEqualsTheSameAmongOthersBitForBit) {
+TEST(AttentionKernel, ASequenceHasTheSameBitsAloneAndInABatch) {
   Case many({{0, 100, 0, 90}, {100, 140, 90, 150}}, 2, 16, 16);
   Case alone = many;
   alone.segments.erase(alone.segments.begin());

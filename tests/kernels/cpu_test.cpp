@@ -5,7 +5,7 @@
 namespace attend::kernels {
 namespace {
 
-TEST(Cpu, KernelsCanBeHeldToPortableInstructions) {
+TEST(Cpu, KernelsCanBeLimitedToPortableInstructions) {
   const std::string best = simd_instructions();
   use_portable_instructions(true);
   const std::string portable = simd_instructions();

@@ -9,7 +9,7 @@
 namespace attend::kernels {
 namespace {
 
-TEST(FewRows, EqualTheDefinitionAtOddSizesAndPlaces) {
+TEST(FewRows, EqualTheDefinitionForOddSizesAndStrides) {
   for (const std::int64_t k : {0, 1, 7, 8, 33, 128, 771, 1600})
     for (const std::int64_t n : {1, 3, 4, 9, 70})
       for (const std::int64_t m : {1, 2, 4, 7, 13})
@@ -17,7 +17,7 @@ TEST(FewRows, EqualTheDefinitionAtOddSizesAndPlaces) {
           expect_product_of_rows(few_rows, {m, n, k, k + 3, k + 1, n + 2, accumulate});
 }
 
-TEST(FewRows, OfNothingAreNothing) { expect_nothing_of_nothing(few_rows); }
+TEST(FewRows, EmptySizesWork) { expect_empty_sizes_work(few_rows); }
 
 TEST(FewRows, ARowHasTheSameBitsAloneInABatchAndOnAnyNumberOfThreads) {
   const int before = threads();
@@ -35,7 +35,7 @@ TEST(FewRows, ARowHasTheSameBitsAloneInABatchAndOnAnyNumberOfThreads) {
   set_threads(before);
 }
 
-TEST(FewRows, AreWhatAProductOfFewRowsTakes) {
+TEST(FewRows, AreUsedByMatmulForFewRows) {
   const std::int64_t m = 5, n = 40, k = 130;
   const Tensor x = random_floats(m * k), w = random_floats(n * k), all = random_floats(m * n), one = random_floats(n);
   matmul({.m = m, .n = n, .k = k, .transpose_b = true}, x.data(), w.data(), all.data());

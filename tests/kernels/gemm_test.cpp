@@ -14,7 +14,7 @@ enum class Form { plain, packed, transposed, transposed_packed, weights };
 HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 
-// A is [m×k] or, transposed, [k×m]; B is [k×n] or, as weights, [n×k]. Strides are those of the rows.
+// A is [m×k], or [k×m] if transposed. B is [k×n], or [n×k] for weights. lda, ldb and ldc are row strides.
 void Multiply(Form form, std::int64_t m, std::int64_t n, std::int64_t k, const float* a, std::int64_t lda,
               const float* b, std::int64_t ldb, float* c, std::int64_t ldc, bool accumulate, float* scratch) {
   switch (form) {
@@ -60,7 +60,7 @@ void expect_product(Form form, std::int64_t m, std::int64_t n, std::int64_t k, b
   const bool a_transposed = form == Form::transposed || form == Form::transposed_packed;
   const bool b_transposed = form == Form::weights;
   const std::int64_t lda = (a_transposed ? m : k) + 3, ldb = (b_transposed ? k : n) + 1, ldc = n + 2;
-  // Exactly as long as it must be: what reads or writes beyond is the address sanitizer's to find.
+  // The arrays have no padding at the end, so that the address sanitizer detects accesses beyond the end.
   const std::vector<float> a = numbers(lda * ((a_transposed ? k : m) - 1) + lda - 3, 1);
   const std::vector<float> b = numbers(ldb * ((b_transposed ? n : k) - 1) + ldb - 1, 2);
   std::vector<float> c = numbers(ldc * m - 2, 3);
@@ -86,7 +86,7 @@ void expect_product(Form form, std::int64_t m, std::int64_t n, std::int64_t k, b
   }
 }
 
-TEST(Gemm, EveryFormIsTheProductAtEveryEdge) {
+TEST(Gemm, EveryFormIsCorrectForAllSizes) {
   for (const Form form : {Form::plain, Form::packed, Form::transposed, Form::transposed_packed, Form::weights})
     for (const std::int64_t m : {1, 2, 3, 4, 5, 6, 7, 13, 24})
       for (const std::int64_t n : {1, 2, 7, 8, 9, 16, 17, 31, 48, 61, 64, 67, 128})
@@ -95,14 +95,14 @@ TEST(Gemm, EveryFormIsTheProductAtEveryEdge) {
             ASSERT_NO_FATAL_FAILURE(expect_product(form, m, n, k, accumulate));
 }
 
-TEST(Gemm, NothingToSumIsZero) {
+TEST(Gemm, AnEmptySumIsZero) {
   std::vector<float> c(6, 1.f), scratch(64);
   HWY_DYNAMIC_DISPATCH(Multiply)
   (Form::plain, 2, 3, 0, c.data(), 1, c.data(), 3, c.data(), 3, false, scratch.data());
   for (const float value : c) EXPECT_EQ(value, 0.f);
 }
 
-TEST(Gemm, TheBitsOfARowDependOnNoOtherRowAndOnNoLayout) {
+TEST(Gemm, TheBitsOfARowDoNotDependOnOtherRowsOrTheLayout) {
   const std::int64_t m = 13, n = 37, k = 91;
   const std::vector<float> a = numbers(m * k, 1), b = numbers(k * n, 2);
   std::vector<float> all(static_cast<std::size_t>(m * n)), one(static_cast<std::size_t>(n)), scratch(64 * 91);

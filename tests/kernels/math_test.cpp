@@ -19,7 +19,7 @@ void Map(std::size_t n, const float* x, float* y, F f) {
   for (std::size_t i = 0; i < n; i += hn::Lanes(d)) hn::StoreU(f(d, hn::LoadU(d, x + i)), d, y + i);
 }
 
-/// y = the function of that number, of n values; n is a multiple of 16.
+/// Applies function number `function` to n values; n is a multiple of 16.
 void Evaluate(int function, std::size_t n, const float* x, float* y) {
   switch (function) {
     case 0:
@@ -88,7 +88,7 @@ HWY_EXPORT(Evaluate);
 HWY_EXPORT(EightPhilox);
 HWY_EXPORT(Multipliers);
 
-/// Runs the check with each instruction set that this machine has.
+/// Runs the check with each instruction set of this machine.
 void on_every_target(const std::function<void()>& check) {
   for (const std::int64_t target : hwy::SupportedAndGeneratedTargets()) {
     SCOPED_TRACE(hwy::TargetName(target));
@@ -185,7 +185,7 @@ TEST(VectorMath, HandlesTheEndsOfTheRange) {
   });
 }
 
-TEST(VectorPhilox, GivesTheNumbersOfTheScalarGenerator) {
+TEST(VectorPhilox, EqualsTheScalarGenerator) {
   on_every_target([] {
     for (const std::uint64_t first : {std::uint64_t{0}, std::uint64_t{5}, std::uint64_t{0xfffffffc}})
       for (const PhiloxKey key : {PhiloxKey{0, 0}, PhiloxKey{0x123456789abcdefu, 0xfedcba9876543u}}) {
@@ -199,7 +199,7 @@ TEST(VectorPhilox, GivesTheNumbersOfTheScalarGenerator) {
   });
 }
 
-TEST(VectorPhilox, DropsByTheSameBitsOnEveryTarget) {
+TEST(VectorPhilox, DropsTheSameElementsOnEveryTarget) {
   const PhiloxKey key{7, 11};
   const DropoutRate rate(0.3f);
   on_every_target([&] {

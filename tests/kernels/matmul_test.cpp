@@ -34,7 +34,7 @@ std::vector<double> naive(const MatmulShape& s, const float* a, const float* b) 
   return c;
 }
 
-TEST(Matmul, EqualsTheDefinitionForEveryTransposeBatchAndOddShape) {
+TEST(Matmul, EqualsTheDefinitionForAllFlagsBatchesAndOddShapes) {
   for (const auto& [m, n, k] :
        {std::array<std::int64_t, 3>{1, 1, 1}, {7, 5, 3}, {1, 17, 13}, {31, 1, 64}, {33, 47, 29}, {161, 7, 11}})
     for (int flags = 0; flags < 16; ++flags) {
@@ -54,7 +54,7 @@ TEST(Matmul, EqualsTheDefinitionForEveryTransposeBatchAndOddShape) {
     }
 }
 
-TEST(Matmul, RowStridesReadAndWritePartsOfWiderMatrices) {
+TEST(Matmul, RowStridesSelectPartsOfWiderMatrices) {
   const Tensor a = random({6, 10}), b = random({4, 8}), wide = Tensor::zeros({6, 9});
   MatmulShape s{6, 5, 4};
   s.a_stride = 10, s.b_stride = 8, s.c_stride = 9;

@@ -1,4 +1,4 @@
-// What every kernel for y = x Wᵀ + bias must hold, whatever it packs.
+// Checks for all kernels that compute y = x Wᵀ + bias.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -19,9 +19,9 @@ inline Tensor random_floats(std::int64_t count) {
   return x;
 }
 
-/// Expects the definition's numbers at one shape: from bias, or added to what is there.
+/// Compares the kernel with the definition, with a bias or with accumulation.
 inline void expect_product_of_rows(RowsKernel kernel, const FewRows& s) {
-  // One element further than vectors like it, as a mapped file may have it.
+  // Misaligned by one element, as in a mapped file.
   const Tensor x = random_floats(1 + s.m * s.x_stride), w = random_floats(1 + s.n * s.w_stride),
                bias = random_floats(s.n + 1);
   const Tensor before = random_floats(1 + s.m * s.y_stride), y = before.copy();
@@ -29,7 +29,7 @@ inline void expect_product_of_rows(RowsKernel kernel, const FewRows& s) {
   for (std::int64_t i = 0; i < s.m; ++i)
     for (std::int64_t j = 0; j < s.y_stride; ++j) {
       const std::int64_t at = 1 + i * s.y_stride + j;
-      double expected = before.data()[at];  // what lies between the rows stays as it is
+      double expected = before.data()[at];  // elements between the rows do not change
       if (j < s.n) {
         if (!s.accumulate) expected = bias.data()[1 + j];
         for (std::int64_t p = 0; p < s.k; ++p)
@@ -40,8 +40,8 @@ inline void expect_product_of_rows(RowsKernel kernel, const FewRows& s) {
     }
 }
 
-/// Nothing is written where there are no rows or no columns.
-inline void expect_nothing_of_nothing(RowsKernel kernel) {
+/// Without rows or columns, nothing is written. With k = 0, the result is zero.
+inline void expect_empty_sizes_work(RowsKernel kernel) {
   const Tensor y = Tensor::full({2, 3}, 5.f);
   kernel({0, 3, 4, 4, 4, 3}, nullptr, nullptr, y.data(), nullptr);
   kernel({2, 0, 4, 4, 4, 3}, nullptr, nullptr, y.data(), nullptr);

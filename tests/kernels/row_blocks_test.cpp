@@ -9,19 +9,19 @@
 namespace attend::kernels {
 namespace {
 
-TEST(RowBlocks, EqualTheDefinitionAtOddSizesAndPlaces) {
+TEST(RowBlocks, EqualTheDefinitionForOddSizesAndStrides) {
   for (const std::int64_t k : {0, 1, 7, 33, 771, 1600})
     for (const std::int64_t n : {1, 5, 12, 31, 199})
       for (const std::int64_t m : {1, 9, 16, 61, 128, 131})
         for (const bool accumulate : {false, true}) {
-          const std::int64_t w_stride = n == 31 ? (k + 1024) / 1024 * 1024 : k + 1;  // of whole pages, or as it comes
+          const std::int64_t w_stride = n == 31 ? (k + 1024) / 1024 * 1024 : k + 1;  // a multiple of a page, or odd
           expect_product_of_rows(row_blocks, {m, n, k, k + 3, w_stride, n + 2, accumulate});
         }
 }
 
-TEST(RowBlocks, OfNothingAreNothing) { expect_nothing_of_nothing(row_blocks); }
+TEST(RowBlocks, EmptySizesWork) { expect_empty_sizes_work(row_blocks); }
 
-TEST(RowBlocks, ARowHasTheSameBitsAmongOthersAndOnAnyNumberOfThreads) {
+TEST(RowBlocks, ARowHasTheSameBitsInEveryBatchAndForAnyNumberOfThreads) {
   const int before = threads();
   for (const std::int64_t k : {48, 515, 2048}) {
     const std::int64_t m = 201, n = 401, part = 70;

@@ -12,17 +12,16 @@ using test::normal;
 
 TEST(WeightGradient, IsTheProductOverAllRows) {
   struct Case {
-    std::int64_t rows, m, n, cut;  // cut: where the second piece begins
+    std::int64_t rows, m, n, cut;  // cut: the first row of the second piece
   };
-  for (const auto& [rows, m, n, cut] :
-       {Case{1, 1, 1, 1},
-        {300, 7, 33, 140},
-        {129, 50, 16, 1},
-        {5, 97, 64, 0},
-        {0, 3, 2, 0},
-        {7, 41, 300, 3},     // several blocks of columns
-        {200, 3, 520, 0},    // several pieces of depth
-        {3, 1031, 259, 3}})  // in one piece, so large that it is left to a general product
+  for (const auto& [rows, m, n, cut] : {Case{1, 1, 1, 1},
+                                        {300, 7, 33, 140},
+                                        {129, 50, 16, 1},
+                                        {5, 97, 64, 0},
+                                        {0, 3, 2, 0},
+                                        {7, 41, 300, 3},     // several blocks of columns
+                                        {200, 3, 520, 0},    // several pieces of depth
+                                        {3, 1031, 259, 3}})  // a single large piece, which is computed by matmul()
 
     for (const bool accumulate : {false, true}) {
       const Tensor dy = normal({rows, m}, 1), x = normal({rows, n}, 2), start = normal({m, n}, 3);

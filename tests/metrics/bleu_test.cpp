@@ -16,6 +16,10 @@ std::string joined(const std::vector<std::string>& words) {
   return text;
 }
 
+BleuScore sentence_bleu(std::string_view hypothesis, std::span<const std::string_view> references) {
+  return bleu_score(bleu_statistics(hypothesis, references), /*effective_order=*/true);
+}
+
 TEST(Tokenize13a, SeparatesPunctuationAsMtevalDoes) {
   EXPECT_EQ(joined(tokenize_13a("Hello, world!")), "Hello , world !");
   EXPECT_EQ(joined(tokenize_13a("It's 3.14, not 1,000.")), "It's 3.14 , not 1,000 .");
@@ -24,24 +28,24 @@ TEST(Tokenize13a, SeparatesPunctuationAsMtevalDoes) {
   EXPECT_EQ(joined(tokenize_13a("  a\tb\xC2\xA0 c ")), "a b c");
 }
 
-TEST(Tokenize13a, ACharacterTakesPartInOnePairOnly) {
+TEST(Tokenize13a, ACharacterBelongsToOnePairOnly) {
   EXPECT_EQ(joined(tokenize_13a("1..")), "1 . .");
   EXPECT_EQ(joined(tokenize_13a("x...")), "x . . .");
   EXPECT_EQ(joined(tokenize_13a("..5")), ". .5");
 }
 
-TEST(Tokenize13a, EntitiesAreResolvedInOrderSoThatAnEscapedOneIsResolvedTwice) {
+TEST(Tokenize13a, EntitiesAreReplacedInOrderSoAnEscapedOneIsReplacedTwice) {
   EXPECT_EQ(joined(tokenize_13a("&amp;lt;")), "<");
   EXPECT_EQ(joined(tokenize_13a("&amp;quot;")), "& quot ;");
 }
 
-TEST(Tokenize13a, EmptyAndInvalidTextIsNoProblem) {
+TEST(Tokenize13a, EmptyAndInvalidTextsWork) {
   EXPECT_TRUE(tokenize_13a("").empty());
   EXPECT_TRUE(tokenize_13a(" \n").empty());
   EXPECT_EQ(tokenize_13a("\xFF\xC3").size(), 1u);
 }
 
-TEST(Bleu, AgreesWithTheSecondImplementationOnAwkwardSentences) {
+TEST(Bleu, EqualsTheReferenceImplementationForDifficultSentences) {
   const auto sentences = test::scored_sentences();
   for (std::size_t i = 0; i + 1 < sentences.size(); ++i) {
     const test::ScoredSentence& s = sentences[i];
@@ -78,7 +82,7 @@ TEST(Bleu, GivesThePublishedResultOfTheMetricCard) {
   EXPECT_EQ(bleu.details(), "60.0/50.0/33.3/25.0 (BP = 1.000 ratio = 1.429 hyp_len = 10 ref_len = 7)");
 }
 
-// A published sentence score of sacreBLEU, with effective order: 8.493.
+// A published score of sacreBLEU for one sentence, with effective order: 8.493.
 TEST(Bleu, GivesThePublishedResultOfASentence) {
   const std::vector<std::string_view> reference = {"producţia de zahăr brut se exprimă în zahăr alb;"};
   const BleuScore bleu =
@@ -86,7 +90,7 @@ TEST(Bleu, GivesThePublishedResultOfASentence) {
   EXPECT_NEAR(bleu.score, 8.493, 5e-4);
 }
 
-TEST(Bleu, WithoutAMatchThereIsNothingToSmooth) {
+TEST(Bleu, WithoutAMatchTheScoreIsZero) {
   const std::vector<std::string_view> reference = {"okay thanks"};
   EXPECT_EQ(sentence_bleu("this is a cat", reference).score, 0);
   EXPECT_EQ(sentence_bleu("", reference).score, 0);
@@ -98,14 +102,14 @@ TEST(Bleu, ShortSentencesNeedEffectiveOrder) {
   EXPECT_EQ(bleu_score(bleu_statistics("two words", reference)).score, 0);
 }
 
-TEST(Bleu, DifferentCountsOfLinesAreNamed) {
+TEST(Bleu, DifferentNumbersOfLinesAreReported) {
   const std::vector<std::string> two = {"a", "b"};
   EXPECT_ERROR(corpus_bleu(two, {{"a", "b", "c"}}), "got 2 hypotheses and 3 references");
   EXPECT_ERROR(corpus_bleu(two, {{"a", "b"}, {"a"}}), "got 2 hypotheses and 1 references");
-  EXPECT_ERROR(corpus_bleu(two, {}), "0 sets of references");
+  EXPECT_ERROR(corpus_bleu(two, {}), "there are no references");
 }
 
-TEST(Bleu, TheSignatureSaysWhoComputedIt) {
+TEST(Bleu, TheSignatureContainsTheVersion) {
   EXPECT_EQ(bleu_signature(2), std::string("nrefs:2|case:mixed|eff:no|tok:13a|smooth:exp|version:attend-") + version());
 }
 

@@ -13,7 +13,7 @@
 namespace attend {
 namespace {
 
-/// Numbers of a known spread, whose mean is the score.
+/// Uniform random numbers; their mean is the score.
 std::vector<double> uniform_numbers(std::size_t count, std::uint64_t seed) {
   std::vector<double> numbers;
   for (std::size_t i = 0; i < count; ++i) numbers.push_back(uniform_from(philox({seed, 0}, i)[0]));
@@ -33,7 +33,7 @@ TEST(Bootstrap, FindsTheStandardErrorOfAMean) {
   EXPECT_NEAR(confidence.mean, 0.5, 2 * error);
 }
 
-TEST(Bootstrap, TheSameSeedGivesTheSameIntervalOnAnyNumberOfThreads) {
+TEST(Bootstrap, TheSameSeedGivesTheSameIntervalForAnyNumberOfThreads) {
   const std::vector<double> numbers = uniform_numbers(101, 2);
   const int before = threads();
   set_threads(1);
@@ -46,7 +46,7 @@ TEST(Bootstrap, TheSameSeedGivesTheSameIntervalOnAnyNumberOfThreads) {
   EXPECT_NE(one.mean, bootstrap(101, mean_score(numbers), {.seed = 1}).mean);
 }
 
-TEST(Bootstrap, AnIntervalOfBleuHoldsTheScore) {
+TEST(Bootstrap, TheIntervalContainsTheBleuScore) {
   const auto [hypotheses, references] = test::corpus_of(test::scored_sentences());
   const std::vector<BleuStatistics> sentences = bleu_statistics(hypotheses, references);
   const Confidence confidence =
@@ -58,7 +58,7 @@ TEST(Bootstrap, AnIntervalOfBleuHoldsTheScore) {
   EXPECT_LT(confidence.half_width, 5);
 }
 
-TEST(Bootstrap, ASystemThatIsBetterEverywhereIsSignificantlySoAndItselfIsNot) {
+TEST(Bootstrap, ABetterSystemIsSignificantAndAnEqualOneIsNot) {
   const std::vector<double> numbers = uniform_numbers(200, 3);
   std::vector<double> better = numbers;
   for (double& number : better) number += 0.2;
@@ -68,7 +68,7 @@ TEST(Bootstrap, ASystemThatIsBetterEverywhereIsSignificantlySoAndItselfIsNot) {
   EXPECT_GT(paired_bootstrap(200, mean_score(numbers), mean_score(other)).p_value, 0.05);
 }
 
-TEST(Bootstrap, NothingToDrawFromIsAnError) {
+TEST(Bootstrap, NoSentencesOrNoResamplesAreAnError) {
   EXPECT_ERROR(bootstrap(0, [](auto) { return 0.; }), "got 0 sentences");
   EXPECT_ERROR(bootstrap(1, [](auto) { return 0.; }, {.resamples = 0}), "0 resamples");
 }

@@ -10,23 +10,24 @@ namespace attend {
 namespace {
 
 double chrf(std::string_view hypothesis, std::string_view reference, const ChrfOptions& options = {}) {
-  return sentence_chrf(hypothesis, std::span(&reference, 1), options);
+  return chrf_score(chrf_statistics(hypothesis, std::span(&reference, 1), options), options);
 }
 
-TEST(Chrf, AgreesWithTheSecondImplementationOnAwkwardSentences) {
+TEST(Chrf, EqualsTheReferenceImplementationForDifficultSentences) {
   const auto sentences = test::scored_sentences();
   for (std::size_t i = 0; i + 1 < sentences.size(); ++i) {
     const test::ScoredSentence& s = sentences[i];
     const std::vector<std::string_view> references(s.references.begin(), s.references.end());
-    EXPECT_NEAR(sentence_chrf(s.hypothesis, references), s.chrf, 1e-9) << s.hypothesis;
-    EXPECT_NEAR(sentence_chrf(s.hypothesis, references, {.words = 2}), s.chrf_plus, 1e-9) << s.hypothesis;
+    EXPECT_NEAR(chrf_score(chrf_statistics(s.hypothesis, references)), s.chrf, 1e-9) << s.hypothesis;
+    const ChrfOptions plus{.words = 2};
+    EXPECT_NEAR(chrf_score(chrf_statistics(s.hypothesis, references, plus), plus), s.chrf_plus, 1e-9) << s.hypothesis;
   }
   const auto [hypotheses, references] = test::corpus_of(sentences);
   EXPECT_NEAR(corpus_chrf(hypotheses, references), sentences.back().chrf, 1e-9);
   EXPECT_NEAR(corpus_chrf(hypotheses, references, {.words = 2}), sentences.back().chrf_plus, 1e-9);
 }
 
-// Sentences of sacreBLEU's own tests, with the scores that they expect.
+// Sentences and expected scores of sacreBLEU's own tests.
 TEST(Chrf, GivesThePublishedResultsOfSacreBleusTests) {
   const char* german = "Das Verhältnis zwischen Obama und Netanyahu ist nicht gerade freundschaftlich.";
   EXPECT_NEAR(
@@ -50,7 +51,7 @@ TEST(Chrf, GivesThePublishedResultsOfTheMetricCard) {
   EXPECT_NEAR(corpus_chrf(hypotheses, references, {.words = 2}), 82.87263732906315, 1e-12);
 }
 
-TEST(Chrf, RunsFromZeroToAHundred) {
+TEST(Chrf, IsBetweenZeroAndAHundred) {
   EXPECT_NEAR(chrf("Joe ama la pizza.", "Joe ama la pizza."), 100, 1e-9);
   EXPECT_EQ(chrf("abc", "xyz"), 0);
   EXPECT_EQ(chrf("", "xyz"), 0);
@@ -58,17 +59,17 @@ TEST(Chrf, RunsFromZeroToAHundred) {
   EXPECT_EQ(chrf("", ""), 0);
 }
 
-TEST(Chrf, InvalidBytesCountAsReplacements) { EXPECT_NEAR(chrf("a\xFF", "a\xEF\xBF\xBD"), 100, 1e-9); }
+TEST(Chrf, InvalidBytesAreTreatedAsReplacementCharacters) { EXPECT_NEAR(chrf("a\xFF", "a\xEF\xBF\xBD"), 100, 1e-9); }
 
-TEST(Chrf, NameAndSignatureSayWhatWasCounted) {
+TEST(Chrf, NameAndSignatureContainTheOptions) {
   EXPECT_EQ(chrf_name(), "chrF2");
   EXPECT_EQ(chrf_name({.words = 2}), "chrF2++");
   EXPECT_EQ(chrf_signature(1),
             std::string("nrefs:1|case:mixed|eff:yes|nc:6|nw:0|space:no|version:attend-") + version());
 }
 
-TEST(Chrf, OrdersThatDoNotFitAreRefused) {
-  EXPECT_ERROR(chrf("a", "a", {.characters = 0}), "[chrf] the orders do not fit");
+TEST(Chrf, InvalidOrdersAreRefused) {
+  EXPECT_ERROR(chrf("a", "a", {.characters = 0}), "[chrf] invalid n-gram orders");
   EXPECT_ERROR(chrf("a", "a", {.characters = 15, .words = 2}), "at most 16");
   EXPECT_ERROR(corpus_chrf(std::vector<std::string>{"a"}, {{}}), "got 1 hypotheses and 0 references");
 }

@@ -9,8 +9,8 @@ namespace {
 
 using Labels = std::vector<std::string>;
 
-// By hand: cat 2 of 3 found among 3 named, dog 1 of 2 among 2, owl 1 of 1 among 1.
-TEST(Classification, CountsLabelsAndAveragesThem) {
+// Expected: cat 2 correct of 3 references and 3 predictions, dog 1 of 2 and 2, owl 1 of 1 and 1.
+TEST(Classification, ComputesScoresOfLabelsAndAverages) {
   const ClassificationScores scores = classification_scores(Labels{"cat", "cat", "dog", "cat", "dog", "owl"},
                                                             Labels{"cat", "cat", "cat", "dog", "dog", "owl"});
   EXPECT_DOUBLE_EQ(scores.accuracy(), 4. / 6);
@@ -23,7 +23,7 @@ TEST(Classification, CountsLabelsAndAveragesThem) {
   EXPECT_EQ(scores.confusion, (std::vector<std::vector<std::int64_t>>{{2, 1, 0}, {1, 1, 0}, {0, 0, 1}}));
 }
 
-TEST(Classification, ALabelThatOccursOnOneSideOnlyPullsTheMacroAverageDown) {
+TEST(Classification, ALabelWithoutPredictionsOrReferencesLowersTheMacroAverage) {
   const ClassificationScores scores = classification_scores(Labels{"a", "a", "c"}, Labels{"a", "b", "a"});
   ASSERT_EQ(scores.labels.size(), 3u);
   EXPECT_DOUBLE_EQ(scores.labels[1].f1(), 0);
@@ -32,7 +32,7 @@ TEST(Classification, ALabelThatOccursOnOneSideOnlyPullsTheMacroAverageDown) {
   EXPECT_DOUBLE_EQ(scores.macro_f1(), 0.5 / 3);
 }
 
-TEST(Classification, NothingScoresZeroAndDifferentCountsAreNamed) {
+TEST(Classification, EmptyInputScoresZeroAndDifferentNumbersAreReported) {
   EXPECT_EQ(classification_scores({}, {}).accuracy(), 0);
   EXPECT_EQ(classification_scores({}, {}).macro_f1(), 0);
   EXPECT_ERROR(classification_scores(Labels{"a"}, Labels{"a", "b"}), "got 1 predictions and 2 references");

@@ -72,7 +72,7 @@ TEST(TransformerBlock, IsTheSamePaddedPackedBegunInACacheAndStepByStep) {
   const std::int64_t T = 7, W = 20;
   const std::vector<std::int64_t> lengths{7, 7};
   EXPECT_TRUE(
-      test::close(stack(x.reshape({1, 2 * T, W}), {.mask = Mask::texts(lengths)}).reshape({2, T, W}), y, kClose));
+      test::close(stack(x.reshape({1, 2 * T, W}), {.mask = Mask::packed(lengths)}).reshape({2, T, W}), y, kClose));
 
   std::vector<std::int32_t> places;
   for (const std::int64_t length : lengths)

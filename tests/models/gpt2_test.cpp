@@ -269,7 +269,7 @@ TEST(Gpt2, ConfigurationsThatAskForMoreAreRefusedByTheirKey) {
   refuses("n_head", 2, "the heads must divide the width: got 2 heads and width 9");
   refuses("n_layer", 0, "\"n_layer\" is 0");
   refuses("n_positions", std::int64_t{1} << 40, "\"n_positions\" is 1099511627776");
-  refuses("n_inner", 6, "has another shape: got [9, 5], expected [9, 6]");
+  refuses("n_inner", 6, "has the wrong shape: got [9, 5], expected [9, 6]");
 }
 
 TEST(Gpt2, InInt8ItSaysNearlyTheSameAndIsReadAsItWasWritten) {

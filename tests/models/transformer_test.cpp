@@ -257,7 +257,7 @@ TEST(Transformer, ConfigurationsThatAskForMoreAreRefusedByTheirKey) {
   refuses("d_model", "wide", "\"d_model\" is \"wide\", expected an integer");
   refuses("decoder_vocab_size", 62, "one embedding for both sides needs one vocabulary: got 61 and 62");
   refuses("encoder_attention_heads", 4, "heads");
-  refuses("encoder_ffn_dim", 28, "has another shape: got [27, 15], expected [28, 15]");
+  refuses("encoder_ffn_dim", 28, "has the wrong shape: got [27, 15], expected [28, 15]");
 }
 
 TEST(Transformer, SizesThatNoModelHasAreRefusedByTheirKey) {

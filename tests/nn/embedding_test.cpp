@@ -7,7 +7,7 @@
 namespace attend {
 namespace {
 
-TEST(EmbeddingLayer, RowsAreScaledAndPaddingDoesNotLearn) {
+TEST(EmbeddingLayer, RowsAreScaledAndPaddingGetsNoGradient) {
   Embedding layer(3, 2);
   layer.padding = 1;
   layer.scale = 4.f;

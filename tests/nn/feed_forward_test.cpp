@@ -20,21 +20,21 @@ std::vector<std::string> names_of(FeedForward network) {
   return names;
 }
 
-TEST(FeedForward, NamesTheParametersThatItHas) {
+TEST(FeedForward, NamesItsParameters) {
   EXPECT_EQ(names_of(FeedForward({.width = 3, .inner = 5})),
             (std::vector<std::string>{"up.weight", "up.bias", "down.weight", "down.bias"}));
   EXPECT_EQ(names_of(FeedForward({.width = 3, .inner = 5, .gated = true, .bias = false})),
             (std::vector<std::string>{"gate.weight", "up.weight", "down.weight"}));
 }
 
-TEST(FeedForward, GatedIsTheProductOfTwoLayersWhereverTheyLie) {
+TEST(FeedForward, GatedEqualsTheProductOfTwoLayersForAnyMemoryLayout) {
   const Tensor x = test::normal({2, 3, 7}, 1);
   for (const bool bias : {true, false}) {
     FeedForward network({.width = 7, .inner = 11, .activation = Activation::silu, .gated = true, .bias = bias});
     const Tensor expected = network.down(silu(network.gate(x)) * network.up(x));
     EXPECT_EQ(network.up.weight.data(), network.gate.weight.data() + network.gate.weight.numel());
     EXPECT_TRUE(test::close(network(x), expected, {.absolute = 1e-6f}));
-    network.up.weight = network.up.weight.copy();  // no longer one product
+    network.up.weight = network.up.weight.copy();  // not contiguous any more
     EXPECT_TRUE(test::close(network(x), expected, {.absolute = 1e-6f}));
   }
 }

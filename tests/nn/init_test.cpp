@@ -25,38 +25,26 @@ Moments moments(const Tensor& x) {
   return m;
 }
 
-TEST(Init, EveryInitialiserHasItsPapersDeviation) {
+TEST(Init, EveryInitialiserHasTheExpectedDeviation) {
   Tensor w = Tensor::empty({300, 200});
   init::xavier_uniform(w);
   EXPECT_NEAR(moments(w).deviation, std::sqrt(2. / 500), 1e-3);
   EXPECT_LE(moments(w).high, std::sqrt(6. / 500));
-  init::xavier_normal(w, 2.f);
+  init::xavier_uniform(w, 2.f);
   EXPECT_NEAR(moments(w).deviation, 2 * std::sqrt(2. / 500), 2e-3);
-  init::kaiming_uniform(w);
-  EXPECT_NEAR(moments(w).deviation, std::sqrt(2. / 200), 1e-3);
-  init::kaiming_normal(w);
-  EXPECT_NEAR(moments(w).deviation, std::sqrt(2. / 200), 1e-3);
+  init::uniform_fan_in(w, 200);
+  EXPECT_NEAR(moments(w).deviation, std::sqrt(1. / 3 / 200), 1e-3);
   init::normal(w, 0.02f);
   EXPECT_NEAR(moments(w).deviation, 0.02, 2e-4);
   EXPECT_NEAR(moments(w).mean, 0, 3e-4);
 }
 
-TEST(Init, ATruncatedNormalStaysInsideItsCut) {
-  Tensor w = Tensor::empty({301, 199});
-  init::truncated_normal(w, 0.02f, 2.f);
-  const Moments m = moments(w);
-  EXPECT_LE(m.high, 0.04f);
-  EXPECT_GE(m.low, -0.04f);
-  EXPECT_NEAR(m.deviation, 0.02 * 0.8796, 2e-4);  // of a standard normal between -2 and 2
-  EXPECT_ERROR(init::truncated_normal(w, 1.f, 0.f), "[init]");
-}
-
-TEST(Init, ConvolutionsCountTheirFieldInTheFans) {
+TEST(Init, FansOfConvolutionsIncludeTheKernelSize) {
   Tensor w = Tensor::empty({64, 32, 3, 3});
-  init::kaiming_normal(w, 1.f);
-  EXPECT_NEAR(moments(w).deviation, 1 / std::sqrt(32. * 9), 1e-3);
+  init::xavier_uniform(w);
+  EXPECT_NEAR(moments(w).deviation, std::sqrt(2. / (96 * 9)), 1e-3);
   Tensor b = Tensor::empty({4});
-  EXPECT_ERROR(init::xavier_normal(b), "got [4]");
+  EXPECT_ERROR(init::xavier_uniform(b), "got [4]");
 }
 
 }  // namespace

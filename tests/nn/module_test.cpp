@@ -14,7 +14,7 @@ namespace {
 struct Stack {
   std::vector<FeedForward> layers;
   std::optional<Linear> head;
-  Linear own;  // named without a level of its own
+  Linear own;  // its parameters have no prefix
 
   Stack() : head(Linear(4, 3, false)), own(2, 2) {
     for (int i = 0; i < 2; ++i) layers.emplace_back(FeedForwardOptions{.width = 4, .inner = 6});
@@ -51,7 +51,7 @@ TEST(Module, VisitNamesEveryParameterByItsPath) {
   EXPECT_EQ(count_parameters(stack), 2 * (24 + 6 + 24 + 4) + 12 + 6);
 }
 
-TEST(Module, TiedWeightsAreOneLeaf) {
+TEST(Module, TiedWeightsBecomeOneLeaf) {
   Tied tied;
   EXPECT_EQ(count_parameters(tied), 9);
   train_parameters(tied);
@@ -60,7 +60,7 @@ TEST(Module, TiedWeightsAreOneLeaf) {
   EXPECT_FALSE(requires_grad(tied.a.weight));
 }
 
-TEST(Module, WhatIsSavedIsWhatIsLoaded) {
+TEST(Module, ParametersSurviveARoundTrip) {
   const test::TempFolder folder;
   Stack saved, loaded;
   save_parameters(saved, folder / "model.safetensors");
@@ -86,7 +86,7 @@ TEST(Module, TiedWeightsAreLoadedFromAnyOfTheirNames) {
   EXPECT_ERROR(load_parameters(loaded, path), "tensors \"a.weight\" and \"b.weight\" differ");
 }
 
-TEST(Module, BorrowedParametersAreTheFilesOwnAndStayTied) {
+TEST(Module, BorrowedParametersShareTheFileAndStayTied) {
   const test::TempFolder folder;
   Stack saved;
   save_parameters(saved, folder / "stack.safetensors");
@@ -107,7 +107,7 @@ TEST(Module, BorrowedParametersAreTheFilesOwnAndStayTied) {
   EXPECT_EQ(other.a.weight.to_vector(), one.a.weight.to_vector());
 }
 
-TEST(Module, WhatIsOptionalMayBeThereOrNot) {
+TEST(Module, OptionalNamesMayBeMissingOrUnused) {
   const test::TempFolder folder;
   Linear part(2, 2);
   save_safetensors(folder / "model.safetensors", {{{"weight", Tensor::zeros({2, 2})}, {"more", Tensor::zeros({3})}}});
@@ -119,7 +119,7 @@ TEST(Module, WhatIsOptionalMayBeThereOrNot) {
   EXPECT_EQ(part.bias.to_vector(), bias);
 }
 
-TEST(Module, LoadingNamesWhatIsMissingAndWhatIsLeftOverAndChangesNothing) {
+TEST(Module, MissingAndUnusedNamesAreReportedAndNothingChanges) {
   const test::TempFolder folder;
   const auto path = folder / "model.safetensors";
   Stack stack;
@@ -138,11 +138,11 @@ TEST(Module, LoadingNamesWhatIsMissingAndWhatIsLeftOverAndChangesNothing) {
 
   Linear wider(3, 2);
   EXPECT_ERROR(load_parameters(wider, path, {.allow_unused = true}),
-               "\"weight\" has another shape: got [2, 2], expected [2, 3]");
+               "\"weight\" has the wrong shape: got [2, 2], expected [2, 3]");
 
   part.weight = Tensor::zeros({2, 2}, DType::i8);
   EXPECT_ERROR(load_parameters(part, path, {.allow_unused = true}),
-               "\"weight\" has another dtype: got float32, expected int8");
+               "\"weight\" has the wrong dtype: got float32, expected int8");
   part.weight = Tensor::zeros({2, 2}, DType::i32);
   EXPECT_ERROR(load_parameters(part, path, {.allow_unused = true}), "\"weight\" has the wrong dtype: got int32");
 }

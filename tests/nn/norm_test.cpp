@@ -14,13 +14,13 @@ std::vector<std::string> names_of(Norm norm) {
   return names;
 }
 
-TEST(Norm, NamesTheParametersThatItHas) {
+TEST(Norm, NamesItsParameters) {
   EXPECT_EQ(names_of(Norm(3)), (std::vector<std::string>{"weight", "bias"}));
   EXPECT_EQ(names_of(Norm(3, {.bias = false})), std::vector<std::string>{"weight"});
   EXPECT_EQ(names_of(Norm(3, {.kind = NormKind::rms_norm})), std::vector<std::string>{"weight"});
 }
 
-TEST(Norm, IsTheOpOfItsKind) {
+TEST(Norm, EqualsTheOpOfItsKind) {
   const Tensor x = test::normal({2, 5}, 1), residual = test::normal({2, 5}, 2);
   Norm layer(5, {.eps = 0.1f}), rms(5, {.kind = NormKind::rms_norm, .eps = 0.1f});
   layer.gain = rms.gain = test::normal({5}, 3), layer.bias = test::normal({5}, 4);

@@ -15,7 +15,7 @@ namespace {
 using test::normal;
 using test::Tensors;
 
-/// Two layers, both directions, different lengths, first states: results and every gradient.
+/// Compares results and all gradients, for two bidirectional layers with different lengths and initial states.
 template <typename Layer>
 void expect_pytorch(const std::string& name) {
   const SafetensorsFile file = test::golden("recurrent");
@@ -64,10 +64,10 @@ void expect_pytorch(const std::string& name) {
   }
 }
 
-TEST(Gru, TwoBidirectionalLayersFollowPyTorch) { expect_pytorch<Gru>("gru2"); }
-TEST(Lstm, TwoBidirectionalLayersFollowPyTorch) { expect_pytorch<Lstm>("lstm2"); }
+TEST(Gru, TwoBidirectionalLayersEqualPyTorch) { expect_pytorch<Gru>("gru2"); }
+TEST(Lstm, TwoBidirectionalLayersEqualPyTorch) { expect_pytorch<Lstm>("lstm2"); }
 
-TEST(Gru, ParametersAreNamedAsPyTorchNamesThem) {
+TEST(Gru, ParametersHaveTheNamesOfPyTorch) {
   Gru layer({.input = 3, .hidden = 2, .layers = 2, .bidirectional = true});
   std::vector<std::string> names;
   for_each_parameter(layer, [&](const std::string& name, Tensor&) { names.push_back(name); });
@@ -75,7 +75,7 @@ TEST(Gru, ParametersAreNamedAsPyTorchNamesThem) {
   EXPECT_EQ(names[0], "weight_ih_l0");
   EXPECT_EQ(names[7], "bias_hh_l0_reverse");
   EXPECT_EQ(names[12], "weight_ih_l1_reverse");
-  EXPECT_EQ(layer.weights[2].weight_ih.shape(), (Shape{6, 4}));  // the second layer sees both directions
+  EXPECT_EQ(layer.weights[2].weight_ih.shape(), (Shape{6, 4}));  // the input of the second layer has both directions
   Gru plain({.input = 3, .hidden = 2, .bias = false});
   EXPECT_EQ(count_parameters(plain), 6 * 3 + 6 * 2);
 }
@@ -97,7 +97,7 @@ TEST(Lstm, StepByStepEqualsTheWholeSequence) {
   EXPECT_TRUE(test::close(step.y, whole.state.h[1]));
 }
 
-TEST(Gru, DropsBetweenLayersWhenTraining) {
+TEST(Gru, DropoutActsBetweenLayersInTraining) {
   const Gru layer({.input = 3, .hidden = 4, .layers = 2, .dropout = 1.f});
   const Tensor x = normal({2, 5, 3});
   const Tensor still = layer(x).y;
@@ -105,11 +105,11 @@ TEST(Gru, DropsBetweenLayersWhenTraining) {
   const RecurrentOutput dropped = layer(x);
   EXPECT_FALSE(test::close(dropped.y, still));
   // With everything dropped, the second layer reads zeros.
-  const RecurrentOutput zeros{gru(Tensor::zeros({2, 5, 4}), layer.weights[1]).y, {}};
+  const RecurrentOutput zeros{recurrence("gru", kernels::Cell::gru, Tensor::zeros({2, 5, 4}), layer.weights[1]).y, {}};
   EXPECT_TRUE(test::close(dropped.y, zeros.y));
 }
 
-TEST(Gru, StatesThatDoNotFitAreNamed) {
+TEST(Gru, WrongStatesAreReported) {
   const Gru layer({.input = 3, .hidden = 4, .layers = 2});
   EXPECT_ERROR(layer(normal({1, 2, 3}), {{normal({1, 4})}}), "[gru] a state has one tensor for each layer");
   EXPECT_ERROR(layer.step(normal({1, 2, 3}), {}), "[1, 2, 3]");

@@ -15,12 +15,13 @@ TEST(Activation, GradientsMatchFiniteDifferencesAtOddShapes) {
                                       Activation::tanh, Activation::sigmoid})
     for (const Shape& shape : {Shape{1}, Shape{3, 7, 2}, Shape{257}, Shape{0, 5}}) {
       Tensor x = test::normal(shape);
-      for (float& value : x.span()) value += value > 0 ? 0.05f : -0.05f;  // away from the kink
+      for (float& value : x.span())
+        value += value > 0 ? 0.05f : -0.05f;  // away from 0, where relu is not differentiable
       test::expect_gradients([&](const Tensors& in) { return activate(in[0], activation); }, {x});
     }
 }
 
-TEST(Activation, WhatHasNoFloatsIsNamed) {
+TEST(Activation, WrongDtypesAreReported) {
   EXPECT_ERROR(relu(Tensor()), "[activate] x is an undefined tensor");
   EXPECT_ERROR(relu(Tensor::ids({1}, {1})), "[activate] x has the wrong dtype: got int32 [1], expected float32");
 }

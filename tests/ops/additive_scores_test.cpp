@@ -28,7 +28,7 @@ TEST(AdditiveScores, OneTensorMayBeQueriesKeysAndVector) {
       {normal({5})});
 }
 
-TEST(AdditiveScores, FollowPyTorchForSmallAndLargeNumbers) {
+TEST(AdditiveScores, EqualPyTorchForSmallAndLargeNumbers) {
   const SafetensorsFile file = test::golden("scores");
   for (const std::string name : {"additive/", "additive_large/"}) {
     const test::Gradients got =
@@ -43,12 +43,12 @@ TEST(AdditiveScores, FollowPyTorchForSmallAndLargeNumbers) {
   }
 }
 
-TEST(AdditiveScores, GradientsAreFiniteDifferences) {
+TEST(AdditiveScores, GradientsMatchFiniteDifferences) {
   test::expect_gradients(scores, {normal({2, 3, 5}, 1), normal({2, 7, 5}, 2), normal({5}, 3)});
   test::expect_gradients(scores, {normal({1, 18, 70}, 1), normal({1, 1, 70}, 2), normal({70}, 3)}, {.elements = 8});
 }
 
-TEST(AdditiveScores, KeysBeyondALengthGetZeroAndNoGradient) {
+TEST(AdditiveScores, PaddingKeysGiveZeroAndGetNoGradient) {
   const Tensor lengths = Tensor::ids({3, 0}, {2});
   const Tensors in{normal({2, 2, 5}, 1), normal({2, 4, 5}, 2), normal({5}, 3)};
   const auto cut = [&](const Tensors& x) { return additive_scores(x[0], x[1], x[2], lengths); };
@@ -62,7 +62,7 @@ TEST(AdditiveScores, KeysBeyondALengthGetZeroAndNoGradient) {
   test::expect_gradients(cut, in);
 }
 
-TEST(AdditiveScores, ExtremesSaturateAndNaNStaysNaN) {
+TEST(AdditiveScores, LargeNumbersSaturateAndNaNStaysNaN) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const Tensor k = Tensor::from({-1e30f, 0.f, 50.f, kInfinity}, {1, 4, 1}), one = Tensor::full({1}, 1.f);
   const Tensor y = additive_scores(Tensor::from({30.f, -49.5f}, {1, 2, 1}), k, one);
@@ -94,7 +94,7 @@ TEST(AdditiveScores, EmptyTensorsWork) {
   }
 }
 
-TEST(AdditiveScores, ShapesThatDoNotFitAreNamed) {
+TEST(AdditiveScores, WrongShapesAreReported) {
   const Tensor q = normal({2, 3, 4}), k = normal({2, 5, 4}), v = normal({4});
   EXPECT_ERROR(additive_scores(q, normal({2, 5, 3}), v), "[additive_scores]");
   EXPECT_ERROR(additive_scores(q, normal({1, 5, 4}), v), "q [2, 3, 4], k [1, 5, 4] and v [4]");

@@ -9,14 +9,14 @@
 namespace attend {
 namespace {
 
-TEST(Arithmetic, ShapesThatDoNotFitAreNamed) {
-  EXPECT_ERROR(Tensor::zeros({2, 3}) + Tensor::zeros({2}), "[add] the shapes do not fit together: got [2, 3] and [2]");
+TEST(Arithmetic, IncompatibleShapesAreReported) {
+  EXPECT_ERROR(Tensor::zeros({2, 3}) + Tensor::zeros({2}), "[add] the shapes cannot be broadcast: got [2, 3] and [2]");
   EXPECT_ERROR(Tensor::zeros({2, 3}) / Tensor::zeros({3, 3}), "[div] ");
   EXPECT_ERROR(Tensor::zeros({2}) * Tensor::zeros({2}, DType::i32), "[mul] b has the wrong dtype: got int32 [2]");
   EXPECT_ERROR(exp(Tensor()), "[exp] x is an undefined tensor");
 }
 
-TEST(Arithmetic, ATensorMeetsItself) {
+TEST(Arithmetic, ATensorCanBeBothOperands) {
   Tensor x = Tensor::from({3.f, -2.f}, {2});
   require_grad(x);
   const Tensor& same = x;
@@ -30,13 +30,13 @@ TEST(Arithmetic, BothTermsOfASumKeepTheirOwnGradient) {
   Tensor a = Tensor::from({1.f, 2.f}, {2}), b = Tensor::from({5.f, 7.f}, {2});
   require_grad(a);
   require_grad(b);
-  const Tensor y = (a + b) + a * 10.f;  // a's gradient goes on growing after the sum has given both theirs
+  const Tensor y = (a + b) + a * 10.f;  // the gradient of a continues to grow after that of the sum was shared
   backward(y, Tensor::full({2}, 1.f));
   EXPECT_EQ(grad(a).to_vector(), (std::vector<float>{11.f, 11.f}));
   EXPECT_EQ(grad(b).to_vector(), (std::vector<float>{1.f, 1.f}));
 }
 
-TEST(Arithmetic, ScalarsComeFromEitherSide) {
+TEST(Arithmetic, ScalarsCanBeOnEitherSide) {
   const Tensor x = Tensor::from({2.f, 4.f}, {2});
   EXPECT_EQ((1.f - x).to_vector(), (std::vector<float>{-1.f, -3.f}));
   EXPECT_EQ((x - 1.f).to_vector(), (std::vector<float>{1.f, 3.f}));
@@ -45,7 +45,7 @@ TEST(Arithmetic, ScalarsComeFromEitherSide) {
   EXPECT_EQ((-x).to_vector(), (std::vector<float>{-2.f, -4.f}));
 }
 
-TEST(Arithmetic, EveryBroadcastOfFourDimensionsEqualsThePlainLoop) {
+TEST(Arithmetic, EveryBroadcastOfFourDimensionsEqualsASimpleLoop) {
   const std::int64_t full[4] = {2, 3, 4, 5};
   for (int pattern = 0; pattern < 256; ++pattern) {  // which of the eight sizes are 1
     std::int64_t a_size[4], b_size[4], y_size[4];

@@ -7,8 +7,12 @@
 
 #include "attend/core/memory.h"
 #include "attend/core/threads.h"
+#include "attend/ops/arithmetic.h"
 #include "attend/ops/dropout.h"
+#include "attend/ops/matmul.h"
+#include "attend/ops/softmax.h"
 #include "attend/ops/tape.h"
+#include "attend/ops/transpose.h"
 #include "tests/support/errors.h"
 #include "tests/support/golden.h"
 #include "tests/support/gradcheck.h"
@@ -26,22 +30,18 @@ struct Named {
   Mask mask;
 };
 
-/// Every kind of mask for B = 2, H = 3, T = 7, S = 9. Some queries see nothing.
+/// Every kind of mask for B = 2, H = 3, T = 7, S = 9. Some queries are fully masked.
 std::vector<Named> every_mask() {
-  Tensor allowed = Tensor::empty({2, 3, 7, 9}, DType::i8), bias = normal({2, 1, 7, 9}, 8);
+  Tensor allowed = Tensor::empty({2, 3, 7, 9}, DType::i8);
   for (std::int64_t i = 0; i < allowed.numel(); ++i)
     allowed.data<std::int8_t>()[i] = i / 9 % 7 != 2 && philox({3, 3}, static_cast<std::uint64_t>(i))[0] % 3 != 0;
-  for (std::int64_t i = 0; i < bias.numel(); i += 5) bias.data()[i] = -std::numeric_limits<float>::infinity();
   return {{"none", Mask::none()},
           {"causal", Mask::causal()},
           {"keys", Mask::keys(std::vector<std::int64_t>{9, 4})},
           {"no keys", Mask::keys(std::vector<std::int64_t>{0, 4})},
-          {"causal keys", Mask::causal_keys({9, 3})},
-          {"cache", Mask::causal_keys({9, 8}).starting_at({2, 1})},
-          {"before the keys", Mask::causal().starting_at({-3, 0})},
+          {"causal keys", Mask::causal() & Mask::keys(std::vector<std::int64_t>{9, 3})},
           {"allowed", Mask::allowed(allowed)},
-          {"additive", Mask::additive(bias)},
-          {"causal additive", Mask::causal() & Mask::additive(bias)}};
+          {"causal allowed", Mask::causal() & Mask::allowed(allowed)}};
 }
 
 /// weights [B, H, T, S] times values [B, S, H, E].
@@ -99,10 +99,12 @@ TEST(Attention, ABiasIsAddedToTheScaledScores) {
   const Tensor q = normal({2, 7, 3, 5}, 1), k = normal({2, 9, 3, 5}, 2), v = normal({2, 9, 3, 4}, 3);
   for (const Shape& shape : {Shape{7, 9}, Shape{1, 7, 9}, Shape{1, 3, 7, 9}, Shape{2, 3, 7, 9}}) {
     const Tensor bias = normal(shape, 4);
-    const AttentionOptions learned{.mask = Mask::causal(), .bias = bias};
-    const AttentionOptions constant{.mask = Mask::causal() & Mask::additive(bias)};
-    EXPECT_EQ(attention(q, k, v, learned).to_vector(), attention(q, k, v, constant).to_vector());
-    EXPECT_EQ(attention_weights(q, k, learned).to_vector(), attention_weights(q, k, constant).to_vector());
+    // The scores and the softmax as separate ops.
+    const Tensor scores =
+        matmul(transpose(q, 1, 2), transpose(k, 1, 2), {.transpose_b = true}) * (1.f / std::sqrt(5.f));
+    const Tensor by_head = bias.rank() == 3 ? bias.reshape(bias.shape().inserted(1, 1)) : bias;
+    EXPECT_TRUE(close(attention_weights(q, k, {.mask = Mask::causal(), .bias = bias}),
+                      masked_softmax(scores + by_head, Mask::causal())));
     for (const auto& [name, mask] : every_mask()) {
       const AttentionOptions both{.mask = mask, .bias = bias};
       EXPECT_TRUE(close(attention(q, k, v, both), weighted(attention_weights(q, k, both), v))) << name;
@@ -143,7 +145,7 @@ TEST(Attention, TheSameTensorMayBeQueriesKeysAndValues) {
   expect_gradients([](const Tensors& x) { return attention(x[0], x[0], x[0]); }, {normal({2, 5, 2, 3})});
 }
 
-TEST(Attention, WhatIsUsedTwiceGathersBothGradients) {
+TEST(Attention, AnInputThatIsUsedTwiceGetsBothGradients) {
   expect_gradients(
       [](const Tensors& x) {
         return attention(attention(x[0], x[1], x[1]), x[1], x[1], {.mask = Mask::keys(std::vector<std::int64_t>{3})});
@@ -151,7 +153,7 @@ TEST(Attention, WhatIsUsedTwiceGathersBothGradients) {
       {normal({1, 4, 2, 3}, 1), normal({1, 5, 2, 3}, 2)});
 }
 
-TEST(Attention, PackedFormsEqualTheSeparateOne) {
+TEST(Attention, SelfAndCrossAttentionEqualAttention) {
   const std::int64_t B = 2, T = 6, S = 8, H = 3, D = 5, width = H * D;
   const Tensor qkv = normal({B, T, 3 * width}, 1), kv = normal({B, S, 2 * width}, 2);
   const auto part = [&](const Tensor& x, std::int64_t index, std::int64_t parts) {
@@ -161,7 +163,7 @@ TEST(Attention, PackedFormsEqualTheSeparateOne) {
     return y;
   };
   const Tensor q = part(qkv, 0, 3);
-  const AttentionOptions causal{.mask = Mask::causal_keys({6, 4})};
+  const AttentionOptions causal{.mask = Mask::causal() & Mask::keys(std::vector<std::int64_t>{6, 4})};
   EXPECT_TRUE(close(self_attention(qkv, H, causal),
                     attention(q, part(qkv, 1, 3), part(qkv, 2, 3), causal).reshape({B, T, width})));
   EXPECT_TRUE(close(cross_attention(q.reshape({B, T, width}), kv, H),
@@ -170,14 +172,14 @@ TEST(Attention, PackedFormsEqualTheSeparateOne) {
   EXPECT_TRUE(close(cross_attention_weights(q.reshape({B, T, width}), kv, H), attention_weights(q, part(kv, 0, 2))));
 }
 
-TEST(Attention, GradientsOfPackedForms) {
-  const AttentionOptions causal{.mask = Mask::causal_keys({5, 3})};
+TEST(Attention, GradientsOfSelfAndCrossAttention) {
+  const AttentionOptions causal{.mask = Mask::causal() & Mask::keys(std::vector<std::int64_t>{5, 3})};
   expect_gradients([&](const Tensors& x) { return self_attention(x[0], 2, causal); }, {normal({2, 5, 18})});
   expect_gradients([&](const Tensors& x) { return cross_attention(x[0], x[1], 2); },
                    {normal({2, 3, 6}, 1), normal({2, 5, 12}, 2)});
 }
 
-TEST(Attention, PaddedKeysChangeNothing) {
+TEST(Attention, PaddingKeysHaveNoEffect) {
   const Tensor q = normal({1, 4, 2, 8}, 1), k = normal({1, 6, 2, 8}, 2), v = normal({1, 6, 2, 8}, 3);
   Tensor longer_k = Tensor::full({1, 9, 2, 8}, std::numeric_limits<float>::quiet_NaN()), longer_v = longer_k.copy();
   std::copy_n(k.data(), k.numel(), longer_k.data());
@@ -186,13 +188,13 @@ TEST(Attention, PaddedKeysChangeNothing) {
   EXPECT_EQ(padded.to_vector(), attention(q, k, v).to_vector());
 }
 
-TEST(Attention, ABiasOfPackedSequencesIsIndexedByThePositionsWithinEach) {
+TEST(Attention, ABiasOfPackedSequencesIsIndexedByPositionsWithinEach) {
   const std::vector<std::int64_t> lengths{5, 0, 1, 9};
   const Tensor qkv = normal({1, 15, 3 * 8}, 1), bias = normal({1, 2, 10, 11}, 2);
   for (const Mask& mask : {Mask::none(), Mask::causal()}) {
-    const AttentionOptions together{.mask = mask & Mask::texts(lengths), .bias = bias};
+    const AttentionOptions together{.mask = mask & Mask::packed(lengths), .bias = bias};
     const Tensor all = self_attention(qkv, 2, together), weights = self_attention_weights(qkv, 2, together);
-    for (std::int64_t begin = 0, text = 0; const std::int64_t rows : lengths) {
+    for (std::int64_t begin = 0, sequence = 0; const std::int64_t rows : lengths) {
       const Tensor part = qkv.reshape({15, 24}).view_rows(begin, begin + rows).reshape({1, rows, 24});
       Tensor corner = Tensor::empty({1, 2, rows, rows});
       for (std::int64_t i = 0; i < 2 * rows; ++i)
@@ -202,44 +204,44 @@ TEST(Attention, ABiasOfPackedSequencesIsIndexedByThePositionsWithinEach) {
                         all.reshape({15, 8}).view_rows(begin, begin + rows)));
       const Tensor own = self_attention_weights(part, 2, alone);
       for (std::int64_t i = 0; i < own.numel(); ++i)
-        EXPECT_NEAR(weights.data()[((text * 2 + i / (rows * rows)) * 9 + i / rows % rows) * 9 + i % rows],
+        EXPECT_NEAR(weights.data()[((sequence * 2 + i / (rows * rows)) * 9 + i / rows % rows) * 9 + i % rows],
                     own.data()[i], 1e-6);
-      begin += rows, ++text;
+      begin += rows, ++sequence;
     }
     expect_gradients(
-        [&](const Tensors& x) { return self_attention(x[0], 2, {.mask = mask & Mask::texts(lengths), .bias = x[1]}); },
+        [&](const Tensors& x) { return self_attention(x[0], 2, {.mask = mask & Mask::packed(lengths), .bias = x[1]}); },
         {qkv, bias}, {.elements = 64});
   }
-  EXPECT_ERROR(self_attention(qkv, 2, {.mask = Mask::texts(lengths), .bias = normal({1, 2, 8, 9})}),
+  EXPECT_ERROR(self_attention(qkv, 2, {.mask = Mask::packed(lengths), .bias = normal({1, 2, 8, 9})}),
                "does not cover the longest");
 }
 
-TEST(Attention, PackedSequencesAttendToThemselvesAlone) {
+TEST(Attention, PackedSequencesAttendOnlyToThemselves) {
   const std::vector<std::int64_t> lengths{5, 0, 1, 9};
   const Tensor qkv = normal({1, 15, 3 * 8}, 1);
   for (const Mask& mask : {Mask::none(), Mask::causal()}) {
-    const AttentionOptions together{.mask = mask & Mask::texts(lengths)};
+    const AttentionOptions together{.mask = mask & Mask::packed(lengths)};
     const Tensor all = self_attention(qkv, 2, together), weights = self_attention_weights(qkv, 2, together);
     EXPECT_EQ(weights.shape(), (Shape{4, 2, 9, 9}));
     for (std::int64_t begin = 0; const std::int64_t rows : lengths) {
-      const Tensor text = qkv.reshape({15, 24}).view_rows(begin, begin + rows).reshape({1, rows, 24});
-      EXPECT_TRUE(close(self_attention(text, 2, {.mask = mask}).reshape({rows, 8}),
+      const Tensor sequence = qkv.reshape({15, 24}).view_rows(begin, begin + rows).reshape({1, rows, 24});
+      EXPECT_TRUE(close(self_attention(sequence, 2, {.mask = mask}).reshape({rows, 8}),
                         all.reshape({15, 8}).view_rows(begin, begin + rows)));
       begin += rows;
     }
     expect_gradients([&](const Tensors& x) { return self_attention(x[0], 2, together); }, {qkv}, {.elements = 16});
   }
-  EXPECT_ERROR(self_attention(normal({1, 14, 24}, 1), 2, {.mask = Mask::texts(lengths)}), "expected 1 of 15");
-  EXPECT_ERROR(self_attention(qkv, 2, {.mask = Mask::texts(lengths) & Mask::keys({15})}), "take no lengths");
+  EXPECT_ERROR(self_attention(normal({1, 14, 24}, 1), 2, {.mask = Mask::packed(lengths)}), "expected 1 of 15");
+  EXPECT_ERROR(self_attention(qkv, 2, {.mask = Mask::packed(lengths) & Mask::keys({15})}), "cannot have lengths");
 }
 
-TEST(Attention, DecodingWithACacheEqualsDoingAllAtOnce) {
+TEST(Attention, OneQueryAtATimeEqualsCausalAttention) {
   const std::int64_t T = 9;
   const Tensor q = normal({1, T, 2, 8}, 1), k = normal({1, T, 2, 8}, 2), v = normal({1, T, 2, 8}, 3);
   const Tensor all = attention(q, k, v, {.mask = Mask::causal()});
   for (std::int64_t i = 0; i < T; ++i) {
     const Tensor one = q.reshape({T, 1, 2, 8}).view_rows(i, i + 1);
-    const Tensor step = attention(one, k, v, {.mask = Mask::causal_keys({i + 1}).starting_at({i})});
+    const Tensor step = attention(one, k, v, {.mask = Mask::keys(std::vector<std::int64_t>{i + 1})});
     EXPECT_TRUE(close(step.reshape({2, 8}), all.reshape({T, 2, 8}).view_rows(i, i + 1).reshape({2, 8})));
   }
 }
@@ -254,7 +256,8 @@ TEST(Attention, DropoutActsInTrainingOnlyAndKeepsTheExpectation) {
   for (std::int64_t i = 0; i < 2000; ++i) mean += y.data()[4 * i], square += std::pow(y.data()[4 * i], 2);
   mean /= 2000, square /= 2000;
   EXPECT_NEAR(mean, 1., 0.01);
-  EXPECT_NEAR(square - mean * mean, 0.4 / 0.6 / 50, 0.002);  // 50 weights of 1/50, each kept with 0.6 and divided by it
+  EXPECT_NEAR(square - mean * mean, 0.4 / 0.6 / 50,
+              0.002);  // 50 weights of 1/50, each kept with probability 0.6 and divided by it
   EXPECT_NE(attention(q, k, v, options).to_vector(), y.to_vector()) << "each call has its own stream";
 }
 
@@ -284,7 +287,7 @@ TEST(Attention, NothingIsKeptWithoutGradients) {
   const std::size_t before = memory_use().current;
   const Tensor y = self_attention(qkv, 2);
   EXPECT_FALSE(requires_grad(y));
-  EXPECT_LE(memory_use().current - before, y.bytes() + 4096);  // blocks are rounded up
+  EXPECT_LE(memory_use().current - before, y.bytes() + 4096);  // block sizes are rounded up
 }
 
 TEST(Attention, OneThreadEqualsTwoAndTwoRunsAreEqual) {
@@ -305,11 +308,11 @@ TEST(Attention, OneThreadEqualsTwoAndTwoRunsAreEqual) {
   EXPECT_EQ(one, run(1));
 }
 
-TEST(Attention, WrongShapesThrowWithAllOfThem) {
+TEST(Attention, WrongShapesAreReported) {
   const Tensor q = Tensor::zeros({2, 3, 4, 5}), k = Tensor::zeros({2, 6, 4, 5}), v = Tensor::zeros({2, 7, 4, 5});
   EXPECT_ERROR(attention(q, k, v), "[attention] ");
   EXPECT_ERROR(attention(q, k, v), "q [2, 3, 4, 5], k [2, 6, 4, 5], v [2, 7, 4, 5]");
-  EXPECT_ERROR(attention(q, k, k, {.mask = Mask::causal_keys({1})}), "got 1 lengths, expected 2");
+  EXPECT_ERROR(attention(q, k, k, {.mask = Mask::keys(std::vector<std::int64_t>{1})}), "got 1 lengths, expected 2");
   EXPECT_ERROR(attention(q, k, k, {.dropout = 1.5f}), "probability");
   EXPECT_ERROR(self_attention(Tensor::zeros({2, 3, 16}), 4), "got [2, 3, 16] for 4 heads");
   EXPECT_ERROR(cross_attention(Tensor::zeros({2, 3, 16}), Tensor::zeros({2, 3, 16}), 4), "got q [2, 3, 16]");

@@ -12,7 +12,7 @@ namespace {
 using test::normal;
 using test::Tensors;
 
-TEST(CircularConvolution, IsTheSumOfItsFormula) {
+TEST(CircularConvolution, EqualsTheFormula) {
   for (const auto& [n, k] : {std::pair{1, 1}, {3, 3}, {5, 3}, {40, 7}}) {
     const Tensor w = normal({3, n}, 1), s = normal({3, k}, 2), y = circular_convolution(w, s);
     const Tensor expected = Tensor::zeros({3, n});
@@ -24,12 +24,12 @@ TEST(CircularConvolution, IsTheSumOfItsFormula) {
   }
 }
 
-TEST(CircularConvolution, WhatFollowsTheMiddleMovesForwardAndAround) {
+TEST(CircularConvolution, LaterElementsShiftForwardAndAround) {
   const Tensor y = circular_convolution(Tensor::from({0, 0, 0, 1}, {1, 4}), Tensor::from({0, 0, 1}, {1, 3}));
   EXPECT_EQ(y.to_vector(), (std::vector<float>{1, 0, 0, 0}));
 }
 
-TEST(CircularConvolution, GradientsAreFiniteDifferences) {
+TEST(CircularConvolution, GradientsMatchFiniteDifferences) {
   const auto run = [](const Tensors& x) { return circular_convolution(x[0], x[1]); };
   test::expect_gradients(run, {normal({2, 11}, 1), normal({2, 5}, 2)});
   test::expect_gradients(run, {normal({1, 3}, 1), normal({1, 3}, 2)});
@@ -39,7 +39,7 @@ TEST(CircularConvolution, AnEmptyBatchWorks) {
   EXPECT_EQ(circular_convolution(normal({0, 4}), normal({0, 3})).shape(), (Shape{0, 4}));
 }
 
-TEST(CircularConvolution, ShapesThatDoNotFitAreNamed) {
+TEST(CircularConvolution, WrongShapesAreReported) {
   EXPECT_ERROR(circular_convolution(normal({2, 4}), normal({2, 2})), "[circular_convolution]");
   EXPECT_ERROR(circular_convolution(normal({2, 4}), normal({2, 2})), "w [2, 4] and s [2, 2]");
   EXPECT_ERROR(circular_convolution(normal({2, 3}), normal({2, 5})), "at most N");

@@ -46,7 +46,7 @@ TEST(Convolution, OneDimensionEqualsTheDefinition) {
   }
 }
 
-TEST(Convolution, GradientsHold) {
+TEST(Convolution, GradientsMatchFiniteDifferences) {
   expect_gradients([](const Tensors& x) { return conv1d(x[0], x[1], x[2], {.stride = 2, .padding = 1, .groups = 2}); },
                    {normal({2, 4, 9}), normal({6, 2, 3}, 2, 0.4f), normal({6}, 3)});
   expect_gradients([](const Tensors& x) { return conv1d(x[0], x[1]); }, {normal({1, 1, 5}), normal({1, 1, 5}, 2)});
@@ -61,13 +61,13 @@ TEST(Convolution, AnEmptyBatchGivesAnEmptyResult) {
   EXPECT_EQ(conv2d(Tensor::zeros({0, 3, 5, 5}), Tensor::zeros({4, 3, 3, 3})).shape(), Shape({0, 4, 3, 3}));
 }
 
-TEST(Convolution, ShapesThatDoNotFitAreNamed) {
+TEST(Convolution, WrongShapesAreReported) {
   EXPECT_ERROR(conv1d(Tensor::zeros({2, 3, 5}), Tensor::zeros({4, 2, 3})),
                "[conv1d] the channels do not fit: got x [2, 3, 5]");
   EXPECT_ERROR(conv1d(Tensor::zeros({2, 3, 5}), Tensor::zeros({4, 3, 9})), "larger than the padded input");
   EXPECT_ERROR(conv2d(Tensor::zeros({2, 3, 5}), Tensor::zeros({4, 3, 9})), "[conv2d] wrong shapes");
-  EXPECT_ERROR(conv1d(Tensor::zeros({2, 3, 5}), Tensor::zeros({4, 3, 1}), {}, {.stride = 0}), "start at 1");
-  EXPECT_ERROR(conv1d(Tensor::zeros({2, 3, 0}), Tensor::zeros({4, 3, 1}), {}, {.padding = 1}), "nothing to convolve");
+  EXPECT_ERROR(conv1d(Tensor::zeros({2, 3, 5}), Tensor::zeros({4, 3, 1}), {}, {.stride = 0}), "must be at least 1");
+  EXPECT_ERROR(conv1d(Tensor::zeros({2, 3, 0}), Tensor::zeros({4, 3, 1}), {}, {.padding = 1}), "a size is zero");
   EXPECT_ERROR(conv1d(Tensor::zeros({2, 3, 5}), Tensor::zeros({4, 3, 3}), {}, {.dilation = std::int64_t{1} << 62}),
                "at most");
 }

@@ -14,7 +14,7 @@ using test::Tensors;
 
 Tensor similarity(const Tensors& x) { return cosine_similarity(x[0], x[1]); }
 
-TEST(CosineSimilarity, FollowsPyTorch) {
+TEST(CosineSimilarity, EqualsPyTorch) {
   const SafetensorsFile file = test::golden("scores");
   const test::Gradients got = test::gradients_of([](const Tensors& x) { return Tensors{similarity(x)}; },
                                                  {file.get("cosine/q").copy(), file.get("cosine/k").copy()},
@@ -24,15 +24,15 @@ TEST(CosineSimilarity, FollowsPyTorch) {
   EXPECT_TRUE(test::close(got.inputs[1], file.get("cosine/d/k"), {1e-4f, 1e-6f}));
 }
 
-TEST(CosineSimilarity, RowsShorterThanEpsilonFollowPyTorch) {
+TEST(CosineSimilarity, RowsShorterThanEpsilonEqualPyTorch) {
   const SafetensorsFile file = test::golden("scores");
   EXPECT_TRUE(test::close(cosine_similarity(file.get("cosine_short/q"), file.get("cosine_short/k")),
                           file.get("cosine_short/y"), {1e-4f, 1e-6f}));
 }
 
-TEST(CosineSimilarity, GradientsAreFiniteDifferences) {
+TEST(CosineSimilarity, GradientsMatchFiniteDifferences) {
   test::expect_gradients(similarity, {normal({2, 3, 5}, 1), normal({2, 4, 5}, 2)});
-  // Below eps a row is only scaled.
+  // A row with a norm below eps is only scaled.
   test::expect_gradients([](const Tensors& x) { return cosine_similarity(x[0], x[1], 100.f); },
                          {normal({1, 3, 17}, 1), normal({1, 2, 17}, 2)});
 }
@@ -42,7 +42,7 @@ TEST(CosineSimilarity, EmptyTensorsWork) {
   EXPECT_EQ(cosine_similarity(normal({2, 0, 3}), normal({2, 4, 3})).shape(), (Shape{2, 0, 4}));
 }
 
-TEST(CosineSimilarity, ShapesThatDoNotFitAreNamed) {
+TEST(CosineSimilarity, WrongShapesAreReported) {
   EXPECT_ERROR(cosine_similarity(normal({2, 3, 4}), normal({2, 3, 5})), "[cosine_similarity]");
   EXPECT_ERROR(cosine_similarity(normal({2, 3, 4}), normal({2, 3, 5})), "q [2, 3, 4] and k [2, 3, 5]");
   EXPECT_ERROR(cosine_similarity(normal({1, 1, 1}), normal({1, 1, 1}), 0.f), "eps");

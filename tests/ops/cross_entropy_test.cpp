@@ -16,7 +16,7 @@ namespace {
 
 using test::Tensors;
 
-/// A copy that has history and no other owner, as a layer's output has.
+/// A copy with gradient history and no other owner, like the output of a layer.
 Tensor produced(const Tensor& x) {
   return record("copy", x.copy(), {x}, [](const Tensor& dy, Grads& grads) { grads.add(0, dy); });
 }
@@ -49,7 +49,7 @@ TEST(CrossEntropy, GradientsMatchFiniteDifferencesForEveryOption) {
       }
 }
 
-TEST(CrossEntropy, IgnoredRowsCountForNothing) {
+TEST(CrossEntropy, IgnoredRowsHaveNoEffect) {
   const Tensor logits = test::normal({3, 5});
   const Tensor some = cross_entropy(logits, Tensor::ids({1, 7, 2}, {3}), {.ignored = 7});
   const Tensor rows = cross_entropy(logits, Tensor::ids({1, 7, 2}, {3}), {.ignored = 7, .reduction = Reduction::none});
@@ -58,7 +58,7 @@ TEST(CrossEntropy, IgnoredRowsCountForNothing) {
   EXPECT_EQ(cross_entropy(logits, Tensor::ids({-100, -100, -100}, {3})).item(), 0.f);
 }
 
-TEST(CrossEntropy, TheGradientTakesTheLogitsPlaceOnlyWhenNobodyElseHoldsThem) {
+TEST(CrossEntropy, TheGradientIsComputedInPlaceOnlyIfTheLogitsAreNotShared) {
   Tensor leaf = test::normal({64, 1024});
   require_grad(leaf);
   const Tensor targets = test::random_ids({64}, 1024);
@@ -76,7 +76,7 @@ TEST(CrossEntropy, TheGradientTakesTheLogitsPlaceOnlyWhenNobodyElseHoldsThem) {
     backward(loss);
   }
   EXPECT_EQ(grad(leaf).to_vector(), expected);
-  EXPECT_LT(memory_use().peak - base, leaf.bytes() * 3 / 2);  // one copy of the logits, and it becomes the gradient
+  EXPECT_LT(memory_use().peak - base, leaf.bytes() * 3 / 2);  // one copy of the logits, which becomes the gradient
 }
 
 TEST(CrossEntropy, WithoutGradientsOnlyTheLossesAreAllocated) {
@@ -102,7 +102,7 @@ TEST(CrossEntropy, OneThreadEqualsTwo) {
   EXPECT_EQ(one.inputs[0].to_vector(), two.inputs[0].to_vector());
 }
 
-TEST(CrossEntropy, BadInputThrowsWithTheOpsName) {
+TEST(CrossEntropy, WrongInputIsReported) {
   const Tensor logits = test::normal({2, 3});
   EXPECT_ERROR(cross_entropy(logits, Tensor::ids({0, 3}, {2})),
                "[cross_entropy] target 1 is out of range: got id 3, expected 0 to 2");

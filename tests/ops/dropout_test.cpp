@@ -11,7 +11,7 @@ namespace {
 
 using test::Tensors;
 
-TEST(Dropout, ReturnsItsInputOutsideTrainingAndForZero) {
+TEST(Dropout, ReturnsItsInputOutsideTrainingOrIfPIsZero) {
   const Tensor x = test::normal({7});
   const std::uint64_t used = default_generator().streams_used();
   EXPECT_TRUE(dropout(x, 0.5f).shares_memory_with(x));
@@ -26,7 +26,7 @@ TEST(Dropout, ReturnsItsInputOutsideTrainingAndForZero) {
   EXPECT_EQ(default_generator().streams_used(), used);
 }
 
-TEST(Dropout, DropsTheGivenShareAndKeepsTheMean) {
+TEST(Dropout, DropsTheGivenFractionAndKeepsTheMean) {
   const Training scope;
   const Tensor x = Tensor::full({100003}, 1.f);
   const Tensor y = dropout(x, 0.1f, {1, 2});
@@ -52,13 +52,13 @@ TEST(Dropout, AStreamGivesTheSameMaskForAnyNumberOfThreads) {
   EXPECT_NE(dropout(x, 0.3f, {5, 7}).to_vector(), one);
 }
 
-TEST(Dropout, GradientsPassWhereTheValuesDid) {
+TEST(Dropout, GradientsMatchFiniteDifferences) {
   const Training scope;
   for (const Shape& shape : {Shape{1}, Shape{3, 67}, Shape{0}})
     test::expect_gradients([](const Tensors& in) { return dropout(in[0], 0.4f, {3, 4}); }, {test::normal(shape)});
 }
 
-TEST(Dropout, ThrowsWhenPIsNoProbability) { EXPECT_ERROR(dropout(Tensor::zeros({1}), 1.5f), "[dropout]"); }
+TEST(Dropout, ThrowsIfPIsOutOfRange) { EXPECT_ERROR(dropout(Tensor::zeros({1}), 1.5f), "[dropout]"); }
 
 }  // namespace
 }  // namespace attend

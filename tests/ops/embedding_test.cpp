@@ -9,7 +9,7 @@
 namespace attend {
 namespace {
 
-TEST(Embedding, AnIdOutOfRangeIsNamedWithItsPosition) {
+TEST(Embedding, AnIdOutOfRangeIsReportedWithItsPosition) {
   const Tensor table = Tensor::zeros({5, 3});
   EXPECT_ERROR(embedding(table, Tensor::ids({0, 1, 5, 2}, {2, 2})),
                "[embedding] id 5 at position 2 of ids [2, 2] is out of range, expected 0 to 4");
@@ -17,15 +17,15 @@ TEST(Embedding, AnIdOutOfRangeIsNamedWithItsPosition) {
   EXPECT_ERROR(embedding(Tensor::zeros({0, 3}), Tensor::ids({0}, {1})), "[embedding] id 0 at position 0");
 }
 
-TEST(Embedding, BadShapesAndTypesAreNamed) {
-  EXPECT_ERROR(embedding(Tensor::zeros({5}), Tensor::ids({0}, {1})), "[embedding] a table is [V, D]: got [5]");
+TEST(Embedding, WrongShapesAndDtypesAreReported) {
+  EXPECT_ERROR(embedding(Tensor::zeros({5}), Tensor::ids({0}, {1})), "[embedding] wrong shape of the table: got [5]");
   EXPECT_ERROR(embedding(Tensor::zeros({5, 3}), Tensor::zeros({1})),
                "[embedding] ids has the wrong dtype: got float32");
   EXPECT_ERROR(embedding(Tensor::zeros({5, 3}), Tensor::ids({0}, {1, 1, 1, 1})),
                "at most 3 dimensions: got [1, 1, 1, 1]");
 }
 
-TEST(Embedding, GradientsAddToWhatATiedLayerLeft) {
+TEST(Embedding, GradientsAreAddedToThoseOfATiedLayer) {
   Tensor table = test::normal({6, 4});
   require_grad(table);
   const Tensor ids = Tensor::ids({1, 4, 1}, {3});
@@ -35,7 +35,7 @@ TEST(Embedding, GradientsAddToWhatATiedLayerLeft) {
   for (std::int64_t i = 0; i < 24; ++i) EXPECT_EQ(grad(table).data()[i], expected[i / 4]) << i;
 }
 
-TEST(Embedding, AManyTimesRepeatedIdIsSummedInOrder) {
+TEST(Embedding, GradientsOfARepeatedIdAreSummed) {
   Tensor table = test::normal({3, 700});
   require_grad(table);
   const std::vector<std::int32_t> same(1000, 2);

@@ -17,7 +17,7 @@ using test::Tensors;
 constexpr Activation kAll[] = {Activation::none, Activation::relu, Activation::gelu,   Activation::gelu_tanh,
                                Activation::silu, Activation::tanh, Activation::sigmoid};
 
-TEST(Gated, IsTheActivationOfTheGateTimesTheRest) {
+TEST(Gated, EqualsTheActivationOfTheGateTimesTheRest) {
   for (const Activation activation : kAll)
     for (const Shape& shape : {Shape{2}, Shape{3, 14}, Shape{2, 3, 134}, Shape{0, 6}, Shape{3, 0}}) {
       const Tensors x = {test::normal(shape, 1)};
@@ -34,7 +34,7 @@ TEST(Gated, IsTheActivationOfTheGateTimesTheRest) {
 
 TEST(Gated, GradientsMatchFiniteDifferences) {
   for (const Activation activation : kAll) {
-    if (activation == Activation::relu) continue;  // its kink: the golden numbers keep away from it
+    if (activation == Activation::relu) continue;  // not differentiable at 0; the golden file tests it elsewhere
     for (const Shape& shape : {Shape{2}, Shape{3, 14}, Shape{2, 3, 38}})
       test::expect_gradients([&](const Tensors& in) { return gated(in[0], activation); }, {test::normal(shape, 2)});
   }
@@ -46,10 +46,10 @@ TEST(Gated, AnInputThatIsUsedTwiceGetsBothGradients) {
       {test::normal({3, 14}, 2)}, {.tolerance = 5e-3f});
 }
 
-TEST(Gated, BadShapesThrowWithTheOpsName) {
+TEST(Gated, WrongShapesAreReported) {
   EXPECT_ERROR(gated(Tensor::zeros({2, 3}), Activation::silu),
-               "[gated] a row must have a gate and an up of one size: got x [2, 3], expected [..., 2·F]");
-  EXPECT_ERROR(gated(Tensor::scalar(1.f), Activation::silu), "[gated] a row must have");
+               "[gated] the last dimension must be even: got x [2, 3], expected [..., 2·F]");
+  EXPECT_ERROR(gated(Tensor::scalar(1.f), Activation::silu), "[gated] the last dimension must be even");
   EXPECT_ERROR(gated({}, Activation::silu), "[gated] x is an undefined tensor");
 }
 

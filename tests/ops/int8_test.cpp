@@ -21,7 +21,7 @@ Tensor random(const Shape& shape) {
   return x;
 }
 
-TEST(Int8, ARowsGreatestWeightIsKeptAndOthersAreWithinHalfAStep) {
+TEST(Int8, TheLargestWeightOfARowIsExactAndOthersAreWithinHalfAStep) {
   const Tensor weight = random({37, 53});
   std::fill_n(weight.data() + 5 * 53, 53, 0.f);
   const Int8Matrix matrix = quantise(weight);
@@ -38,21 +38,21 @@ TEST(Int8, ARowsGreatestWeightIsKeptAndOthersAreWithinHalfAStep) {
   }
 }
 
-TEST(Int8, ProductsAreThoseOfTheRestoredWeights) {
+TEST(Int8, ProductsEqualThoseOfTheRestoredWeights) {
   for (const std::int64_t k : {1, 15, 16, 33, 70, 1100, 2050})
     for (const std::int64_t n : {1, 5, 8, 67})
       for (const std::int64_t m : {1, 2, 7, 64, 65, 90}) {
         const Tensor x = random({m, k}), bias = random({n});
         const Int8Matrix matrix = quantise(random({n, k}));
         const Tensor y = linear(x, matrix, bias), expected = linear(x, restore(matrix), bias);
-        // Of the input 15 bits are kept, in each of k products.
+        // The input is rounded to 15 bits, in each of k products.
         const double close = 5e-4 * std::sqrt(static_cast<double>(k)) + 1e-5;
         for (std::int64_t i = 0; i < y.numel(); ++i)
           ASSERT_NEAR(y.data()[i], expected.data()[i], close) << "m " << m << " n " << n << " k " << k << " at " << i;
       }
 }
 
-TEST(Int8, TheGreatestNumbersDoNotOverflow) {
+TEST(Int8, LargeSumsDoNotOverflow) {
   const Int8Matrix matrix = quantise(Tensor::full({3, 5000}, -1.f));
   EXPECT_NEAR(linear(Tensor::full({1, 5000}, 1.f), matrix).data()[2], -5000.f, 0.5f);
 }
@@ -69,7 +69,7 @@ TEST(Int8, ARowHasTheSameBitsAloneInABatchAndOnAnyNumberOfThreads) {
   set_threads(before);
 }
 
-TEST(Int8, ActivationsAndEmbeddingsAreAsWithFloats) {
+TEST(Int8, ActivationsAndEmbeddingsEqualThoseOfRestoredWeights) {
   const Int8Matrix matrix = quantise(random({11, 6}));
   const Tensor x = random({2, 3, 6}), bias = random({11});
   const Tensor y = linear(x, matrix, bias, Activation::gelu_tanh);
@@ -80,17 +80,17 @@ TEST(Int8, ActivationsAndEmbeddingsAreAsWithFloats) {
   EXPECT_EQ(embedding(matrix, ids).to_vector(), embedding(restore(matrix), ids).to_vector());
 }
 
-TEST(Int8, WhatDoesNotFitIsRefused) {
+TEST(Int8, WrongInputIsReported) {
   const Int8Matrix matrix = quantise(random({4, 6}));
   EXPECT_ERROR(linear(random({2, 5}), matrix), "got x [2, 5] and weight [4, 6]");
   EXPECT_ERROR(linear(random({2, 6}), matrix, random({3})), "got bias [3], expected [4]");
-  EXPECT_ERROR(linear(random({2, 6}), {matrix.values, random({3})}), "each row of the matrix has a scale");
+  EXPECT_ERROR(linear(random({2, 6}), {matrix.values, random({3})}), "the matrix needs one scale for each row");
   EXPECT_ERROR(embedding(matrix, Tensor::ids({4}, {1})), "id 4 at position 0");
-  EXPECT_ERROR(quantise(random({4})), "the weight is a matrix");
-  EXPECT_ERROR(quantise(Tensor::full({2, 2}, std::numeric_limits<float>::infinity())), "are not finite");
+  EXPECT_ERROR(quantise(random({4})), "wrong shape of the weight");
+  EXPECT_ERROR(quantise(Tensor::full({2, 2}, std::numeric_limits<float>::infinity())), "contains infinity or NaN");
   Tensor x = random({2, 6});
   require_grad(x);
-  EXPECT_ERROR(linear(x, matrix), "has no gradients");
+  EXPECT_ERROR(linear(x, matrix), "does not support gradients");
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ using test::expect_gradients;
 using test::normal;
 using test::Tensors;
 
-TEST(Linear, GradientsHoldForEveryActivationWithAndWithoutBias) {
+TEST(Linear, GradientsMatchForEveryActivationWithAndWithoutBias) {
   for (const Activation activation : {Activation::none, Activation::gelu, Activation::gelu_tanh, Activation::silu,
                                       Activation::tanh, Activation::sigmoid}) {
     SCOPED_TRACE(static_cast<int>(activation));
@@ -38,10 +38,11 @@ void expect_near(const Tensor& got, const Tensor& expected) {
   for (std::int64_t i = 0; i < got.numel(); ++i) EXPECT_NEAR(got.data()[i], expected.data()[i], 1e-5f) << i;
 }
 
-class LinearTogether : public testing::TestWithParam<std::int64_t> {};  // rows: few and many have their own kernels
+class LinearTogether : public testing::TestWithParam<std::int64_t> {
+};  // number of rows: few and many rows use different kernels
 INSTANTIATE_TEST_SUITE_P(Rows, LinearTogether, testing::Values(15, 201));
 
-TEST_P(LinearTogether, GivesWhatEachGivesWhereverTheirMemoryLies) {
+TEST_P(LinearTogether, EqualsTheSeparateLayersForAnyMemoryLayout) {
   const Tensor x = normal({GetParam(), 7}, 1);
   std::vector<Tensor> weights = {normal({4, 7}, 2), normal({1, 7}, 3), normal({6, 7}, 4)},
                       biases = {normal({4}, 5), normal({1}, 6), normal({6}, 7)};
@@ -50,13 +51,13 @@ TEST_P(LinearTogether, GivesWhatEachGivesWhereverTheirMemoryLies) {
   const Tensor apart = linear_together(x, weights, biases);
   expect_near(apart, concat(expected, -1));
   place_together(std::vector{&weights[0], &weights[1], &weights[2]});
-  expect_near(linear_together(x, weights, biases), apart);  // biases still apart
+  expect_near(linear_together(x, weights, biases), apart);  // the biases are not contiguous yet
   place_together(std::vector{&biases[0], &biases[1], &biases[2]});
   EXPECT_EQ(weights[1].data(), weights[0].data() + 28);
   expect_near(linear_together(x, weights, biases), apart);
 }
 
-TEST(Linear, GradientsOfPartsTogetherHold) {
+TEST(Linear, GradientsOfLinearTogetherMatchFiniteDifferences) {
   const auto run = [](const Tensors& x) { return linear_together(x[0], {&x[1], 2}, {&x[3], 2}); };
   Tensors inputs = {normal({3, 5, 7}, 1), normal({4, 7}, 2), normal({6, 7}, 3), normal({4}, 4), normal({6}, 5)};
   expect_gradients(run, inputs);
@@ -67,13 +68,13 @@ TEST(Linear, GradientsOfPartsTogetherHold) {
   expect_gradients(without_bias, {inputs[0], inputs[1], inputs[2]});
 }
 
-TEST(Linear, BiasesOfPartsTogetherAreForAllOrForNone) {
+TEST(Linear, LinearTogetherNeedsABiasForAllWeightsOrForNone) {
   const Tensor x = Tensor::zeros({2, 3});
   const std::vector<Tensor> weights(2, Tensor::zeros({4, 3})), bias(1, Tensor::zeros({4}));
   EXPECT_ERROR(linear_together(x, weights, bias), "got 2 weights and 1 biases");
 }
 
-TEST(Linear, ShapesThatDoNotFitAreNamed) {
+TEST(Linear, WrongShapesAreReported) {
   EXPECT_ERROR(
       linear(Tensor::zeros({32, 25, 512}), Tensor::zeros({2048, 256})),
       "[linear] the input's last dimension does not fit the weight: got x [32, 25, 512] and weight [2048, 256], "

@@ -12,7 +12,7 @@ using test::expect_gradients;
 using test::normal;
 using test::Tensors;
 
-TEST(Matmul, GradientsHoldForEveryTransposeAndBatch) {
+TEST(Matmul, GradientsMatchForEveryTransposeAndBatch) {
   for (const bool ta : {false, true})
     for (const bool tb : {false, true})
       for (const int batching : {0, 1, 2, 3}) {  // two matrices, batches, batches of batches, one b for all
@@ -30,7 +30,7 @@ TEST(Matmul, GradientsHoldForEveryTransposeAndBatch) {
       }
 }
 
-TEST(Matmul, AnEmptyBatchGivesTheMatrixThatServesAllOfItAGradientOfZeros) {
+TEST(Matmul, AnEmptyBatchGivesABroadcastMatrixAZeroGradient) {
   for (const bool ta : {false, true}) {
     const Tensor a = Tensor::zeros({0, 3, 3});
     Tensor b = Tensor::zeros({3, 5});
@@ -44,7 +44,7 @@ TEST(Matmul, AMatrixTimesItselfHasBothGradients) {
   expect_gradients([](const Tensors& x) { return matmul(x[0], x[0], {.transpose_b = true}); }, {normal({3, 4})});
 }
 
-TEST(Matmul, ShapesThatDoNotFitAreNamed) {
+TEST(Matmul, WrongShapesAreReported) {
   EXPECT_ERROR(matmul(Tensor::zeros({2, 3}), Tensor::zeros({4, 5})),
                "[matmul] the matrices do not fit: got a [2, 3] and b [4, 5]");
   EXPECT_ERROR(matmul(Tensor::zeros({2, 2, 3}), Tensor::zeros({4, 3, 5})), "[2, 2, 3]");

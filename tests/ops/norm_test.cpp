@@ -17,7 +17,7 @@ using test::Tensors;
 TEST(LayerNorm, RowsHaveTheGivenMeanAndDeviation) {
   for (const Shape& shape : {Shape{5}, Shape{3, 67}, Shape{2, 3, 768}}) {
     Tensor x = test::normal(shape, 3, 2.f);
-    for (float& value : x.span()) value += 1000.f;  // where the difference of squares would lose the digits
+    for (float& value : x.span()) value += 1000.f;  // where mean(x²) - mean(x)² would lose precision
     const std::int64_t cols = shape[-1];
     const Tensor y = layer_norm(x, Tensor::full({cols}, 1.f), Tensor::zeros({cols}), 0.f);
     for (std::int64_t row = 0; row < x.rows(); ++row) {
@@ -39,7 +39,7 @@ TEST(LayerNorm, GradientsMatchFiniteDifferences) {
   }
 }
 
-TEST(LayerNorm, ARowMayBeItsOwnGainAndBias) {
+TEST(LayerNorm, OneTensorCanBeInputGainAndBias) {
   const Tensors x = {test::normal({7}, 1)};
   const test::GradCheckOptions options{.step = 1e-2f, .tolerance = 5e-3f};
   test::expect_gradients([](const Tensors& in) { return layer_norm(in[0], in[0], in[0]); }, x, options);
@@ -76,7 +76,7 @@ TEST(LayerNorm, OneThreadEqualsTwo) {
   for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(one.inputs[i].to_vector(), two.inputs[i].to_vector());
 }
 
-TEST(LayerNorm, WithoutABiasItIsThatOfZero) {
+TEST(LayerNorm, NoBiasEqualsABiasOfZero) {
   const Tensor x = test::normal({4, 67}, 1), residual = test::normal({4, 67}, 2), gain = test::normal({67}, 3),
                zero = Tensor::zeros({67});
   EXPECT_EQ(layer_norm(x, gain).to_vector(), layer_norm(x, gain, zero).to_vector());
@@ -84,7 +84,7 @@ TEST(LayerNorm, WithoutABiasItIsThatOfZero) {
             add_layer_norm(x, residual, gain, zero).normed.to_vector());
 }
 
-TEST(RmsNorm, IsRowsOverTheRootOfTheirMeanSquare) {
+TEST(RmsNorm, DividesRowsByTheirRootMeanSquare) {
   for (const Shape& shape : {Shape{5}, Shape{3, 67}, Shape{2, 3, 768}}) {
     const Tensor x = test::normal(shape, 3, 2.f), gain = test::normal({shape[-1]}, 4);
     const std::int64_t cols = shape[-1];
@@ -132,7 +132,7 @@ TEST(AddRmsNorm, GradientsMatchFiniteDifferencesWhicheverResultIsUsed) {
   test::expect_gradients([&](const Tensors& in) { return run(in).sum; }, inputs, options);
 }
 
-TEST(Norms, BadShapesThrowWithTheOpsName) {
+TEST(Norms, WrongShapesAreReported) {
   const Tensor x = test::normal({2, 3}), row = test::normal({3}), wrong = test::normal({4});
   EXPECT_ERROR(layer_norm(x, wrong, row),
                "[layer_norm] the gain must have the size of the last dimension: got x [2, 3] and gain [4], "
@@ -141,10 +141,10 @@ TEST(Norms, BadShapesThrowWithTheOpsName) {
                "[layer_norm] the bias must have the size of the last dimension: got x [2, 3] and bias [4], "
                "expected [3]");
   EXPECT_ERROR(layer_norm(x, {}, row), "[layer_norm] gain is an undefined tensor");
-  EXPECT_ERROR(add_layer_norm(x, row, row, row), "[add_layer_norm] x and the residual must have one shape");
+  EXPECT_ERROR(add_layer_norm(x, row, row, row), "[add_layer_norm] x and the residual must have the same shape");
   EXPECT_ERROR(rms_norm(x, wrong), "[rms_norm] the gain must have the size of the last dimension");
-  EXPECT_ERROR(rms_norm(Tensor::scalar(1.f), row), "[rms_norm] a row is needed");
-  EXPECT_ERROR(add_rms_norm(x, wrong, row), "[add_rms_norm] x and the residual must have one shape");
+  EXPECT_ERROR(rms_norm(Tensor::scalar(1.f), row), "[rms_norm] wrong shape: got a scalar");
+  EXPECT_ERROR(add_rms_norm(x, wrong, row), "[add_rms_norm] x and the residual must have the same shape");
 }
 
 }  // namespace

@@ -1,11 +1,13 @@
-// One tester for all ops. To add an op, add one line to the table below and one under the same name to
-// tests/golden/ops.py, and run that where PyTorch is. A line is
+// Tests that run for all ops. To add an op, add one line to the table below, and one with the same name to
+// tests/golden/ops.py; then run that script, which needs PyTorch. A line has the form
 //   {"name", function of the inputs, [large inputs,] [options]}
-// and gives: the values and gradients of PyTorch for every example that ops.py has under the name; the gradients of
-// finite differences for the same examples, and both gradients for a tensor that is given as two inputs; one, two and
-// three threads that give the same bits, two runs that do, and the same numbers with vectors of another width, for the
-// examples and for the large inputs, which should be large enough to be worth several threads. What is special about an
-// op (bad input, limits, what it keeps) is tested beside it, in NAME_test.cpp.
+// The tests check for every example of ops.py with this name:
+// - values and gradients equal those of PyTorch, and gradients match finite differences;
+// - a tensor that is used as two inputs gets both gradients.
+// For the examples and the large inputs, which should be large enough for several threads, they check:
+// - results have the same bits with one, two and three threads, and in two runs;
+// - results are the same with portable instructions.
+// Tests of a single op, for example of errors, are in NAME_test.cpp.
 #include <gtest/gtest.h>
 
 #include <cstring>
@@ -25,11 +27,10 @@
 #include "attend/ops/embedding.h"
 #include "attend/ops/gated.h"
 #include "attend/ops/gather.h"
-#include "attend/ops/gru.h"
 #include "attend/ops/linear.h"
-#include "attend/ops/lstm.h"
 #include "attend/ops/matmul.h"
 #include "attend/ops/norm.h"
+#include "attend/ops/recurrence.h"
 #include "attend/ops/reduce.h"
 #include "attend/ops/rotary.h"
 #include "attend/ops/softmax.h"
@@ -44,7 +45,7 @@ namespace {
 using test::Tensors;
 using In = const Tensors&;
 
-/// A large input, made when its test runs.
+/// A large input, created when its test runs.
 using Input = std::function<Tensor()>;
 Input floats(const Shape& shape) {
   return [=] { return test::normal(shape); };
@@ -69,7 +70,7 @@ Input mask(const Shape& shape) {
 struct Options {
   test::Tolerance tolerance = {.absolute = 2e-6f};
   test::GradCheckOptions finite_differences = {};
-  bool any_threads_same_bits = true;  ///< otherwise, results with another number of threads are close only
+  bool any_threads_same_bits = true;  ///< otherwise, results with a different number of threads are only close
 };
 
 struct Op {
@@ -78,7 +79,7 @@ struct Op {
   std::vector<Input> large;
   Options options;
 
-  template <typename F>  // from inputs to a result, or to several
+  template <typename F>  // returns one result or several
   Op(std::string op, F f, std::vector<Input> inputs = {}, Options how = {})
       : name(std::move(op)),
         function([f](In x) -> Tensors { return {f(x)}; }),
@@ -87,27 +88,27 @@ struct Op {
 };
 std::ostream& operator<<(std::ostream& out, const Op& op) { return out << op.name; }
 
-/// oneDNN cuts sums by threads as it likes.
+/// oneDNN may split sums by the number of threads.
 constexpr Options kOneDnn{.any_threads_same_bits = false};
 
-/// A penalty that is different everywhere.   -> [5, 5]
+/// A bias with different elements.   -> [5, 5]
 Tensor slope() {
   Tensor bias = Tensor::empty({5, 5});
   for (std::int64_t i = 0; i < 25; ++i) bias.data()[i] = -0.5f * static_cast<float>(i);
   return bias;
 }
 
-/// For four features of each head.
+/// A table that rotates four features of each head.
 RotaryTable rotary(RotaryLayout layout) { return RotaryTable(11, rotary_frequencies(4, 100), layout); }
 
 /// x, the four weights, h0, c0 and lengths, in this order.
-Tensors recurrent(decltype(gru)& op, In x, bool reverse = false) {
-  const RecurrentResult result =
-      op(x[0], {x[1], x[2], x[3], x[4]}, {x[5], &op == &lstm ? x[6] : Tensor(), x[7], reverse});
+Tensors recurrent(kernels::Cell cell, In x, bool reverse = false) {
+  const RecurrentResult result = recurrence("recurrence", cell, x[0], {x[1], x[2], x[3], x[4]},
+                                            {x[5], cell == kernels::Cell::lstm ? x[6] : Tensor(), x[7], reverse});
   return result.c.defined() ? Tensors{result.y, result.h, result.c} : Tensors{result.y, result.h};
 }
 
-// A table reads best with one op a line.
+// One op on each line.
 // clang-format off
 const Op kOps[] = {
     // ---- arithmetic ----
@@ -194,10 +195,10 @@ const Op kOps[] = {
     {"conv1d", [](In x) { return conv1d(x[0], x[1], x[2], {.stride = 2, .padding = 1}); }, {floats({8, 16, 131}), floats({32, 16, 3}), floats({32})}, kOneDnn},
     {"conv2d", [](In x) { return conv2d(x[0], x[1], x[2], {.padding = {1, 0}, .dilation = {1, 2}, .groups = 2}); }, {floats({4, 8, 31, 37}), floats({16, 4, 3, 2}), floats({16})}, kOneDnn},
     // ---- recurrences ----
-    {"gru", [](In x) { return recurrent(gru, x); }, {floats({16, 10, 64}), small({192, 64}), small({192, 64}), floats({192}), floats({192}), floats({16, 64}), floats({16, 64}), ids(11, {16})}, kOneDnn},
-    {"gru reversed", [](In x) { return recurrent(gru, x, true); }, {}, kOneDnn},
-    {"lstm", [](In x) { return recurrent(lstm, x); }, {floats({16, 10, 64}), small({256, 64}), small({256, 64}), floats({256}), floats({256}), floats({16, 64}), floats({16, 64}), ids(11, {16})}, kOneDnn},
-    {"lstm reversed", [](In x) { return recurrent(lstm, x, true); }, {}, kOneDnn},
+    {"gru", [](In x) { return recurrent(kernels::Cell::gru, x); }, {floats({16, 10, 64}), small({192, 64}), small({192, 64}), floats({192}), floats({192}), floats({16, 64}), floats({16, 64}), ids(11, {16})}, kOneDnn},
+    {"gru reversed", [](In x) { return recurrent(kernels::Cell::gru, x, true); }, {}, kOneDnn},
+    {"lstm", [](In x) { return recurrent(kernels::Cell::lstm, x); }, {floats({16, 10, 64}), small({256, 64}), small({256, 64}), floats({256}), floats({256}), floats({16, 64}), floats({16, 64}), ids(11, {16})}, kOneDnn},
+    {"lstm reversed", [](In x) { return recurrent(kernels::Cell::lstm, x, true); }, {}, kOneDnn},
     // ---- scores ----
     {"additive_scores", [](In x) { return additive_scores(x[0], x[1], x[2]); }, {floats({16, 10, 64}), floats({16, 11, 64}), floats({64})}},
     {"additive_scores of lengths", [](In x) { return additive_scores(x[0], x[1], x[2], x[3]); }, {floats({16, 10, 64}), floats({16, 11, 64}), floats({64}), ids(12, {16})}},
@@ -207,11 +208,11 @@ const Op kOps[] = {
     {"attention", [](In x) { return attention(x[0], x[1], x[2]); }, {floats({2, 67, 3, 32}), floats({2, 131, 3, 32}), floats({2, 131, 3, 16})}},
     {"attention causal", [](In x) { return attention(x[0], x[1], x[2], {.mask = Mask::causal()}); }, {floats({2, 131, 3, 32}), floats({2, 131, 3, 32}), floats({2, 131, 3, 32})}},
     {"attention of lengths", [](In x) { return attention(x[0], x[1], x[2], {.mask = Mask::keys(x[3])}); }, {floats({5, 67, 3, 32}), floats({5, 131, 3, 32}), floats({5, 131, 3, 32}), ids(132, {5})}},
-    {"attention causal of lengths", [](In x) { return attention(x[0], x[1], x[2], {.mask = Mask::causal_keys(x[3])}); }},
+    {"attention causal of lengths", [](In x) { return attention(x[0], x[1], x[2], {.mask = Mask::causal() & Mask::keys(x[3])}); }},
     {"attention allowed", [](In x) { return attention(x[0], x[1], x[2], {.mask = Mask::allowed(x[3])}); }, {floats({2, 67, 3, 32}), floats({2, 131, 3, 32}), floats({2, 131, 3, 32}), mask({67, 131})}},
-    {"attention additive", [](In x) { return attention(x[0], x[1], x[2], {.mask = Mask::additive(slope())}); }},
+    {"attention additive", [](In x) { return attention(x[0], x[1], x[2], {.bias = slope()}); }},
     {"attention biased", [](In x) { return attention(x[0], x[1], x[2], {.bias = x[3]}); }, {floats({5, 67, 4, 32}), floats({5, 131, 4, 32}), floats({5, 131, 4, 16}), floats({1, 4, 67, 131})}},
-    {"attention biased causal of lengths", [](In x) { return attention(x[0], x[1], x[2], {.mask = Mask::causal_keys(x[4]), .bias = x[3]}); }, {floats({5, 131, 3, 32}), floats({5, 131, 3, 32}), floats({5, 131, 3, 32}), floats({131, 131}), ids(132, {5})}},
+    {"attention biased causal of lengths", [](In x) { return attention(x[0], x[1], x[2], {.mask = Mask::causal() & Mask::keys(x[4]), .bias = x[3]}); }, {floats({5, 131, 3, 32}), floats({5, 131, 3, 32}), floats({5, 131, 3, 32}), floats({131, 131}), ids(132, {5})}},
     {"attention grouped", [](In x) { return attention(x[0], x[1], x[2]); }, {floats({2, 67, 6, 32}), floats({2, 131, 2, 32}), floats({2, 131, 2, 16})}},
     {"self_attention causal", [](In x) { return self_attention(x[0], 2, {.mask = Mask::causal()}); }, {floats({3, 131, 192})}},
 };
@@ -249,7 +250,7 @@ class Ops : public testing::TestWithParam<Op> {
     if (!large.empty()) body(large);
   }
 
-  /// Everything that the op gives for these inputs, results and gradients.
+  /// All results and gradients of the op for these inputs.
   Tensors all_of(const Tensors& inputs) const {
     const test::Gradients gradients = test::gradients_of(GetParam().function, inputs);
     Tensors all;
@@ -260,7 +261,7 @@ class Ops : public testing::TestWithParam<Op> {
   }
 };
 
-TEST_P(Ops, ValuesAreThoseOfPyTorch) {
+TEST_P(Ops, ValuesEqualPyTorch) {
   for_each_example([&](const std::string& prefix, const Tensors& inputs) {
     const Tensors results = GetParam().function(inputs), expected = numbered(golden_, prefix + "out");
     ASSERT_EQ(results.size(), expected.size());
@@ -273,7 +274,7 @@ TEST_P(Ops, ValuesAreThoseOfPyTorch) {
   });
 }
 
-TEST_P(Ops, GradientsAreThoseOfPyTorch) {
+TEST_P(Ops, GradientsEqualPyTorch) {
   for_each_example([&](const std::string& prefix, const Tensors& inputs) {
     const Tensors weights = numbered(golden_, prefix + "dout");
     if (weights.empty()) return;
@@ -281,7 +282,7 @@ TEST_P(Ops, GradientsAreThoseOfPyTorch) {
         test::gradients_of(GetParam().function, inputs, [&](const Tensors&) { return weights; });
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (inputs[i].dtype() != DType::f32) continue;
-      const Tensor& got = gradients.inputs[i];  // undefined when the results do not depend on the input
+      const Tensor& got = gradients.inputs[i];  // undefined if the results do not depend on the input
       const Tensor expected = golden_.get(prefix + "din" + std::to_string(i));
       EXPECT_TRUE(test::close(got ? got : Tensor::zeros(expected.shape()), expected, GetParam().options.tolerance))
           << "gradient of input " << i;
@@ -289,14 +290,14 @@ TEST_P(Ops, GradientsAreThoseOfPyTorch) {
   });
 }
 
-TEST_P(Ops, GradientsAreThoseOfFiniteDifferences) {
+TEST_P(Ops, GradientsMatchFiniteDifferences) {
   for_each_example([&](const std::string& prefix, const Tensors& inputs) {
     if (golden_.contains(prefix + "dout0"))
       test::expect_gradients(GetParam().function, inputs, GetParam().options.finite_differences);
   });
 }
 
-TEST_P(Ops, ATensorThatIsTwoInputsGetsTheGradientsOfBoth) {
+TEST_P(Ops, ATensorUsedAsTwoInputsGetsBothGradients) {
   for_each_example([&](const std::string&, Tensors inputs) {
     for (std::size_t j = 1; j < inputs.size(); ++j)
       for (std::size_t i = 0; i < j; ++i) {
@@ -318,7 +319,7 @@ TEST_P(Ops, ATensorThatIsTwoInputsGetsTheGradientsOfBoth) {
   });
 }
 
-TEST_P(Ops, BitsDependNeitherOnThreadsNorOnTheRun) {
+TEST_P(Ops, ResultsDoNotDependOnThreadsOrTheRun) {
   const int before = threads();
   for_all_inputs([&](const Tensors& inputs) {
     for (const int count : {1, 2, 3}) {
@@ -339,7 +340,7 @@ TEST_P(Ops, BitsDependNeitherOnThreadsNorOnTheRun) {
   set_threads(before);
 }
 
-TEST_P(Ops, VectorsOfAnotherWidthGiveTheSameNumbers) {
+TEST_P(Ops, PortableInstructionsGiveTheSameResults) {
   for_all_inputs([&](const Tensors& inputs) {
     const Tensors best = all_of(inputs);
     kernels::use_portable_instructions(true);

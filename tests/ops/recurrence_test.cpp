@@ -1,11 +1,10 @@
-// gru() and lstm(): each promise is held for both.
+// recurrence(): each test runs for GRU and LSTM.
 #include <gtest/gtest.h>
 
 #include <cstring>
 
 #include "attend/core/threads.h"
-#include "attend/ops/gru.h"
-#include "attend/ops/lstm.h"
+#include "attend/ops/recurrence.h"
 #include "attend/ops/tape.h"
 #include "tests/support/errors.h"
 #include "tests/support/golden.h"
@@ -19,8 +18,11 @@ using test::Tensors;
 
 struct Kind {
   const char* name;
-  decltype(gru)* run;
-  std::int64_t gates;
+  kernels::Cell cell;
+
+  RecurrentResult run(const Tensor& x, const RecurrentWeights& weights, const RecurrentOptions& options) const {
+    return recurrence(name, cell, x, weights, options);
+  }
 };
 
 std::ostream& operator<<(std::ostream& out, const Kind& kind) { return out << kind.name; }
@@ -28,15 +30,15 @@ std::ostream& operator<<(std::ostream& out, const Kind& kind) { return out << ki
 class Recurrence : public testing::TestWithParam<Kind> {
  protected:
   Kind kind = GetParam();
-  bool lstm_ = kind.gates == 4;
+  bool lstm_ = kind.cell == kernels::Cell::lstm;
 
   RecurrentWeights weights(std::int64_t inputs, std::int64_t hidden) const {
-    const std::int64_t rows = kind.gates * hidden;
+    const std::int64_t rows = kernels::gates_of(kind.cell) * hidden;
     const float deviation = 1.f / std::sqrt(static_cast<float>(hidden));
     return {normal({rows, inputs}, 11, deviation), normal({rows, hidden}, 12, deviation), normal({rows}, 13),
             normal({rows}, 14)};
   }
-  /// x, the four parameters, h0 and (for an LSTM) c0 as one list, and the way back.
+  /// x, the four parameters, h0 and (for an LSTM) c0, as a list for run().
   Tensors inputs(std::int64_t batch, std::int64_t steps, std::int64_t in, std::int64_t hidden) const {
     const RecurrentWeights w = weights(in, hidden);
     Tensors all{normal({batch, steps, in}, 1), w.weight_ih, w.weight_hh, w.bias_ih, w.bias_hh,
@@ -52,7 +54,7 @@ class Recurrence : public testing::TestWithParam<Kind> {
   }
 };
 
-std::vector<Kind> kinds() { return {{"gru", gru, 3}, {"lstm", lstm, 4}}; }
+std::vector<Kind> kinds() { return {{"gru", kernels::Cell::gru}, {"lstm", kernels::Cell::lstm}}; }
 INSTANTIATE_TEST_SUITE_P(Cells, Recurrence, testing::ValuesIn(kinds()),
                          [](const auto& info) { return std::string(info.param.name); });
 
@@ -60,7 +62,7 @@ bool same_bits(const Tensor& a, const Tensor& b) {
   return a.shape() == b.shape() && std::memcmp(a.raw(), b.raw(), a.bytes()) == 0;
 }
 
-TEST_P(Recurrence, FollowsPyTorchInBothDirectionsOverPackedLengths) {
+TEST_P(Recurrence, EqualsPyTorchInBothDirectionsForDifferentLengths) {
   const SafetensorsFile file = test::golden("recurrent");
   const auto get = [&](const std::string& key) { return file.get(std::string(kind.name) + "/" + key); };
   const auto leaf = [&](const std::string& key) {
@@ -70,7 +72,7 @@ TEST_P(Recurrence, FollowsPyTorchInBothDirectionsOverPackedLengths) {
   };
   const Tensor x = leaf("x"), y = get("y"), h = get("h");
   const std::int64_t steps = x.dim(1), hidden = h.dim(2), batch = h.dim(1);
-  // One row of [B, T, 2H] or [2, B, H] in the direction's half.
+  // The half of [B, T, 2H] that belongs to one direction.
   const auto half = [&](const Tensor& both, int direction) {
     Tensor part = Tensor::empty({batch, steps, hidden});
     for (std::int64_t r = 0; r < batch * steps; ++r)
@@ -112,7 +114,7 @@ TEST_P(Recurrence, FollowsPyTorchInBothDirectionsOverPackedLengths) {
   EXPECT_TRUE(test::close(grad(x), get("d/x"), loose));
 }
 
-TEST_P(Recurrence, GradientsAreFiniteDifferences) {
+TEST_P(Recurrence, GradientsMatchFiniteDifferences) {
   const Tensor lengths = Tensor::ids({3, 0, 4, 1, 2}, {5});
   for (const bool reverse : {false, true})
     for (const bool cut : {false, true})
@@ -121,21 +123,21 @@ TEST_P(Recurrence, GradientsAreFiniteDifferences) {
           inputs(5, 4, 3, 7), {.elements = 16});
 }
 
-TEST_P(Recurrence, GradientsOfASingleStepAreFiniteDifferences) {
+TEST_P(Recurrence, GradientsOfASingleStepMatchFiniteDifferences) {
   test::expect_gradients([&](const Tensors& in) { return run(in); }, inputs(2, 1, 3, 5), {.elements = 16});
 }
 
-TEST_P(Recurrence, GradientsAtAWidthOfSeveralPanelsAreFiniteDifferences) {
+TEST_P(Recurrence, GradientsAtAWidthOfSeveralPanelsMatchFiniteDifferences) {
   test::expect_gradients([&](const Tensors& in) { return run(in); }, inputs(37, 2, 1, 83), {.elements = 8});
 }
 
-TEST_P(Recurrence, InputThatIsProjectedAlreadyIsAddedAndHasGradients) {
+TEST_P(Recurrence, ProjectedInputIsAddedAndHasGradients) {
   for (const std::int64_t steps : {1, 3}) {
     Tensors all = inputs(2, steps, 3, 5);
     const auto run_projected = [&](const Tensors& in) { return run(in, {.projected = in.back()}); };
-    all.push_back(Tensor::zeros({2, steps, kind.gates * 5}));
+    all.push_back(Tensor::zeros({2, steps, kernels::gates_of(kind.cell) * 5}));
     EXPECT_TRUE(test::close(run_projected(all)[0], run(all)[0]));
-    all.back() = normal({2, steps, kind.gates * 5}, 4);
+    all.back() = normal({2, steps, kernels::gates_of(kind.cell) * 5}, 4);
     test::expect_gradients(run_projected, all, {.elements = 16});
   }
 }
@@ -157,7 +159,7 @@ TEST_P(Recurrence, StepsOneByOneEqualTheWholeSequence) {
   }
 }
 
-TEST_P(Recurrence, ASequenceAloneEqualsTheSamePaddedInABatch) {
+TEST_P(Recurrence, ASequenceAloneEqualsTheSameInAPaddedBatch) {
   const Tensors in = inputs(4, 9, 5, 21);
   const Tensor lengths = Tensor::ids({9, 4, 0, 7}, {4});
   for (const bool reverse : {false, true}) {
@@ -183,8 +185,8 @@ TEST_P(Recurrence, NothingIsKeptWithoutGradients) {
   reset_peak_memory();
   const std::size_t before = memory_use().current;
   const Tensors result = run(in);
-  // Results, the projections and the packed weight; the gates of a recording would add to that.
-  const std::size_t projections = sizeof(float) * static_cast<std::size_t>(8 * 32 * 64 * kind.gates);
+  // The results, the projections and the packed weight. Kept gates would need more.
+  const std::size_t projections = sizeof(float) * static_cast<std::size_t>(8 * 32 * 64 * kernels::gates_of(kind.cell));
   EXPECT_LT(memory_use().peak - before, 2 * projections);
   EXPECT_TRUE(same_bits(result[0], warm[0]));
 }
@@ -210,12 +212,12 @@ TEST_P(Recurrence, EmptyBatchesAndSequencesWork) {
     const Tensors in = inputs(shape[0], shape[1], 2, 4);
     const test::Gradients all = test::gradients_of([&](const Tensors& x) { return run(x); }, in);
     EXPECT_EQ(all.results[0].shape(), (Shape{shape[0], shape[1], 4}));
-    EXPECT_TRUE(test::close(all.results[1], in[5]));  // no step: the last state is the first
+    EXPECT_TRUE(test::close(all.results[1], in[5]));  // without steps, the last state is the initial one
     EXPECT_TRUE(test::close(all.inputs[2], Tensor::zeros(in[2].shape())));
   }
 }
 
-TEST_P(Recurrence, ShapesThatDoNotFitAreNamed) {
+TEST_P(Recurrence, WrongShapesAreReported) {
   const Tensors good = inputs(2, 3, 4, 5);
   const RecurrentWeights w{good[1], good[2], good[3], good[4]};
   const std::string op = std::string("[") + kind.name + "]";
@@ -230,9 +232,10 @@ TEST_P(Recurrence, ShapesThatDoNotFitAreNamed) {
   EXPECT_ERROR(kind.run(x, w, {.lengths = Tensor::ids({-1, 3}, {2})}), "got -1");
 }
 
-TEST(Gru, RefusesCells) {
+TEST(Gru, RefusesACellState) {
   const RecurrentWeights w{Tensor::zeros({6, 2}), Tensor::zeros({6, 2}), {}, {}};
-  EXPECT_ERROR(gru(Tensor::zeros({1, 1, 2}), w, {.c0 = Tensor::zeros({1, 2})}), "[gru]");
+  EXPECT_ERROR(recurrence("gru", kernels::Cell::gru, Tensor::zeros({1, 1, 2}), w, {.c0 = Tensor::zeros({1, 2})}),
+               "[gru]");
 }
 
 }  // namespace

@@ -20,17 +20,18 @@ TEST(Rotary, FrequenciesAreThoseOfThePaper) {
   const std::vector<double> frequencies = rotary_frequencies(8);
   ASSERT_EQ(frequencies.size(), 4u);
   for (std::size_t i = 0; i < 4; ++i) EXPECT_DOUBLE_EQ(frequencies[i], std::pow(10., -static_cast<double>(i)));
-  EXPECT_ERROR(rotary_frequencies(3), "[rotary_frequencies] features are rotated in pairs: got 3 of them");
+  EXPECT_ERROR(rotary_frequencies(3), "[rotary_frequencies] rotary_dim must be even: got 3");
 }
 
-TEST(Rotary, FarPositionsKeepTheirDigits) {
+TEST(Rotary, LargePositionsArePrecise) {
   const RotaryTable table(100001, std::vector{1., 0.1});
   EXPECT_NEAR(table.cosines.data()[200000], std::cos(100000.), 1e-7);
   EXPECT_NEAR(table.sines.data()[200001], std::sin(10000.), 1e-7);
 }
 
-TEST(Rotary, PairsOfBothLayoutsAreRotatedAndTheRestPassesThrough) {
-  // Two heads of 5 features, 4 of them rotated by quarter turns of the first pair, and 3 features behind the heads.
+TEST(Rotary, PairsOfBothLayoutsAreRotatedAndTheRestIsUnchanged) {
+  // Two heads of 5 features, and 3 more features. 4 features of each head are rotated: the first pair by 90 degrees,
+  // the second by 0.
   const double quarter = std::acos(-1.) / 2;
   const Tensor x = Tensor::from({1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}, {1, 13});
   const Tensor position = Tensor::ids({1}, {1});
@@ -43,7 +44,7 @@ TEST(Rotary, PairsOfBothLayoutsAreRotatedAndTheRestPassesThrough) {
                           Tensor::from({-2, 1, 3, 4, 5, -7, 6, 8, 9, 10, 11, 12, 13}, {1, 13})));
 }
 
-TEST(Rotary, ScoresDependOnTheDistanceAlone) {
+TEST(Rotary, ScoresDependOnlyOnTheDistance) {
   for (const RotaryLayout layout : kLayouts) {
     const RotaryTable table(50, rotary_frequencies(14), layout);
     const Tensor q = test::normal({1, 14}, 1), k = test::normal({1, 14}, 2);
@@ -69,7 +70,7 @@ TEST(Rotary, GradientsMatchFiniteDifferences) {
       const std::int64_t head_dim = rotary + 1;
       test::expect_gradients([&](const Tensors& in) { return rotate_heads(in[0], 2, head_dim, positions, table); },
                              {test::normal({2, 3, 3 * head_dim}, 1)});
-      // Twice, so that the second gradient is added to the first.
+      // x is used twice, so that gradients are accumulated.
       test::expect_gradients(
           [&](const Tensors& in) {
             return rotate_heads(in[0], 2, head_dim, positions, table) *
@@ -79,7 +80,7 @@ TEST(Rotary, GradientsMatchFiniteDifferences) {
     }
 }
 
-TEST(Rotary, ATemporaryIsRotatedInPlaceAndOthersAreKept) {
+TEST(Rotary, OnlyATemporaryIsRotatedInPlace) {
   const RotaryTable table(4, rotary_frequencies(6));
   const Tensor positions = Tensor::ids({1, 3}, {2});
   Tensor x = test::normal({2, 7}, 1);
@@ -91,12 +92,12 @@ TEST(Rotary, ATemporaryIsRotatedInPlaceAndOthersAreKept) {
   const Tensor in_place = rotate_heads(std::move(x), 1, 6, positions, table);
   EXPECT_EQ(in_place.data(), memory);
   EXPECT_EQ(in_place.to_vector(), apart.to_vector());
-  // Also while gradients are recorded: the backward pass needs no values.
+  // Also with gradients: the backward pass does not need the values.
   test::expect_gradients([&](const Tensors& in) { return rotate_heads(2.f * in[0], 1, 6, positions, table); },
                          {test::normal({2, 7}, 2)});
 }
 
-TEST(Rotary, EmptyAndBadShapes) {
+TEST(Rotary, EmptyShapesWorkAndWrongOnesAreReported) {
   const RotaryTable table(4, rotary_frequencies(6));
   const Tensor none = Tensor::zeros({0}, DType::i32), one = Tensor::ids({1}, {1});
   EXPECT_EQ(rotate_heads(Tensor::zeros({0, 6}), 1, 6, none, table).shape(), (Shape{0, 6}));
@@ -106,13 +107,14 @@ TEST(Rotary, EmptyAndBadShapes) {
   EXPECT_ERROR(rotate_heads(row, 2, 6, one, table),
                "[rotate_heads] the heads do not fit x: got x [1, 6] and 2 heads of 6, expected x [..., W] with W at "
                "least 12");
-  EXPECT_ERROR(rotate_heads(row, 1, 5, one, table), "[rotate_heads] a head is narrower than what is rotated of it");
+  EXPECT_ERROR(rotate_heads(row, 1, 5, one, table),
+               "[rotate_heads] head_dim is smaller than the number of rotated features");
   EXPECT_ERROR(rotate_heads(row, 1, 6, none, table), "[rotate_heads] each row needs a position");
   EXPECT_ERROR(rotate_heads(row, 1, 6, Tensor::ids({4}, {1}), table),
                "[rotate_heads] position 4 of row 0 is not in the table, expected 0 to 3");
   EXPECT_ERROR(rotate_heads(row, 1, 6, Tensor::ids({-1}, {1}), table), "[rotate_heads] position -1 of row 0");
   EXPECT_ERROR(rotate_heads(row, 1, 6, Tensor::zeros({1}), table), "[rotate_heads] positions has the wrong dtype");
-  EXPECT_ERROR(rotate_heads(row, 1, 6, one, {}), "[rotate_heads] the table is empty");
+  EXPECT_ERROR(rotate_heads(row, 1, 6, one, {}), "[rotate_heads] the table is undefined");
 }
 
 }  // namespace

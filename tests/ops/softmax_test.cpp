@@ -30,7 +30,7 @@ TEST(Softmax, RowsSumToOneAndLogSoftmaxIsTheirLogarithm) {
   }
 }
 
-TEST(Softmax, LargeAndInfiniteValuesStayClean) {
+TEST(Softmax, LargeAndInfiniteValuesWork) {
   const float infinity = std::numeric_limits<float>::infinity();
   const Tensor y = softmax(Tensor::from({1e30f, 0, -1e30f, -infinity, 1, -infinity}, {2, 3}));
   EXPECT_EQ(y.to_vector()[0], 1.f);
@@ -49,7 +49,7 @@ TEST(Softmax, GradientsMatchFiniteDifferences) {
   }
 }
 
-TEST(MaskedSoftmax, SeesOnlyTheValidPrefix) {
+TEST(MaskedSoftmax, UsesOnlyThePrefix) {
   const Tensor x = test::normal({2, 2, 5});
   const Tensor by_first = masked_softmax(x, Tensor::ids({2, 0}, {2}));
   const Tensor by_row = masked_softmax(x, Tensor::ids({2, 2, 0, 0}, {2, 2}));
@@ -60,7 +60,7 @@ TEST(MaskedSoftmax, SeesOnlyTheValidPrefix) {
   for (int i = 10; i < 20; ++i) EXPECT_EQ(by_first.data()[i], 0.f);
 }
 
-TEST(MaskedSoftmax, GradientsAreZeroWhereNothingIsSeen) {
+TEST(MaskedSoftmax, GradientsAreZeroBeyondTheLength) {
   const Tensor x = test::normal({3, 2, 9});
   const Tensor lengths = Tensor::ids({4, 0, 9}, {3});
   const test::Function f = [&](const Tensors& in) { return Tensors{masked_softmax(in[0], lengths)}; };
@@ -78,7 +78,7 @@ TEST(Softmax, OneThreadEqualsTwo) {
   EXPECT_EQ(softmax(x).to_vector(), one);
 }
 
-TEST(Softmax, BadInputThrowsWithTheOpsName) {
+TEST(Softmax, WrongInputIsReported) {
   EXPECT_ERROR(softmax(Tensor::scalar(1)), "[softmax]");
   const Tensor x = test::normal({2, 3, 4});
   EXPECT_ERROR(masked_softmax(x, Tensor::ids({1, 2, 3}, {3})), "got x [2, 3, 4] and lengths [3]");

@@ -9,7 +9,7 @@
 namespace attend {
 namespace {
 
-/// y = 2 x, with a count of how often its backward function ran.
+/// y = 2 x. `calls` counts the calls of its backward function.
 Tensor twice(const Tensor& x, int* calls = nullptr) {
   Tensor y = Tensor::like(x);
   for (std::int64_t i = 0; i < x.numel(); ++i) y.data()[i] = 2 * x.data()[i];
@@ -19,7 +19,7 @@ Tensor twice(const Tensor& x, int* calls = nullptr) {
   });
 }
 
-/// y = a + b, whose gradient is dy itself, twice.
+/// y = a + b. The gradient of both inputs is dy itself.
 Tensor plus(const Tensor& a, const Tensor& b) {
   Tensor y = Tensor::like(a);
   for (std::int64_t i = 0; i < a.numel(); ++i) y.data()[i] = a.data()[i] + b.data()[i];
@@ -41,7 +41,7 @@ TEST(Tape, GradientsAccumulateOverPassesUntilZeroed) {
   EXPECT_FALSE(grad(x).defined());
 }
 
-TEST(Tape, AResultUsedTwiceIsWalkedOnceWithTheSumOfItsGradients) {
+TEST(Tape, AResultUsedSeveralTimesIsVisitedOnceWithTheSumOfItsGradients) {
   const Tensor x = leaf({1.f});
   int calls = 0;
   const Tensor y = twice(x, &calls);
@@ -50,15 +50,15 @@ TEST(Tape, AResultUsedTwiceIsWalkedOnceWithTheSumOfItsGradients) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST(Tape, AGradientSharedByTwoInputsIsNotAddedToTwice) {
+TEST(Tape, AGradientSharedByTwoInputsIsNotModified) {
   const Tensor a = leaf({1.f}), b = leaf({1.f});
-  const Tensor sum = plus(a, b);  // hands one dy to both
-  backward(plus(sum, twice(a)));  // a gets more; b must not see it
+  const Tensor sum = plus(a, b);  // both share dy
+  backward(plus(sum, twice(a)));  // adds to the gradient of a, not of b
   EXPECT_EQ(grad(a).item(), 3.f);
   EXPECT_EQ(grad(b).item(), 1.f);
 }
 
-TEST(Tape, ATensorThatIsSeveralInputsGetsAllTheirGradientsInWhateverOrderTheyAreWritten) {
+TEST(Tape, ATensorUsedAsSeveralInputsGetsAllGradientsInAnyOrder) {
   const Tensor x = leaf({1.f});
   const Tensor y = record("thrice", Tensor::full({1}, 1.f), {x, x, x}, [](const Tensor&, Grads& grads) {
     const Grads::Target first = grads.target(0), second = grads.target(1);
@@ -70,7 +70,7 @@ TEST(Tape, ATensorThatIsSeveralInputsGetsAllTheirGradientsInWhateverOrderTheyAre
   EXPECT_EQ(grad(x).item(), 8.f);
 }
 
-TEST(Tape, TheGradientOfALeafIsItsOwnAfterThePass) {
+TEST(Tape, GradientsOfLeavesDoNotShareMemory) {
   const Tensor a = leaf({1.f}), b = leaf({1.f}), seed = Tensor::from({1.f}, {1});
   backward(plus(a, b), seed);  // the seed is the gradient of both
   grad(a).fill(5.f);
@@ -78,7 +78,7 @@ TEST(Tape, TheGradientOfALeafIsItsOwnAfterThePass) {
   EXPECT_EQ(seed.item(), 1.f);
 }
 
-TEST(Tape, AResultOfAPassThatIsOverCanBecomeALeaf) {
+TEST(Tape, AResultCanBecomeALeafAfterThePass) {
   const Tensor x = leaf({1.f});
   Tensor y = twice(x);
   backward(y);
@@ -87,24 +87,25 @@ TEST(Tape, AResultOfAPassThatIsOverCanBecomeALeaf) {
   EXPECT_EQ(grad(y).item(), 2.f);
 }
 
-/// y = x wᵀ, whose weight's gradient is left to be multiplied with others'.
+/// y = x wᵀ, with Grads::product for the gradient of the weight.
 Tensor through(const Tensor& x, const Tensor& w) {
   return record("through", matmul(x.detach(), w.detach(), {.transpose_b = true}), {w},
                 [x = x.detach()](const Tensor& dy, Grads& grads) { grads.product(0, dy, x); });
 }
 
-TEST(Tape, ProductsOfManyStepsAreAddedToWhatElseTheWeightIsGiven) {
+TEST(Tape, ProductsOfSeveralStepsAreAddedToOtherGradientsOfTheWeight) {
   Tensor w = Tensor::from({1, 2, 3, 4}, {2, 2});
   require_grad(w);
   const Tensor x = Tensor::from({1, 2, 3, 4}, {2, 2}), z = Tensor::from({1, 0, -1, 2}, {2, 2});
   const Tensor seed = Tensor::from({1, 2, 3, 4}, {2, 2});  // seedᵀ x = 10 14 14 20, seedᵀ z = -2 6 -2 8
   backward(plus(through(x, w), plus(through(z, w), w)), seed);
   EXPECT_TRUE(test::close(grad(w), Tensor::from({9, 22, 15, 32}, {2, 2}), {0.f, 0.f}));
-  backward(plus(through(x, twice(w)), through(z, w)), seed);  // a weight that is a result, and a gradient that is there
+  backward(plus(through(x, twice(w)), through(z, w)),
+           seed);  // once for the result of an op, once for a leaf that has a gradient
   EXPECT_TRUE(test::close(grad(w), Tensor::from({27, 56, 41, 80}, {2, 2}), {0.f, 0.f}));
 }
 
-TEST(Tape, APassThatIsBrokenOffLeavesNothingToWait) {
+TEST(Tape, AnExceptionDiscardsWaitingProducts) {
   Tensor w = Tensor::from({1, 2, 3, 4}, {2, 2});
   require_grad(w);
   const Tensor x = Tensor::from({1, 2, 3, 4}, {2, 2});
@@ -137,7 +138,7 @@ TEST(Tape, NothingIsRecordedUnderNoGradOrWithoutLeaves) {
   EXPECT_THROW(backward(Tensor::scalar(1.f)), Error);
 }
 
-TEST(Tape, ASecondPassThroughTheSameRecordingThrows) {
+TEST(Tape, ASecondBackwardPassThrows) {
   const Tensor x = leaf({1.f});
   const Tensor y = twice(x);
   backward(y);
@@ -151,12 +152,12 @@ TEST(Tape, ALossOfManyElementsNeedsASeedOfItsShape) {
   EXPECT_THROW(backward(twice(x), Tensor::zeros({2}, DType::i32)), Error);
 }
 
-TEST(Tape, MemoryIsFreedAsThePassWalksBack) {
+TEST(Tape, MemoryIsFreedDuringTheBackwardPass) {
   Tensor x = Tensor::zeros({1 << 16});
   require_grad(x);
   const std::size_t before = memory_use().current, one = x.bytes();
   Tensor y = twice(x);
-  for (int i = 0; i < 30; ++i) y = twice(y);  // nothing is kept for backward, so only the last result lives
+  for (int i = 0; i < 30; ++i) y = twice(y);  // the backward pass needs no values, so only the last result is alive
   EXPECT_LE(memory_use().current, before + 2 * one);
   reset_peak_memory();
   backward(y, y.detach());

@@ -91,7 +91,7 @@ TEST(CheckRun, RefusesWhatWouldBeLostAndWhatIsMissing) {
   EXPECT_ERROR(check_run(options, "", {folder / "model"}), "is a folder");
   EXPECT_ERROR(check_run(options, "", {"-"}), "reads its texts more than once");
   options.output = folder / "data/inside";
-  EXPECT_ERROR(check_run(options, "", {}), "cannot be made");
+  EXPECT_ERROR(check_run(options, "", {}), "cannot create this folder");
   options.output = folder / "model";
   EXPECT_ERROR(check_run(options, "", {}), "holds a model");
   EXPECT_ERROR(check_run(options, folder / "model", {}), "is both --from and --output");
