@@ -28,32 +28,11 @@ struct AdamRule {
 };
 void adam(std::span<const AdamTensor> tensors, const AdamRule& rule);
 
-/// g = gradient_scale * gradient + weight_decay * parameter; with momentum: velocity = g on the first step,
-/// momentum * velocity + g later, and g becomes the velocity or, with Nesterov's, g + momentum * velocity;
-/// parameter -= learning_rate * g.
-struct SgdTensor {
-  std::int64_t size = 0;
-  float* parameter = nullptr;
-  const float* gradient = nullptr;
-  float* velocity = nullptr;  ///< null without momentum
-  float weight_decay = 0.f;
-};
-struct SgdRule {
-  float learning_rate = 1e-2f;
-  float momentum = 0.f;
-  bool nesterov = false;
-  float gradient_scale = 1.f;
-};
-/// The first step is the same rule: velocities begin as zeros.
-void sgd(std::span<const SgdTensor> tensors, const SgdRule& rule);
-
 struct Values {
   std::int64_t size = 0;
   float* data = nullptr;
 };
 /// The sum of all squares in float64, over chunks that depend on the sizes only.
 double sum_of_squares(std::span<const Values> tensors);
-/// All values times factor.
-void scale(std::span<const Values> tensors, float factor);
 
 }  // namespace attend::kernels
