@@ -12,7 +12,7 @@ from transformers import MarianMTModel
 wrong = 0
 for folder in sorted(path for path in pathlib.Path(sys.argv[1]).iterdir() if path.is_dir()):
     model, report = MarianMTModel.from_pretrained(folder, output_loading_info=True)
-    said = load_file(folder / "said.safetensors")
+    said = load_file(folder / "outputs.safetensors")
     mask = (torch.arange(said["ids"].shape[1])[None] < said["lengths"][:, None]).long()
     with torch.no_grad():
         logits = model.eval()(input_ids=said["ids"].long(), attention_mask=mask, decoder_input_ids=said["words"].long()).logits
