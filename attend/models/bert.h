@@ -84,7 +84,7 @@ struct Bert : ModelOf<Bert> {
   Norm embedding_norm;
   TransformerStack encoder;
   // The layers of the heads; those that the model's head does not need are undefined.
-  Linear pooler;         // of BERT's first token, see pool()
+  Linear pooler;         // see pool(); without a head it is loaded if the folder has it
   Linear transform;      // masked tokens: linear layer and norm before the output layer
   Norm transform_norm;   //
   Linear output;         // [vocabulary, width]; undefined if it is tied
@@ -144,7 +144,7 @@ struct BertLoading {
 };
 /// Loads a model from config.json and the weights of a folder (see Weights). The names of the weights may have the
 /// encoder's prefix ("bert.") or not, and norms may be called "gamma" and "beta". Throws InputError if a weight of the
-/// encoder or of the folder's own head is missing.
+/// encoder or of the folder's own head is missing, or, with `mapped`, any weight.
 Bert load_bert(const Config& config, const Weights& weights, const BertVariant& variant,
                const BertLoading& loading = {});
 Bert load_bert(const std::filesystem::path& folder, const BertLoading& loading = {});
