@@ -112,7 +112,7 @@ bench::Run encode_mixed() {
 
 bench::Run pre_training_step() {
   BertOptions options = base();
-  options.head = BertHead::masked_words;
+  options.head = BertHead::masked_lm;
   auto model = std::make_shared<Bert>(options);
   train_parameters(*model);
   auto adam = std::make_shared<AdamW>(parameters(*model), AdamWOptions{.learning_rate = 1e-4});

@@ -1,6 +1,6 @@
-// Trains a small encoder (BERT) on plain text, fine-tunes it to a classifier of texts, and classifies.
+// Trains a small BERT on plain text, fine-tunes it as a text classifier, and classifies two texts.
 //
-//   finetune_classifier [FOLDER]     where the models go; otherwise a temporary folder
+//   finetune_classifier [FOLDER]     FOLDER: where to save the models (default: a temporary folder)
 #include <attend/attend.h>
 
 #include <filesystem>
@@ -19,7 +19,7 @@ int main(int argc, char** argv) {
           labelled << "The " << thing << " was " << word << ".\t" << label << '\n';
   text.close(), labelled.close();
 
-  attend::MaskedLmTrainingOptions encoder;  // any folder of BERT's family can take the place of this one
+  attend::MaskedLmTrainingOptions encoder;  // a folder such as bert-base-uncased can be used instead
   encoder.train = {folder / "text.txt"};
   encoder.next_sentence = false;
   encoder.model.width = 32, encoder.model.layers = 1, encoder.model.heads = 2, encoder.model.inner = 64;

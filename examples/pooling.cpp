@@ -1,9 +1,9 @@
-// Attention in its oldest form: Nadaraya–Watson pooling (1964). The estimate at a query is the average of the values,
-// each weighted by how near its key is:  f(q) = sum_i softmax_i(-(q - k_i)² / 2σ²) y_i.  The width σ is learned, as its
-// inverse.
+// Nadaraya–Watson regression (1964), the oldest form of attention. The estimate at a query is the mean of the values,
+// weighted by the distance of their keys:  f(q) = sum_i softmax_i(-(q - k_i)² / 2σ²) y_i.  The inverse of the width σ
+// is learned.
 //
-//   pooling                 prints how it learns, and what it attends to
-//   pooling picture.svg     draws the fit and the attention weights too
+//   pooling                 prints the training error and the attention weights
+//   pooling picture.svg     also draws the fit and the attention weights
 #include <attend/attend.h>
 
 #include <algorithm>
@@ -30,7 +30,7 @@ int main(int argc, char** argv) {
   attend::fill_uniform(keys, 0, kEnd, generator);
   attend::fill_normal(values, 0, 0.5f, generator);
   std::ranges::sort(keys.span());
-  // A point that might look at itself would look nowhere else: in training it sees only the others.
+  // A point that could attend to itself would ignore all others. So in training each point attends only to the others.
   std::vector<std::int8_t> others(kPoints * kPoints, 1);
   for (int i = 0; i < kPoints; ++i) {
     values.data()[i] += truth(keys.data()[i]);
@@ -69,6 +69,6 @@ int main(int argc, char** argv) {
                              {{"noisy values", keys.to_vector(), values.to_vector(), attend::Series::Mark::points},
                               std::move(truth_line),
                               {"estimate", queries.to_vector(), estimates.to_vector()}}};
-  std::cout << attend::to_terminal(attend::Figure{"A row a query, a column a key, both in the order of x.", {map}});
+  std::cout << attend::to_terminal(attend::Figure{"Rows are queries and columns are keys, both sorted by x.", {map}});
   if (argc > 1) std::ofstream(argv[1]) << attend::to_svg(attend::Figure{"", {fit, map}});
 }

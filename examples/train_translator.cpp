@@ -1,6 +1,6 @@
 // Trains a small translator from Italian to English, saves it, and translates with it.
 //
-//   train_translator [FOLDER]     the model's folder; otherwise a temporary one
+//   train_translator [FOLDER]     FOLDER: where to save the model (default: a temporary folder)
 #include <attend/attend.h>
 
 #include <filesystem>

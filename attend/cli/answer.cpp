@@ -117,7 +117,7 @@ void add_answer(CLI::App& program) {
       ->type_name("N")
       ->check(kPositive)
       ->capture_default_str();
-  verb->add_option("--max-answer-tokens", options.longest, "Tokens of an answer at most")
+  verb->add_option("--max-answer-tokens", options.max_answer_tokens, "Tokens of an answer at most")
       ->type_name("N")
       ->check(kPositive)
       ->capture_default_str();

@@ -78,7 +78,7 @@ std::string json_line(const std::string& line, const Classification& result, con
             {"probs", std::move(probabilities)}};
   if (several) {
     Json& holding = json["labels"] = Json::array();
-    for (const std::size_t i : result.holding) holding.push_back(labels[i]);
+    for (const std::size_t i : result.predicted) holding.push_back(labels[i]);
   }
   if (!result.tokens.empty()) json["tokens"] = result.tokens, json["attention"] = result.attention;
   if (result.truncated > 0) json["truncated"] = result.truncated;
@@ -90,7 +90,7 @@ std::string text_line(const std::string& line, const Classification& result, con
   const std::vector<std::size_t> order = order_of(result);
   std::string out;
   // Of several labels those that hold; otherwise, or where another number is asked for, the most probable.
-  const std::size_t count = flags.top > 0 ? static_cast<std::size_t>(flags.top) : several ? result.holding.size() : 1;
+  const std::size_t count = flags.top > 0 ? static_cast<std::size_t>(flags.top) : several ? result.predicted.size() : 1;
   for (std::size_t i = 0; i < std::min(order.size(), count); ++i)
     out += (i ? "\t" : "") + labels[order[i]] + "\t" + fixed(result.probabilities[order[i]], 4);
   if (flags.options.attention) out += "\t" + words_looked_at(line, result);
@@ -110,7 +110,7 @@ void run(const ClassifyFlags& flags) {
       [&](const std::string& line, const Classification& result) {
         if (attention && attention->room() == 0) attention->leave_out(1);
         if (attention && attention->room() > 0 && count_words(line) > 0)
-          attention->add(classifier.look(line, flags.options, attention->selection()));
+          attention->add(classifier.attention_map(line, flags.options, attention->selection()));
         return (flags.lines.json ? json_line : text_line)(line, result, classifier.labels(), several, flags);
       });
   writer.finish();

@@ -84,7 +84,7 @@ class Writer {
     if (attention_->room() == 0) return attention_->leave_out(1);
     const bool slides = flags_.options.long_context == LongContext::slide;
     attention_->add(
-        model.look(prompt, one.ids, attention_->selection(), slides ? LongText::truncate : LongText::error));
+        model.attention_map(prompt, one.ids, attention_->selection(), slides ? LongText::truncate : LongText::error));
   }
   void begin(const std::string& prompt) {
     if (texts_++ > 0) writer_.write("---\n");

@@ -59,27 +59,6 @@ void Adam(std::span<const AdamTensor> tensors, const AdamRule& rule) {
   });
 }
 
-void Sgd(std::span<const SgdTensor> tensors, const SgdRule& rule) {
-  const Floats d;
-  const FloatVector scale = hn::Set(d, rule.gradient_scale), rate = hn::Set(d, rule.learning_rate);
-  const FloatVector momentum = hn::Set(d, rule.momentum);
-  ForAll(tensors, [&](const SgdTensor& t, std::int64_t begin, std::int64_t end) {
-    const FloatVector decay = hn::Set(d, t.weight_decay);
-    float *parameter = t.parameter + begin, *velocity = t.velocity ? t.velocity + begin : nullptr;
-    const float* gradient = t.gradient + begin;
-    ForVectors(end - begin, [&](auto at) ATTEND_BODY {
-      const FloatVector p = at.Load(parameter);
-      FloatVector g = hn::MulAdd(at.Load(gradient), scale, hn::Mul(p, decay));
-      if (velocity) {
-        const FloatVector v = hn::MulAdd(at.Load(velocity), momentum, g);
-        at.Store(v, velocity);
-        g = rule.nesterov ? hn::MulAdd(v, momentum, g) : v;
-      }
-      at.Store(hn::NegMulAdd(g, rate, p), parameter);
-    });
-  });
-}
-
 double SumOfSquares(std::span<const Values> tensors) {
   constexpr std::int64_t kChunk = 65536;
   std::vector<Values> chunks;
@@ -108,14 +87,6 @@ double SumOfSquares(std::span<const Values> tensors) {
   return std::accumulate(sums.begin(), sums.end(), 0.0);
 }
 
-void Scale(std::span<const Values> tensors, float factor) {
-  const FloatVector by = hn::Set(Floats(), factor);
-  ForAll(tensors, [&](const Values& t, std::int64_t begin, std::int64_t end) {
-    float* data = t.data + begin;
-    ForVectors(end - begin, [&](auto at) ATTEND_BODY { at.Store(hn::Mul(at.Load(data), by), data); });
-  });
-}
-
 }  // namespace
 }  // namespace attend::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
@@ -124,13 +95,12 @@ HWY_AFTER_NAMESPACE();
 namespace attend::kernels {
 
 HWY_EXPORT(Adam);
-HWY_EXPORT(Sgd);
+
 HWY_EXPORT(SumOfSquares);
-HWY_EXPORT(Scale);
+
 void adam(std::span<const AdamTensor> tensors, const AdamRule& rule) { HWY_DYNAMIC_DISPATCH(Adam)(tensors, rule); }
-void sgd(std::span<const SgdTensor> tensors, const SgdRule& rule) { HWY_DYNAMIC_DISPATCH(Sgd)(tensors, rule); }
+
 double sum_of_squares(std::span<const Values> tensors) { return HWY_DYNAMIC_DISPATCH(SumOfSquares)(tensors); }
-void scale(std::span<const Values> tensors, float factor) { HWY_DYNAMIC_DISPATCH(Scale)(tensors, factor); }
 
 }  // namespace attend::kernels
 #endif

@@ -28,33 +28,11 @@ struct AdamRule {
 };
 void adam(std::span<const AdamTensor> tensors, const AdamRule& rule);
 
-/// g = gradient_scale * gradient + weight_decay * parameter
-/// With momentum, velocity = momentum * velocity + g; then g is replaced with the velocity, or with
-/// g + momentum * velocity if `nesterov`.
-/// parameter -= learning_rate * g
-struct SgdTensor {
-  std::int64_t size = 0;
-  float* parameter = nullptr;
-  const float* gradient = nullptr;
-  float* velocity = nullptr;  ///< null without momentum
-  float weight_decay = 0.f;
-};
-struct SgdRule {
-  float learning_rate = 1e-2f;
-  float momentum = 0.f;
-  bool nesterov = false;
-  float gradient_scale = 1.f;
-};
-/// Velocities must be zero before the first step.
-void sgd(std::span<const SgdTensor> tensors, const SgdRule& rule);
-
 struct Values {
   std::int64_t size = 0;
   float* data = nullptr;
 };
 /// The sum of all squares in float64. It does not depend on the number of threads.
 double sum_of_squares(std::span<const Values> tensors);
-/// Multiplies all values by factor.
-void scale(std::span<const Values> tensors, float factor);
 
 }  // namespace attend::kernels

@@ -1,4 +1,4 @@
-// Activations as Hugging Face's configurations name them.
+// The names of activations in Hugging Face's config.json.
 #pragma once
 #include <string>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace attend {
 
-/// The first name of a meaning is the one that is written.
+/// If an activation has several names, the first is written.
 inline const std::vector<std::pair<std::string, Activation>> kActivationNames = {
     {"relu", Activation::relu}, {"gelu", Activation::gelu},          {"swish", Activation::silu},
     {"silu", Activation::silu}, {"gelu_new", Activation::gelu_tanh}, {"gelu_pytorch_tanh", Activation::gelu_tanh},

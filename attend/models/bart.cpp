@@ -1,4 +1,4 @@
-// BART's folders (Lewis et al. 2020; Hugging Face's BartForConditionalGeneration): learned positions, normalised
+// BART (Lewis et al. 2020; Hugging Face's BartForConditionalGeneration). It has learned positions and normalises the
 // embeddings.
 #include "attend/models/transformer.h"
 
@@ -8,7 +8,7 @@ namespace {
 void read(const Config& config, TransformerOptions& o) {
   read_transformer_sizes(config, o);
   o.embedding_norm = o.learned_positions = true;
-  o.position_offset = 2;  // rows of the table that Hugging Face leaves unused
+  o.position_offset = 2;  // Hugging Face does not use the first two rows of the table
 }
 
 void write(const TransformerOptions& o, Config& config) {

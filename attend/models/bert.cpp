@@ -18,17 +18,18 @@
 namespace attend {
 namespace {
 
-/// What a class's name ends with.
+/// The suffixes of class names in `transformers`.
 const std::vector<std::pair<std::string, BertHead>> kHeadNames = {
     {"Model", BertHead::none},
     {"ForPreTraining", BertHead::pre_training},
-    {"ForMaskedLM", BertHead::masked_words},
+    {"ForMaskedLM", BertHead::masked_lm},
     {"ForNextSentencePrediction", BertHead::next_sentence},
-    {"ForSequenceClassification", BertHead::text_labels},
-    {"ForTokenClassification", BertHead::token_labels},
-    {"ForQuestionAnswering", BertHead::answer}};
+    {"ForSequenceClassification", BertHead::sequence_classification},
+    {"ForTokenClassification", BertHead::token_classification},
+    {"ForQuestionAnswering", BertHead::question_answering}};
 
-/// Parts of names, ours (BERT's) and the family's; the first that fits is taken.
+/// Parts of parameter names: BERT's, which are also ours, and those that replace them in the family. All that match are
+/// replaced, in this order.
 using Names = std::vector<std::pair<std::string_view, std::string_view>>;
 const Names& names_of(BertFamily family) {
   static const Names bert = {};
@@ -56,14 +57,15 @@ const Names& names_of(BertFamily family) {
   return family == BertFamily::bert ? bert : family == BertFamily::distilbert ? distilbert : roberta;
 }
 
-/// Our name of a parameter as a folder of this kind has it.
+/// The name of a parameter in a folder of this variant.
 std::string name_in_folder(const BertOptions& options, std::string name) {
-  // RoBERTa's labels of texts come from two layers under one name; those of tokens from one.
-  const bool two_layers = options.family() == BertFamily::roberta && options.head == BertHead::text_labels;
+  // RoBERTa's head for sequence classification has two layers, classifier.dense and classifier.out_proj. Its head for
+  // token classification has one.
+  const bool two_layers = options.family() == BertFamily::roberta && options.head == BertHead::sequence_classification;
   if (two_layers && name.starts_with("classifier.")) name = "classifier.out_proj." + name.substr(11);
   for (const auto& [ours, theirs] : names_of(options.family())) {
     const std::size_t at = name.find(ours);
-    const bool whole = ours.front() == '.' || at == 0;  // parts in the middle begin with a dot
+    const bool whole = ours.front() == '.' || at == 0;  // a part without a leading dot must begin the name
     if (at != std::string::npos && whole) name.replace(at, ours.size(), theirs);
   }
   return name;
@@ -77,8 +79,8 @@ bool ends_with_any(std::string_view name, std::initializer_list<std::string_view
   return std::ranges::any_of(endings, [&](std::string_view ending) { return name.ends_with(ending); });
 }
 
-/// What a parameter begins as, by its name.
-void begin(const std::string& name, Tensor& tensor, float deviation, Generator& generator) {
+/// Sets the initial value of a parameter.
+void initialise(const std::string& name, Tensor& tensor, float deviation, Generator& generator) {
   if (name.ends_with("LayerNorm.weight"))
     tensor.fill(1.f);
   else if (name.ends_with("bias"))
@@ -87,12 +89,12 @@ void begin(const std::string& name, Tensor& tensor, float deviation, Generator& 
     init::normal(tensor, deviation, generator);
 }
 
-/// The place of each text's first token.
+/// The row of the first token of each text.   -> int32 [texts]
 Tensor first_rows(const std::vector<std::int64_t>& lengths) {
   std::vector<std::int32_t> rows;
   std::int64_t next = 0;
   for (const std::int64_t length : lengths) {
-    if (length < 1) fail("bert", "a text has no tokens: each needs at least its first");
+    if (length < 1) fail("bert", "a text has no tokens: expected at least one");
     rows.push_back(static_cast<std::int32_t>(next));
     next += length;
   }
@@ -105,7 +107,7 @@ constexpr BlockNames kBlockNames = {.self = {"attention.self.query", "attention.
                                     .down = "output.dense",
                                     .feed_forward_norm = "output.LayerNorm"};
 
-void must_be_there(const Linear& layer, const char* what) {
+void require_head(const Linear& layer, const char* what) {
   if (!layer.defined()) fail("bert", "this model has no head for ", what);
 }
 
@@ -119,7 +121,7 @@ BertOptions BertOptions::read(const Config& config, const BertVariant& variant) 
   BertOptions o;
   o.variant = &variant;
   const bool distil = variant.family == BertFamily::distilbert;
-  // A key of BERT's, and DistilBERT's word for the same.
+  // The same key in BERT's and in DistilBERT's config.json.
   const auto key = [&](const char* bert, const char* distilbert) { return distil ? distilbert : bert; };
   const auto size = [&](const char* name, std::int64_t most, std::int64_t fallback) {
     return config.integer_in(name, 1, most, fallback);
@@ -144,8 +146,8 @@ BertOptions BertOptions::read(const Config& config, const BertVariant& variant) 
   o.deviation = static_cast<float>(config.number("initializer_range", 0.02));
   const std::int64_t padding = config.integer("pad_token_id", variant.family == BertFamily::roberta ? 1 : 0);
   if (padding < 0 || padding >= o.vocabulary)
-    fail<InputError>("bert", "config.json: \"pad_token_id\" is ", padding, ", expected one of ", o.vocabulary,
-                     " words");
+    fail<InputError>("bert", "config.json: \"pad_token_id\" is ", padding, ", expected an id from 0 to ",
+                     o.vocabulary - 1);
   o.padding = static_cast<std::int32_t>(padding);
   o.tied_output = config.flag("tie_word_embeddings", true);
   if (const std::string positions = config.text("position_embedding_type", "absolute"); positions != "absolute")
@@ -158,13 +160,14 @@ BertOptions BertOptions::read(const Config& config, const BertVariant& variant) 
   for (const std::string& architecture : config.texts("architectures"))
     for (const auto& [ending, head] : kHeadNames)
       if (architecture == std::string(variant.class_name) + ending) o.head = head;
-  if (o.head == BertHead::text_labels || o.head == BertHead::token_labels) o.labels = read_labels(config);
+  if (o.head == BertHead::sequence_classification || o.head == BertHead::token_classification)
+    o.labels = read_labels(config);
   o.several_labels = read_several_labels(config);
   const float text_dropout = distil ? share("seq_classif_dropout", 0.2f) : share("classifier_dropout", o.dropout);
-  o.head_dropout = !distil                           ? text_dropout
-                   : o.head == BertHead::text_labels ? text_dropout
-                   : o.head == BertHead::answer      ? share("qa_dropout", 0.1f)
-                                                     : o.dropout;
+  o.head_dropout = !distil                                       ? text_dropout
+                   : o.head == BertHead::sequence_classification ? text_dropout
+                   : o.head == BertHead::question_answering      ? share("qa_dropout", 0.1f)
+                                                                 : o.dropout;
   return o;
 }
 
@@ -182,22 +185,23 @@ void BertOptions::write(Config& config) const {
   config.set(key("hidden_dropout_prob", "dropout"), dropout);
   config.set(key("attention_probs_dropout_prob", "attention_dropout"), attention_dropout);
   if (!distil) config.set("classifier_dropout", head_dropout);
-  if (distil && head == BertHead::text_labels) config.set("seq_classif_dropout", head_dropout);
-  if (distil && head == BertHead::answer) config.set("qa_dropout", head_dropout);
+  if (distil && head == BertHead::sequence_classification) config.set("seq_classif_dropout", head_dropout);
+  if (distil && head == BertHead::question_answering) config.set("qa_dropout", head_dropout);
   config.set("initializer_range", deviation);
   config.set("pad_token_id", padding), config.set("tie_word_embeddings", tied_output);
   if (!labels.empty()) write_labels(config, labels);
-  if (head == BertHead::text_labels) write_several_labels(config, several_labels);
+  if (head == BertHead::sequence_classification) write_several_labels(config, several_labels);
 }
 
 Bert::Bert(const BertOptions& o, Generator& generator) : options(o) {
   if (o.max_tokens() < 1)
-    fail<InputError>("bert", "there are no positions for texts: got ", o.positions, " with padding ", o.padding);
-  if ((o.head == BertHead::text_labels || o.head == BertHead::token_labels) && o.labels.empty())
-    fail<InputError>("bert", "a head for labels needs labels");
+    fail<InputError>("bert", "the model has no positions for tokens: got ", o.positions, " positions and padding id ",
+                     o.padding);
+  if ((o.head == BertHead::sequence_classification || o.head == BertHead::token_classification) && o.labels.empty())
+    fail<InputError>("bert", "a classification head needs labels: got none");
   {
     const init::Skipped later;
-    words = Embedding(o.vocabulary, o.width), positions = Embedding(o.positions, o.width);
+    tokens = Embedding(o.vocabulary, o.width), positions = Embedding(o.positions, o.width);
     if (o.types > 0) types = Embedding(o.types, o.width);
     embedding_norm = Norm(o.width, {.eps = o.eps});
     const BlockOptions block{.width = o.width,
@@ -211,26 +215,26 @@ Bert::Bert(const BertOptions& o, Generator& generator) : options(o) {
     encoder.name = "layer";
     const bool bert = o.family() == BertFamily::bert;
     const bool pooled = o.head == BertHead::none || o.head == BertHead::pre_training ||
-                        o.head == BertHead::next_sentence || o.head == BertHead::text_labels;
+                        o.head == BertHead::next_sentence || o.head == BertHead::sequence_classification;
     if (pooled && (bert || (o.head == BertHead::none && o.family() == BertFamily::roberta)))
       pooler = Linear(o.width, o.width);
-    if (o.head == BertHead::pre_training || o.head == BertHead::masked_words) {
+    if (o.head == BertHead::pre_training || o.head == BertHead::masked_lm) {
       transform = Linear(o.width, o.width), transform_norm = Norm(o.width, {.eps = o.eps});
       if (!o.tied_output) output.weight = Tensor::empty({o.vocabulary, o.width});
       output_bias = Tensor::empty({o.vocabulary});
     }
     if (o.head == BertHead::pre_training || o.head == BertHead::next_sentence) next_sentence = Linear(o.width, 2);
-    if (o.head == BertHead::text_labels && !bert) before_labels = Linear(o.width, o.width);
+    if (o.head == BertHead::sequence_classification && !bert) before_labels = Linear(o.width, o.width);
     if (!o.labels.empty()) labels = Linear(o.width, static_cast<std::int64_t>(o.labels.size()));
-    if (o.head == BertHead::answer) answer = Linear(o.width, 2);
+    if (o.head == BertHead::question_answering) answer = Linear(o.width, 2);
   }
-  words.padding = o.padding;
+  tokens.padding = o.padding;
   if (o.family() == BertFamily::roberta) positions.padding = o.padding;
   if (init::skipped()) return;
   encoder.place_neighbours();
-  for_each_parameter(*this,
-                     [&](const std::string& name, Tensor& tensor) { begin(name, tensor, o.deviation, generator); });
-  for (Embedding* table : {&words, &positions})
+  for_each_parameter(
+      *this, [&](const std::string& name, Tensor& tensor) { initialise(name, tensor, o.deviation, generator); });
+  for (Embedding* table : {&tokens, &positions})
     if (table->padding >= 0) std::ranges::fill(table->weight.view_rows(table->padding, table->padding + 1).span(), 0.f);
 }
 
@@ -238,7 +242,8 @@ Tensor Bert::encode(const BertInput& input, Probe* probe) const {
   const std::int64_t N = std::accumulate(input.lengths.begin(), input.lengths.end(), std::int64_t{0});
   const bool features = input.ids.dtype() == DType::f32;
   if (input.ids.shape() != (features ? Shape{N, options.width} : Shape{N}))
-    fail("bert", "the texts' lengths do not fit their tokens: got ids ", input.ids.shape(), ", expected [", N, "]");
+    fail("bert", "the lengths of the texts do not add up to the number of tokens: got ids ", input.ids.shape(),
+         ", expected [", N, "]");
   std::vector<std::int32_t> places;
   const auto first = static_cast<std::int32_t>(options.positions - options.max_tokens());
   for (const std::int64_t length : input.lengths) {
@@ -247,32 +252,33 @@ Tensor Bert::encode(const BertInput& input, Probe* probe) const {
                        options.max_tokens());
     for (std::int64_t i = 0; i < length; ++i) places.push_back(first + static_cast<std::int32_t>(i));
   }
-  Tensor x = (features ? input.ids : words(input.ids)) + positions(Tensor::ids(places, {N}));
+  Tensor x = (features ? input.ids : tokens(input.ids)) + positions(Tensor::ids(places, {N}));
   if (options.types > 0) x = x + types(input.types.defined() ? input.types : Tensor::zeros({N}, DType::i32));
   x = dropout(embedding_norm(x), options.dropout).reshape({1, N, options.width});
   return encoder(x, {.mask = Mask::packed(input.lengths), .probe = probe}).reshape({N, options.width});
 }
 
 Tensor Bert::pool(const Tensor& states, const std::vector<std::int64_t>& lengths) const {
-  must_be_there(pooler, "pooled texts");
+  require_head(pooler, "pooling");
   return pooler(index_select(states, first_rows(lengths), 0), Activation::tanh);
 }
 
 Tensor Bert::predict_tokens(const Tensor& states, const Tensor& rows) const {
-  must_be_there(transform, "words");
-  // RoBERTa's is always GELU; DistilBERT's and BERT's is the encoder's.
+  require_head(transform, "masked tokens");
+  // RoBERTa always uses GELU here; BERT and DistilBERT use the activation of the encoder.
   const Activation activation = options.family() == BertFamily::roberta ? Activation::gelu : options.activation;
   const Tensor x = transform_norm(transform(index_select(states, rows, 0), activation));
-  return output.defined() ? Linear(output.weight, output_bias, output.scales)(x) : words.project(x, output_bias);
+  return output.defined() ? Linear(output.weight, output_bias, output.scales)(x) : tokens.project(x, output_bias);
 }
 
-Tensor Bert::follows(const Tensor& states, const std::vector<std::int64_t>& lengths) const {
-  must_be_there(next_sentence, "the next sentence");
+Tensor Bert::predict_next_sentence(const Tensor& states, const std::vector<std::int64_t>& lengths) const {
+  require_head(next_sentence, "next-sentence prediction");
   return next_sentence(pool(states, lengths));
 }
 
 Tensor Bert::label_texts(const Tensor& states, const std::vector<std::int64_t>& lengths) const {
-  if (options.head != BertHead::text_labels) fail("bert", "this model has no head for texts' labels");
+  if (options.head != BertHead::sequence_classification)
+    fail("bert", "this model has no head for sequence classification");
   Tensor x;
   switch (options.family()) {
     case BertFamily::bert:
@@ -289,12 +295,12 @@ Tensor Bert::label_texts(const Tensor& states, const std::vector<std::int64_t>& 
 }
 
 Tensor Bert::label_tokens(const Tensor& states) const {
-  if (options.head != BertHead::token_labels) fail("bert", "this model has no head for tokens' labels");
+  if (options.head != BertHead::token_classification) fail("bert", "this model has no head for token classification");
   return labels(dropout(states, options.head_dropout));
 }
 
 Tensor Bert::find_answer(const Tensor& states) const {
-  must_be_there(answer, "answers");
+  require_head(answer, "question answering");
   return answer(options.family() == BertFamily::distilbert ? dropout(states, options.head_dropout) : states);
 }
 
@@ -302,15 +308,15 @@ Bert load_bert(const Config& config, const Weights& weights, const BertVariant& 
   BertOptions o = BertOptions::read(config, variant);
   const BertHead own = o.head;
   if (loading.head) o.head = *loading.head;
-  const bool labelled = o.head == BertHead::text_labels || o.head == BertHead::token_labels;
+  const bool labelled = o.head == BertHead::sequence_classification || o.head == BertHead::token_classification;
   if (!labelled) o.labels.clear();
   const bool new_labels = labelled && !loading.labels.empty() &&
                           (o.head != own || o.several_labels != loading.several_labels ||
                            !std::ranges::is_permutation(o.labels, loading.labels));
   if (new_labels) o.labels = loading.labels, o.several_labels = loading.several_labels;
   if (labelled && o.labels.empty())
-    fail<InputError>("bert", weights.name(), ": holds no labels: it is no ",
-                     o.head == BertHead::text_labels ? "classifier" : "tagger");
+    fail<InputError>("bert", weights.name(), ": has no labels: it is not a ",
+                     o.head == BertHead::sequence_classification ? "classifier" : "tagger");
 
   Bert model;
   {
@@ -319,13 +325,13 @@ Bert load_bert(const Config& config, const Weights& weights, const BertVariant& 
   }
   expect_precision("bert", config, loading.mapped, model);
   const std::string prefix(prefix_of(o.family())), decoder = name_in_folder(o, "cls.predictions.decoder.");
-  // The name by which the folder has a parameter.
+  // The name of a parameter in this folder.
   const auto stored = [&](const std::string& ours) {
     const std::string name = name_in_folder(o, ours);
     std::vector<std::string> names{name};
     if (ours == "cls.predictions.bias" && !o.tied_output) names.insert(names.begin(), decoder + "bias");
     if (name.starts_with(prefix)) names.push_back(name.substr(prefix.size()));
-    for (std::size_t i = 0, count = names.size(); i < count; ++i) {  // BERT's oldest folders
+    for (std::size_t i = 0, count = names.size(); i < count; ++i) {  // the oldest BERT folders: "gamma" and "beta"
       const std::size_t norm = names[i].rfind("LayerNorm.");
       if (norm == std::string::npos) continue;
       names.push_back(names[i].substr(0, norm + 10) + (names[i].ends_with("weight") ? "gamma" : "beta"));
@@ -333,22 +339,22 @@ Bert load_bert(const Config& config, const Weights& weights, const BertVariant& 
     const auto there = std::ranges::find_if(names, [&](const std::string& each) { return weights.contains(each); });
     return there == names.end() ? name : *there;
   };
-  // Labels of one's own have shapes of their own: the folder's are left.
+  // A head for other labels has another shape: the folder's head is not loaded.
   const auto is_new = [&](std::string_view name) { return new_labels && name.starts_with("classifier."); };
   std::vector<NamedTensor> all;
   for_each_parameter(model, [&](const std::string& name, Tensor& tensor) {
     if (!is_new(name)) all.push_back({stored(name), tensor});
   });
-  if (model.transform.defined() && o.tied_output)  // which some folders have under two names
+  if (model.transform.defined() && o.tied_output)  // some folders also store the tied output layer
     for (const auto& [name, tensor] :
-         {NamedTensor{decoder + "weight", model.words.weight}, NamedTensor{decoder + "bias", model.output_bias}})
+         {NamedTensor{decoder + "weight", model.tokens.weight}, NamedTensor{decoder + "bias", model.output_bias}})
       if (weights.contains(name) && name != stored("cls.predictions.bias")) all.push_back({name, tensor});
   const LoadOptions options{.allow_missing = true, .allow_unused = true};
   const LoadReport report =
       loading.mapped ? borrow_parameters(all, weights, options) : load_parameters(all, weights, options);
 
-  // What the folder lacks: a pooler that no head needs is left out, another head than the folder's own begins anew, and
-  // everything else must be there.
+  // Parameters that the folder does not have: a pooler that no head needs is left out, a head that is not the folder's
+  // own is initialised with random values, and anything else is an error.
   const std::set<std::string, std::less<>> missing(report.missing.begin(), report.missing.end());
   std::string lacking;
   auto next = all.begin();
@@ -359,13 +365,13 @@ Bert load_bert(const Config& config, const Weights& weights, const BertVariant& 
     }
     const bool pooler = name.starts_with("bert.pooler.");
     if (pooler && o.head == BertHead::none) return;
-    const bool may_begin = is_new(name) || (o.head != own && (pooler || !name.starts_with("bert.")));
-    if (!may_begin || loading.mapped) {
+    const bool may_initialise = is_new(name) || (o.head != own && (pooler || !name.starts_with("bert.")));
+    if (!may_initialise || loading.mapped) {
       lacking += (lacking.empty() ? "" : ", ") + stored(name);
       return;
     }
-    begin(name, tensor, o.deviation, default_generator());
-    if (loading.begun) loading.begun->push_back(name_in_folder(o, name));
+    initialise(name, tensor, o.deviation, default_generator());
+    if (loading.initialised) loading.initialised->push_back(name_in_folder(o, name));
   });
   if (!lacking.empty()) fail<InputError>("bert", weights.name(), ": lacks ", lacking);
   if (missing.contains(stored("bert.pooler.dense.weight")) && o.head == BertHead::none) model.pooler = {};
@@ -388,11 +394,11 @@ std::vector<NamedTensor> Bert::stored_parameters() {
   std::vector<NamedTensor> all = parameters(*this);
   for (NamedTensor& parameter : all) {
     parameter.name = name_in_folder(options, parameter.name);
-    // A model without a head has no prefix.
+    // The names of a model without a head have no prefix.
     const std::string_view prefix = prefix_of(options.family());
     if (options.head == BertHead::none && parameter.name.starts_with(prefix)) parameter.name.erase(0, prefix.size());
   }
-  if (output.defined() && options.family() != BertFamily::distilbert)  // whose bias has two names
+  if (output.defined() && options.family() != BertFamily::distilbert)  // stored under two names
     all.push_back({name_in_folder(options, "cls.predictions.decoder.") + "bias", output_bias});
   return all;
 }

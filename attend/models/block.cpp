@@ -66,7 +66,7 @@ Tensor TransformerBlock::cross_attend(const Tensor& x, std::size_t index, const 
 AddNorm TransformerBlock::operator()(const AddNorm& x, const Norm* next, std::size_t index,
                                      const BlockPass& pass) const {
   const std::string place = pass.probe ? pass.probe->layer() : "";
-  // What is added to the residual, and the norm of the sum: before the next sub-layer, or after this one.
+  // Adds the output of a sub-layer to the residual and normalises the sum.
   const auto add = [&](const Tensor& residual, const Tensor& output, const Norm* norm) -> AddNorm {
     const Tensor dropped = attend::dropout(output, dropout);
     if (!norm) {

@@ -1,5 +1,6 @@
-// The Transformer block that every family uses, and a stack of blocks. A family chooses options and parameter names;
-// the block runs padded, packed and cached, records attention, and applies dropout.
+// The Transformer block that all families share, and a stack of blocks. A family chooses the options and the parameter
+// names. The block runs on padded batches, on packed sequences and with a key-value cache. It applies dropout and can
+// record attention weights.
 #pragma once
 #include <cstdint>
 #include <optional>
@@ -16,24 +17,24 @@ namespace attend {
 struct BlockOptions {
   std::int64_t width = 512;
   std::int64_t heads = 8;
-  std::int64_t kv_heads = 0;  ///< of keys and values in self-attention; 0: as many as heads
+  std::int64_t kv_heads = 0;  ///< key-value heads of self-attention; 0: the same as `heads`
   std::int64_t head_dim = 0;  ///< 0: width / heads
   std::int64_t inner = 2048;  ///< width inside the feed-forward network
   Activation activation = Activation::relu;
-  bool gated = false;  ///< feed-forward networks with a gate
-  bool bias = true;    ///< in linear layers
+  bool gated = false;  ///< gated feed-forward networks (GLU)
+  bool bias = true;    ///< linear layers have a bias
   NormOptions norm = {};
-  bool pre_norm = false;            ///< normalise the input of a sub-layer instead of the sum after it
-  bool causal = false;              ///< self-attention sees no later tokens
-  bool cross = false;               ///< there is cross-attention over an encoder's states
-  std::optional<float> scale = {};  ///< of attention scores; 1 / √head_dim unless given
-  RotaryTable rotary = {};          ///< positions of self-attention; undefined: none
-  float dropout = 0.f;              ///< of the output of each sub-layer
-  float attention_dropout = 0.f;    ///< of attention weights
-  float activation_dropout = 0.f;   ///< inside the feed-forward network
+  bool pre_norm = false;            ///< normalise the input of each sub-layer instead of the residual sum after it
+  bool causal = false;              ///< causal self-attention
+  bool cross = false;               ///< the block has cross-attention over the states of an encoder
+  std::optional<float> scale = {};  ///< factor of the attention scores; empty: 1 / √head_dim
+  RotaryTable rotary = {};          ///< rotary positions of self-attention; undefined: none
+  float dropout = 0.f;              ///< on the output of each sub-layer
+  float attention_dropout = 0.f;    ///< on the attention weights
+  float activation_dropout = 0.f;   ///< on the activations inside the feed-forward network
 };
 
-/// How a family's folders name the parameters of a block. Empty names are of parts that the family does not have.
+/// The names of a block's parameters in the folders of a family. A name is empty if the family does not have the part.
 struct BlockNames {
   struct Attention {
     const char *query = "", *key = "", *value = "", *output = "", *norm = "";
@@ -42,23 +43,25 @@ struct BlockNames {
   const char *up = "", *gate = "", *down = "", *feed_forward_norm = "";
 };
 
-/// One pass through the blocks of a stack: how the sequences lie in x, and what they may see.
+/// The arguments of one forward pass through a stack of blocks, besides the input x. There are two modes: without and
+/// with a cache.
 struct BlockPass {
-  // Padded x [B, T, width], or packed sequences as [1, sum of lengths, width] with Mask::packed:
-  Mask mask = {};         ///< of self-attention, beside BlockOptions::causal
-  Tensor states = {};     ///< an encoder's, [B, S, width], for cross-attention
-  Mask states_mask = {};  ///< which of them are padding
-  // Cached x [N, width], without gradients: one token for each row, or with `lengths` whole sequences, packed.
-  KeyValueCache* cache = nullptr;
-  const KeyValueCache* states_cache = nullptr;
+  // Without a cache: x [B, T, width] is padded, or [1, sum of lengths, width] holds packed sequences (Mask::packed).
+  Mask mask = {};         ///< of self-attention; combined with the causal mask if BlockOptions::causal is set
+  Tensor states = {};     ///< [B, S, width], the encoder's output for cross-attention
+  Mask states_mask = {};  ///< the padding mask of `states`
+  // With a cache, and without gradients: x [N, width] holds one token of each of N sequences. If `lengths` is given, x
+  // holds whole packed sequences, N tokens in total.
+  KeyValueCache* cache = nullptr;               ///< of self-attention; the new keys and values are appended
+  const KeyValueCache* states_cache = nullptr;  ///< of cross-attention
   std::span<const std::int64_t> lengths = {};
-  Tensor bias = {};        ///< on the scores of self-attention, as AttentionPass has it
-  Tensor positions = {};   ///< of rotary positions, where x is cached: int32, of each row
-  Probe* probe = nullptr;  ///< gets "PREFIX.0.self", "PREFIX.0.cross" …, PREFIX as the stack is called
+  Tensor bias = {};        ///< added to the scores of self-attention, see AttentionPass
+  Tensor positions = {};   ///< int32 [N], the position of each token; needed for rotary positions with a cache
+  Probe* probe = nullptr;  ///< records the layers "NAME.0.self", "NAME.0.cross", …, where NAME is the stack's name
 };
 
-/// Pre-norm blocks pass on the sum and its norm: the norm that follows a sum is one pass over memory with it. Post-norm
-/// blocks have both the same.
+/// A block takes and returns a residual sum together with its norm. With pre-norm, adding the residual and applying the
+/// next norm are one pass over memory. With post-norm, sum and norm are the same tensor.
 struct TransformerBlock {
   MultiHeadAttention self_attention, cross_attention;
   FeedForward feed_forward;
@@ -67,10 +70,11 @@ struct TransformerBlock {
   float dropout = 0.f;
   const BlockNames* names = nullptr;
 
-  /// Matrices start by Xavier's rule, biases at 0. `names` must outlive the block.
+  /// Initialises matrices by Xavier's rule and biases to 0. `names` must outlive the block.
   TransformerBlock(const BlockOptions& options, const BlockNames& names, Generator& generator);
 
-  /// x -> the output of the block. Pre-norm, it is normalised by `next`, the norm that follows; null: by none.
+  /// Runs the block with the given index. With pre-norm, the output is normalised by `next`, the norm that follows the
+  /// block; null: it is not normalised.
   AddNorm operator()(const AddNorm& x, const Norm* next, std::size_t index, const BlockPass& pass) const;
 
   void visit(auto&& v) {
@@ -78,7 +82,7 @@ struct TransformerBlock {
       v(name.query, part.query), v(name.key, part.key), v(name.value, part.value);
       v(name.output, part.output), v(name.norm, norm);
     };
-    // Norms stand where the data meets them.
+
     attention(names->self, self_attention, self_norm);
     attention(names->cross, cross_attention, cross_norm);
     v(names->gate, feed_forward.gate), v(names->up, feed_forward.up), v(names->down, feed_forward.down);
@@ -93,14 +97,15 @@ struct TransformerBlock {
 struct TransformerStack {
   std::vector<TransformerBlock> blocks;
   Norm final_norm;   // after the last block; may be undefined
-  std::string name;  // for the probe: "encoder", "decoder", "layers"
+  std::string name;  // prefix of layer names in a probe: "encoder", "decoder", "layers"
 
-  /// x as BlockPass has it -> the states, of the same shape.
+  /// Returns the output of the last block, of the same shape as x (see BlockPass).
   Tensor operator()(const Tensor& x, const BlockPass& pass) const;
 
-  /// Lets projections of one input be one product, as in a model that was not loaded.
+  /// Copies the weights of projections that read the same input next to each other in memory, so that they run as one
+  /// matrix product. A newly constructed stack has this layout; weights that were loaded may not.
   void place_neighbours();
-  /// Of sub-layers and of attention weights.
+  /// Sets the dropout of the sub-layers and of the attention weights of all blocks.
   void set_dropout(float dropout, float attention_dropout);
 };
 

@@ -1,5 +1,5 @@
-// How large the models of a folder may claim to be. A configuration is read before the weights that would prove it
-// wrong, so that without bounds a few digits in it ask for all memory there is. Far above every model that is known.
+// Upper bounds for the sizes in config.json. The file is read before the weights, so without bounds a wrong number
+// could allocate all memory. The bounds are far above every published model.
 #pragma once
 #include <cstdint>
 
@@ -10,6 +10,6 @@ constexpr std::int64_t kWidth = 1 << 16;
 constexpr std::int64_t kInner = 1 << 20;
 constexpr std::int64_t kVocabulary = 1 << 26;
 constexpr std::int64_t kPositions = 1 << 20;
-constexpr std::int64_t kPositionNumbers = 1 << 30;  // in a table of positions, which is computed and not read
+constexpr std::int64_t kPositionNumbers = 1 << 30;  // elements of a table of sinusoidal positions, which is computed
 
 }  // namespace attend::bounds

@@ -1,5 +1,5 @@
-// The interface of models that generate tokens step by step: language models and encoder–decoders alike. The engine in
-// decode/ works on this interface only, so that every family can be generated from in the same way.
+// The interface of models that generate tokens step by step: language models and encoder–decoders. The engine in
+// decode/ uses only this interface, so that it works with every family.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -11,10 +11,10 @@
 
 namespace attend {
 
-/// What one sequence starts from.
+/// The input of one sequence.
 struct GenerationInput {
   std::span<const std::int32_t> source = {};  ///< ids for the encoder; empty for language models
-  std::span<const std::int32_t> prompt = {};  ///< the decoder's first tokens, at least one. Encoder–decoders take
+  std::span<const std::int32_t> prompt = {};  ///< the decoder's first tokens, at least one; an encoder–decoder takes
                                               ///< exactly one, the start token
   Tensor features = {};                       ///< float32 [S, D] for the encoder, in place of `source`
 };
@@ -23,37 +23,40 @@ struct GenerationInput {
 /// features and others do not.
 TokenBatch pad_sources(std::span<const GenerationInput> inputs, std::int32_t padding);
 
-/// Sequences in the middle of their generation, one a row: what the model remembers of each.
+/// The model's state of a batch of sequences during generation (for example their key-value cache). Each sequence is
+/// one row.
 class GenerationState {
  public:
   virtual ~GenerationState() = default;
   virtual std::int64_t rows() const = 0;
-  /// Tokens of a row that the decoder has read, prompt included.
+  /// The number of tokens of a sequence that the decoder has read, including the prompt.
   virtual std::int64_t length(std::int64_t row) const = 0;
-  /// From now on row i is what row rows[i] was. Rows may repeat and may be left out.
+  /// Reorders the sequences: the new row i is the old row rows[i]. A row may be repeated or left out.
   virtual void select(std::span<const std::int64_t> rows) = 0;
-  /// Appends the rows of another state of the same model, of whatever lengths. That state is used up.
+  /// Appends the sequences of another state of the same model; the lengths may differ. `other` must not be used
+  /// afterwards.
   virtual void join(GenerationState&& other) = 0;
 };
 
-/// Sequences whose inputs have been read.
+/// The result of GenerativeModel::start().
 struct StartedGeneration {
-  std::unique_ptr<GenerationState> state;  ///< a row for each input
-  Tensor logits;                           ///< of the token that follows each prompt, [N, V]
+  std::unique_ptr<GenerationState> state;  ///< one row for each input
+  Tensor logits;                           ///< [N, V], for the token that follows each prompt
 };
 
-/// Works without gradients and without dropout. The logits of a row do not depend on the other rows.
+/// Generation runs without gradients and without dropout. The logits of a sequence do not depend on the other sequences
+/// of the batch.
 class GenerativeModel {
  public:
   virtual ~GenerativeModel() = default;
-  /// Rows of the output: token ids are 0 … vocabulary() - 1.
+  /// The size of the vocabulary: token ids are 0 … vocabulary() - 1.
   virtual std::int64_t vocabulary() const = 0;
-  /// Tokens that the decoder can read in one sequence, prompt included; 0: any number.
+  /// The maximum length of a sequence in the decoder, including the prompt; 0: no limit.
   virtual std::int64_t max_positions() const = 0;
 
-  /// Reads the inputs. Throws InputError where one is longer than the model's positions allow.
+  /// Reads sources and prompts. Throws InputError if one is longer than the model allows.
   virtual StartedGeneration start(std::span<const GenerationInput> inputs) const = 0;
-  /// Reads one more token for each row.   int32 [N] -> logits of the token that follows, [N, V]
+  /// Reads one more token of each sequence.   ids int32 [N] -> logits [N, V] for the next token
   virtual Tensor step(const Tensor& ids, GenerationState& state) const = 0;
 
  protected:

@@ -27,7 +27,7 @@ Linear linear_of(std::int64_t in, std::int64_t out, float deviation, Generator& 
   return Linear(weight);
 }
 
-/// Hugging Face's c_attn is the three projections as one matrix, and is initialised as one.
+/// Initialises queries, keys and values as one matrix, as Hugging Face does with c_attn.
 void init_together(MultiHeadAttention& attention, float deviation, Generator& generator) {
   if (init::skipped()) return;
   place_neighbours(attention);
@@ -56,10 +56,10 @@ void must(const Config& config, const char* key, bool expected) {
 
 void check(const Gpt2Options& o) {
   if (o.vocabulary < 1 || o.positions < 1 || o.layers < 1 || o.width < 1 || o.inner < 0)
-    fail<InputError>("gpt2", "there must be words, positions and layers: got a vocabulary of ", o.vocabulary, ", ",
-                     o.positions, " positions, ", o.layers, " layers of width ", o.width, " and ", o.inner_width());
+    fail<InputError>("gpt2", "all sizes must be positive: got a vocabulary of ", o.vocabulary, " tokens, ", o.positions,
+                     " positions, ", o.layers, " layers, width ", o.width, " and inner width ", o.inner_width());
   if (o.heads < 1 || o.width % o.heads != 0)
-    fail<InputError>("gpt2", "the heads must divide the width: got ", o.heads, " heads and width ", o.width);
+    fail<InputError>("gpt2", "the width must be a multiple of the heads: got ", o.heads, " heads and width ", o.width);
 }
 
 }  // namespace
@@ -82,17 +82,18 @@ Gpt2Options Gpt2Options::read(const Config& config) {
   o.attention_dropout = number("attn_pdrop", o.attention_dropout);
   o.scale_attention = config.flag("scale_attn_weights", true);
   o.scale_by_inverse_layer = config.flag("scale_attn_by_inverse_layer_idx", false);
-  // "reorder_and_upcast_attn" changes nothing: it asks for float32 where others would have less.
+  // "reorder_and_upcast_attn" is ignored: it asks for float32 attention, which is always used here.
   o.tied_output = config.flag("tie_word_embeddings", true);
   if (std::ranges::count(config.texts("architectures"), kClassifier) > 0) {
     o.labels = read_labels(config), o.several_labels = read_several_labels(config);
-    o.tied_output = true;  // no words are said, so there is nothing to say them with
+    o.tied_output = true;  // a classifier has no output layer for tokens
   }
   o.bias = config.flag("bias", true);
   const auto id = [&](const char* key, std::int64_t otherwise) {
     const std::int64_t value = config.integer(key, otherwise);
     if (value < 0 || value >= o.vocabulary)
-      fail<InputError>("gpt2", "config.json: \"", key, "\" is ", value, ", expected one of ", o.vocabulary, " words");
+      fail<InputError>("gpt2", "config.json: \"", key, "\" is ", value, ", expected an id from 0 to ",
+                       o.vocabulary - 1);
     return static_cast<std::int32_t>(value);
   };
   o.end = id("eos_token_id", o.vocabulary - 1);
@@ -148,7 +149,8 @@ Gpt2::Gpt2(const Gpt2Options& o, Generator& generator)
                      .causal = true,
                      .dropout = o.dropout,
                      .attention_dropout = o.attention_dropout};
-  // What is added to the residual starts smaller, since each layer adds twice (Radford et al., section 2.3).
+  // Weights whose output is added to the residual are scaled by 1 / √(number of additions), and each layer adds twice
+  // (Radford et al. 2019, section 2.3).
   const float added = o.deviation / std::sqrt(2.f * static_cast<float>(o.layers));
   for (std::int64_t i = 0; i < o.layers; ++i) {
     block.scale = o.scale_attention ? 1.f / std::sqrt(static_cast<float>(o.width / o.heads)) : 1.f;
@@ -175,8 +177,8 @@ Tensor Gpt2::embed(const Tensor& ids, const Tensor& places) const {
 
 Tensor Gpt2::states(const Tensor& ids, Probe* probe) const {
   if (ids.rank() != 2 || ids.dim(1) > options.positions)
-    fail<InputError>("gpt2", "the texts are too long, or are no texts: got ids ", ids.shape(), ", expected [B, T], T ",
-                     options.positions, " at most");
+    fail<InputError>("gpt2", "the texts are too long or have a wrong shape: got ids ", ids.shape(),
+                     ", expected [B, T] with T at most ", options.positions);
   return decoder(embed(ids, slice(positions, 0, 0, ids.dim(1))), {.probe = probe});
 }
 
@@ -209,7 +211,7 @@ Tensor Gpt2::read_last(Texts texts, Gpt2State& state, Probe* probe) const {
   const Tensor last = Tensor::empty({state.rows(), options.width});
   std::int64_t end = 0;
   for (std::int64_t row = 0; row < state.rows(); ++row) {
-    if (state.length(row) == 0) fail<InputError>("gpt2", "text ", row, " is empty, expected a token at least");
+    if (state.length(row) == 0) fail<InputError>("gpt2", "text ", row, " is empty, expected at least one token");
     end += state.length(row);
     std::copy_n(all.data() + (end - 1) * options.width, options.width, last.data() + row * options.width);
   }
@@ -244,7 +246,7 @@ Tensor Gpt2::step(const Tensor& ids, Gpt2State& state, Probe* probe) const {
   const NoGrad no_grad;
   const Training no_training(false);
   if (ids.shape() != Shape{state.rows()})
-    fail("gpt2", "the tokens do not fit the state: got ", ids.shape(), ", expected [", state.rows(), "]");
+    fail("gpt2", "expected one token for each sequence: got ids ", ids.shape(), ", expected [", state.rows(), "]");
   std::vector<std::int32_t> places;
   for (std::int64_t& length : state.lengths) {
     if (length >= options.positions)
@@ -261,21 +263,21 @@ namespace {
 
 constexpr std::string_view kPrefix = "transformer.";
 
-/// A tensor of a folder, and the parameters that it holds: several where the folder has projections as one matrix.
+/// A tensor of a folder and the parameters that it holds. c_attn holds three.
 struct StoredParameter {
   std::string name;
   std::vector<Tensor*> parts;
-  bool turned = false;  ///< stored as [in, out]: matrices of what Hugging Face calls Conv1D. Those of int8 are ours
+  bool transposed = false;  ///< stored as [in, out], as Hugging Face's Conv1D is; int8 matrices are not
 
   std::int64_t rows() const {
     std::int64_t sum = 0;
     for (const Tensor* part : parts) sum += part->dim(0);
     return sum;
   }
-  /// As it is in memory, and as it is in the folder.
+  /// The shape in memory, and the shape in the folder.
   Shape shape() const { return parts.front()->rank() == 1 ? Shape{rows()} : Shape{rows(), parts.front()->dim(1)}; }
-  Shape stored_shape() const { return turned ? Shape{shape()[1], shape()[0]} : shape(); }
-  bool as_it_is() const { return parts.size() == 1 && !turned; }
+  Shape stored_shape() const { return transposed ? Shape{shape()[1], shape()[0]} : shape(); }
+  bool stored_as_is() const { return parts.size() == 1 && !transposed; }
 };
 
 std::vector<StoredParameter> stored_of(Gpt2& model) {
@@ -288,10 +290,10 @@ std::vector<StoredParameter> stored_of(Gpt2& model) {
     }
     auto found = std::ranges::find(all, name, &StoredParameter::name);
     if (found == all.end()) {
-      const bool turned =
+      const bool transposed =
           tensor.dtype() == DType::f32 &&
           (name.ends_with(".c_attn.weight") || name.ends_with(".c_proj.weight") || name.ends_with(".c_fc.weight"));
-      found = all.insert(all.end(), {std::move(name), {}, turned});
+      found = all.insert(all.end(), {std::move(name), {}, transposed});
     }
     found->parts.push_back(&tensor);
   });
@@ -299,13 +301,13 @@ std::vector<StoredParameter> stored_of(Gpt2& model) {
 }
 
 /// [m, n] -> [n, m]
-Tensor turned(const Tensor& from) {
+Tensor transposed(const Tensor& from) {
   const Tensor to = Tensor::empty({from.dim(1), from.dim(0)});
   kernels::transpose({.m = from.dim(0), .n = from.dim(1)}, from.data(), to.data());
   return to;
 }
 
-/// With biases of 0 where there were none, or without those that there were.
+/// Sets all biases to 0, or removes them.
 void set_biases(Gpt2& model, bool on) {
   model.options.bias = on;
   const auto norm = [on](Norm& layer) { layer.bias = on ? Tensor::zeros(layer.gain.shape()) : Tensor(); };
@@ -319,7 +321,7 @@ void set_biases(Gpt2& model, bool on) {
   norm(model.decoder.final_norm);
 }
 
-/// Whether any is not 0: somebody may have trained a model further that had none.
+/// Whether any bias is not 0. A model that was saved without biases may have been trained further with them.
 bool has_biases(Gpt2& model) {
   bool any = false;
   for_each_parameter(model, [&](const std::string& name, const Tensor& tensor) {
@@ -352,7 +354,7 @@ Gpt2 load_gpt2(const Config& config, const Weights& weights, bool mapped) {
     const bool short_name = !prefixed && one.name.starts_with(kPrefix);
     const Tensor& first = *one.parts.front();
     stored.push_back({short_name ? one.name.substr(kPrefix.size()) : one.name,
-                      one.as_it_is() ? first : Tensor::empty(one.stored_shape(), first.dtype())});
+                      one.stored_as_is() ? first : Tensor::empty(one.stored_shape(), first.dtype())});
   }
   LoadOptions options;
   if (o.tied_output && !model.quantised()) stored.push_back({"lm_head.weight", model.tokens.weight});
@@ -363,8 +365,8 @@ Gpt2 load_gpt2(const Config& config, const Weights& weights, bool mapped) {
 
   for (std::size_t i = 0; i < all.size(); ++i) {
     Tensor whole = std::exchange(stored[i].tensor, {});
-    if (all[i].turned)
-      whole = turned(whole);
+    if (all[i].transposed)
+      whole = transposed(whole);
     else if (!mapped)
       whole = whole.copy();
     std::int64_t first = 0;
@@ -387,7 +389,7 @@ Config Gpt2::config() const {
 }
 
 std::vector<NamedTensor> Gpt2::stored_parameters() {
-  Gpt2 whole = *this;  // the same parameters, and biases
+  Gpt2 whole = *this;  // shares the parameters, and gets biases
   if (!whole.options.bias) set_biases(whole, true);
   std::vector<NamedTensor> stored;
   for (const StoredParameter& one : stored_of(whole)) {
@@ -397,7 +399,7 @@ std::vector<NamedTensor> Gpt2::stored_parameters() {
       std::byte* to = joined.raw();
       for (const Tensor* part : one.parts) to = std::copy_n(part->raw(), part->bytes(), to);
     }
-    stored.push_back({one.name, one.turned ? turned(joined) : joined});
+    stored.push_back({one.name, one.transposed ? transposed(joined) : joined});
   }
   return stored;
 }

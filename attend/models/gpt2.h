@@ -1,5 +1,6 @@
-// GPT-2 (Radford et al. 2019): a Transformer that predicts the next token. Reads and writes the folders of Hugging
-// Face's GPT2LMHeadModel and GPT2ForSequenceClassification. Their c_attn is three projections here (see load_gpt2).
+// GPT-2 (Radford et al. 2019), a decoder-only Transformer. Reads and writes the folders of Hugging Face's
+// GPT2LMHeadModel and GPT2ForSequenceClassification. Their c_attn, one matrix for queries, keys and values, is three
+// layers here.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -18,36 +19,37 @@ namespace attend {
 
 struct Gpt2Options {
   std::int64_t vocabulary = 50257;
-  std::int64_t positions = 1024;  ///< tokens of a text at most
+  std::int64_t positions = 1024;  ///< the maximum length of a text in tokens
   std::int64_t width = 768;
   std::int64_t layers = 12;
   std::int64_t heads = 12;
-  std::int64_t inner = 0;  ///< of the feed-forward networks; 0: four times the width
+  std::int64_t inner = 0;  ///< width inside the feed-forward networks; 0: 4 · width
   Activation activation = Activation::gelu_tanh;
-  float epsilon = 1e-5f;                ///< of the norms
-  float deviation = 0.02f;              ///< of the weights at the beginning
-  float dropout = 0.1f;                 ///< of what each sub-layer adds
-  float embedding_dropout = 0.1f;       ///< of the embeddings
-  float attention_dropout = 0.1f;       ///< of attention weights
-  bool scale_attention = true;          ///< scores by 1 / √(width / heads)
-  bool scale_by_inverse_layer = false;  ///< and those of layer i, counted from 0, by 1 / (i + 1)
-  bool tied_output = true;              ///< the output multiplies with the embeddings
-  bool bias = true;            ///< in linear layers and norms; false is not Hugging Face's, see stored_parameters
-  std::int32_t start = 50256;  ///< stands before a text that begins with nothing
+  float epsilon = 1e-5f;                ///< of the layer norms
+  float deviation = 0.02f;              ///< the standard deviation of the initial weights
+  float dropout = 0.1f;                 ///< on the output of each sub-layer
+  float embedding_dropout = 0.1f;       ///< on the embeddings
+  float attention_dropout = 0.1f;       ///< on the attention weights
+  bool scale_attention = true;          ///< multiply the attention scores by 1 / √(width / heads)
+  bool scale_by_inverse_layer = false;  ///< also multiply those of layer i, counted from 0, by 1 / (i + 1)
+  bool tied_output = true;              ///< the output layer uses the weights of the embedding
+  bool bias = true;                     ///< in linear layers and norms; Hugging Face's GPT-2 always has biases, see
+                                        ///< stored_parameters()
+  std::int32_t start = 50256;           ///< the prompt of a text that begins with nothing
   std::int32_t end = 50256;
-  std::vector<std::string> labels = {};  ///< of a GPT2ForSequenceClassification, which says them instead of words
-  bool several_labels = false;           ///< each label holds or not, by itself
+  std::vector<std::string> labels = {};  ///< the classes of a GPT2ForSequenceClassification; empty: a language model
+  bool several_labels = false;           ///< multi-label classification: each label is independent of the others
 
   std::int64_t inner_width() const { return inner > 0 ? inner : 4 * width; }
-  /// Throws InputError, naming the key, where the configuration wants what is not supported.
+  /// Throws InputError, naming the key, if a value in config.json is not supported.
   static Gpt2Options read(const Config& config);
   void write(Config& config) const;
 };
 
-/// Sequences in the middle of their generation.
+/// The state of a batch of sequences during generation.
 struct Gpt2State : GenerationState {
   KeyValueCache cache;
-  std::vector<std::int64_t> lengths;  ///< of each row, in tokens
+  std::vector<std::int64_t> lengths;  ///< of each sequence, in tokens
 
   explicit Gpt2State(std::int64_t layers = 0) : cache(layers) {}
   std::int64_t rows() const override { return std::ssize(lengths); }
@@ -61,30 +63,31 @@ struct Gpt2 : ModelOf<Gpt2>, GenerativeModel {
   Embedding tokens;  // [vocabulary, width]
   Tensor positions;  // [positions, width]
   TransformerStack decoder;
-  Linear output;  // [vocabulary, width], unless it is tied to the embedding
-  Linear labels;  // [labels, width], where there are labels
+  Linear output;  // [vocabulary, width]; undefined if it is tied
+  Linear labels;  // [labels, width]; undefined in a language model
 
   Gpt2() = default;
   explicit Gpt2(const Gpt2Options& options, Generator& generator = default_generator());
 
-  /// Logits of the token that follows each, for texts that begin together; shorter ones are padded at the end with any
-  /// ids, which earlier tokens do not see.   int32 [B, T] -> [B, T, V];  a probe gets "layers.0.self" …
+  /// The logits of the token that follows each id.   ids int32 [B, T] -> [B, T, V].  Shorter texts are padded at the
+  /// end with any id; causal attention ignores the padding. A probe records the layers "layers.0.self", …
   Tensor operator()(const Tensor& ids, Probe* probe = nullptr) const { return logits(states(ids, probe)); }
-  /// The states that the logits are computed from.   int32 [B, T] -> [B, T, width]
+  /// The same without the output layer: the states of the last layer.   ids int32 [B, T] -> [B, T, width]
   Tensor states(const Tensor& ids, Probe* probe = nullptr) const;
-  /// [..., width] -> [..., V]
+  /// The output layer.   states [..., width] -> logits [..., V]
   Tensor logits(const Tensor& states) const;
 
-  // The following are without gradients and without dropout, and a row's result depends on no other row.
+  // The following functions run without gradients and without dropout. The result for a text does not depend on the
+  // other texts of the batch.
   using Texts = std::span<const std::span<const std::int32_t>>;
-  /// Packed sequences of any lengths in one pass.   -> states [sum of lengths, width]
-  /// `state`, if given, becomes that of these texts: a row each.
+  /// Reads packed sequences of any lengths in one pass.   -> states [sum of lengths, width]
+  /// If `state` is given, it is replaced by the state of these texts, one row for each.
   Tensor read(Texts texts, Gpt2State* state = nullptr, Probe* probe = nullptr) const;
-  /// Reads texts, none of which is empty.   -> logits of the token that follows each, [N, V]
+  /// Reads N texts, none of them empty.   -> logits [N, V] for the token that follows each text
   Tensor start(Texts texts, Gpt2State& state) const;
-  /// Logits of the labels of texts, none of which is empty, from the state of their last token.   -> [N, labels]
+  /// Classifies N texts, none of them empty, from the state of their last token.   -> logits [N, labels]
   Tensor label(Texts texts, Probe* probe = nullptr) const;
-  /// Reads one more token for each row.   int32 [N] -> logits [N, V]
+  /// Reads one more token of each sequence.   ids int32 [N] -> logits [N, V] for the next token
   Tensor step(const Tensor& ids, Gpt2State& state, Probe* probe) const;
 
   std::int64_t vocabulary() const override { return options.vocabulary; }
@@ -92,10 +95,11 @@ struct Gpt2 : ModelOf<Gpt2>, GenerativeModel {
   StartedGeneration start(std::span<const GenerationInput> inputs) const override;
   Tensor step(const Tensor& ids, GenerationState& state) const override;
 
-  bool quantised() const { return tokens.scales.defined(); }  ///< whether the matrices are int8
+  bool quantised() const { return tokens.scales.defined(); }  ///< whether the weight matrices are int8
 
   Config config() const override;
-  /// As Hugging Face has them; a model without biases is stored with biases of 0, and has none again when it is loaded.
+  /// With Hugging Face's names and shapes. A model without biases is stored with biases of 0; loading the folder drops
+  /// them again.
   std::vector<NamedTensor> stored_parameters() override;
 
   void visit(auto&& v) {
@@ -109,13 +113,14 @@ struct Gpt2 : ModelOf<Gpt2>, GenerativeModel {
   Tensor read_last(Texts texts, Gpt2State& state, Probe* probe) const;  // [N, width]
 };
 
-/// The model of a folder: config.json and the weights (see Weights), with or without "transformer." before their names.
-/// With `mapped`, for models that are only run, tables stay in the file (see borrow_parameters); matrices, which
-/// GPT-2's files hold transposed, are copied to memory. Throws InputError for what is not complete.
+/// Loads a model from config.json and the weights of a folder (see Weights). The names of the weights may begin with
+/// "transformer." or not. With `mapped` the embedding tables stay in the mapped file (see borrow_parameters); such a
+/// model can be run but not trained. Matrices are copied, since GPT-2's files hold them transposed. Throws InputError
+/// if a parameter is missing or has another shape.
 Gpt2 load_gpt2(const Config& config, const Weights& weights, bool mapped = false);
 Gpt2 load_gpt2(const std::filesystem::path& folder, bool mapped = false);
 
-/// Hugging Face's c_attn: the projections of queries, keys and values as one layer.
+/// Returns Hugging Face's c_attn: one layer with the weights of the query, key and value projections.
 Linear joined_projections(const MultiHeadAttention& attention);
 
 }  // namespace attend

@@ -1,4 +1,4 @@
-// The labels of a classifier's folder, as Hugging Face's config.json has them.
+// Reads and writes the labels of a classifier in Hugging Face's config.json.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,12 +7,13 @@
 
 namespace attend {
 
-/// By "id2label", or as many as "num_labels" says, two if nothing does. Throws InputError.
+/// Reads "id2label". If it has fewer entries than "num_labels", the others are called "LABEL_i". Without both keys
+/// there are two labels. Throws InputError.
 std::vector<std::string> read_labels(const Config& config);
 /// Sets "id2label" and "label2id".
 void write_labels(Config& config, const std::vector<std::string>& labels);
 
-/// "problem_type": whether each label holds or not by itself.
+/// Whether "problem_type" is "multi_label_classification": each label is independent of the others.
 bool read_several_labels(const Config& config);
 void write_several_labels(Config& config, bool several);
 

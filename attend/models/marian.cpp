@@ -1,5 +1,5 @@
-// MarianMT's folders (Junczys-Dowmunt et al. 2018; Hugging Face's MarianMTModel), and Attend's own with the options
-// that MarianMT lacks.
+// MarianMT (Junczys-Dowmunt et al. 2018; Hugging Face's MarianMTModel), and "attend-transformer", which has options
+// that MarianMT does not have.
 #include "attend/core/error.h"
 #include "attend/models/transformer.h"
 
@@ -8,7 +8,7 @@ namespace {
 
 void read_marian(const Config& config, TransformerOptions& o) {
   read_transformer_sizes(config, o);
-  // Hugging Face's Marian ignores these keys, which older folders have.
+  // Older folders have these keys. Hugging Face's Marian ignores them and supports only these values.
   must_be(config, "normalize_before", false), must_be(config, "add_final_layer_norm", false);
   must_be(config, "normalize_embedding", false), must_be(config, "static_position_embeddings", true);
 }
@@ -20,7 +20,7 @@ void read_own(const Config& config, TransformerOptions& o) {
   o.learned_positions = !config.flag("static_position_embeddings", true);
 }
 
-/// Keys of older folders, which Hugging Face's Marian ignores, and which ours are told apart by.
+/// The keys that "attend-transformer" reads. Hugging Face's Marian ignores them.
 void write_choices(const TransformerOptions& o, Config& config) {
   config.set("normalize_before", o.pre_norm), config.set("add_final_layer_norm", o.final_norm);
   config.set("static_position_embeddings", !o.learned_positions);

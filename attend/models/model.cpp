@@ -8,7 +8,8 @@
 namespace attend {
 namespace {
 
-// How a folder says that its matrices are int8. Other programs do not know the method, and say so.
+// config.json has {"quantization_config": {"quant_method": "attend-int8"}} if the matrices are int8. `transformers`
+// refuses a method that it does not know.
 constexpr const char* kKey = "quantization_config";
 constexpr const char* kMethod = "attend-int8";
 
@@ -22,7 +23,7 @@ void quantise(Model& model) {
   model.visit_matrices([&](Tensor& weight, Tensor& scales) {
     if (weight.defined()) all.push_back({&weight, &scales});
   });
-  // Neighbours in memory stay so, since they are one product.
+  // Matrices that follow each other in memory are multiplied as one. They must stay together in int8 too.
   const auto follows = [](const Tensor& matrix, const Tensor& before) {
     return matrix.shares_memory_with(before) && matrix.dim(1) == before.dim(1) &&
            matrix.data() == before.data() + before.numel();
@@ -47,8 +48,8 @@ void quantise(Model& model) {
 bool holds_int8(const char* op, const Config& config) {
   if (!config.has(kKey)) return false;
   if (config.object(kKey).text("quant_method", "") != kMethod)
-    fail<InputError>(op, "config.json: the weights are quantised in a way that is not supported: got \"", kKey, "\" ",
-                     config.json(kKey), "; attend convert --int8 makes int8 out of a folder with plain weights");
+    fail<InputError>(op, "config.json: this quantization method is not supported: got \"", kKey, "\" ",
+                     config.json(kKey), "; attend convert --int8 converts a folder with float weights");
   return true;
 }
 

@@ -1,5 +1,5 @@
-// What every model offers, whichever family it is of: its parameters, its matrices, and a folder to be saved in. What
-// it can be used for are further interfaces (GenerativeModel, Seq2SeqModel …); the registry tells which a folder has.
+// The base class of all models: it lists the weight matrices and saves the model to a folder. What a model can do is
+// declared by further interfaces (GenerativeModel, Seq2SeqModel, …). The registry says which of them a folder provides.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -18,18 +18,18 @@ class Model {
  public:
   virtual ~Model() = default;
 
-  virtual void visit_parameters(FunctionRef<void(const std::string& name, Tensor& tensor)> take) = 0;
+  /// Calls `take` for every weight matrix and its int8 scales; the scales are undefined in a float32 model.
   virtual void visit_matrices(FunctionRef<void(Tensor& weight, Tensor& scales)> take) = 0;
 
-  /// config.json as the family's folders have it.
+  /// The contents of config.json, in the format of the model's family.
   virtual Config config() const = 0;
-  /// Its "model_type".
+  /// "model_type" in config.json.
   std::string type() const;
-  /// The parameters as the family's folders hold them.
+  /// The parameters with the names and shapes that they have in model.safetensors.
   virtual std::vector<NamedTensor> stored_parameters() = 0;
 
-  /// Writes config.json and model.safetensors. A model with int8 matrices is for Attend alone: they are stored as they
-  /// lie in memory, [out, in], each with its scales as "….weight_scale".
+  /// Writes config.json and model.safetensors. An int8 matrix is stored as [out, in], with its scales beside it as
+  /// "….weight_scale". Only Attend can read such a folder.
   void save(const std::filesystem::path& folder);
 
  protected:
@@ -38,33 +38,31 @@ class Model {
   Model& operator=(const Model&) = default;
 };
 
-/// Implements the visits of a struct that has one visit(v) for all of its parts.
+/// Implements Model for a struct that has a visit(v) over all of its parts.
 template <typename Self>
 class ModelOf : public Model {
  public:
-  void visit_parameters(FunctionRef<void(const std::string&, Tensor&)> take) override {
-    for_each_parameter(static_cast<Self&>(*this), take);
-  }
   void visit_matrices(FunctionRef<void(Tensor&, Tensor&)> take) override {
     for_each_matrix(static_cast<Self&>(*this), take);
   }
   std::vector<NamedTensor> stored_parameters() override { return parameters(static_cast<Self&>(*this)); }
 };
 
-/// Every matrix becomes int8 (see quantise() of a tensor); other handles on its weights keep them.
+/// Converts every weight matrix to int8 (see quantise() of a tensor). Other tensors that share the float32 weights are
+/// not changed.
 void quantise(Model& model);
 
-/// Whether a folder's matrices are int8. Throws InputError, in the name of `op`, where they are quantised in a way that
-/// is not supported.
+/// Whether the weight matrices of a folder are int8. Throws InputError, prefixed with `op`, if they are quantised by
+/// another method.
 bool holds_int8(const char* op, const Config& config);
-/// The same for a model in the making: its matrices become int8 without values, to be loaded into. Throws InputError
-/// unless the model is only to be run (mapped).
+/// Prepares a new model for the weights of a folder: if these are int8, the model's matrices become int8 tensors
+/// without values. Throws InputError for int8 weights unless `mapped`, since an int8 model can be run but not trained.
 template <typename M>
 void expect_precision(const char* op, const Config& config, bool mapped, M& model) {
   if (!holds_int8(op, config)) return;
   if (!mapped)
-    fail<InputError>(op, "the folder holds weights of int8, which can be run, but not trained or converted; ",
-                     "take the folder that they were made from");
+    fail<InputError>(op, "the folder holds int8 weights, which can be run, but not trained or converted; ",
+                     "use the folder that they were converted from");
   expect_int8(model);
 }
 

@@ -42,7 +42,7 @@ void RecurrentClassifierOptions::write(Config& config) const {
 
 RecurrentClassifier::RecurrentClassifier(const RecurrentClassifierOptions& o, Generator& generator)
     : options(o), score(Uniform()) {
-  if (o.labels.size() < 2) fail<InputError>("classifier", "a choice needs at least 2 labels: got ", o.labels.size());
+  if (o.labels.size() < 2) fail<InputError>("classifier", "expected at least 2 labels: got ", o.labels.size());
   embedding = Embedding(o.vocabulary, o.embedding, generator, kEmbeddingDeviation);
   encoder = Recurrent(o.cell,
                       {.input = o.embedding,

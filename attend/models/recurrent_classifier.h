@@ -1,4 +1,4 @@
-// A text's topic from a recurrent network: embed, read in one direction or both, pool the states, choose a class.
+// A recurrent text classifier: embedding, GRU or LSTM in one or both directions, pooling of the states, output layer.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,26 +11,26 @@
 
 namespace attend {
 
-/// How the states of all words become one vector.
+/// How the states of all tokens are pooled to one vector.
 enum class StatePooling : std::uint8_t {
-  last,       ///< the state after the last word (of both directions)
-  mean,       ///< the average over all words
-  max,        ///< the largest of each component
-  attention,  ///< an average that additive attention weights, with the last state as query
+  last,       ///< the last state of each direction
+  mean,       ///< the mean over all tokens
+  max,        ///< the maximum of each component
+  attention,  ///< additive attention with the last state as query
 };
 
 extern const std::vector<std::pair<std::string, StatePooling>> kStatePoolingNames;
 
 struct RecurrentClassifierOptions {
   std::int64_t vocabulary = 0;
-  std::vector<std::string> labels = {};  ///< the classes' names
+  std::vector<std::string> labels = {};  ///< the names of the classes
   std::int64_t embedding = 128;
   std::int64_t hidden = 128;
   int layers = 1;
   kernels::Cell cell = kernels::Cell::gru;
   bool bidirectional = true;
   StatePooling pooling = StatePooling::attention;
-  float dropout = 0.5f;  ///< of embeddings, between layers, and of the pooled vector
+  float dropout = 0.5f;  ///< on the embeddings, between layers, and on the pooled vector
 
   static RecurrentClassifierOptions read(const Config& config);
   void write(Config& config) const;  ///< "model_type" included
@@ -40,14 +40,14 @@ struct RecurrentClassifier : ModelOf<RecurrentClassifier> {
   RecurrentClassifierOptions options;
   Embedding embedding;
   Recurrent encoder;
-  Score score;  // of attention pooling: Additive; otherwise without parameters
+  Score score;  // Additive for attention pooling; otherwise Uniform, which has no parameters
   Linear output;
 
   RecurrentClassifier() = default;
   explicit RecurrentClassifier(const RecurrentClassifierOptions& options, Generator& generator = default_generator());
 
   /// ids int32 [B, T], lengths int32 [B], each at least 1 -> logits [B, classes].
-  /// A probe gets the weights of attention pooling as layer "pooling", [B, 1, 1, T].
+  /// A probe records the weights of attention pooling as the layer "pooling", [B, 1, 1, T].
   Tensor operator()(const Tensor& ids, const Tensor& lengths, Probe* probe = nullptr) const;
 
   Config config() const override;

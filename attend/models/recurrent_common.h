@@ -1,5 +1,5 @@
-// What the recurrent models share: how their choices are written in config.json and on the command line, and how their
-// embeddings start.
+// Constants of the recurrent models: the names of the cells in config.json and on the command line, and the initial
+// standard deviation of embeddings.
 #pragma once
 #include <string>
 #include <utility>
@@ -12,8 +12,8 @@ namespace attend {
 inline const std::vector<std::pair<std::string, kernels::Cell>> kCellNames = {{"gru", kernels::Cell::gru},
                                                                               {"lstm", kernels::Cell::lstm}};
 
-/// Of embeddings at the start. Small, as the gates are: rare words must not drown the others by what they started with,
-/// and the logits of a tied output are products with embeddings.
+/// The standard deviation of new embeddings. It is small, so that the random embeddings of rare tokens do not dominate,
+/// and so that the logits of a tied output, which are products with embeddings, start small.
 constexpr float kEmbeddingDeviation = 0.1f;
 
 }  // namespace attend

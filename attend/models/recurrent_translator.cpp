@@ -31,16 +31,16 @@ Score make_score(const RecurrentTranslatorOptions& o, std::int64_t source_width,
   return Uniform();
 }
 
-/// Each sentence's elements in the opposite order; its padding stays behind it.   x [B, …, S], lengths [B]
+/// Reverses each sequence along the last dimension; padding stays at the end.   x [B, …, S], lengths int32 [B]
 template <typename T>
 Tensor reversed(const Tensor& x, const Tensor& lengths) {
-  Tensor turned = x.copy();
+  Tensor reversed_rows = x.copy();
   const std::int64_t S = x.dim(-1), rows = x.rows(), rows_each = rows / std::max<std::int64_t>(lengths.numel(), 1);
   for (std::int64_t r = 0; r < rows; ++r) {
-    T* row = turned.data<T>() + r * S;
+    T* row = reversed_rows.data<T>() + r * S;
     std::reverse(row, row + lengths.data<std::int32_t>()[r / rows_each]);
   }
-  return turned;
+  return reversed_rows;
 }
 
 }  // namespace
@@ -91,12 +91,12 @@ void RecurrentTranslatorOptions::write(Config& config) const {
 
 RecurrentTranslator::RecurrentTranslator(const RecurrentTranslatorOptions& o, Generator& generator) : options(o) {
   if (o.tied_output && !o.deep_output)
-    fail<InputError>("translator", "a tied output needs the deep output, whose width is the embeddings'");
+    fail<InputError>("translator", "tied_output needs deep_output, which has the width of the embeddings");
   if (o.attention == DecoderAttention::dot && source_width() != o.hidden)
-    fail<InputError>("translator", "dot attention needs states of one width on both sides: got ", source_width(),
-                     " and ", o.hidden, "; use general attention, or an encoder in one direction");
+    fail<InputError>("translator", "dot attention needs encoder and decoder states of the same width: got ",
+                     source_width(), " and ", o.hidden, "; use general attention or a unidirectional encoder");
   const std::int64_t width = source_width();
-  const bool looks = o.attention != DecoderAttention::none;
+  const bool attends = o.attention != DecoderAttention::none;
   source_embedding = Embedding(o.source_vocabulary, o.embedding, generator, kEmbeddingDeviation);
   target_embedding = Embedding(o.target_vocabulary, o.embedding, generator, kEmbeddingDeviation);
   encoder = Recurrent(o.cell,
@@ -107,7 +107,7 @@ RecurrentTranslator::RecurrentTranslator(const RecurrentTranslatorOptions& o, Ge
                        .dropout = o.dropout},
                       generator);
   decoder = Recurrent(o.cell,
-                      {.input = o.embedding + (looks ? width : 0),
+                      {.input = o.embedding + (attends ? width : 0),
                        .hidden = o.hidden,
                        .layers = o.decoder_layers,
                        .dropout = o.dropout},
@@ -115,25 +115,25 @@ RecurrentTranslator::RecurrentTranslator(const RecurrentTranslatorOptions& o, Ge
   const int states = o.decoder_layers * (o.cell == kernels::Cell::lstm ? 2 : 1);
   for (int i = 0; i < states; ++i) bridge.emplace_back(width, o.hidden, true, generator);
   score = make_score(o, width, generator);
-  std::int64_t said = o.hidden;
+  std::int64_t output_width = o.hidden;
   if (o.deep_output) {
-    readout = Linear(o.hidden + (looks ? width : 0) + o.embedding, o.embedding, true, generator);
-    said = o.embedding;
+    readout = Linear(o.hidden + (attends ? width : 0) + o.embedding, o.embedding, true, generator);
+    output_width = o.embedding;
   }
-  output = Linear(said, o.target_vocabulary, true, generator);
+  output = Linear(output_width, o.target_vocabulary, true, generator);
   if (o.tied_output) output.weight = {};
 }
 
 EncodedSource RecurrentTranslator::encode(const Tensor& ids, const Tensor& lengths) const {
   const bool features = ids.dtype() == DType::f32;
   if (features && options.reverse_source)
-    fail("translator", "features cannot be read backwards; reverse them before, or use reverse_source for ids only");
-  const Tensor words =
+    fail("translator", "reverse_source works with ids only: got features; reverse them before the call");
+  const Tensor embedded =
       features ? ids : source_embedding(options.reverse_source ? reversed<std::int32_t>(ids, lengths) : ids);
-  const RecurrentOutput read = encoder(dropout(words, options.dropout), {}, lengths);
+  const RecurrentOutput read = encoder(dropout(embedded, options.dropout), {}, lengths);
   EncodedSource source{.states = read.y, .keys = {}, .lengths = lengths, .start = {}};
   if (options.attention != DecoderAttention::none) source.keys = score.keys(read.y);
-  // Layer i of the decoder begins where layer i of the encoder ended; layers that have no counterpart, with its top.
+  // Layer i of the decoder starts from the last state of layer i of the encoder, or of its top layer if i is too large.
   const std::size_t directions = options.bidirectional ? 2 : 1;
   const auto last = [&](const std::vector<Tensor>& states, int layer) {
     const auto first = static_cast<std::size_t>(std::min(layer, options.encoder_layers - 1)) * directions;
@@ -148,7 +148,7 @@ EncodedSource RecurrentTranslator::encode(const Tensor& ids, const Tensor& lengt
   return source;
 }
 
-Tensor RecurrentTranslator::look(const EncodedSource& source, const Tensor& query, Probe* probe) const {
+Tensor RecurrentTranslator::context_of(const EncodedSource& source, const Tensor& query, Probe* probe) const {
   Probe own;
   Tensor context = pool_prepared(score, query, source.keys, source.states,
                                  {.mask = Mask::keys(source.lengths), .probe = probe ? &own : nullptr});
@@ -159,49 +159,50 @@ Tensor RecurrentTranslator::look(const EncodedSource& source, const Tensor& quer
   return context;
 }
 
-Tensor RecurrentTranslator::say(const Tensor& state, const Tensor& context, const Tensor& word) const {
+Tensor RecurrentTranslator::project(const Tensor& state, const Tensor& context, const Tensor& embedded) const {
   if (!options.deep_output) return output(dropout(state, options.dropout));
-  const Tensor parts = context.defined() ? concat({state, context, word}, -1) : concat({state, word}, -1);
+  const Tensor parts = context.defined() ? concat({state, context, embedded}, -1) : concat({state, embedded}, -1);
   const Tensor x = dropout(readout(parts, Activation::tanh), options.dropout);
   return options.tied_output ? target_embedding.project(x, output.bias) : output(x);
 }
 
-Tensor RecurrentTranslator::decode(const EncodedSource& source, const Tensor& words, Probe* probe) const {
-  const Tensor embedded = dropout(target_embedding(words), options.dropout);
-  if (options.attention == DecoderAttention::none) return say(decoder(embedded, source.start).y, {}, embedded);
+Tensor RecurrentTranslator::decode(const EncodedSource& source, const Tensor& ids, Probe* probe) const {
+  const Tensor embedded = dropout(target_embedding(ids), options.dropout);
+  if (options.attention == DecoderAttention::none) return project(decoder(embedded, source.start).y, {}, embedded);
 
-  // The words are known beforehand: their part of the input goes through its columns of the weight for all steps at
-  // once, and only the context follows step by step.
-  const std::int64_t B = words.dim(0), T = words.dim(1);
+  // The input of the cell is [embedding, context]. The embeddings of all steps are known, so they are multiplied by
+  // their columns of the weight at once; only the context is computed step by step.
+  const std::int64_t B = ids.dim(0), T = ids.dim(1);
   Recurrent cell = decoder;
   const auto columns = split(decoder.weights[0].weight_ih, {options.embedding, source_width()}, 1);
   cell.weights[0].weight_ih = columns[1];
   RecurrentState state = source.start;
   std::vector<Tensor> states, contexts, weights;
-  for (const Tensor& word : split(linear(embedded, columns[0]), static_cast<int>(T), 1)) {
+  for (const Tensor& token : split(linear(embedded, columns[0]), static_cast<int>(T), 1)) {
     Probe step_probe;
-    contexts.push_back(look(source, state.h.back().reshape({B, 1, options.hidden}), probe ? &step_probe : nullptr));
+    contexts.push_back(
+        context_of(source, state.h.back().reshape({B, 1, options.hidden}), probe ? &step_probe : nullptr));
     if (probe) weights.push_back(step_probe.records().front().weights);
-    RecurrentOutput next = cell(contexts.back(), state, {}, word);
+    RecurrentOutput next = cell(contexts.back(), state, {}, token);
     states.push_back(next.y);
     state = std::move(next.state);
   }
   if (probe) probe->enter("cross"), probe->record(concat(weights, 2));
-  return say(concat(states, 1), concat(contexts, 1), embedded);
+  return project(concat(states, 1), concat(contexts, 1), embedded);
 }
 
-Tensor RecurrentTranslator::step(const EncodedSource& source, const Tensor& words, RecurrentState& state,
+Tensor RecurrentTranslator::step(const EncodedSource& source, const Tensor& ids, RecurrentState& state,
                                  Probe* probe) const {
-  const std::int64_t B = words.dim(0);
-  const Tensor word = target_embedding(words).reshape({B, 1, options.embedding});
+  const std::int64_t B = ids.dim(0);
+  const Tensor embedded = target_embedding(ids).reshape({B, 1, options.embedding});
   Tensor context;
   if (options.attention != DecoderAttention::none) {
     if (probe) probe->enter("cross");
-    context = look(source, state.h.back().reshape({B, 1, options.hidden}), probe);
+    context = context_of(source, state.h.back().reshape({B, 1, options.hidden}), probe);
   }
-  RecurrentOutput next = decoder(context.defined() ? concat({word, context}, -1) : word, state);
+  RecurrentOutput next = decoder(context.defined() ? concat({embedded, context}, -1) : embedded, state);
   state = std::move(next.state);
-  return say(next.y, context, word).reshape({B, options.target_vocabulary});
+  return project(next.y, context, embedded).reshape({B, options.target_vocabulary});
 }
 
 // ---- generation ----
@@ -212,7 +213,7 @@ Tensor ids_of(std::span<const std::int64_t> rows) {
   return Tensor::ids(std::vector<std::int32_t>(rows.begin(), rows.end()), {std::ssize(rows)});
 }
 
-/// x [B, S, E] with zeros behind it, so that it has `length` positions.
+/// Pads x [B, S, E] with zeros at the end to [B, length, E].
 Tensor lengthened(const Tensor& x, std::int64_t length) {
   if (x.dim(1) == length) return x;
   return concat({x, Tensor::zeros({x.dim(0), length - x.dim(1), x.dim(2)})}, 1);
@@ -231,7 +232,7 @@ void RecurrentDecodingState::select(std::span<const std::int64_t> rows) {
     source_lengths.push_back(source.lengths.data<std::int32_t>()[row]);
   }
   lengths = std::move(chosen);
-  // The sources are large, and stay as they are as long as every row has the source that it had.
+  // The encoder's states are large. They need not be copied if every row keeps its source.
   if (origin == origins) return;
   origins = std::move(origin);
   source.lengths = Tensor::ids(source_lengths, {std::ssize(source_lengths)});
@@ -268,11 +269,12 @@ StartedGeneration RecurrentTranslator::start(std::span<const GenerationInput> in
   std::vector<std::int32_t> first;
   auto state = std::make_unique<RecurrentDecodingState>();
   for (const GenerationInput& input : inputs) {
-    if (input.prompt.size() != 1) fail("translator", "a decoder starts from one token: got ", input.prompt.size());
+    if (input.prompt.size() != 1)
+      fail("translator", "the prompt must be the start token alone: got ", input.prompt.size(), " tokens");
     state->origins.push_back(std::ssize(first)), state->lengths.push_back(0);
     first.push_back(input.prompt.front());
   }
-  const TokenBatch batch = pad_sources(inputs, 0);  // padding is never read, whichever id it has
+  const TokenBatch batch = pad_sources(inputs, 0);  // the model ignores padding, so any id will do
   state->source = encode(batch.ids, batch.lengths);
   state->state = state->source.start;
   Tensor next = step(Tensor::ids(first, {std::ssize(first)}), *state);

@@ -13,7 +13,7 @@
 
 namespace attend {
 
-/// How the decoder looks at the source.
+/// The attention of the decoder over the encoder's states.
 enum class DecoderAttention : std::uint8_t { none, additive, dot, general, location };
 extern const std::vector<std::pair<std::string, DecoderAttention>> kDecoderAttentionNames;
 
@@ -25,32 +25,32 @@ struct RecurrentTranslatorOptions {
   int encoder_layers = 1;
   int decoder_layers = 1;
   kernels::Cell cell = kernels::Cell::gru;
-  bool bidirectional = true;  ///< the encoder; the decoder cannot know what it has not said
+  bool bidirectional = true;  ///< the encoder reads in both directions
   DecoderAttention attention = DecoderAttention::additive;
-  bool reverse_source = false;       ///< read the source backwards: the old trick to bring first words close together
-  std::int64_t max_positions = 128;  ///< source tokens that location attention can tell apart
-  float dropout = 0.2f;              ///< of embeddings, between layers, and of the readout
-  bool deep_output = true;           ///< tanh(W [state, context, word]) before the vocabulary; off: the state alone
-  bool tied_output = false;          ///< the readout multiplies with the target's embeddings; needs deep_output
+  bool reverse_source = false;       ///< read the source backwards (Sutskever et al. 2014, section 3.3)
+  std::int64_t max_positions = 128;  ///< the maximum length of a source with location attention
+  float dropout = 0.2f;              ///< on the embeddings, between layers, and before the output layer
+  bool deep_output = true;           ///< tanh(W [state, context, embedding]) before the output layer; false: the state
+  bool tied_output = false;          ///< the output layer uses the weights of the target embedding; needs deep_output
 
   static RecurrentTranslatorOptions read(const Config& config);
   void write(Config& config) const;  ///< "model_type" included
 };
 
-/// A source, read: what every step of the decoder looks at.
+/// The output of the encoder. E is its width: hidden, or 2 · hidden if it is bidirectional.
 struct EncodedSource {
-  Tensor states;         ///< [B, S, E]: the values
-  Tensor keys;           ///< what the score made of the states, once a sentence; undefined without attention
+  Tensor states;         ///< [B, S, E], the values of the attention
+  Tensor keys;           ///< score.keys(states), computed once for all steps; undefined without attention
   Tensor lengths;        ///< int32 [B]
-  RecurrentState start;  ///< the decoder's first state
+  RecurrentState start;  ///< the initial state of the decoder
 };
 
-/// Sequences in the middle of their generation.
+/// The state of a batch of sequences during generation.
 struct RecurrentDecodingState : GenerationState {
   EncodedSource source;
   RecurrentState state;
-  std::vector<std::int64_t> lengths;  ///< of each row, in tokens that the decoder has read
-  std::vector<std::int64_t> origins;  ///< which source each row has; neighbours share the number
+  std::vector<std::int64_t> lengths;  ///< of each sequence, in tokens that the decoder has read
+  std::vector<std::int64_t> origins;  ///< the index of the source of each sequence
 
   std::int64_t rows() const override { return std::ssize(lengths); }
   std::int64_t length(std::int64_t row) const override { return lengths[static_cast<std::size_t>(row)]; }
@@ -62,24 +62,25 @@ struct RecurrentTranslator : ModelOf<RecurrentTranslator>, Seq2SeqModel {
   RecurrentTranslatorOptions options;
   Embedding source_embedding, target_embedding;
   Recurrent encoder, decoder;
-  std::vector<Linear> bridge;  // one for each state of the decoder: encoder's last state -> decoder's first
+  std::vector<Linear> bridge;  // for each state of the decoder, a layer from the encoder's last state to its first one
   Score score;
-  Linear readout;  // [embedding, hidden + E + embedding], or undefined
-  Linear output;   // [target_vocabulary, …]; tied: a bias alone, and the target embedding's weight
+  Linear readout;  // [embedding, hidden + E + embedding]; undefined without deep_output
+  Linear output;   // [target_vocabulary, …]; with tied_output, only its bias is defined
 
   RecurrentTranslator() = default;
   explicit RecurrentTranslator(const RecurrentTranslatorOptions& options, Generator& generator = default_generator());
 
-  /// ids int32 [B, S] or features [B, S, embedding] in place of the tokens' embeddings, lengths int32 [B].
+  /// Runs the encoder on ids int32 [B, S], or on features [B, S, embedding] that replace the token embeddings.
+  /// lengths int32 [B].
   EncodedSource encode(const Tensor& ids, const Tensor& lengths) const;
 
-  /// Teacher forcing: what the decoder says after each of these words.   words int32 [B, T] -> logits [B, T, V]
-  /// A probe gets layer "cross", [B, 1, T, S].
-  Tensor decode(const EncodedSource& source, const Tensor& words, Probe* probe = nullptr) const;
+  /// Teacher forcing: the logits of the token that follows each id.   ids int32 [B, T] -> [B, T, V]
+  /// A probe records the layer "cross", [B, 1, T, S].
+  Tensor decode(const EncodedSource& source, const Tensor& ids, Probe* probe = nullptr) const;
 
-  /// One step of decoding: after the words int32 [B], which sentences say next. The state goes in and comes out.
-  ///   -> logits [B, V];  a probe gets layer "cross", [B, 1, 1, S]
-  Tensor step(const EncodedSource& source, const Tensor& words, RecurrentState& state, Probe* probe = nullptr) const;
+  /// One step of the decoder, which updates `state`.   ids int32 [B] -> logits [B, V] for the next token
+  /// A probe records the layer "cross", [B, 1, 1, S].
+  Tensor step(const EncodedSource& source, const Tensor& ids, RecurrentState& state, Probe* probe = nullptr) const;
 
   Seq2SeqSpec spec() const override;
   Tensor logits(const Tensor& sources, const Tensor& lengths, const Tensor& ids) const override;
@@ -100,10 +101,10 @@ struct RecurrentTranslator : ModelOf<RecurrentTranslator>, Seq2SeqModel {
 
  private:
   std::int64_t source_width() const { return options.hidden * (options.bidirectional ? 2 : 1); }
-  /// [B, 1, hidden] -> [B, 1, E]
-  Tensor look(const EncodedSource& source, const Tensor& query, Probe* probe) const;
-  /// What state, context and word together say.   [..., hidden], [..., E], [..., embedding] -> logits [..., V]
-  Tensor say(const Tensor& state, const Tensor& context, const Tensor& word) const;
+  /// The context vector: the source states, weighted by attention.   query [B, 1, hidden] -> [B, 1, E]
+  Tensor context_of(const EncodedSource& source, const Tensor& query, Probe* probe) const;
+  /// The output layers.   state [..., hidden], context [..., E] or undefined, embedded [..., embedding] -> [..., V]
+  Tensor project(const Tensor& state, const Tensor& context, const Tensor& embedded) const;
 };
 
 }  // namespace attend

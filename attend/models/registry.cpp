@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <mutex>
 #include <optional>
+#include <span>
 
 #include "attend/models/bert.h"
 #include "attend/models/gpt2.h"
@@ -23,16 +24,16 @@ std::vector<Ability> abilities_of_bert(const Config& config) {
     case BertHead::next_sentence:
       break;
     case BertHead::pre_training:
-    case BertHead::masked_words:
+    case BertHead::masked_lm:
       all.push_back(fill_mask);
       break;
-    case BertHead::text_labels:
+    case BertHead::sequence_classification:
       all.push_back(classify);
       break;
-    case BertHead::token_labels:
+    case BertHead::token_classification:
       all.push_back(tag);
       break;
-    case BertHead::answer:
+    case BertHead::question_answering:
       all.push_back(answer);
       break;
   }
@@ -86,7 +87,7 @@ const std::vector<ModelFamily>& rows() {
   return all;
 }
 
-/// "marian, gpt2": those of all families that may have an ability, or of all.
+/// The types of all families, or of those that may have an ability: "marian, gpt2".
 std::string listed_types(std::optional<Ability> ability) {
   std::string all;
   for (const ModelFamily& family : rows()) {
@@ -117,8 +118,6 @@ std::string_view name_of(Ability ability) {
   }
   return "";
 }
-
-std::span<const ModelFamily> model_families() { return rows(); }
 
 struct ModelFolder::Content {
   std::filesystem::path path;
@@ -186,7 +185,7 @@ std::shared_ptr<const Model> ModelFolder::model() const {
 
 std::shared_ptr<Model> ModelFolder::load() const { return family().load(config(), weights(), /*mapped=*/false); }
 
-// ---- the same for callers that know the class ----
+// ---- loading functions for callers that know the class ----
 
 namespace {
 

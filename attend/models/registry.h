@@ -1,9 +1,8 @@
-// The registry of model families, and a model's folder that is opened once. This is the only place that compares
-// "model_type": a new family is one row here and one file beside it.
+// The registry of model families, and ModelFolder, which opens the folder of a model. Only the registry compares
+// "model_type": a new family is one row in registry.cpp and one source file.
 #pragma once
 #include <filesystem>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,13 +19,13 @@ namespace attend {
 enum class Ability : std::uint8_t {
   generate,   ///< continue a text
   translate,  ///< generate a text from a source
-  embed,      ///< states and vectors of texts
+  embed,      ///< encode texts as vectors
   fill_mask,  ///< predict masked tokens
   classify,   ///< label texts
   tag,        ///< label tokens
   answer,     ///< find the answer to a question in a text
 };
-/// "translator", "classifier" …: what a model with this ability is called in messages.
+/// The name of a model with this ability in messages: "a translator", "a classifier", …
 std::string_view name_of(Ability ability);
 
 class ModelFolder;
@@ -34,33 +33,33 @@ class ModelFolder;
 /// One row of the registry.
 struct ModelFamily {
   std::string_view type;                       ///< "model_type" in config.json
-  std::vector<Ability> abilities;              ///< that models of the family can have
-  std::vector<Ability> (*has)(const Config&);  ///< those of one model; null: all
+  std::vector<Ability> abilities;              ///< all abilities that a model of the family may have
+  std::vector<Ability> (*has)(const Config&);  ///< the abilities of one model; null: all of `abilities`
   std::shared_ptr<Model> (*load)(const Config& config, const Weights& weights, bool mapped);
 };
-std::span<const ModelFamily> model_families();
 
-/// A model's folder. What is read from it is read once, when it is first asked for, and shared by copies; safe to use
-/// from many threads.
+/// The folder of a model. Weights, tokenizers and the model are read when they are first needed. Copies of this object
+/// share them. Thread-safe.
 class ModelFolder {
  public:
-  /// Reads config.json. Throws InputError where there is none, or where its "model_type" is not known.
+  /// Reads config.json. Throws InputError if there is none, or if its "model_type" is not known.
   explicit ModelFolder(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const;
   const Config& config() const;
   const ModelFamily& family() const;
   bool can(Ability ability) const;
-  /// Throws InputError, in the name of `op`, unless the model has this ability.
+  /// Throws InputError, prefixed with `op`, unless the model has this ability.
   void require(const char* op, Ability ability) const;
 
-  /// The weights, mapped.
+  /// The mapped weights.
   const Weights& weights() const;
   const Tokenizer& tokenizer(Side side = Side::source) const;
 
-  /// The model, to be run: its weights stay in the mapped file where they can.
+  /// The model for inference, shared by all callers. Its weights stay in the mapped file if possible.
   std::shared_ptr<const Model> model() const;
-  /// The same as the interface or class that a task needs. Throws InputError, in the name of `op`, unless it has it.
+  /// The same model as the interface or class that a task needs. Throws InputError, prefixed with `op`, if the model
+  /// does not have the ability or the interface.
   template <typename Interface>
   std::shared_ptr<const Interface> model(const char* op, Ability ability) const {
     require(op, ability);
@@ -68,7 +67,7 @@ class ModelFolder {
     if (!found) refuse(op, ability);
     return found;
   }
-  /// A model of its own, in memory: to be trained, or converted.
+  /// A new copy of the model in memory, for training or conversion.
   std::shared_ptr<Model> load() const;
 
  private:

@@ -1,5 +1,4 @@
-// The interface of models that generate a text from a source: translators, and whatever else has an encoder and a
-// decoder.
+// The interface of sequence-to-sequence models: they have an encoder and a decoder and generate a text from a source.
 #pragma once
 #include <optional>
 
@@ -11,20 +10,20 @@ struct Seq2SeqSpec {
   struct Attention {
     std::int64_t layers = 0, heads = 0;
   };
-  Attention encoder = {}, decoder = {}, cross = {};  ///< no layers: the model has no attention of this kind
-  std::int64_t max_source = 0;                       ///< tokens of a source; 0: any number
-  // Where the model itself knows them; otherwise its tokenizer does:
+  Attention encoder = {}, decoder = {}, cross = {};  ///< layers is 0 if the model has no attention of this kind
+  std::int64_t max_source = 0;                       ///< the maximum length of a source in tokens; 0: no limit
+  // Token ids. If the configuration of the model does not have them, the tokenizer does.
   std::optional<std::int32_t> padding = {}, start = {}, end = {};
 };
 
 class Seq2SeqModel : public GenerativeModel {
  public:
   virtual Seq2SeqSpec spec() const = 0;
-  /// Teacher forcing: logits of the token that follows each.   sources int32 [B, S] with lengths [B], ids int32 [B, T]
-  ///   -> [B, T, V].  Records gradients where it is called with them.
+  /// Teacher forcing: the logits of the token that follows each id.
+  /// sources int32 [B, S], lengths int32 [B], ids int32 [B, T] -> [B, T, V].  Records gradients unless inside NoGrad.
   virtual Tensor logits(const Tensor& sources, const Tensor& lengths, const Tensor& ids) const = 0;
-  /// The attention of the same pass, without gradients: "encoder.0.self" …, "decoder.0.self", "decoder.0.cross" …, or
-  /// "cross" where that is all there is.
+  /// Records the attention weights of the same pass, without gradients. The layers are called "encoder.0.self",
+  /// "decoder.0.self", "decoder.0.cross", …; a recurrent model has one layer, "cross".
   virtual void record_attention(const Tensor& sources, const Tensor& lengths, const Tensor& ids,
                                 Probe& probe) const = 0;
 };

@@ -1,5 +1,5 @@
-// T5's folders (Raffel et al. 2020; Hugging Face's T5ForConditionalGeneration), versions 1.0 and 1.1 (Flan-T5): RMS
-// norms before the sub-layers, no biases, scores that are not scaled, relative positions as a bias on them.
+// T5 (Raffel et al. 2020; Hugging Face's T5ForConditionalGeneration), versions 1.0 and 1.1 (Flan-T5). It has RMS norms
+// before the sub-layers, no biases, unscaled attention scores, and relative positions as a bias on the scores.
 #include "attend/core/error.h"
 #include "attend/models/activation_names.h"
 #include "attend/models/bounds.h"
@@ -7,7 +7,7 @@
 
 namespace attend {
 
-extern const TransformerFamily kGatedT5;  // the same with other names
+extern const TransformerFamily kGatedT5;  // T5 with the parameter names of gated feed-forward networks
 
 namespace {
 
@@ -28,11 +28,11 @@ void read(const Config& config, TransformerOptions& o) {
   std::string activation = config.text("feed_forward_proj", "relu");
   o.gated = activation.starts_with(kGated);
   if (o.gated) activation.erase(0, kGated.size()), o.family = &kGatedT5;
-  if (o.gated && activation == "gelu") activation = "gelu_new";  // what Hugging Face takes it for
+  if (o.gated && activation == "gelu") activation = "gelu_new";  // as Hugging Face does
   Config chosen;
   chosen.set("feed_forward_proj", activation);
   o.activation = chosen.choice("feed_forward_proj", kActivationNames);
-  // Version 1.1 has an output layer of its own, and does not scale. Newer folders say the latter by its own key.
+  // Version 1.1 has an untied output layer and does not scale its input. Newer folders have a key for the scaling.
   o.scale_output = config.flag("scale_decoder_outputs", config.flag("tie_word_embeddings", true));
   o.tied_output = true;
   o.scale_embedding = o.scale_scores = o.bias = o.output_bias = false;
@@ -67,8 +67,8 @@ constexpr BlockNames::Attention kSelf = {"layer.0.SelfAttention.q", "layer.0.Sel
 constexpr BlockNames::Attention kCross = {"layer.1.EncDecAttention.q", "layer.1.EncDecAttention.k",
                                           "layer.1.EncDecAttention.v", "layer.1.EncDecAttention.o",
                                           "layer.1.layer_norm"};
-/// The feed-forward network is the second sub-layer of the encoder, and the third of the decoder. With a gate, its
-/// activation is the gate's.
+/// The feed-forward network is sub-layer 1 of an encoder block and sub-layer 2 of a decoder block. In gated networks,
+/// wi_0 is the gate, to which the activation is applied.
 constexpr TransformerFamily::Names kNames = {.prefix = "",
                                              .layers = "block",
                                              .final_norm = "final_layer_norm",

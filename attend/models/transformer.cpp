@@ -38,15 +38,15 @@ BlockOptions block_options(const TransformerOptions& o, bool decoder) {
 
 void check(const TransformerOptions& o) {
   if (o.source_vocabulary < 1 || o.target_vocabulary < 1 || o.encoder_layers < 0 || o.decoder_layers < 1)
-    fail<InputError>("transformer", "both sides need a vocabulary, and the decoder a layer: got vocabularies of ",
-                     o.source_vocabulary, " and ", o.target_vocabulary, ", ", o.encoder_layers, " + ", o.decoder_layers,
-                     " layers");
+    fail<InputError>("transformer", "expected two vocabularies and at least one decoder layer: got vocabularies of ",
+                     o.source_vocabulary, " and ", o.target_vocabulary, " tokens, ", o.encoder_layers,
+                     " encoder layers and ", o.decoder_layers, " decoder layers");
   if (o.shared_embeddings && o.source_vocabulary != o.target_vocabulary)
-    fail<InputError>("transformer", "one embedding for both sides needs one vocabulary: got ", o.source_vocabulary,
-                     " and ", o.target_vocabulary, " tokens");
+    fail<InputError>("transformer", "shared embeddings need the same vocabulary for source and target: got ",
+                     o.source_vocabulary, " and ", o.target_vocabulary, " tokens");
   if (o.pre_norm && !o.final_norm)
-    fail<InputError>("transformer", "norms before the sub-layers (pre_norm, \"normalize_before\") need one at the end ",
-                     "(final_norm, \"add_final_layer_norm\"): nothing else normalises what the last layer adds");
+    fail<InputError>("transformer", "pre_norm (\"normalize_before\") needs final_norm (\"add_final_layer_norm\"): ",
+                     "nothing else normalises the output of the last layer");
 }
 
 }  // namespace
@@ -133,7 +133,8 @@ Tensor Transformer::encode(const Tensor& input, const Tensor& lengths, Probe* pr
   check_lengths("transformer", lengths, input.dim(0), input.dim(1));
   const Tensor tokens = input.dtype() == DType::i32 ? embedding_of(source_embedding)(input) : input;
   if (tokens.rank() != 3 || tokens.dim(2) != options.width)
-    fail("transformer", "features do not fit the model: got ", input.shape(), ", expected [B, S, ", options.width, "]");
+    fail("transformer", "the features have a wrong shape: got ", input.shape(), ", expected [B, S, ", options.width,
+         "]");
   const std::int64_t S = input.dim(1);
   const Tensor states = encoder(
       embed(tokens, first_positions(source_positions, S), source_norm),
@@ -200,7 +201,8 @@ StartedGeneration Transformer::start(std::span<const GenerationInput> inputs) co
   const Training no_training(false);
   std::vector<std::int32_t> first;
   for (const GenerationInput& input : inputs) {
-    if (input.prompt.size() != 1) fail("transformer", "a decoder starts from one token: got ", input.prompt.size());
+    if (input.prompt.size() != 1)
+      fail("transformer", "the prompt must be the start token alone: got ", input.prompt.size(), " tokens");
     first.push_back(input.prompt.front());
   }
   const TokenBatch batch = pad_sources(inputs, options.padding);
@@ -217,7 +219,8 @@ Tensor Transformer::step(const Tensor& ids, DecodingState& state, Probe* probe) 
   const NoGrad no_grad;
   const Training no_training(false);
   if (ids.shape() != Shape{state.rows()})
-    fail("transformer", "the tokens do not fit the state: got ", ids.shape(), ", expected [", state.rows(), "]");
+    fail("transformer", "expected one token for each sequence: got ids ", ids.shape(), ", expected [", state.rows(),
+         "]");
   std::vector<std::int32_t> places;
   for (std::int64_t& length : state.lengths) {
     check_length(length + 1);
@@ -241,8 +244,8 @@ void must_be(const Config& config, const char* key, bool expected) {
 std::int32_t read_token_id(const Config& config, const char* key, std::int64_t otherwise, const TransformerOptions& o) {
   const std::int64_t value = config.integer(key, otherwise);
   if (value < 0 || value >= o.target_vocabulary)
-    fail<InputError>("transformer", "config.json: \"", key, "\" is ", value, ", expected one of ", o.target_vocabulary,
-                     " tokens");
+    fail<InputError>("transformer", "config.json: \"", key, "\" is ", value, ", expected an id from 0 to ",
+                     o.target_vocabulary - 1);
   return static_cast<std::int32_t>(value);
 }
 
@@ -306,8 +309,8 @@ Transformer load_transformer(const Config& config, const Weights& weights, const
   LoadOptions options{.optional = {"final_logits_bias"}};
   const std::string prefix(family.names.prefix);
   for (const char* unused : {"decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"})
-    options.optional.emplace_back(unused);  // of T5's oldest folders
-  // The other names under which a folder may have the same.
+    options.optional.emplace_back(unused);  // the oldest T5 folders have it
+  // The other names under which a folder may store the embeddings and the tied output layer.
   const Embedding& source = o.shared_embeddings ? model.shared_embedding : model.source_embedding;
   const Embedding& target = o.shared_embeddings ? model.shared_embedding : model.target_embedding;
   all.push_back({prefix + "encoder.embed_tokens.weight", source.weight});
@@ -325,11 +328,11 @@ Transformer load_transformer(const Config& config, const Weights& weights, const
     for (NamedTensor& one : all)
       if (one.name.starts_with(prefix)) one.name.erase(0, prefix.size());
   mapped ? borrow_parameters(all, weights, options) : load_parameters(all, weights, options);
-  release_cached_memory();  // where a file is misaligned, tied tables were copied once for each name
+  release_cached_memory();  // if the file is misaligned, a tied table was copied once for each of its names
   auto next = all.begin();
   for_each_parameter(model, [&](const std::string&, Tensor& tensor) { tensor = (next++)->tensor; });
   if (model.positions.defined()) model.positions = all.back().tensor;
-  if (!mapped) model.encoder.place_neighbours(), model.decoder.place_neighbours();  // it may be trained
+  if (!mapped) model.encoder.place_neighbours(), model.decoder.place_neighbours();
   return model;
 }
 

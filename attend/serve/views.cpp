@@ -96,7 +96,7 @@ Reply classify(Api& api, const Call& call) {
              {"probs", std::move(probabilities)}};
     if (model.classifier->several_labels()) {
       Json& holding = one["labels"] = Json::array();
-      for (const std::size_t l : all[i].holding) holding.push_back(labels[l]);
+      for (const std::size_t l : all[i].predicted) holding.push_back(labels[l]);
     }
     if (all[i].truncated > 0) one["truncated"] = all[i].truncated;
     data.push_back(std::move(one));

@@ -15,7 +15,7 @@ std::vector<NamedTensor> distinct(const std::vector<NamedTensor>& tensors) {
   return first;
 }
 
-void InPlace::swap() {
+void ScopedParameters::swap() {
   for (std::size_t i = 0; i < parameters_.size(); ++i)
     std::ranges::swap_ranges(parameters_[i].tensor.span(), values_[i].tensor.span());
 }

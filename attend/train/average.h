@@ -1,5 +1,5 @@
-// A running average of parameters: the steps' noise goes, what they have in common stays. It is often better than any
-// single step's parameters, so it is what is evaluated and kept. InPlace swaps other values in.
+// An exponential moving average of the parameters. It is less noisy than the parameters after a single update and often
+// gives better scores, so the trainer can evaluate and save it instead.
 #pragma once
 #include <cstdint>
 #include <utility>
@@ -9,19 +9,19 @@
 
 namespace attend {
 
-/// Each tensor once, under its first name: tied weights have several.
+/// Removes duplicates: a tensor with several names (tied weights) is kept under its first name.
 std::vector<NamedTensor> distinct(const std::vector<NamedTensor>& tensors);
 
-/// Swaps the parameters with these values while it lives.
-class InPlace {
+/// Swaps the parameters with other values for its lifetime. The destructor swaps them back.
+class ScopedParameters {
  public:
-  InPlace(std::vector<NamedTensor> parameters, std::vector<NamedTensor> values)
+  ScopedParameters(std::vector<NamedTensor> parameters, std::vector<NamedTensor> values)
       : parameters_(std::move(parameters)), values_(std::move(values)) {
     swap();
   }
-  ~InPlace() { swap(); }
-  InPlace(const InPlace&) = delete;
-  InPlace& operator=(const InPlace&) = delete;
+  ~ScopedParameters() { swap(); }
+  ScopedParameters(const ScopedParameters&) = delete;
+  ScopedParameters& operator=(const ScopedParameters&) = delete;
 
  private:
   void swap();
@@ -30,16 +30,16 @@ class InPlace {
 
 class ParameterAverage {
  public:
-  /// After update n, average = d · average + (1 - d) · parameters with d = min(decay, n / (10 + n)), so that the first
-  /// ones are soon forgotten.
+  /// After update n, average = d · average + (1 - d) · parameters with d = min(decay, n / (10 + n)). The smaller d of
+  /// the first updates makes the average forget the initial parameters quickly.
   ParameterAverage(const std::vector<NamedTensor>& parameters, double decay);
 
-  /// `step` counts from 1.
+  /// `step` is the number of updates so far, counted from 1.
   void update(std::int64_t step);
 
-  /// The parameters that are averaged, each once, though it may have several names.
+  /// The averaged parameters, without duplicates.
   const std::vector<NamedTensor>& parameters() const { return parameters_; }
-  /// Handles on the averages, under the parameters' names: for a checkpoint, and for InPlace.
+  /// The averages, under the names of the parameters: for a checkpoint, and for ScopedParameters.
   const std::vector<NamedTensor>& averages() const { return averages_; }
 
  private:

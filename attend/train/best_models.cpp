@@ -41,7 +41,8 @@ void BestModels::tidy() const {
 void BestModels::restore(std::vector<Entry> entries) {
   for (const Entry& entry : entries)
     if (!std::filesystem::exists(file(entry.step)))
-      fail<InputError>("train", file(entry.step).string(), ": is gone, but the run's checkpoint needs it");
+      fail<InputError>("train", file(entry.step).string(),
+                       ": the file is missing, but the checkpoint of the run needs it");
   entries_ = std::move(entries);
 }
 
@@ -55,8 +56,8 @@ std::vector<NamedTensor> BestModels::mean(const std::vector<NamedTensor>& parame
     for (NamedTensor& mean : means) {
       const Tensor one = file.get_float32(mean.name);
       if (one.shape() != mean.tensor.shape())
-        fail<InputError>("train", this->file(entry.step).string(), ": ", mean.name, " has the shape ", one.shape(),
-                         ", expected ", mean.tensor.shape());
+        fail<InputError>("train", this->file(entry.step).string(), ": ", mean.name, " has a wrong shape: got ",
+                         one.shape(), ", expected ", mean.tensor.shape());
       constexpr std::int64_t kGrain = 1 << 14;
       parallel_for(one.numel(), kGrain,
                    [&, from = one.data(), to = mean.tensor.data()](std::int64_t begin, std::int64_t end) {

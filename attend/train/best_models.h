@@ -1,6 +1,5 @@
-// The best models of a run so far, each a file, so that the mean of their parameters can be tried at the end: models
-// near the end of one run lie in one valley, and their mean is often better than each of them (Vaswani et al. 2017,
-// section 6.1, averaged the last ones).
+// Keeps the best models of a training run in files and computes the mean of their parameters. This mean is often better
+// than each of the models (Vaswani et al. 2017, section 6.1, average the last checkpoints).
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -19,22 +18,23 @@ class BestModels {
     Scores scores;
   };
 
-  /// Keeps `count` of them (0: none) in `folder`, which exists only while there are any. `metric` decides: see
-  /// better().
+  /// Keeps at most `count` models in `folder`, which exists only while it holds files; 0: keeps none. `metric` decides
+  /// which model is better: see better().
   BestModels(std::filesystem::path folder, std::int64_t count, std::string metric);
 
-  /// Writes the parameters to a file if they are among the best. Files of those that fell out stay until tidy(), since
-  /// a checkpoint may still name them.
+  /// Writes the parameters to a file if they are among the best. The file of a model that is no longer among them stays
+  /// until tidy(), since the last checkpoint may refer to it.
   void offer(std::int64_t step, const Scores& scores, const std::vector<NamedTensor>& parameters);
-  /// Removes all files but those of the entries.
+  /// Removes all files except those of entries().
   void tidy() const;
 
   const std::vector<Entry>& entries() const { return entries_; }  ///< the best first
-  /// Throws InputError when a file is gone.
+  /// Restores the entries of a checkpoint. Throws InputError if a file is missing.
   void restore(std::vector<Entry> entries);
   void clear() { entries_.clear(); }
 
-  /// The mean of all entries' parameters: new tensors under the given names and shapes.
+  /// The mean of the parameters over all entries, as new tensors with the given names and shapes. Throws InputError if
+  /// a file has another shape.
   std::vector<NamedTensor> mean(const std::vector<NamedTensor>& parameters) const;
 
  private:

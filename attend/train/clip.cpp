@@ -29,16 +29,9 @@ double grad_norm(std::span<const Tensor> parameters) {
 }
 
 float clip_scale(double norm, double max_norm) {
-  if (!(max_norm > 0)) fail("clip_grad_norm", "the largest norm must be positive: got ", max_norm);
+  if (!(max_norm > 0)) fail("clip_scale", "the maximum norm must be positive: got ", max_norm);
   if (!std::isfinite(norm)) return std::numeric_limits<float>::quiet_NaN();
   return static_cast<float>(std::min(1.0, max_norm / (norm + 1e-6)));
-}
-
-double clip_grad_norm(std::span<const Tensor> parameters, double max_norm) {
-  const double norm = grad_norm(parameters);
-  const float scale = clip_scale(norm, max_norm);
-  if (scale < 1.f) kernels::scale(gradients(parameters), scale);
-  return norm;
 }
 
 }  // namespace attend

@@ -16,7 +16,7 @@ Optimizer::Optimizer(std::vector<NamedTensor> parameters, float weight_decay, co
     if (!requires_grad(parameter.tensor) || !seen.insert(parameter.tensor.node().get()).second) continue;
     if (parameter.tensor.borrowed())
       fail("optimizer", "parameter \"", parameter.name,
-           "\" is borrowed from a mapped file, which is to be read only; load the model without mapping, or copy() it");
+           "\" is borrowed from a mapped file, which is read-only; load the model without mapping, or copy() it");
     const bool decay = !decays || decays(parameter.name, parameter.tensor);
     entries_.push_back({std::move(parameter.name), std::move(parameter.tensor), decay ? weight_decay : 0.f, {}});
   }
@@ -41,40 +41,17 @@ std::vector<NamedTensor> Optimizer::state() const {
 
 void Optimizer::load_state(std::span<const NamedTensor> saved) {
   const std::vector<NamedTensor> own = state();
-  std::vector<Tensor> found;  // all of them, before any is copied
+  std::vector<Tensor> found;  // all are checked before the first is copied
   for (const auto& [name, tensor] : own) {
     const auto match = std::ranges::find(saved, name, &NamedTensor::name);
-    if (match == saved.end()) fail("optimizer", "the saved state has no \"", name, "\"; is it another optimiser's?");
+    if (match == saved.end())
+      fail("optimizer", "the saved state has no \"", name, "\"; it may belong to another optimiser");
     if (match->tensor.shape() != tensor.shape() || match->tensor.dtype() != tensor.dtype())
-      fail("optimizer", "the saved \"", name, "\" does not fit: got ", match->tensor.dtype(), " ",
+      fail("optimizer", "the saved \"", name, "\" has a wrong type or shape: got ", match->tensor.dtype(), " ",
            match->tensor.shape(), ", expected ", tensor.dtype(), " ", tensor.shape());
     found.push_back(match->tensor);
   }
   for (std::size_t i = 0; i < own.size(); ++i) std::memcpy(own[i].tensor.raw(), found[i].raw(), found[i].bytes());
-}
-
-Sgd::Sgd(std::vector<NamedTensor> parameters, const SgdOptions& options)
-    : Optimizer(std::move(parameters), options.weight_decay, options.decays), options_(options) {
-  if (options.momentum == 0.f) {
-    if (options.nesterov) fail("sgd", "Nesterov's step needs a momentum: got 0");
-    return;
-  }
-  for (Entry& entry : entries_) entry.state = {{"momentum_buffer", Tensor::zeros(entry.parameter.shape())}};
-}
-
-void Sgd::step(const StepOptions& options) {
-  std::vector<kernels::SgdTensor> tensors;
-  for (Entry& entry : entries_)
-    if (const Tensor gradient = grad(entry.parameter))
-      tensors.push_back({.size = gradient.numel(),
-                         .parameter = entry.parameter.data(),
-                         .gradient = gradient.data(),
-                         .velocity = entry.state.empty() ? nullptr : entry.state[0].tensor.data(),
-                         .weight_decay = entry.weight_decay});
-  kernels::sgd(tensors, {.learning_rate = static_cast<float>(options_.learning_rate * options.rate_factor),
-                         .momentum = options_.momentum,
-                         .nesterov = options_.nesterov,
-                         .gradient_scale = options.gradient_scale});
 }
 
 Adam::Adam(std::vector<NamedTensor> parameters, const AdamOptions& options)

@@ -1,6 +1,5 @@
-// Optimisers: how parameters follow their gradients. Values are PyTorch's. A step is one pass over all parameters,
-// state and gradients; parameters without a gradient are skipped, and one that is listed twice (tied weights) moves
-// once.
+// The optimisers Adam and AdamW, with the same results as PyTorch's. A step is one pass over parameters, state and
+// gradients. It skips parameters without a gradient. A parameter that is listed twice (tied weights) is updated once.
 #pragma once
 #include <functional>
 #include <memory>
@@ -13,29 +12,30 @@
 
 namespace attend {
 
-/// Which parameters decay. Null: all of them.
+/// Selects the parameters that weight decay applies to. Null: all of them.
 using Decays = std::function<bool(const std::string& name, const Tensor& parameter)>;
-/// The usual choice for Transformers: matrices decay, biases and norms do not.
+/// The usual choice for Transformers: weight decay for matrices, but not for biases and norms.
 inline bool only_matrices(const std::string& /*name*/, const Tensor& parameter) { return parameter.rank() >= 2; }
 
-/// What one step is given beside the gradients.
+/// Options of one step.
 struct StepOptions {
-  double rate_factor = 1.0;    ///< the schedule's: multiplies the learning rate
-  float gradient_scale = 1.f;  ///< multiplies every gradient: what clipping found, without a pass of its own
+  double rate_factor = 1.0;    ///< multiplies the learning rate: the value of a Schedule
+  float gradient_scale = 1.f;  ///< multiplies every gradient: for clipping (see clip.h) and accumulation
 };
 
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  /// Moves every parameter that has a gradient. The gradients stay: see zero_grad().
+  /// Updates every parameter that has a gradient. Does not clear the gradients: see zero_grad().
   virtual void step(const StepOptions& options = {}) = 0;
 
   void zero_grad() const;
   std::vector<Tensor> parameters() const;
-  /// Everything that a resumed run needs, as "parameter.key" (exp_avg, exp_avg_sq, momentum_buffer, step). The tensors
-  /// share memory with the optimiser.
+  /// The state to save in a checkpoint. The names are "PARAMETER.exp_avg", "PARAMETER.exp_avg_sq" and "PARAMETER.step".
+  /// The tensors share memory with the optimiser.
   std::vector<NamedTensor> state() const;
-  /// Copies a saved state. Throws when one is missing or has another shape; then nothing has changed.
+  /// Copies a saved state into the optimiser. Throws Error, without changing anything, if a tensor is missing or has
+  /// another shape.
   void load_state(std::span<const NamedTensor> state);
 
  protected:
@@ -43,28 +43,13 @@ class Optimizer {
     std::string name;
     Tensor parameter;
     float weight_decay = 0.f;
-    std::vector<NamedTensor> state;  ///< by key; shapes as the optimiser made them
+    std::vector<NamedTensor> state;  ///< under the keys "exp_avg", …
   };
-  /// Keeps those that require gradients, each once. Throws when one is borrowed: its memory is not ours to change.
+  /// Keeps the parameters that require gradients, without duplicates. Throws Error if one is borrowed from a mapped
+  /// file, which is read-only.
   Optimizer(std::vector<NamedTensor> parameters, float weight_decay, const Decays& decays);
 
   std::vector<Entry> entries_;
-};
-
-struct SgdOptions {
-  double learning_rate = 1e-2;
-  float momentum = 0.f;
-  bool nesterov = false;
-  float weight_decay = 0.f;
-  Decays decays = nullptr;
-};
-class Sgd : public Optimizer {
- public:
-  Sgd(std::vector<NamedTensor> parameters, const SgdOptions& options);
-  void step(const StepOptions& options = {}) override;
-
- private:
-  SgdOptions options_;
 };
 
 struct AdamOptions {
@@ -72,10 +57,11 @@ struct AdamOptions {
   double beta1 = 0.9, beta2 = 0.999;
   double eps = 1e-8;
   float weight_decay = 0.f;
-  bool decoupled = false;  ///< AdamW (Loshchilov & Hutter 2019): decay shrinks the parameter, not through the moments
+  bool decoupled =
+      false;  ///< decoupled weight decay (AdamW): it is applied to the parameter, not added to the gradient
   Decays decays = nullptr;
 };
-/// Kingma & Ba 2015, algorithm 1.
+/// Adam (Kingma & Ba 2015, algorithm 1).
 class Adam : public Optimizer {
  public:
   Adam(std::vector<NamedTensor> parameters, const AdamOptions& options);
@@ -92,6 +78,7 @@ struct AdamWOptions {
   float weight_decay = 1e-2f;
   Decays decays = nullptr;
 };
+/// Adam with decoupled weight decay (Loshchilov & Hutter 2019, algorithm 2).
 class AdamW : public Adam {
  public:
   AdamW(std::vector<NamedTensor> parameters, const AdamWOptions& o)

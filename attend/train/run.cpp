@@ -13,28 +13,29 @@ namespace fs = std::filesystem;
 
 void check_output(const TrainerOptions& options, const fs::path& from) {
   const fs::path& folder = options.output;
-  if (folder.empty()) fail<InputError>("output", "the model needs a folder: got none");
+  if (folder.empty()) fail<InputError>("output", "the output folder is missing: name one with --output");
   check_output_folder(folder);
   std::error_code not_there;
   if (!from.empty() && fs::equivalent(from, folder, not_there))
-    fail<InputError>("output", from.string(), ": is both --from and --output; name another folder for the new model");
+    fail<InputError>("output", from.string(), ": is both --from and --output; choose another folder for the new model");
   if (options.resume || options.overwrite) return;
   if (fs::exists(folder / "checkpoint.safetensors"))
-    fail<InputError>("output", folder.string(), ": holds a run; add --resume to go on with it, or --overwrite");
+    fail<InputError>("output", folder.string(),
+                     ": holds a training run; add --resume to continue it, or --overwrite to start again");
   if (fs::exists(folder / "model.safetensors"))
-    fail<InputError>("output", folder.string(), ": holds a model; add --overwrite, or name another folder");
+    fail<InputError>("output", folder.string(), ": holds a model; add --overwrite, or choose another folder");
 }
 
 void check_file(const fs::path& file) {
   std::error_code unknown;
   const fs::file_status status = fs::status(file, unknown);
   if (file == "-" || (fs::exists(status) && fs::is_other(status)))
-    fail<InputError>("train", file.string(), ": is a stream, but training reads its texts more than once; name a file");
+    fail<InputError>("train", file.string(), ": is a stream, but training reads its data more than once; use a file");
   if (!fs::exists(status)) fail<InputError>("train", file.string(), ": there is no such file");
   if (fs::is_directory(status)) fail<InputError>("train", file.string(), ": is a folder, expected a file");
 }
 
-/// The files of a folder that hold its model: configuration and weights, but not a run's checkpoint.
+/// The configuration and the weights in a model's folder, without the checkpoint of a run.
 std::vector<fs::path> model_files(const fs::path& folder) {
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -57,7 +58,8 @@ void check_run(const TrainerOptions& options, const fs::path& from, const std::v
 void warn_of_weights(const Weights& weights, const TrainingObserver& observer) {
   const std::vector<std::string> all = weights.warnings();
   if (all.empty()) return;
-  observer.warn(all.front() + (all.size() > 1 ? "; so are others of its tensors: " + grouped(all.size() - 1) : ""));
+  observer.warn(all.front() +
+                (all.size() > 1 ? "; the same holds for " + counted(std::ssize(all) - 1, "other tensor") : ""));
 }
 
 void add_inputs(const RunInputs& inputs, Fingerprint& all) {

@@ -1,4 +1,4 @@
-// What the training of every task shares: checks before any long work, and the fingerprint of a run.
+// Functions that the training of all tasks shares: checks before the run starts, and the fingerprint of a run.
 #pragma once
 #include <bit>
 #include <concepts>
@@ -17,26 +17,27 @@
 
 namespace attend {
 
-/// Throws InputError when the output folder cannot be made, holds a run or a model that would be lost, or is the folder
-/// `from` that the model comes from (empty: a new model); and when one of the data files does not exist or is a stream,
-/// since a run reads its data more than once. Empty names are passed over.
+/// Checks the output folder and the data files before a run. Throws InputError
+/// - if the output folder cannot be created, holds a run or a model that would be overwritten, or is the folder `from`
+///   that the model is loaded from (empty: a new model);
+/// - if a data file does not exist or is a stream, since a run reads its data more than once. Empty names are ignored.
 void check_run(const TrainerOptions& options, const std::filesystem::path& from,
                const std::vector<std::filesystem::path>& files);
 
-/// Warns if weights are not used as they are stored (see Weights::warnings).
+/// Passes the first of Weights::warnings() to the observer, with the number of the others.
 void warn_of_weights(const Weights& weights, const TrainingObserver& observer);
 
-/// What a run is made from, beside its options.
+/// The inputs of a run, besides its options.
 struct RunInputs {
-  std::string model;                              ///< the configuration, as JSON
-  std::uint64_t tokenizer = 0;                    ///< its fingerprint
-  std::vector<std::filesystem::path> files = {};  ///< training and validation data; empty names are passed over
-  std::filesystem::path from = {};                ///< the folder that the model starts from; empty: a new model
+  std::string model;                              ///< the configuration of the model, as JSON
+  std::uint64_t tokenizer = 0;                    ///< the fingerprint of the tokenizer
+  std::vector<std::filesystem::path> files = {};  ///< training and validation data; empty names are ignored
+  std::filesystem::path from = {};                ///< the folder that the model is loaded from; empty: a new model
 };
-/// The contents of all inputs, in order.
+/// Adds the contents of all inputs to a fingerprint.
 void add_inputs(const RunInputs& inputs, Fingerprint& all);
 
-/// Adds options to a fingerprint: numbers, names, lists, and structs that have a visit() of their own.
+/// Adds options to a fingerprint: numbers, strings, lists, and structs with a visit() method.
 class OptionFingerprint {
  public:
   explicit OptionFingerprint(Fingerprint& all) : all_(all) {}
@@ -67,8 +68,8 @@ class OptionFingerprint {
   Fingerprint& all_;
 };
 
-/// Changes with everything that must stay the same when a run is resumed: the options that options.visit() names, and
-/// the contents of all inputs. What is not named there may change: how long to train, how fast, and what to print.
+/// The fingerprint of everything that must not change when a run is resumed: the options that options.visit() names,
+/// and the contents of all inputs. Other options may change, such as the number of steps or the learning rate.
 template <typename Options>
 std::string run_fingerprint(const Options& options, const RunInputs& inputs) {
   Fingerprint all;

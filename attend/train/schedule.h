@@ -1,5 +1,5 @@
-// Learning-rate schedules: pure functions from a step, counted from 0, to the factor that the learning rate is
-// multiplied by. All rise linearly over the warm-up steps: (step + 1) / warmup, so that no step is wasted at 0.
+// Learning-rate schedules: functions from a step, counted from 0, to a factor of the learning rate. During warm-up the
+// factor rises linearly as (step + 1) / warmup, so that the first step already has an effect.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -14,12 +14,12 @@ namespace attend {
 struct Schedule {
   enum class Kind : std::uint8_t { constant, linear, cosine, inverse_sqrt };
   Kind kind = Kind::constant;
-  std::int64_t warmup = 0;  ///< steps
-  std::int64_t total = 0;   ///< steps until linear and cosine reach `floor`, where they stay
-  double floor = 0.0;       ///< the factor at the end of linear and cosine
+  std::int64_t warmup = 0;  ///< number of warm-up steps
+  std::int64_t total = 0;   ///< the step at which linear and cosine reach `floor`; they stay there
+  double floor = 0.0;       ///< the final factor of linear and cosine
 
-  /// 1 after the warm-up; linear and cosine fall from there to `floor` at step `total`; inverse_sqrt falls as
-  /// sqrt(warmup / (step + 1)) (Vaswani et al. 2017, eq. 3, as a factor of its peak).
+  /// The factor after the warm-up: constant is 1; linear and cosine fall from 1 to `floor` at step `total`;
+  /// inverse_sqrt is sqrt(warmup / (step + 1)) (Vaswani et al. 2017, eq. 3, divided by its maximum).
   double operator()(std::int64_t step) const {
     if (step < warmup) return static_cast<double>(step + 1) / static_cast<double>(warmup);
     switch (kind) {
@@ -36,14 +36,14 @@ struct Schedule {
   }
 
  private:
-  /// How much of the way from the warm-up's end to `total` is gone, in [0, 1].
+  /// The fraction of the steps from the end of the warm-up to `total` that are done, in [0, 1].
   double progress(std::int64_t step) const {
     if (step >= total) return 1.0;
     return static_cast<double>(step - warmup) / static_cast<double>(total - warmup);
   }
 };
 
-/// As flags call them.
+/// The names on the command line.
 inline const std::vector<std::pair<std::string, Schedule::Kind>> kScheduleNames = {
     {"constant", Schedule::Kind::constant},
     {"linear", Schedule::Kind::linear},

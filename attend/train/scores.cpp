@@ -13,7 +13,7 @@ double score_named(const Scores& scores, const std::string& name) {
     if (key == name) return value;
   std::string all;
   for (const auto& score : scores) all += (all.empty() ? "" : ", ") + score.first;
-  fail<InputError>("train", "there is no score \"", name, "\" to go by; there are ", all);
+  fail<InputError>("train", "there is no score \"", name, "\": expected one of ", all);
 }
 
 bool beats(const std::string& score, double one, double other) {

@@ -1,4 +1,4 @@
-// Named results of an evaluation, and which of two is better.
+// The scores of an evaluation, and their comparison.
 #pragma once
 #include <string>
 #include <utility>
@@ -6,19 +6,21 @@
 
 namespace attend {
 
-/// {"loss", 1.9}, {"bleu", 31.2}. The first decides unless another metric is named.
+/// Names and values: {"loss", 1.9}, {"bleu", 31.2}. The first score decides which model is better, unless another
+/// metric is chosen.
 using Scores = std::vector<std::pair<std::string, double>>;
 
-/// Whether more is better: false for "loss", "word_loss" and the like, and for "perplexity".
+/// False for "perplexity" and for names that end with "loss".
 bool higher_is_better(const std::string& score);
 
-/// The score of a name. Throws InputError, naming all that there are, when there is none.
+/// The value of the score with this name. Throws InputError, listing all names, if there is none.
 double score_named(const Scores& scores, const std::string& name);
 
-/// Whether one value of a score is better than another; anything is better than NaN.
+/// Whether `one` is a better value of this score than `other`. Every number is better than NaN.
 bool beats(const std::string& score, double one, double other);
 
-/// By `metric`, if it is named; where that is equal (the BLEU of a beginner is 0 for long), by the first score.
+/// Whether `scores` are better than `than`. Compares `metric`, unless it is empty, and then the first score if the
+/// metric is equal. (Early in training BLEU is often 0.)
 bool better(const Scores& scores, const Scores& than, const std::string& metric);
 
 }  // namespace attend

@@ -18,7 +18,7 @@
 
 namespace attend {
 
-// As JSON: what a checkpoint keeps of a run.
+// The JSON of these types is part of a checkpoint. The keys are the names of the members.
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BatchPosition, seed, epoch, batch)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(CurvePoint, step, epoch, loss, learning_rate, gradient_norm, tokens, seconds, scores)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(MeanOfBest, models, scores, kept)
@@ -28,21 +28,21 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(BestModels::Entry, step, scores)
 
 namespace {
 
-constexpr int kMostSkipped = 20;  // updates in a row without finite gradients before it gives up
+constexpr int kMostSkipped = 20;  // the run fails after this many updates in a row without finite gradients
 
 class Run {
  public:
-  Run(Trainee& trainee, const TrainerOptions& options, const TrainingObserver& observer)
-      : trainee_(trainee),
+  Run(TrainingTask& task, const TrainerOptions& options, const TrainingObserver& observer)
+      : task_(task),
         options_(options),
         observer_(observer),
-        parameters_(trainee.parameters()),
+        parameters_(task.parameters()),
         optimizer_(parameters_, {.learning_rate = options.learning_rate,
                                  .beta2 = options.beta2,
                                  .weight_decay = options.weight_decay,
                                  .decays = only_matrices}),
         best_models_(options.output / "best-models", options.average_best, options.metric) {
-    const std::int64_t updates = (trainee.batches_per_epoch() + options.accumulate - 1) / options.accumulate;
+    const std::int64_t updates = (task.batches_per_epoch() + options.accumulate - 1) / options.accumulate;
     per_epoch_ = std::max<std::int64_t>(updates, 1);
     state_.total_steps = options.steps > 0 ? options.steps : options.epochs * per_epoch_;
     if (options.average > 0) average_.emplace(parameters_, options.average);
@@ -55,26 +55,26 @@ class Run {
   TrainingResult go() {
     std::filesystem::create_directories(options_.output);
     if (!options_.resume || !restore()) default_generator().restore(options_.seed, 0);
-    TrainingEnd end = out_of_patience() ? TrainingEnd::no_longer_better : TrainingEnd::finished;
+    TrainingEnd end = out_of_patience() ? TrainingEnd::stopped_early : TrainingEnd::finished;
     try {
       while (state_.step < state_.total_steps && end == TrainingEnd::finished) {
         update();
         if (state_.step % options_.log_every == 0) log();
         const bool last = state_.step == state_.total_steps;
-        if ((evaluation_due() || last) && !evaluate()) end = TrainingEnd::no_longer_better;
+        if ((evaluation_due() || last) && !evaluate()) end = TrainingEnd::stopped_early;
         if (last && state_.best.empty()) save_averaged();
         if (checkpoint_due() || last || end != TrainingEnd::finished) checkpoint();
         if (end == TrainingEnd::finished && observer_.stepped) observer_.stepped(state_);
       }
     } catch (const Error&) {
-      throw;  // it would fail again
+      throw;  // resuming would fail again: no checkpoint is needed
     } catch (...) {
-      checkpoint();  // the observer stops the run: nothing is lost
+      checkpoint();  // the observer stops the run
       throw;
     }
     try_mean();
-    save_curve();  // a run that was killed between its last checkpoint and this has nothing else left to do
-    // Resumed, and told to do no more than it has done.
+    save_curve();  // needed if the run was killed between its last checkpoint and this line
+    // A resumed run that has already done all of its steps may not have saved a model.
     if (state_.best.empty() && state_.saved_step != state_.step) save_averaged();
     return {state_, end};
   }
@@ -89,7 +89,7 @@ class Run {
     {
       const Training training;
       for (std::int64_t i = 0; i < options_.accumulate; ++i) {
-        const Trainee::Loss loss = trainee_.next();
+        const TrainingTask::Loss loss = task_.next();
         backward(loss.sum);
         sum += loss.sum.item(), targets += loss.targets, tokens += loss.tokens;
       }
@@ -107,7 +107,7 @@ class Run {
     optimizer_.zero_grad();
     ++state_.step;
     if (average_) average_->update(state_.step);
-    state_.epoch = trainee_.position().epoch;
+    state_.epoch = task_.position().epoch;
     state_.tokens += tokens;
     state_.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
     interval_.sum += sum, interval_.targets += targets;
@@ -130,13 +130,13 @@ class Run {
     return state_.step % (options_.evaluate_every > 0 ? options_.evaluate_every : per_epoch_) == 0;
   }
 
-  /// False when it is time to stop.
+  /// Returns false if the run should stop.
   bool evaluate() {
     if (state_.curve.empty() || state_.curve.back().step != state_.step) log();
-    const InPlace averaged = use_average();
+    const ScopedParameters averaged = use_average();
     const Scores scores = scores_of_now();
     if (scores.empty()) return true;
-    if (!options_.metric.empty()) score_named(scores, options_.metric);  // there must be one
+    if (!options_.metric.empty()) score_named(scores, options_.metric);  // throws if there is none
     state_.evaluations_without_gain = any_gain(scores) ? 0 : state_.evaluations_without_gain + 1;
     state_.curve.back().scores = scores;
     if (state_.best.empty() || better(scores, state_.best, options_.metric)) {
@@ -150,16 +150,17 @@ class Run {
 
   Scores scores_of_now() {
     const NoGrad no_grad;
-    return trainee_.evaluate();
+    return task_.evaluate();
   }
 
-  /// Whether the mean of the best models is better than each of them. Killed anywhere in here, it is tried again.
+  /// Evaluates the mean of the best models and saves it if it is better than each of them. If the run is killed before
+  /// the checkpoint below, a resumed run does this again.
   void try_mean() {
     const auto models = static_cast<std::int64_t>(best_models_.entries().size());
     if (models == 0) return;
     if (models > 1) {
       const std::vector<NamedTensor> moved = distinct(parameters_);
-      const InPlace mean(moved, best_models_.mean(moved));
+      const ScopedParameters mean(moved, best_models_.mean(moved));
       state_.mean = {.models = models, .scores = scores_of_now()};
       state_.mean.kept = better(state_.mean.scores, state_.best, options_.metric);
       if (state_.mean.kept) state_.best = state_.mean.scores, save();
@@ -170,20 +171,22 @@ class Run {
 
   bool out_of_patience() const { return options_.patience > 0 && state_.evaluations_without_gain >= options_.patience; }
 
-  InPlace use_average() { return average_ ? InPlace(average_->parameters(), average_->averages()) : InPlace({}, {}); }
+  ScopedParameters use_average() {
+    return average_ ? ScopedParameters(average_->parameters(), average_->averages()) : ScopedParameters({}, {});
+  }
 
-  /// The model as it is now becomes the folder's.
+  /// Saves the current model to the output folder.
   void save() {
-    trainee_.save(options_.output);
+    task_.save(options_.output);
     state_.saved_step = state_.step;
     if (observer_.saved) observer_.saved(state_);
   }
   void save_averaged() {
-    const InPlace averaged = use_average();
+    const ScopedParameters averaged = use_average();
     save();
   }
 
-  /// Whether any score is better than it ever was.
+  /// Whether any score is better than in all evaluations before.
   bool any_gain(const Scores& scores) const {
     return std::ranges::any_of(scores, [&](const auto& score) {
       return std::ranges::none_of(state_.curve, [&](const CurvePoint& point) {
@@ -193,7 +196,7 @@ class Run {
     });
   }
 
-  // ---- checkpoints: everything in one file, which is replaced at once ----
+  // ---- checkpoints: one file, which is replaced atomically ----
 
   std::filesystem::path checkpoint_path() const { return options_.output / "checkpoint.safetensors"; }
   bool checkpoint_due() const {
@@ -208,7 +211,7 @@ class Run {
       for (const NamedTensor& entry : average_->averages()) tensors.push_back({"average." + entry.name, entry.tensor});
     const Generator& generator = default_generator();
     const nlohmann::json run = {{"state", state_},
-                                {"position", trainee_.position()},
+                                {"position", task_.position()},
                                 {"interval", {interval_.sum, interval_.targets}},
                                 {"generator", {generator.seed(), generator.streams_used()}},
                                 {"average", options_.average},
@@ -216,7 +219,7 @@ class Run {
                                 {"best_models", best_models_.entries()},
                                 {"fingerprint", options_.fingerprint}};
     save_safetensors(checkpoint_path(), tensors, {{"format", "pt"}, {"attend.training", run.dump()}});
-    best_models_.tidy();  // only now does no checkpoint name the others
+    best_models_.tidy();  // the checkpoint before may have referred to the other files
     save_curve();
     last_checkpoint_ = Clock::now();
   }
@@ -226,14 +229,14 @@ class Run {
     csv.commit();
   }
 
-  /// False when there is none.
+  /// Returns false if there is no checkpoint.
   bool restore() {
     const std::filesystem::path path = checkpoint_path();
     if (!std::filesystem::exists(path)) return false;
     const SafetensorsFile file(path);
     const auto found = file.metadata().find("attend.training");
     if (found == file.metadata().end())
-      fail<InputError>("train", path.string(), ": is no checkpoint of a training run");
+      fail<InputError>("train", path.string(), ": is not a checkpoint of a training run");
     nlohmann::json run;
     BatchPosition position;
     TrainingState state;
@@ -262,10 +265,10 @@ class Run {
     load_into("model.", parameters_, file);
     if (average_) load_into("average.", average_->averages(), file);
     optimizer_.load_state(optimizer);
-    trainee_.restore(position);
+    task_.restore(position);
     const std::int64_t total = state_.total_steps;
     state_ = std::move(state);
-    state_.total_steps = total;  // a run may be told to go on longer than it was
+    state_.total_steps = total;  // the number of steps may change when a run is resumed
     return true;
   }
 
@@ -274,13 +277,13 @@ class Run {
     for (const NamedTensor& named : tensors) {
       const Tensor stored = file.get_float32(prefix + named.name);
       if (stored.shape() != named.tensor.shape())
-        fail<InputError>("train", "the checkpoint's ", prefix, named.name, " has the shape ", stored.shape(),
+        fail<InputError>("train", "the checkpoint's ", prefix, named.name, " has a wrong shape: got ", stored.shape(),
                          ", expected ", named.tensor.shape());
       std::ranges::copy(stored.span(), named.tensor.data());
     }
   }
 
-  Trainee& trainee_;
+  TrainingTask& task_;
   const TrainerOptions& options_;
   const TrainingObserver& observer_;
   std::vector<NamedTensor> parameters_;
@@ -301,12 +304,12 @@ class Run {
 
 }  // namespace
 
-TrainingResult train(Trainee& trainee, const TrainerOptions& options, const TrainingObserver& observer) {
+TrainingResult train(TrainingTask& task, const TrainerOptions& options, const TrainingObserver& observer) {
   if (options.resume || options.overwrite) remove_unfinished(options.output);
   if (options.accumulate < 1 || options.log_every < 1)
-    fail<InputError>("train", "an update is made of at least one batch, and a point of the curve of one update: got ",
-                     options.accumulate, " and ", options.log_every);
-  return Run(trainee, options, observer).go();
+    fail<InputError>("train", "accumulate and log_every must be at least 1: got ", options.accumulate, " and ",
+                     options.log_every);
+  return Run(task, options, observer).go();
 }
 
 std::string curve_as_csv(const std::vector<CurvePoint>& curve) {

@@ -1,6 +1,6 @@
-// The trainer: one loop for every model. What is trained (a Trainee) gives losses and scores and saves itself; the
-// trainer updates its parameters, decides when to evaluate, when to stop and which model to keep, and resumes a run
-// that was killed.
+// The training loop for all models. A TrainingTask provides the loss of each batch and the scores on validation data,
+// and saves the model. train() updates the parameters, decides when to evaluate, when to stop and which model to keep,
+// writes checkpoints, and resumes a run that was interrupted.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -17,108 +17,110 @@
 
 namespace attend {
 
-class Trainee {
+/// A model in training and its data.
+class TrainingTask {
  public:
-  virtual ~Trainee() = default;
+  virtual ~TrainingTask() = default;
 
-  /// All parameters to update, as leaves of the tape.
+  /// The parameters to update. They are leaves of the tape.
   virtual std::vector<NamedTensor> parameters() = 0;
 
   struct Loss {
-    Tensor sum;                ///< over the targets, recorded on the tape
-    std::int64_t targets = 0;  ///< how many terms the sum has
-    std::int64_t tokens = 0;   ///< of inputs and targets, for the rate
+    Tensor sum;                ///< the sum of the loss over all targets, recorded on the tape
+    std::int64_t targets = 0;  ///< number of targets
+    std::int64_t tokens = 0;   ///< number of tokens in inputs and targets, for the tokens per second
   };
-  /// The loss of the next batch.
+  /// Computes the loss of the next batch.
   virtual Loss next() = 0;
 
-  /// Where in the data the next batch is, so that a resumed run sees the same ones.
+  /// The position of the next batch in the data. A resumed run restores it and so sees the same batches.
   virtual BatchPosition position() const = 0;
   virtual void restore(const BatchPosition& position) = 0;
   virtual std::int64_t batches_per_epoch() const = 0;
 
-  /// Scores on the validation data; empty when there are none. Called inside NoGrad, outside Training.
+  /// Scores on the validation data; empty if there are no such data. Called inside NoGrad and outside Training.
   virtual Scores evaluate() = 0;
-  /// Writes the model as it is now into a folder, ready for use.
+  /// Saves the current model to a folder, ready for use.
   virtual void save(const std::filesystem::path& folder) = 0;
 };
 
 struct TrainerOptions {
-  std::int64_t steps = 0;    ///< updates; 0: see epochs
-  std::int64_t epochs = 10;  ///< passes through the data, when steps is 0
+  std::int64_t steps = 0;    ///< number of updates; 0: see epochs
+  std::int64_t epochs = 10;  ///< number of passes through the data, if steps is 0
   double learning_rate = 1e-3;
   Schedule::Kind schedule = Schedule::Kind::cosine;
-  std::int64_t warmup = 0;     ///< updates over which the learning rate rises, but at most half of the run
-  double floor = 0.0;          ///< the factor of the learning rate at the end of linear and cosine
-  float weight_decay = 1e-2f;  ///< of matrices; vectors (biases, gains) do not decay
+  std::int64_t warmup = 0;     ///< updates over which the learning rate rises; at most half of the run is used
+  double floor = 0.0;          ///< the final factor of the learning rate for linear and cosine
+  float weight_decay = 1e-2f;  ///< applied to matrices only, not to biases and norms
   double beta2 = 0.999;
-  double clip = 1.0;              ///< the largest norm of the gradients; 0: no limit
-  double average = 0;             ///< evaluate and keep a running average with this decay; 0: the parameters themselves
-  std::int64_t average_best = 0;  ///< at the end, try the mean of this many of the best models; 0: none
-  std::int64_t accumulate = 1;    ///< batches in one update
-  std::int64_t evaluate_every = 0;  ///< updates between evaluations; 0: an epoch
-  std::int64_t patience = 0;        ///< stop after this many evaluations without a better score; 0: never
+  double clip = 1.0;                ///< the maximum norm of the gradients; 0: no clipping
+  double average = 0;               ///< above 0: evaluate and save the moving average with this decay (see average.h)
+  std::int64_t average_best = 0;    ///< at the end, evaluate the mean of this many of the best models; 0: none
+  std::int64_t accumulate = 1;      ///< batches in one update (gradient accumulation)
+  std::int64_t evaluate_every = 0;  ///< updates between evaluations; 0: one epoch
+  std::int64_t patience = 0;        ///< stop after this many evaluations in which no score improved; 0: never
   std::string metric = {};          ///< the score that decides which model is best; empty: the first
-  std::int64_t log_every = 50;      ///< updates for each point of the learning curve
-  double checkpoint_seconds = 60;   ///< between checkpoints: what a killed run loses at most
+  std::int64_t log_every = 50;      ///< updates between two points of the learning curve
+  double checkpoint_seconds = 60;   ///< seconds between checkpoints
   std::uint64_t seed = 1;
   std::filesystem::path output = {};  ///< the model's folder; checkpoint.safetensors and curve.csv go there too
   bool resume = false;                ///< continue from the output folder's checkpoint, if there is one
-  bool overwrite = false;             ///< train although the output folder holds a run or a model
-  std::string fingerprint = {};       ///< of everything that must not change on resume: see run_fingerprint()
+  bool overwrite = false;             ///< replace a run or a model in the output folder
+  std::string fingerprint = {};  ///< of everything that must not change when a run is resumed: see run_fingerprint()
 
-  /// The options that must not change on resume. `average` and `average_best` are checked by train().
+  /// Visits the options that must not change when a run is resumed. train() checks `average` and `average_best`.
   void visit(auto&& v) const { v("seed", seed), v("accumulate", accumulate); }
 };
 
-/// One line of the learning curve.
+/// One point of the learning curve.
 struct CurvePoint {
   std::int64_t step = 0, epoch = 0;
-  double loss = 0;  ///< per target, over the updates since the last point
+  double loss = 0;  ///< per target, the mean over the updates since the last point
   double learning_rate = 0;
-  double gradient_norm = 0;  ///< before clipping, of the last update
-  std::int64_t tokens = 0;   ///< since the beginning
-  double seconds = 0;        ///< since the beginning, over all resumptions
-  Scores scores = {};        ///< only where the model was evaluated
+  double gradient_norm = 0;  ///< of the last update, before clipping
+  std::int64_t tokens = 0;   ///< since the start of the run
+  double seconds = 0;        ///< of training since the start of the run, without the time between resumed parts
+  Scores scores = {};        ///< empty if the model was not evaluated at this step
 };
 
-/// The mean of the best models, evaluated at the end.
+/// The mean of the best models, which is evaluated at the end of a run.
 struct MeanOfBest {
-  std::int64_t models = 0;  ///< 0: there is none
+  std::int64_t models = 0;  ///< the number of models; 0: no mean was evaluated
   Scores scores;
-  bool kept = false;  ///< better than each of them, so it is the model
+  bool kept = false;  ///< it is better than each of the models, and was saved
 };
 
 struct TrainingState {
   std::int64_t step = 0, total_steps = 0, epoch = 0;
   std::int64_t tokens = 0;
   double seconds = 0;
-  double loss = 0;  ///< per target, a running average
+  double loss = 0;  ///< per target, a moving average
   std::vector<CurvePoint> curve;
   Scores best;
   std::int64_t best_step = 0, evaluations_without_gain = 0;
-  std::int64_t skipped = 0;     ///< updates whose gradients were not finite
-  std::int64_t saved_step = 0;  ///< of the model in the folder; 0: none yet
+  std::int64_t skipped = 0;     ///< updates that were skipped, as their gradients were not finite
+  std::int64_t saved_step = 0;  ///< the step of the saved model; 0: none was saved yet
   MeanOfBest mean = {};
 };
 
-/// What a caller wants to know of a run; each function may be empty.
+/// Callbacks of a run. Each of them may be empty.
 struct TrainingObserver {
-  /// Called after each update, each evaluation, and each time a model was saved. May throw to stop the run: a
-  /// checkpoint is written before the exception goes on, unless it is an Error.
+  /// Called after each update, after each evaluation, and after each saving of the model. May throw to stop the run. A
+  /// checkpoint is written before the exception is passed on, unless it is an Error.
   std::function<void(const TrainingState&)> stepped = {}, evaluated = {}, saved = {};
-  /// Called while the data are prepared: the name of the stage ("Tokenizing"), what is counted ("B": bytes), how much
-  /// is done, and of how much (0: not known). May throw to stop.
+  /// Called while the data are prepared. `stage` is a name such as "Tokenizing", `unit` is what is counted ("B":
+  /// bytes), `total` is 0 if it is not known. May throw to stop the run.
   std::function<void(const std::string& stage, const std::string& unit, std::int64_t done, std::int64_t total)>
       prepared = {};
-  /// A line on what is trained, and a line on something that the user should know: examples that were left out.
+  /// Called with a message about the run (sizes of data and model) or with a warning (examples that are left out).
   std::function<void(const std::string&line)> message = {}, warning = {};
-  /// A text that a language model generated after an evaluation.
+  /// Called with a text that a language model has generated after an evaluation.
   std::function<void(const std::string& text)> sampled = {};
-  /// Runs a piece of work that takes long and cannot be stopped from inside; empty: it is just run.
+  /// Called to run a function that takes long and cannot be stopped by an exception from a callback. If it is empty,
+  /// the function is called directly.
   std::function<void(const std::function<void()>& work)> uninterrupted = {};
 
-  void say(const std::string& line) const {
+  void info(const std::string& line) const {
     if (message) message(line);
   }
   void warn(const std::string& line) const {
@@ -130,20 +132,21 @@ struct TrainingObserver {
   }
 };
 
-/// Why a run ended.
-enum class TrainingEnd : std::uint8_t { finished, no_longer_better };
+/// Why a run ended: all updates were made, or it ran out of patience.
+enum class TrainingEnd : std::uint8_t { finished, stopped_early };
 struct TrainingResult {
   TrainingState state;
   TrainingEnd end;
 };
 
-/// Trains. Afterwards the output folder holds the best model (the last one, if there were no evaluations), or the mean
-/// of the best, if that is better. Until then, a model that is in the folder stays as it is: only the run's own files
-/// (checkpoint.safetensors, curve.csv, best-models) are written.
-/// Throws InputError when a checkpoint belongs to another run, Error when gradients stop being finite.
-TrainingResult train(Trainee& trainee, const TrainerOptions& options, const TrainingObserver& observer = {});
+/// Trains a model. Afterwards the output folder holds the best model, or the mean of the best models if that is better,
+/// or the last model if there were no evaluations. A model that is already in the folder is not changed before the
+/// first one is saved; the run's own files are checkpoint.safetensors, curve.csv and best-models. Throws InputError if
+/// a checkpoint belongs to another run, and Error if the gradients of 20 updates in a row are not finite.
+TrainingResult train(TrainingTask& task, const TrainerOptions& options, const TrainingObserver& observer = {});
 
-/// step, epoch, loss, …, and a column for each score, which is empty where there was no evaluation.
+/// The learning curve as CSV: step, epoch, loss, …, and a column for each score. A score is empty if there was no
+/// evaluation.
 std::string curve_as_csv(const std::vector<CurvePoint>& curve);
 
 }  // namespace attend

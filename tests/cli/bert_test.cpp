@@ -228,11 +228,11 @@ TEST_F(BertVerbs, FindTheModelOneFloorBelow) {
 
 TEST_F(BertVerbs, RefuseFoldersForOtherPurposes) {
   for (const auto& [verb, folder, says] : std::vector<std::tuple<std::string, std::string, std::string>>{
-           {"fill-mask x", "bert_tags", "expected one for hidden words"},
-           {"fill-mask x", "sentence_mean", "is a model for states and embeddings, expected one for hidden words"},
-           {"answer -q x -t y", "bert_words", "expected one for answers"},
-           {"tag", "bert_words", "expected one for labels of tokens"},
-           {"classify", "bert_words", "expected one for labels of texts"},
+           {"fill-mask x", "bert_tags", "expected one for masked tokens"},
+           {"fill-mask x", "sentence_mean", "is a model for embeddings, expected one for masked tokens"},
+           {"answer -q x -t y", "bert_words", "expected one for question answering"},
+           {"tag", "bert_words", "expected one for token classification"},
+           {"classify", "bert_words", "expected one for sequence classification"},
            {"embed", "nowhere", "nowhere: there is no such folder"}}) {
     const Outcome outcome = run_for_errors(verb + " --model " + fixture(folder) + " </dev/null");
     EXPECT_EQ(outcome.code, 2) << verb;

@@ -50,7 +50,7 @@ TEST_F(FinetuneClassifier, NamesTheLineThatHasNoLabel) {
            {good + "\nhalf a line\nanother\n", "", "2 lines are so"},
            {good, "--label-column 3", "line 1: has too few columns"},
            {good + "c\t \n", "", "line 3: has no label"},
-           {good, "--label-column 1", "--label-column: is 1, where the text is"},
+           {good, "--label-column 1", "--label-column: 1 is the column of the text"},
            {good, "--label-column 0", "they count from 1"},
            {"a\tart\nb\tart\n", "", "all texts have the label \"art\""},
            {"\n\n", "", "holds no labelled text"}}) {

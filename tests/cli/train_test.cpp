@@ -385,7 +385,7 @@ TEST_F(Train, BadInputIsNamed) {
         {classifier("x", "--validate-every 3"), "needs --validation"},
         {classifier("x", "--tokenizer x --cased"), "excludes"},
         {classifier("films.tsv/x"), "films.tsv/x: cannot create this folder"},
-        {"train classifier --train - --output " + file("x"), "reads its texts more than once"},
+        {"train classifier --train - --output " + file("x"), "reads its data more than once"},
         {encoder("x", "--heads 3"), "3 heads do not divide the width, which is 16"},
         {encoder("x", "--hidden 0"), "--hidden"},
         {encoder("x", "--metric next_accuracy --no-next-sentence --validation " + file("few.tsv")), "--next-sentence"},

@@ -1,4 +1,4 @@
-// Sequences that join and leave an engine become what they are alone, in language models and in encoder–decoders.
+// A sequence has the same result alone and in an engine that other sequences join and leave.
 #include "attend/decode/engine.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +43,7 @@ std::vector<SearchInput> inputs() {
   return all;
 }
 
-TEST(Engine, SequencesThatJoinLateBecomeWhatTheyAreAlone) {
+TEST(Engine, SequencesThatJoinLateHaveTheSameResultAsAlone) {
   for (const auto& model : {transformer(false), transformer(true), recurrent()})
     for (const SearchOptions& options :
          {SearchOptions{.beam = 3, .nbest = 2, .start = kStart, .ends = {kEnd}},
@@ -75,7 +75,7 @@ TEST(Engine, SequencesThatJoinLateBecomeWhatTheyAreAlone) {
     }
 }
 
-TEST(Engine, ASequenceThatIsDroppedLeavesTheOthersAsTheyWere) {
+TEST(Engine, DroppingASequenceDoesNotChangeTheOthers) {
   const auto model = transformer(false);
   const SearchOptions options{.beam = 2, .start = kStart, .ends = {}};
   std::vector<EngineRequest> requests = make_requests(*model, options, inputs());
@@ -92,7 +92,7 @@ TEST(Engine, ASequenceThatIsDroppedLeavesTheOthersAsTheyWere) {
   for (const std::size_t i : {0, 1, 3}) EXPECT_EQ(done[i], search(*model, {requests[i].input}, options)[0][0].ids) << i;
 }
 
-TEST(Engine, LimitsAreKeptUnlessItIsEmpty) {
+TEST(Engine, LimitsApplyUnlessTheEngineIsEmpty) {
   const auto model = transformer(false);
   const std::vector<EngineRequest> requests =
       make_requests(*model, {.beam = 4, .max_new_tokens = 5, .start = kStart, .ends = {kEnd}}, inputs());

@@ -14,7 +14,7 @@ constexpr const char* kOpus = R"({
   "bad_words_ids": [[58100]], "bos_token_id": 0, "decoder_start_token_id": 58100, "eos_token_id": 0,
   "forced_eos_token_id": 0, "max_length": 512, "num_beams": 4, "pad_token_id": 58100, "renormalize_logits": true})";
 
-TEST(GenerationConfig, OfAnOpusFolderIsUnderstood) {
+TEST(GenerationConfig, ReadsTheFileOfAnOpusMtFolder) {
   const GenerationConfig config = GenerationConfig::read(Config::parse(kOpus, "opus"));
   EXPECT_EQ(config.search.beam, 4);
   EXPECT_EQ(config.search.max_length, 512);
@@ -27,7 +27,7 @@ TEST(GenerationConfig, OfAnOpusFolderIsUnderstood) {
   EXPECT_TRUE(config.ignored.empty());
 }
 
-TEST(GenerationConfig, ComesBackAsItWasWritten) {
+TEST(GenerationConfig, WritingAndReadingPreserveAllValues) {
   GenerationConfig config;
   SearchOptions& s = config.search;
   s.beam = 5, s.nbest = 2, s.length_penalty = 0.6, s.early_stopping = EarlyStopping::never, s.max_length = 99;
@@ -54,7 +54,7 @@ TEST(GenerationConfig, ComesBackAsItWasWritten) {
   EXPECT_EQ(read.padding, 3);
 }
 
-TEST(GenerationConfig, OlderFoldersKeepItInTheModelsConfig) {
+TEST(GenerationConfig, OlderFoldersHaveTheOptionsInConfigJson) {
   const test::TempFolder folder;
   std::ofstream(folder / "config.json") << R"({"model_type": "marian", "num_beams": 6, "eos_token_id": 3})";
   EXPECT_EQ(GenerationConfig::read(folder.path()).search.beam, 6);
@@ -64,7 +64,7 @@ TEST(GenerationConfig, OlderFoldersKeepItInTheModelsConfig) {
   EXPECT_EQ(search.early_stopping, EarlyStopping::yes);
 }
 
-TEST(GenerationConfig, WhatIsNotFollowedIsNamedAndWhatChangesNothingIsNot) {
+TEST(GenerationConfig, UnsupportedKeysAreListedUnlessTheyHaveNoEffect) {
   const GenerationConfig config = GenerationConfig::read(
       Config::parse(R"({"typical_p": 0.9, "num_beam_groups": 1, "diversity_penalty": 0, "penalty_alpha": null,
                         "guidance_scale": 1.5, "do_sample": true, "num_beams": 4})",
@@ -73,14 +73,14 @@ TEST(GenerationConfig, WhatIsNotFollowedIsNamedAndWhatChangesNothingIsNot) {
   EXPECT_FALSE(config.search.sample);
 }
 
-TEST(GenerationConfig, NewTokensReplaceTheLengthThatCountsThePrompt) {
+TEST(GenerationConfig, MinNewTokensReplacesMinLength) {
   const GenerationConfig config =
       GenerationConfig::read(Config::parse(R"({"min_length": 10, "min_new_tokens": 2})", "some"));
   EXPECT_EQ(config.search.rules.min_length, 0);
   EXPECT_EQ(config.search.rules.min_new_tokens, 2);
 }
 
-TEST(GenerationConfig, AValueOfAnotherKindIsAnError) {
+TEST(GenerationConfig, AValueOfAWrongTypeIsAnError) {
   for (const char* json :
        {R"({"num_beams": "four"})", R"({"bad_words_ids": [1, 2]})", R"({"early_stopping": "soon"})",
         R"({"eos_token_id": [[1]]})", R"({"forced_bos_token_id": 4294967296})", R"({"bad_words_ids": [[-1]]})"})

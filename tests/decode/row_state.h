@@ -1,4 +1,4 @@
-// The state of a model in tests: one value for each row.
+// A GenerationState for tests: one value for each row.
 #pragma once
 #include <vector>
 

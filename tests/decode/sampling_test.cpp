@@ -18,7 +18,7 @@ std::vector<NextWord> words(const std::vector<double>& probabilities) {
   return all;
 }
 
-TEST(Sampling, EachFilterAppliesToWhatTheOneBeforeLeft) {
+TEST(Sampling, FiltersAreAppliedOneAfterTheOther) {
   auto some = words({0.5, 0.25, 0.125, 0.125});
   const std::vector<double> all = chances(some, {});
   ASSERT_EQ(all.size(), 4u);
@@ -26,16 +26,16 @@ TEST(Sampling, EachFilterAppliesToWhatTheOneBeforeLeft) {
   EXPECT_EQ(chances(some, {.top_k = 2}).size(), 2u);
   EXPECT_NEAR(chances(some, {})[0], 2.0 / 3, 1e-12);
   some = words({0.5, 0.25, 0.125, 0.125});
-  EXPECT_EQ(chances(some, {.top_k = 3, .top_p = 0.8}).size(), 2u);  // 4/7 + 2/7 of three reach it
+  EXPECT_EQ(chances(some, {.top_k = 3, .top_p = 0.8}).size(), 2u);  // of three tokens, 4/7 + 2/7 reach 0.8
   some = words({0.5, 0.25, 0.125, 0.125});
   EXPECT_EQ(chances(some, {.min_p = 0.3}).size(), 2u);
   some = words({0.5, 0.25, 0.125, 0.125});
   EXPECT_NEAR(chances(some, {.temperature = 0.5})[0], 0.25 / (0.25 + 0.0625 + 2 * 0.015625), 1e-12);
   some = words({0.5, 0.5});
-  EXPECT_EQ(chances(some, {.top_p = 1e-9}).size(), 1u) << "the best word always stays";
+  EXPECT_EQ(chances(some, {.top_p = 1e-9}).size(), 1u) << "the most likely token always stays";
 }
 
-TEST(Sampling, WordsComeAsOftenAsTheirChancesSay) {
+TEST(Sampling, TokensAreSampledWithTheirProbabilities) {
   const std::vector<double> odds = {0.6, 0.3, 0.1};
   std::vector<int> counts(3);
   for (std::uint64_t i = 0; i < 10000; ++i) ++counts[draw(odds, philox({1, 2}, i)[0] * 0x1p-32)];

@@ -1,4 +1,4 @@
-// The search, its rules and its sampling against what transformers finds for the same table of logits.
+// Search, rules and sampling are compared with transformers on the same table of logits (tests/golden/search.py).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace attend {
 namespace {
 
-/// Logits follow from the sentence, which is the source, and the last two tokens.
+/// A model whose logits depend on the sentence (the source) and on the last two tokens.
 class Table : public GenerativeModel {
  public:
   Table(Tensor last, Tensor before_last) : last_(std::move(last)), before_last_(std::move(before_last)) {}
@@ -83,7 +83,7 @@ class SearchGolden : public testing::Test {
   std::vector<Case> cases_;
 };
 
-TEST_F(SearchGolden, GreedyAndBeamsFindTheSameWordsWithTheSameScores) {
+TEST_F(SearchGolden, GreedyAndBeamSearchFindTheSameTokensAndScores) {
   int checked = 0;
   for (const Case& c : cases_) {
     if (c.options.sample) continue;
@@ -92,7 +92,7 @@ TEST_F(SearchGolden, GreedyAndBeamsFindTheSameWordsWithTheSameScores) {
     std::size_t n = 0;
     for (const std::vector<Hypothesis>& sentence : found) {
       for (std::size_t h = 0; h < static_cast<std::size_t>(c.options.nbest); ++h, ++n) {
-        // Where the rules leave fewer than it asks for, transformers fills up with sequences that score -10⁹.
+        // If the rules allow fewer hypotheses than nbest, transformers adds sequences with a score of -10⁹.
         if (scores.defined() && scores.data()[n] < -1e7f) {
           EXPECT_LE(sentence.size(), h) << c.line;
           continue;
@@ -111,7 +111,7 @@ TEST_F(SearchGolden, GreedyAndBeamsFindTheSameWordsWithTheSameScores) {
   EXPECT_GT(checked, 3500);
 }
 
-TEST_F(SearchGolden, EachSentenceAloneFindsWhatItFindsTogether) {
+TEST_F(SearchGolden, ASentenceHasTheSameResultAloneAndInABatch) {
   for (const Case& c : cases_) {
     std::vector<SearchInput> inputs = c.inputs;
     for (std::size_t s = 0; s < inputs.size(); ++s) inputs[s].stream = s;
@@ -127,7 +127,7 @@ TEST_F(SearchGolden, EachSentenceAloneFindsWhatItFindsTogether) {
   }
 }
 
-TEST_F(SearchGolden, WordsAreDrawnWithTheSameChances) {
+TEST_F(SearchGolden, TokensAreSampledWithTheSameProbabilities) {
   int checked = 0;
   for (const Case& c : cases_) {
     if (!c.options.sample) continue;

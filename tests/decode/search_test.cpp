@@ -1,4 +1,4 @@
-// Search with a model that is small enough to try everything: the next token depends on the last one only.
+// Search with a model so small that all sequences can be tried: the next token depends only on the last one.
 #include "attend/decode/engine.h"
 
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@ namespace {
 constexpr std::int64_t kWords = 6;
 constexpr std::int32_t kStart = 0, kEnd = 1;
 
-/// Logits after token w of sentence s: table[s, w]. The source of a sequence is the number of its sentence.
+/// The logits after token w of sentence s are table[s, w]. The source of a sequence is the index of its sentence.
 class Chain : public GenerativeModel {
  public:
   Chain(Tensor table, std::vector<std::int32_t> sentences)
@@ -57,7 +57,7 @@ class Chain : public GenerativeModel {
   std::vector<std::int32_t> sentences_;
 };
 
-/// The sentences of a chain, each with an input of its own.
+/// Searches all sentences of a chain.
 std::vector<std::vector<Hypothesis>> search_chain(const Chain& chain, std::span<const SearchInput> inputs,
                                                   const SearchOptions& options) {
   std::vector<SearchInput> own(inputs.begin(), inputs.end());
@@ -76,7 +76,7 @@ Tensor random_table(std::uint64_t seed) {
   return table;
 }
 
-/// The best sentence that ends within `most` words or has so many, found by trying all.
+/// The best sequence of at most `most` tokens, found by trying all.
 Hypothesis exhaustive(const Tensor& table, std::int64_t sentence, std::int64_t most, double penalty) {
   Hypothesis best;
   best.score = -1e30;
@@ -110,7 +110,7 @@ TEST(Search, AWideBeamFindsTheBestSentence) {
   }
 }
 
-TEST(Search, GreedyTakesTheLikeliestWordEachTime) {
+TEST(Search, GreedySearchTakesTheMostLikelyTokenAtEachStep) {
   const Tensor table = random_table(7);
   Chain chain(table, {0, 1, 2});
   const auto found = search_chain(chain, 3, {.max_new_tokens = 8, .start = kStart, .ends = {kEnd}});
@@ -126,7 +126,7 @@ TEST(Search, GreedyTakesTheLikeliestWordEachTime) {
   }
 }
 
-TEST(Search, ASentenceInABatchIsWhatItIsAlone) {
+TEST(Search, ASentenceHasTheSameResultAloneAndInABatch) {
   const Tensor table = random_table(11);
   Chain all(table, {0, 1, 2});
   const SearchOptions options{.beam = 3, .nbest = 3, .max_new_tokens = 6, .start = kStart, .ends = {kEnd}};
@@ -144,7 +144,7 @@ TEST(Search, ASentenceInABatchIsWhatItIsAlone) {
   EXPECT_LE(all.most_rows, 9);
 }
 
-TEST(Search, HypothesesComeBestFirstAndDiffer) {
+TEST(Search, HypothesesAreDifferentAndBestFirst) {
   Chain chain(random_table(3), {0});
   const auto found =
       search_chain(chain, 1, {.beam = 5, .nbest = 5, .max_new_tokens = 6, .start = kStart, .ends = {kEnd}})[0];
@@ -155,7 +155,7 @@ TEST(Search, HypothesesComeBestFirstAndDiffer) {
   }
 }
 
-TEST(Search, ForbiddenWordsAreNeverSaid) {
+TEST(Search, BadWordsAndSuppressedTokensAreNeverGenerated) {
   Chain chain(random_table(5), {0, 1, 2});
   for (const auto& sentence : search_chain(chain, 3,
                                            {.beam = 4,
@@ -168,7 +168,7 @@ TEST(Search, ForbiddenWordsAreNeverSaid) {
       for (const std::int32_t id : h.ids) EXPECT_TRUE(id != 2 && id != 4 && id != 5);
 }
 
-TEST(Search, WordsThatTheModelDoesNotHaveAreNamed) {
+TEST(Search, IdsOutsideTheVocabularyAreErrors) {
   const auto with = [](const SearchOptions& options) {
     Chain chain(random_table(5), {0});
     search_chain(chain, 1, options);
@@ -191,7 +191,7 @@ TEST(Search, WordsThatTheModelDoesNotHaveAreNamed) {
   EXPECT_ERROR(with(options), "min_new_tokens");
 }
 
-TEST(Search, LogitsThatAreNoNumbersAreAnError) {
+TEST(Search, LogitsThatAreNotFiniteAreAnError) {
   for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()})
     for (const std::int64_t beam : {1, 3}) {
       Tensor table = random_table(5);
@@ -202,7 +202,7 @@ TEST(Search, LogitsThatAreNoNumbersAreAnError) {
     }
 }
 
-TEST(Search, AnEndThatLengthForcedIsNotFinished) {
+TEST(Search, AnEndForcedByTheLengthIsNotFinished) {
   for (const std::int64_t beam : {1, 3}) {
     Chain chain(random_table(5), {0});
     const auto found = search_chain(chain, 1,
@@ -217,7 +217,7 @@ TEST(Search, AnEndThatLengthForcedIsNotFinished) {
   }
 }
 
-TEST(Search, SamplesBelongToTheirSeedStreamAndPlace) {
+TEST(Search, SamplesDependOnSeedStreamAndIndex) {
   const Tensor table = random_table(13);
   SearchOptions options{.nbest = 4, .sample = true, .seed = 9, .max_new_tokens = 8, .start = kStart, .ends = {kEnd}};
   const std::vector<SearchInput> inputs{{.stream = 7}, {.stream = 8}, {.stream = 7}};
@@ -238,7 +238,7 @@ TEST(Search, SamplesBelongToTheirSeedStreamAndPlace) {
   EXPECT_TRUE(other[0][0].ids != ids(0, 0) || other[0][1].ids != ids(0, 1));
 }
 
-TEST(Search, SentencesMayHavePrefixesAndLengthsOfTheirOwn) {
+TEST(Search, EachSentenceMayHaveItsOwnPrefixAndLength) {
   const Tensor table = random_table(17);
   const SearchOptions options{.beam = 3, .max_new_tokens = 7, .start = kStart, .ends = {kEnd}};
   const std::vector<SearchInput> inputs{{.prefix = {2, 3}}, {}, {.prefix = {5}, .max_new_tokens = 2}};
@@ -253,7 +253,7 @@ TEST(Search, SentencesMayHavePrefixesAndLengthsOfTheirOwn) {
   EXPECT_LE(together[2][0].ids.size(), 3u);
 }
 
-TEST(Search, WhenTheRulesLeaveNothingTheSentenceStops) {
+TEST(Search, ASentenceStopsIfTheRulesAllowNoToken) {
   std::vector<std::vector<std::int32_t>> all;
   for (std::int32_t w = 0; w < kWords; ++w)
     if (w != kEnd) all.push_back({w});
@@ -267,7 +267,7 @@ TEST(Search, WhenTheRulesLeaveNothingTheSentenceStops) {
   }
 }
 
-TEST(Search, NothingToTranslateIsFineAndAnEmptyBeamIsNot) {
+TEST(Search, NoInputsAreFineAndInvalidOptionsAreErrors) {
   Chain none(random_table(5), {});
   EXPECT_TRUE(search_chain(none, 0, {.ends = {kEnd}}).empty());
   EXPECT_THROW(search_chain(none, 0, {.beam = 0}), InputError);
@@ -275,7 +275,7 @@ TEST(Search, NothingToTranslateIsFineAndAnEmptyBeamIsNot) {
   EXPECT_THROW(search_chain(none, 0, {.beam = 2, .sample = true}), InputError);
   EXPECT_THROW(search_chain(none, 0, {.rules = {.repetition_penalty = 0}}), InputError);
   Chain one(random_table(5), {0});
-  EXPECT_THROW(search_chain(one, 1, {.max_length = 1}), InputError) << "the start is a word";
+  EXPECT_THROW(search_chain(one, 1, {.max_length = 1}), InputError) << "max_length includes the start token";
 }
 
 }  // namespace

@@ -15,7 +15,7 @@ wrong = 0
 for folder in sorted(path for path in pathlib.Path(sys.argv[1]).iterdir() if path.name.startswith("bert_")):
     kind = json.loads((folder / "config.json").read_text())["architectures"][0]
     model, report = getattr(transformers, kind).from_pretrained(folder, output_loading_info=True)
-    saved = load_file(folder / "said.safetensors")
+    saved = load_file(folder / "outputs.safetensors")
     lengths = saved["lengths"].tolist()
     ids, types, mask = (torch.zeros(len(lengths), max(lengths), dtype=torch.long) for _ in range(3))
     ids += model.config.pad_token_id

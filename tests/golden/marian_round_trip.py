@@ -13,7 +13,7 @@ from transformers import MarianMTModel
 wrong = 0
 for folder in sorted(path for path in pathlib.Path(sys.argv[1]).iterdir() if path.is_dir()):
     model, report = MarianMTModel.from_pretrained(folder, output_loading_info=True)
-    saved = load_file(folder / "said.safetensors")
+    saved = load_file(folder / "outputs.safetensors")
     mask = (torch.arange(saved["ids"].shape[1])[None] < saved["lengths"][:, None]).long()
     with torch.no_grad():
         logits = model.eval()(input_ids=saved["ids"].long(), attention_mask=mask, decoder_input_ids=saved["words"].long()).logits

@@ -9,9 +9,6 @@ shapes = {"weight": (7, 5), "bias": (13,)}
 start = {name: torch.randn(shape) for name, shape in shapes.items()}
 gradients = [{name: torch.randn(shape) for name, shape in shapes.items()} for _ in range(STEPS)]
 optimizers = {
-    "sgd": lambda p: torch.optim.SGD(p, lr=0.1),
-    "sgd_momentum": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, weight_decay=0.01),
-    "sgd_nesterov": lambda p: torch.optim.SGD(p, lr=0.1, momentum=0.9, nesterov=True),
     "adam": lambda p: torch.optim.Adam(p, lr=0.01, weight_decay=0.1),
     "adamw": lambda p: torch.optim.AdamW(p, lr=0.01, betas=(0.8, 0.99), eps=1e-6, weight_decay=0.1),
 }

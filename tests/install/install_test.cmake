@@ -7,7 +7,7 @@ set(models ${source}/tests/models/fixtures)
 set(tasks ${source}/tests/tasks/fixtures)
 
 # Example -> its arguments, and what it must print (a regular expression).
-set(pooling_prints "A row a query, a column a key")
+set(pooling_prints "Rows are queries and columns are keys")
 set(embed_and_search_arguments ${tasks}/sentence_mean "the river" "a bank")
 set(embed_and_search_prints "the river\n  [-0-9.]+  .*\na bank\n  [-0-9.]+  ")
 set(generate_streaming_arguments ${models}/gpt2_tokenizer "low lower")

@@ -1,4 +1,4 @@
-// BERT and its kin against Hugging Face's (tests/golden/bert.py), and what is the same by whichever way it is computed.
+// Models of BERT's family are compared with Hugging Face's (tests/golden/bert.py).
 #include "attend/models/bert.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ Tensor all_rows(std::int64_t count) {
   return Tensor::ids(rows, {count});
 }
 
-/// All that the golden file has of this model.
+/// Compares all outputs that are in the golden file.
 void expect_golden(const Bert& model, const SafetensorsFile& golden) {
   const BertInput input = input_of(golden);
   Probe probe;
@@ -48,10 +48,10 @@ void expect_golden(const Bert& model, const SafetensorsFile& golden) {
     if (!golden.contains(name)) return;
     EXPECT_TRUE(test::close(compute(), golden.get(name), kClose)) << name;
   };
-  const bool of_texts = model.options.head == BertHead::text_labels;
+  const bool of_texts = model.options.head == BertHead::sequence_classification;
   compare("pooled", [&] { return model.pool(states, input.lengths); });
   compare("words", [&] { return model.predict_tokens(states, all_rows(states.dim(0))); });
-  compare("follows", [&] { return model.follows(states, input.lengths); });
+  compare("follows", [&] { return model.predict_next_sentence(states, input.lengths); });
   compare("labels", [&] { return of_texts ? model.label_texts(states, input.lengths) : model.label_tokens(states); });
   compare("answer", [&] { return model.find_answer(states); });
 
@@ -61,7 +61,7 @@ void expect_golden(const Bert& model, const SafetensorsFile& golden) {
   const std::int64_t H = weights.dim(1), T = weights.dim(2);
   for (std::int64_t row = 0; row < weights.rows(); ++row) {
     const std::int64_t length = input.lengths[static_cast<std::size_t>(row / (H * T))];
-    if (row % T >= length) continue;  // padding, of which we have none
+    if (row % T >= length) continue;  // Hugging Face's padding
     for (std::int64_t j = 0; j < T; ++j)
       ASSERT_NEAR(weights.data()[row * T + j], expected.data()[row * T + j], 1e-5) << row << ", " << j;
   }
@@ -73,10 +73,10 @@ class BertFolder : public testing::TestWithParam<const char*> {
   const SafetensorsFile golden_{folder_ / "golden.safetensors"};
 };
 
-TEST_P(BertFolder, GivesWhatHuggingFaceGives) {
-  std::vector<std::string> begun, unused;
-  expect_golden(load_bert(folder_, {.begun = &begun, .unused = &unused}), golden_);
-  EXPECT_EQ(begun, std::vector<std::string>{});
+TEST_P(BertFolder, GivesTheOutputsOfHuggingFace) {
+  std::vector<std::string> initialised, unused;
+  expect_golden(load_bert(folder_, {.initialised = &initialised, .unused = &unused}), golden_);
+  EXPECT_EQ(initialised, std::vector<std::string>{});
   EXPECT_EQ(unused, std::vector<std::string>{});
   expect_golden(load_bert(folder_, {.mapped = true}), golden_);
 }
@@ -88,7 +88,7 @@ TEST_P(BertFolder, IsTheSameWhenSavedAndReadAgain) {
   expect_golden(load_bert(temp.path()), golden_);
 }
 
-TEST_P(BertFolder, ATextAloneIsWhatItIsAmongOthers) {
+TEST_P(BertFolder, PackingDoesNotChangeTheStatesOfAText) {
   const Bert model = load_bert(folder_);
   const BertInput all = input_of(golden_);
   const Tensor states = model.encode(all);
@@ -111,10 +111,10 @@ INSTANTIATE_TEST_SUITE_P(, BertFolder,
                                          "bert_old_names", "bert_untied", "bert_sharded", "bert_xlm_roberta"),
                          [](const auto& info) { return std::string(info.param); });
 
-/// For tests/golden/bert_round_trip.py.
+/// Writes folders for tests/golden/bert_round_trip.py, which loads them with transformers.
 TEST(Bert, DISABLED_WritesFoldersForTransformers) {
   const char* target = std::getenv("ATTEND_SAVED");
-  ASSERT_TRUE(target) << "ATTEND_SAVED says where";
+  ASSERT_TRUE(target) << "set ATTEND_SAVED to the output folder";
   for (const auto& entry : fs::directory_iterator(fixture(""))) {
     const std::string name = entry.path().filename();
     if (!name.starts_with("bert_")) continue;
@@ -129,17 +129,17 @@ TEST(Bert, DISABLED_WritesFoldersForTransformers) {
     std::vector<NamedTensor> said{
         {"ids", input.ids}, {"types", input.types}, {"lengths", golden.get("lengths")}, {"states", states}};
     const BertHead head = model.options.head;
-    if (head == BertHead::text_labels) said.push_back({"head", model.label_texts(states, input.lengths)});
-    if (head == BertHead::token_labels) said.push_back({"head", model.label_tokens(states)});
-    if (head == BertHead::next_sentence) said.push_back({"head", model.follows(states, input.lengths)});
-    if (head == BertHead::answer) said.push_back({"head", model.find_answer(states)});
-    if (head == BertHead::masked_words || head == BertHead::pre_training)
+    if (head == BertHead::sequence_classification) said.push_back({"head", model.label_texts(states, input.lengths)});
+    if (head == BertHead::token_classification) said.push_back({"head", model.label_tokens(states)});
+    if (head == BertHead::next_sentence) said.push_back({"head", model.predict_next_sentence(states, input.lengths)});
+    if (head == BertHead::question_answering) said.push_back({"head", model.find_answer(states)});
+    if (head == BertHead::masked_lm || head == BertHead::pre_training)
       said.push_back({"head", model.predict_tokens(states, all_rows(states.dim(0)))});
-    save_safetensors(folder / "said.safetensors", said);
+    save_safetensors(folder / "outputs.safetensors", said);
   }
 }
 
-TEST(Bert, TenStepsOfPreTrainingFollowHuggingFace) {
+TEST(Bert, TenStepsOfPreTrainingMatchHuggingFace) {
   const SafetensorsFile golden(fixture("bert_pretraining") / "golden.safetensors");
   Bert model = load_bert(fixture("bert_pretraining"));
   train_parameters(model);
@@ -150,7 +150,7 @@ TEST(Bert, TenStepsOfPreTrainingFollowHuggingFace) {
     const Tensor states = model.encode(input);
     const Tensor loss =
         cross_entropy(model.predict_tokens(states, golden.get("hidden_rows")), golden.get("hidden_words")) +
-        cross_entropy(model.follows(states, input.lengths), golden.get("following"));
+        cross_entropy(model.predict_next_sentence(states, input.lengths), golden.get("following"));
     EXPECT_NEAR(loss.item(), losses.data()[step], 2e-5 * losses.data()[step]) << "before step " << step;
     backward(loss);
     optimizer.step();
@@ -158,43 +158,45 @@ TEST(Bert, TenStepsOfPreTrainingFollowHuggingFace) {
   }
 }
 
-TEST(Bert, AnotherHeadBeginsAnewAndSaysSo) {
-  std::vector<std::string> begun, unused;
-  const Bert model = load_bert(
-      fixture("bert_pretraining"),
-      {.head = BertHead::text_labels, .labels = {"no", "yes", "perhaps"}, .begun = &begun, .unused = &unused});
-  EXPECT_EQ(begun, (std::vector<std::string>{"classifier.weight", "classifier.bias"}));
+TEST(Bert, AHeadThatTheFolderDoesNotHaveIsInitialisedAndReported) {
+  std::vector<std::string> initialised, unused;
+  const Bert model = load_bert(fixture("bert_pretraining"), {.head = BertHead::sequence_classification,
+                                                             .labels = {"no", "yes", "perhaps"},
+                                                             .initialised = &initialised,
+                                                             .unused = &unused});
+  EXPECT_EQ(initialised, (std::vector<std::string>{"classifier.weight", "classifier.bias"}));
   EXPECT_TRUE(std::ranges::count(unused, "cls.seq_relationship.weight") == 1) << unused.size();
   EXPECT_EQ(model.labels.weight.shape(), (Shape{3, 12}));
   EXPECT_EQ(model.labels.bias.data()[0], 0.f);
-  // A classifier with labels of its own gets new ones.
-  begun.clear();
-  const Bert other = load_bert(fixture("bert_roberta_sequenceclassification"),
-                               {.head = BertHead::text_labels, .labels = {"a", "b"}, .begun = &begun});
-  EXPECT_EQ(begun, (std::vector<std::string>{"classifier.out_proj.weight", "classifier.out_proj.bias"}));
+  // The folder has a head for other labels.
+  initialised.clear();
+  const Bert other =
+      load_bert(fixture("bert_roberta_sequenceclassification"),
+                {.head = BertHead::sequence_classification, .labels = {"a", "b"}, .initialised = &initialised});
+  EXPECT_EQ(initialised, (std::vector<std::string>{"classifier.out_proj.weight", "classifier.out_proj.bias"}));
   EXPECT_EQ(other.options.labels, (std::vector<std::string>{"a", "b"}));
 }
 
-TEST(Bert, ReadsTheEncoderOfAnyFolder) {
+TEST(Bert, LoadsTheEncoderWithoutTheHead) {
   for (const char* name : {"bert_bert_maskedlm", "bert_roberta_maskedlm", "bert_distilbert_questionanswering"}) {
     const Bert model = load_bert(fixture(name), {.head = BertHead::none, .mapped = true});
     const SafetensorsFile golden(fixture(name) / "golden.safetensors");
     EXPECT_TRUE(test::close(model.encode(input_of(golden)), golden.get("states"), kClose)) << name;
-    EXPECT_ERROR(model.pool(golden.get("states"), input_of(golden).lengths), "no head for pooled texts");
+    EXPECT_ERROR(model.pool(golden.get("states"), input_of(golden).lengths), "no head for pooling");
   }
 }
 
-TEST(Bert, NamesWhatIsNotThereOrDoesNotFit) {
-  EXPECT_ERROR(load_bert(fixture("bert_bert_maskedlm"), {.head = BertHead::answer, .mapped = true}),
+TEST(Bert, MissingWeightsAndWrongInputsAreErrors) {
+  EXPECT_ERROR(load_bert(fixture("bert_bert_maskedlm"), {.head = BertHead::question_answering, .mapped = true}),
                "qa_outputs.weight");
-  EXPECT_ERROR(load_bert(fixture("bert_bert_maskedlm"), {.head = BertHead::text_labels}), "holds no labels");
+  EXPECT_ERROR(load_bert(fixture("bert_bert_maskedlm"), {.head = BertHead::sequence_classification}), "has no labels");
   EXPECT_ERROR(load_bert(fixture("marian_tied")), "expected one of bert, distilbert");
   const Bert model = load_bert(fixture("bert_bert_model"));
   EXPECT_ERROR(model.encode({Tensor::zeros({17}, DType::i32), {}, {17}}),
                "got 17 tokens, the model has positions for 16");
   EXPECT_ERROR(model.encode({Tensor::zeros({3}, DType::i32), {}, {2}}), "expected [2]");
   EXPECT_ERROR(model.predict_tokens(model.encode({Tensor::zeros({2}, DType::i32), {}, {2}}), all_rows(1)),
-               "no head for words");
+               "no head for masked tokens");
   const auto with = [](const char* key, const char* value) {
     return Config::parse(std::string("{\"model_type\": \"bert\", \"") + key + "\": " + value + "}", "config.json");
   };

@@ -1,5 +1,5 @@
-// The block with the options of Llama against Hugging Face's layer (tests/golden/block.py), and the same numbers in
-// every way that it runs.
+// The block with the options of Llama is compared with Hugging Face's Llama layer (tests/golden/block.py): padded,
+// packed and with a cache.
 #include "attend/models/block.h"
 
 #include <gtest/gtest.h>
@@ -22,7 +22,7 @@ constexpr BlockNames kLlama = {
     .down = "mlp.down_proj",
     .feed_forward_norm = "post_attention_layernorm"};
 
-/// One layer, filled with the golden weights.
+/// One layer with the golden weights.
 TransformerStack llama(const SafetensorsFile& golden) {
   TransformerStack stack;
   Generator generator(1);
@@ -48,7 +48,7 @@ TransformerStack llama(const SafetensorsFile& golden) {
   return stack;
 }
 
-TEST(TransformerBlock, WithLlamasOptionsIsLlamasLayer) {
+TEST(TransformerBlock, MatchesHuggingFacesLlamaLayer) {
   const SafetensorsFile golden = test::golden("block");
   TransformerStack stack = llama(golden);
   train_parameters(stack.blocks.front());
@@ -64,7 +64,7 @@ TEST(TransformerBlock, WithLlamasOptionsIsLlamasLayer) {
   });
 }
 
-TEST(TransformerBlock, IsTheSamePaddedPackedBegunInACacheAndStepByStep) {
+TEST(TransformerBlock, PackedAndCachedPassesEqualThePaddedPass) {
   const SafetensorsFile golden = test::golden("block");
   const TransformerStack stack = llama(golden);
   const NoGrad no_grad;

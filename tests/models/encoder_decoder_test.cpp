@@ -1,4 +1,4 @@
-// BART and T5 against Hugging Face's (tests/golden/encoder_decoders.py).
+// BART and T5 are compared with Hugging Face's models (tests/golden/encoder_decoders.py).
 #include <gtest/gtest.h>
 
 #include "attend/models/registry.h"
@@ -34,7 +34,7 @@ TEST_P(EncoderDecoderFolder, GivesHuggingFacesStatesLogitsAndAttention) {
   const NoGrad no_grad;
   Probe probe;
   const Tensor states = model.encode(ids_, lengths_, &probe);
-  // Padding has states of its own, which nothing reads.
+  // The states of padding may differ: nothing uses them.
   for (std::int64_t row = 0; row < ids_.dim(0); ++row) {
     const std::int64_t length = lengths_.data<std::int32_t>()[row];
     const auto rows = [&](const Tensor& all) {
@@ -84,7 +84,7 @@ TEST_P(EncoderDecoderFolder, StepByStepEqualsTeacherForcing) {
   }
 }
 
-TEST_P(EncoderDecoderFolder, SequencesThatJoinLaterAreGeneratedAsAlone) {
+TEST_P(EncoderDecoderFolder, ASequenceThatJoinsLaterHasTheSameLogits) {
   const Transformer model = load_transformer(folder_, true);
   const std::int64_t S = ids_.dim(1);
   const std::int32_t first[] = {model.options.start};
@@ -110,7 +110,7 @@ TEST_P(EncoderDecoderFolder, SequencesThatJoinLaterAreGeneratedAsAlone) {
   EXPECT_TRUE(test::close(next.view_rows(1, 2), alone_next, kClose));
 }
 
-TEST_P(EncoderDecoderFolder, TenTrainingStepsFollowPyTorch) {
+TEST_P(EncoderDecoderFolder, TenTrainingStepsMatchPyTorch) {
   Transformer model = load_transformer(folder_);
   train_parameters(model);
   AdamW optimizer(parameters(model), {.learning_rate = 3e-3, .weight_decay = 0.01f});
@@ -125,7 +125,7 @@ TEST_P(EncoderDecoderFolder, TenTrainingStepsFollowPyTorch) {
   }
 }
 
-TEST_P(EncoderDecoderFolder, WhatIsSavedIsWhatIsLoaded) {
+TEST_P(EncoderDecoderFolder, ASavedModelLoadsUnchanged) {
   const test::TempFolder saved;
   Transformer model = load_transformer(folder_);
   model.save(saved.path());
@@ -149,7 +149,7 @@ TEST_P(EncoderDecoderFolder, Int8StaysCloseAndLoadsAgain) {
     error += std::pow(logits.data()[i] - expected.data()[i], 2), size += std::pow(expected.data()[i], 2);
   }
   EXPECT_LT(error, 0.01 * size);
-  EXPECT_ERROR(ModelFolder(saved.path()).load(), "weights of int8, which can be run, but not trained");
+  EXPECT_ERROR(ModelFolder(saved.path()).load(), "int8 weights, which can be run, but not trained");
 }
 
 }  // namespace

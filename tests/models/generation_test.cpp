@@ -1,4 +1,5 @@
-// Generation step by step from a Transformer: equal to teacher forcing, whatever rows are selected and join.
+// Step-by-step generation with a Transformer gives the logits of teacher forcing, also after rows are selected or
+// joined.
 
 #include <gtest/gtest.h>
 
@@ -65,9 +66,9 @@ TEST_P(TransformerSteps, EqualTeacherForcing) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(OfEveryKind, TransformerSteps, testing::Values(0, 1, 2, 3));
+INSTANTIATE_TEST_SUITE_P(AllOptions, TransformerSteps, testing::Values(0, 1, 2, 3));
 
-TEST(TransformerGeneration, RowsThatAreChosenGoOnAsTheyBegan) {
+TEST(TransformerGeneration, SelectedRowsKeepTheirState) {
   const Transformer model(small());
   std::mt19937 random(3);
   const NoGrad no_grad;
@@ -75,7 +76,7 @@ TEST(TransformerGeneration, RowsThatAreChosenGoOnAsTheyBegan) {
   const Tensor states = model.encode(ids, lengths);
   SourceStepper stepper(model, {ids, lengths});
   std::vector<std::int64_t> sentence{0, 2, 1, 1};
-  stepper.select(sentence);  // before a word is said, too
+  stepper.select(sentence);  // rows can also be selected before the first step
   std::vector<std::vector<std::int32_t>> said(4);
   const std::vector<std::vector<std::int64_t>> choices{{0, 0, 1, 1, 2, 2}, {5, 1, 0, 2, 2}, {3, 3, 4, 0}, {1}, {0, 0}};
   for (const std::vector<std::int64_t>& choice : choices) {
@@ -102,7 +103,7 @@ TEST(TransformerGeneration, RowsThatAreChosenGoOnAsTheyBegan) {
   }
 }
 
-TEST(TransformerGeneration, ASentenceAloneHasTheBitsThatItHasInABatch) {
+TEST(TransformerGeneration, ASentenceHasTheSameBitsAloneAndInABatch) {
   const Transformer model(small());
   std::mt19937 random(5);
   const Tensor ids = random_ids(3, 4, random), lengths = Tensor::ids({4, 2, 3}, {3});
@@ -119,7 +120,7 @@ TEST(TransformerGeneration, ASentenceAloneHasTheBitsThatItHasInABatch) {
   }
 }
 
-TEST(TransformerGeneration, NeitherDropsNorRecordsWhileAModelIsInTraining) {
+TEST(TransformerGeneration, UsesNeitherDropoutNorGradientsInsideATrainingScope) {
   Transformer model(small());
   std::mt19937 random(9);
   const Tensor ids = random_ids(2, 4, random), lengths = Tensor::ids({4, 3}, {2}), words = random_ids(2, 3, random);
@@ -127,7 +128,7 @@ TEST(TransformerGeneration, NeitherDropsNorRecordsWhileAModelIsInTraining) {
     SourceStepper stepper(model, {ids, lengths});
     std::vector<float> all = stepper.step(Tensor::ids({36, 36}, {2})).to_vector();
     Probe probe;
-    stepper.look(words, probe);
+    stepper.record_attention(words, probe);
     EXPECT_EQ(std::ssize(probe.records()), model.options.encoder_layers + 2 * model.options.decoder_layers);
     for (const auto& [layer, weights] : probe.records()) {
       EXPECT_FALSE(requires_grad(weights));
@@ -141,7 +142,7 @@ TEST(TransformerGeneration, NeitherDropsNorRecordsWhileAModelIsInTraining) {
   EXPECT_EQ(said(), expected);
 }
 
-TEST(TransformerGeneration, RowsThatJoinLaterGoOnAsTheyWouldAlone) {
+TEST(TransformerGeneration, RowsThatJoinLaterHaveTheSameBitsAsAlone) {
   const Transformer model(small());
   std::mt19937 random(11);
   const std::vector<std::vector<std::int32_t>> sources{{1, 2, 3, 4}, {5, 6}, {7, 8, 9}};
@@ -152,7 +153,7 @@ TEST(TransformerGeneration, RowsThatJoinLaterGoOnAsTheyWouldAlone) {
   std::vector<std::unique_ptr<GenerationState>> alone;
   std::unique_ptr<GenerationState> together;
   for (std::size_t step = 0; step < 8; ++step) {
-    if (step % 2 == 0 && alone.size() < sources.size()) {  // another one joins
+    if (step % 2 == 0 && alone.size() < sources.size()) {  // another sequence joins
       StartedGeneration more = started(alone.size());
       alone.push_back(started(alone.size()).state);
       if (together)

@@ -1,4 +1,5 @@
-// The recurrent translator and classifier: what is the same by whichever way it is computed, and what is learned.
+// The recurrent translator and classifier are compared with PyTorch (tests/golden/recurrent_models.py). Steps and
+// teacher forcing must agree, and padding must not change a result.
 #include "attend/models/recurrent_translator.h"
 
 #include <gtest/gtest.h>
@@ -43,7 +44,7 @@ std::vector<RecurrentTranslatorOptions> variants() {
   return all;
 }
 
-TEST(RecurrentTranslator, AStepperDropsNothingWhileAModelIsInTraining) {
+TEST(RecurrentTranslator, GenerationUsesNoDropoutInsideATrainingScope) {
   for (const RecurrentTranslatorOptions& options : variants()) {
     Generator generator(1);
     const RecurrentTranslator model(options, generator);
@@ -52,7 +53,7 @@ TEST(RecurrentTranslator, AStepperDropsNothingWhileAModelIsInTraining) {
       std::vector<float> all = stepper.step(Tensor::ids({1, 2}, {2})).to_vector();
       stepper.select(std::vector<std::int64_t>{1, 1, 0});
       Probe probe;
-      stepper.look(kTarget, probe);
+      stepper.record_attention(kTarget, probe);
       for (const Probe::Record& record : probe.records())
         for (const float weight : record.weights.to_vector()) all.push_back(weight);
       return all;
@@ -63,7 +64,7 @@ TEST(RecurrentTranslator, AStepperDropsNothingWhileAModelIsInTraining) {
   }
 }
 
-TEST(RecurrentTranslator, SizesThatNoModelHasAreRefusedByTheirKey) {
+TEST(RecurrentTranslator, SizesOutOfRangeAreErrorsThatNameTheKey) {
   for (const char* key :
        {"source_vocab_size", "vocab_size", "embedding", "hidden", "encoder_layers", "decoder_layers", "max_positions"})
     for (const std::int64_t value : {std::int64_t{1'000'000'000'000}, std::int64_t{0}}) {
@@ -75,7 +76,7 @@ TEST(RecurrentTranslator, SizesThatNoModelHasAreRefusedByTheirKey) {
     }
 }
 
-TEST(RecurrentTranslator, StepsSayWhatTeacherForcingSays) {
+TEST(RecurrentTranslator, StepsEqualTeacherForcing) {
   for (const RecurrentTranslatorOptions& options : variants()) {
     Generator generator(1);
     const RecurrentTranslator model(options, generator);
@@ -91,17 +92,17 @@ TEST(RecurrentTranslator, StepsSayWhatTeacherForcingSays) {
           EXPECT_NEAR(logits.data()[b * 13 + v], whole.data()[(b * 4 + t) * 13 + v], 1e-5);
       if (options.attention == DecoderAttention::none) continue;
       const Tensor& weights = probe.records().front().weights;  // [2, 1, 4, 5]
-      for (std::int64_t s = 2; s < 5; ++s) EXPECT_EQ(weights.data()[(4 + t) * 5 + s], 0.f) << "beyond the source's end";
+      for (std::int64_t s = 2; s < 5; ++s) EXPECT_EQ(weights.data()[(4 + t) * 5 + s], 0.f) << "padding of the source";
     }
   }
 }
 
-// ---- What PyTorch computes with the same parameters (tests/golden/recurrent_models.py) ----
+// ---- comparison with PyTorch ----
 
 const Tensor kGoldenSource = Tensor::ids({1, 2, 3, 4, 5, 6, 7, 0, 0, 0, 8, 9, 10, 0, 0}, {3, 5});
 const Tensor kGoldenLengths = Tensor::ids({5, 2, 3}, {3});
 
-/// Gives the model PyTorch's parameters.
+/// Copies PyTorch's parameters into the model.
 template <typename Model>
 void load_golden(Model& model, const SafetensorsFile& file, const std::string& prefix) {
   for_each_parameter(model, [&](const std::string& name, Tensor& tensor) {
@@ -119,7 +120,7 @@ void expect_golden_gradients(Model& model, const SafetensorsFile& file, const st
   });
 }
 
-TEST(RecurrentTranslator, FollowsPyTorchWithEveryKindOfAttentionAndCell) {
+TEST(RecurrentTranslator, MatchesPyTorchWithEveryAttentionAndCell) {
   const SafetensorsFile file = test::golden("recurrent_models");
   const Tensor words = Tensor::ids({1, 3, 5, 7, 2, 4, 6, 8, 9, 10, 11, 12}, {3, 4});
   const Tensor targets = Tensor::ids({3, 5, 7, 2, 4, 6, 8, 2, 10, 11, 12, 2}, {3, 4});
@@ -143,7 +144,7 @@ TEST(RecurrentTranslator, FollowsPyTorchWithEveryKindOfAttentionAndCell) {
     }
 }
 
-TEST(RecurrentClassifier, FollowsPyTorchWithEveryKindOfPooling) {
+TEST(RecurrentClassifier, MatchesPyTorchWithEveryPooling) {
   const SafetensorsFile file = test::golden("recurrent_models");
   for (const auto& [name, pooling] : kStatePoolingNames) {
     RecurrentClassifierOptions options;
@@ -171,7 +172,7 @@ TEST(RecurrentTranslator, PaddingChangesNothing) {
   }
 }
 
-TEST(RecurrentTranslator, SelectedRowsGoOnAsTheyWere) {
+TEST(RecurrentTranslator, SelectedRowsKeepTheirState) {
   Generator generator(3);
   const RecurrentTranslator model(small(DecoderAttention::additive), generator);
   SourceStepper one(model, {kSource, kLengths}), other(model, {kSource, kLengths});
@@ -184,7 +185,7 @@ TEST(RecurrentTranslator, SelectedRowsGoOnAsTheyWere) {
     for (std::int64_t v = 0; v < 13; ++v) EXPECT_NEAR(got.data()[i * 13 + v], expected.data()[rows[i] * 13 + v], 1e-6);
 }
 
-TEST(RecurrentTranslator, AConfigReadBackIsTheSameModel) {
+TEST(RecurrentTranslator, OptionsSurviveWritingAndReadingTheConfig) {
   for (const RecurrentTranslatorOptions& options : variants()) {
     Config config;
     options.write(config);
@@ -199,7 +200,7 @@ TEST(RecurrentTranslator, AConfigReadBackIsTheSameModel) {
   }
 }
 
-TEST(RecurrentTranslator, ChoicesThatDoNotGoTogetherAreRefused) {
+TEST(RecurrentTranslator, IncompatibleOptionsAreErrors) {
   RecurrentTranslatorOptions options = small(DecoderAttention::dot);
   options.bidirectional = true;
   EXPECT_THROW(RecurrentTranslator{options}, InputError);

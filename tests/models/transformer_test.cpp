@@ -1,5 +1,5 @@
-// The Transformer against Hugging Face's Marian (tests/golden/marian.py) and PyTorch's nn.Transformer
-// (tests/golden/transformer.py), and what is the same by whichever way it is computed.
+// The Transformer is compared with Hugging Face's Marian (tests/golden/marian.py) and with PyTorch's nn.Transformer
+// (tests/golden/transformer.py).
 #include "attend/models/transformer.h"
 
 #include <gtest/gtest.h>
@@ -13,9 +13,9 @@
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/tape.h"
 #include "attend/train/optimizer.h"
+#include "tests/support/editable_folder.h"
 #include "tests/support/errors.h"
 #include "tests/support/golden.h"
-#include "tests/support/loose_folder.h"
 #include "tests/support/temp_folder.h"
 
 namespace attend {
@@ -23,8 +23,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// float32 has some 7 digits; sums of a few dozen products in another order, through two to four layers and norms, cost
-// one or two of them. Logits go up to 10 and more, and the small ones are differences of such.
+// float32 has about 7 digits. Sums in another order, through two to four layers and norms, lose one or two of them.
+// Logits have terms above 10, so small logits have the absolute error of large ones.
 constexpr test::Tolerance kClose{.relative = 1e-5f, .absolute = 3e-5f};
 
 fs::path fixture(const std::string& name) { return fs::path(ATTEND_SOURCE_DIR) / "tests/models/fixtures" / name; }
@@ -37,7 +37,7 @@ void save(Transformer& model, const fs::path& folder) {
   save_parameters(model, folder / "model.safetensors");
 }
 
-/// Ten steps of AdamW, as the golden ones; the losses before each.
+/// Trains with AdamW as the golden script does, and compares the loss before each step.
 void expect_losses(Transformer& model, const SafetensorsFile& file, const Tensor& losses) {
   train_parameters(model);
   AdamW optimizer(parameters(model), {.learning_rate = 3e-3, .weight_decay = 0.01f});
@@ -79,7 +79,7 @@ TEST_P(MarianFolder, GivesHuggingFacesStatesLogitsAndAttention) {
     EXPECT_TRUE(test::close(weights, golden_.get(layer), kClose)) << layer;
 }
 
-TEST_P(MarianFolder, SaysTheSameFromTheMappedFile) {
+TEST_P(MarianFolder, AMappedModelGivesTheSameLogits) {
   Transformer mapped = load_transformer(folder_, true), model = load_transformer(folder_);
   for (const NamedTensor& named : parameters(mapped)) EXPECT_FALSE(named.tensor.sole_owner()) << named.name;
   const NoGrad no_grad;
@@ -87,16 +87,16 @@ TEST_P(MarianFolder, SaysTheSameFromTheMappedFile) {
                           model.decode(model.encode(ids_, lengths_), lengths_, words_), kClose));
 }
 
-TEST_P(MarianFolder, SaysTheSameWhetherWatchedOrNot) {
+TEST_P(MarianFolder, AProbeDoesNotChangeTheLogits) {
   const Transformer model = load_transformer(folder_);
   const NoGrad no_grad;
   Probe probe;
-  const Tensor watched = model.decode(model.encode(ids_, lengths_, &probe), lengths_, words_, &probe);
+  const Tensor probed = model.decode(model.encode(ids_, lengths_, &probe), lengths_, words_, &probe);
   const Tensor alone = model.decode(model.encode(ids_, lengths_), lengths_, words_);
-  EXPECT_EQ(watched.to_vector(), alone.to_vector());
+  EXPECT_EQ(probed.to_vector(), alone.to_vector());
 }
 
-TEST_P(MarianFolder, ASentenceAloneIsItselfInAPaddedBatch) {
+TEST_P(MarianFolder, PaddingDoesNotChangeTheLogitsOfASentence) {
   const Transformer model = load_transformer(folder_);
   const NoGrad no_grad;
   const Tensor together = model.decode(model.encode(ids_, lengths_), lengths_, words_);
@@ -110,7 +110,7 @@ TEST_P(MarianFolder, ASentenceAloneIsItselfInAPaddedBatch) {
   }
 }
 
-TEST_P(MarianFolder, SaysHuggingFacesGreedyWords) {
+TEST_P(MarianFolder, GeneratesHuggingFacesGreedyTokens) {
   const Transformer model = load_transformer(folder_);
   const NoGrad no_grad;
   const Tensor expected = golden_.get("greedy");  // [B, T], the start included
@@ -123,36 +123,36 @@ TEST_P(MarianFolder, SaysHuggingFacesGreedyWords) {
     for (std::int64_t row = 0; row < B; ++row) words.push_back(word(row, t));
     const Tensor logits = model.step(Tensor::ids(words, {B}), state, nullptr);
     for (std::int64_t row = 0; row < B; ++row) {
-      float* said = logits.data() + row * V;
-      said[model.options.padding] = -1e30f;  // bad_words_ids
-      const auto best = static_cast<std::int32_t>(std::max_element(said, said + V) - said);
-      if (ended[static_cast<std::size_t>(row)] || t + 2 == T) continue;  // the end, forced at the greatest length
-      EXPECT_EQ(best, word(row, t + 1)) << "row " << row << ", after " << t + 1 << " words";
+      float* scores = logits.data() + row * V;
+      scores[model.options.padding] = -1e30f;  // bad_words_ids
+      const auto best = static_cast<std::int32_t>(std::max_element(scores, scores + V) - scores);
+      if (ended[static_cast<std::size_t>(row)] || t + 2 == T) continue;  // the last token is forced to be the end
+      EXPECT_EQ(best, word(row, t + 1)) << "row " << row << ", after " << t + 1 << " tokens";
       if (best == model.options.end) ended[static_cast<std::size_t>(row)] = true;
     }
   }
 }
 
-TEST_P(MarianFolder, TenTrainingStepsFollowPyTorch) {
+TEST_P(MarianFolder, TenTrainingStepsMatchPyTorch) {
   Transformer model = load_transformer(folder_);
   expect_losses(model, golden_, golden_.get("losses"));
 }
 
-TEST_P(MarianFolder, WhatIsSavedIsWhatIsLoaded) {
+TEST_P(MarianFolder, ASavedModelLoadsUnchanged) {
   const test::TempFolder saved;
   Transformer model = load_transformer(folder_);
   save(model, saved.path());
   EXPECT_EQ(Config(saved / "config.json").text("model_type"), "marian");
   const Transformer again = load_transformer(saved.path());
   const NoGrad no_grad;
-  // Positions that a folder brings may be rounded otherwise than ours: those of PyTorch's own files are NumPy's.
+  // The sinusoidal positions of a folder may be rounded differently from ours: PyTorch's files have NumPy's.
   EXPECT_TRUE(test::close(again.decode(again.encode(ids_, lengths_), lengths_, words_), golden_.get("logits"), kClose));
   const std::vector<NamedTensor> before = parameters(model);
   for (const NamedTensor& named : before)
     EXPECT_EQ(Weights(saved.path()).get(named.name).to_vector(), named.tensor.to_vector()) << named.name;
 }
 
-TEST(Transformer, FollowsPyTorchsOwnWithTheChoicesThatMarianLacks) {
+TEST(Transformer, MatchesPyTorchWithOptionsThatMarianDoesNotHave) {
   const SafetensorsFile file = test::golden("transformer");
   for (const std::string choice : {"pre_final_relu", "pre_final_gelu", "post_final_relu", "post_gelu"}) {
     TransformerOptions o;
@@ -184,19 +184,19 @@ TEST(Transformer, FollowsPyTorchsOwnWithTheChoicesThatMarianLacks) {
   }
 }
 
-// ---- folders as they come ----
+// ---- loading folders ----
 
-struct Loose : test::LooseFolder {
-  explicit Loose(const std::string& name) : LooseFolder(fixture(name)) {}
+struct Editable : test::EditableFolder {
+  explicit Editable(const std::string& name) : EditableFolder(fixture(name)) {}
   Transformer load() const {
     return loaded([](const std::filesystem::path& folder) { return load_transformer(folder); });
   }
 };
 
-TEST(Transformer, TablesAreFoundUnderAnyOfTheirNames) {
+TEST(Transformer, TiedEmbeddingsAreLoadedUnderAnyOfTheirNames) {
   const std::string names[] = {"model.shared.weight", "model.encoder.embed_tokens.weight",
                                "model.decoder.embed_tokens.weight", "lm_head.weight"};
-  Loose tied("marian_tied");
+  Editable tied("marian_tied");
   const Tensor table = tied.tensors.at(names[0]);
   for (unsigned present = 1; present < 16; ++present) {
     for (unsigned i = 0; i < 4; ++i) {
@@ -210,7 +210,7 @@ TEST(Transformer, TablesAreFoundUnderAnyOfTheirNames) {
   for (const std::string& name : names) tied.tensors.erase(name);
   EXPECT_ERROR(tied.load(), "parameters are missing from the file: \"model.shared.weight\"");
 
-  Loose separate("marian_separate");
+  Editable separate("marian_separate");
   const Tensor target = separate.tensors.at(names[2]);
   separate.tensors[names[3]] = target;
   separate.load();
@@ -220,8 +220,8 @@ TEST(Transformer, TablesAreFoundUnderAnyOfTheirNames) {
   EXPECT_ERROR(separate.load(), "\"model.encoder.embed_tokens.weight\"");
 }
 
-TEST(Transformer, PositionsAndTheOutputsBiasMayBeMissing) {
-  Loose folder("marian_bin");
+TEST(Transformer, PositionsAndTheOutputBiasAreOptional) {
+  Editable folder("marian_bin");
   ASSERT_TRUE(folder.tensors.contains("model.encoder.embed_positions.weight"));
   const Transformer with = folder.load();
   std::erase_if(folder.tensors, [](const auto& named) { return named.first.find("positions") != std::string::npos; });
@@ -235,9 +235,9 @@ TEST(Transformer, PositionsAndTheOutputsBiasMayBeMissing) {
   EXPECT_ERROR(folder.load(), "belong to no parameter: \"classification_head.weight\"");
 }
 
-TEST(Transformer, ConfigurationsThatAskForMoreAreRefusedByTheirKey) {
+TEST(Transformer, UnsupportedConfigurationsAreErrorsThatNameTheKey) {
   const auto refuses = [](const char* key, const auto& value, const std::string& why) {
-    Loose folder("marian_tied");
+    Editable folder("marian_tied");
     folder.config.set(key, value);
     const std::string message = test::error_of([&] { folder.load(); });
     EXPECT_NE(message.find(why), std::string::npos) << key << ": " << message;
@@ -255,32 +255,32 @@ TEST(Transformer, ConfigurationsThatAskForMoreAreRefusedByTheirKey) {
   refuses("pad_token_id", -1, "\"pad_token_id\" is -1");
   refuses("eos_token_id", std::vector<std::string>{"0"}, "\"eos_token_id\" is");
   refuses("d_model", "wide", "\"d_model\" is \"wide\", expected an integer");
-  refuses("decoder_vocab_size", 62, "one embedding for both sides needs one vocabulary: got 61 and 62");
+  refuses("decoder_vocab_size", 62, "shared embeddings need the same vocabulary for source and target: got 61 and 62");
   refuses("encoder_attention_heads", 4, "heads");
   refuses("encoder_ffn_dim", 28, "has the wrong shape: got [27, 15], expected [28, 15]");
 }
 
-TEST(Transformer, SizesThatNoModelHasAreRefusedByTheirKey) {
+TEST(Transformer, SizesOutOfRangeAreErrorsThatNameTheKey) {
   for (const char* key :
        {"vocab_size", "decoder_vocab_size", "d_model", "encoder_layers", "decoder_layers", "encoder_attention_heads",
         "decoder_attention_heads", "encoder_ffn_dim", "decoder_ffn_dim", "max_position_embeddings"})
     for (const std::int64_t value : {std::int64_t{1'000'000'000'000}, std::int64_t{-1}}) {
-      Loose folder("marian_tied");
+      Editable folder("marian_tied");
       folder.config.set(key, value);
       EXPECT_ERROR(folder.load(), "\"" + std::string(key) + "\" is " + std::to_string(value) + ", expected ");
       EXPECT_THROW(folder.load(), InputError);
     }
 }
 
-TEST(Transformer, NormsBeforeTheSubLayersNeedOneAtTheEnd) {
-  Loose folder("marian_tied");
+TEST(Transformer, PreNormNeedsAFinalNorm) {
+  Editable folder("marian_tied");
   folder.config.set("model_type", "attend-transformer");
   folder.config.set("normalize_before", true);
-  EXPECT_ERROR(folder.load(), "\"normalize_before\") need one at the end (final_norm, \"add_final_layer_norm\")");
+  EXPECT_ERROR(folder.load(), "pre_norm (\"normalize_before\") needs final_norm (\"add_final_layer_norm\")");
   EXPECT_THROW(folder.load(), InputError);
 }
 
-TEST(Transformer, ProjectionsOfALoadedModelAreNeighbours) {
+TEST(Transformer, ProjectionsOfALoadedModelAreContiguousInMemory) {
   const auto follows = [](const Tensor& a, const Tensor& b) {
     return a.shares_memory_with(b) && b.data() == a.data() + a.numel();
   };
@@ -295,12 +295,10 @@ TEST(Transformer, ProjectionsOfALoadedModelAreNeighbours) {
                       model.encoder.blocks.at(0).self_attention.value.weight));
 }
 
-// ---- folders for others ----
-
-// Writes folders that tests/golden/marian_round_trip.py gives to transformers.
+// Writes folders for tests/golden/marian_round_trip.py, which loads them with transformers.
 TEST(Transformer, DISABLED_WritesFoldersForTransformers) {
   const char* target = std::getenv("ATTEND_SAVED");
-  ASSERT_TRUE(target) << "ATTEND_SAVED says where";
+  ASSERT_TRUE(target) << "set ATTEND_SAVED to the output folder";
   Generator generator(7);
   for (const bool shared : {true, false})
     for (const bool tied : {true, false})
@@ -320,7 +318,7 @@ TEST(Transformer, DISABLED_WritesFoldersForTransformers) {
         const Tensor words = Tensor::ids({28, 5, 6, 28, 9, 10}, {2, 3});
         const NoGrad no_grad;
         const Tensor logits = model.decode(model.encode(ids, lengths), lengths, words);
-        save_safetensors(folder / "said.safetensors",
+        save_safetensors(folder / "outputs.safetensors",
                          {{{"ids", ids}, {"lengths", lengths}, {"words", words}, {"logits", logits}}});
       }
 }

@@ -1,4 +1,4 @@
-// What an Error says, for tests that care: users read these texts, so they are part of the interface.
+// Checks of error messages. Users read them, so they are part of the interface.
 #pragma once
 #include <string>
 
@@ -6,7 +6,7 @@
 
 namespace attend::test {
 
-/// The message that f() throws, or "" when it throws none.
+/// The message of the Error that f() throws; "" if it throws none.
 template <typename F>
 std::string error_of(F&& f) {
   try {
@@ -19,7 +19,7 @@ std::string error_of(F&& f) {
 
 }  // namespace attend::test
 
-/// Expects an attend::Error whose message contains a text.
+/// Expects an attend::Error whose message contains `text`.
 #define EXPECT_ERROR(statement, text)                                                            \
   do {                                                                                           \
     const std::string message_ = ::attend::test::error_of([&] { (void)(statement); });           \

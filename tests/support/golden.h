@@ -1,5 +1,4 @@
-// Golden numbers: tests/golden/NAME.safetensors, written by tests/golden/NAME.py with PyTorch. The tests only read
-// them.
+// Reads golden values: tests/golden/NAME.safetensors is written by tests/golden/NAME.py with PyTorch.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -15,13 +14,14 @@ inline SafetensorsFile golden(const std::string& name) {
   return SafetensorsFile(std::filesystem::path(ATTEND_SOURCE_DIR) / "tests/golden" / (name + ".safetensors"));
 }
 
-/// |actual - expected| <= absolute + relative * |expected|, element by element; equal infinities are close, NaNs never.
+/// |actual - expected| <= absolute + relative * |expected| for each element. Equal infinities are close; NaNs never
+/// are.
 struct Tolerance {
   float relative = 1e-5f;
   float absolute = 1e-6f;
 };
 
-/// Same shape, and every element close; otherwise says how many are not, and which is the worst.
+/// Whether the shapes are equal and all elements are close. A failure names the number of wrong elements and the worst.
 /// EXPECT_TRUE(close(y, golden("ops").get("softmax/0/out0")));
 inline testing::AssertionResult close(const Tensor& actual, const Tensor& expected, Tolerance tolerance = {}) {
   if (!actual.defined() || !expected.defined()) return testing::AssertionFailure() << "a tensor is undefined";

@@ -1,5 +1,6 @@
-// Gradients against finite differences: for L = sum of outputs · fixed random weights, the tape's dL/dx is held against
-// central differences, extrapolated (Richardson) so that a step large enough for float32's noise is still exact enough.
+// Compares gradients with finite differences. For L = sum of (outputs · fixed random weights), dL/dx from the tape must
+// equal the central difference. Richardson extrapolation makes a step that is large enough for float32's rounding
+// errors accurate enough.
 #pragma once
 #include <gtest/gtest.h>
 
@@ -19,12 +20,12 @@ using Tensors = std::vector<Tensor>;
 using Function = std::function<Tensors(const Tensors&)>;
 
 struct GradCheckOptions {
-  float step = 2e-2f;       ///< inputs should be of order 1; kinks (ReLU, max) further away than this
-  float tolerance = 2e-3f;  ///< allowed difference, relative to the larger of 1 and the input's largest gradient
-  int elements = 48;        ///< how many elements of each input are tried: all of them, or a random choice of so many
+  float step = 2e-2f;       ///< inputs should be of order 1, and kinks (ReLU, max) further away than this
+  float tolerance = 2e-3f;  ///< allowed difference, relative to max(1, largest gradient of the input)
+  int elements = 48;        ///< the maximum number of elements to test in each input; a random choice of larger inputs
 };
 
-/// Fixed weights in [-1, 1) for each result, so that no gradient is hidden by symmetry.
+/// Fixed random weights in [-1, 1) for each result, so that errors do not cancel by symmetry.
 inline Tensors loss_weights(const Tensors& results) {
   Generator generator(20170612);
   Tensors weights;
@@ -35,8 +36,8 @@ inline Tensors loss_weights(const Tensors& results) {
   return weights;
 }
 
-/// Results and input gradients (undefined for ids and for what the results do not depend on) under the given
-/// dL/dresults.
+/// The results of a function and the gradients of its inputs. A gradient is undefined for ids and for inputs that the
+/// results do not depend on.
 struct Gradients {
   Tensors results, inputs;
 };
@@ -49,7 +50,7 @@ inline Gradients gradients_of(const Function& f, const Tensors& inputs,
   }
   Gradients all{f(leaves), {}};
   const Tensors weights = weights_for(all.results);
-  // One op that joins all results, so that several can go back in one pass.
+  // One op with all results as inputs, so that one backward pass covers all of them.
   const Tensor loss = record("loss", Tensor::scalar(0), all.results, [=](const Tensor&, Grads& grads) {
     for (std::size_t i = 0; i < weights.size(); ++i)
       if (grads.wants(i)) grads.add(i, weights[i].copy());
@@ -60,7 +61,7 @@ inline Gradients gradients_of(const Function& f, const Tensors& inputs,
   return all;
 }
 
-/// Expects the tape's gradient of every float32 input to be the finite difference's.
+/// Expects the gradient of every float32 input to equal the finite difference.
 inline void expect_gradients(const Function& f, const Tensors& inputs, const GradCheckOptions& options = {}) {
   const Gradients tape = gradients_of(f, inputs);
   const Tensors weights = loss_weights(tape.results);
@@ -110,14 +111,14 @@ void expect_gradients(F f, const Tensors& inputs, const GradCheckOptions& option
   expect_gradients(Function([f](const Tensors& x) { return Tensors{f(x)}; }), inputs, options);
 }
 
-/// A float32 tensor of normal numbers that depends on its seed only.
+/// A float32 tensor of normal random numbers, which depend on the seed only.
 inline Tensor normal(const Shape& shape, std::uint64_t seed = 1, float deviation = 1.f) {
   Generator generator(seed);
   Tensor x = Tensor::empty(shape);
   fill_normal(x, 0.f, deviation, generator);
   return x;
 }
-/// int32 numbers in [0, bound).
+/// An int32 tensor of random numbers in [0, bound).
 inline Tensor random_ids(const Shape& shape, std::int32_t bound, std::uint64_t seed = 1) {
   Tensor x = Tensor::empty(shape, DType::i32);
   for (std::int64_t i = 0; i < x.numel(); ++i)

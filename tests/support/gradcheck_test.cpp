@@ -7,7 +7,7 @@
 namespace attend::test {
 namespace {
 
-/// y = x³, with a gradient that is right when factor is 3.
+/// y = x³. Its gradient is correct if factor is 3.
 Tensor cube(const Tensor& x, float factor) {
   Tensor y = Tensor::like(x);
   for (std::int64_t i = 0; i < x.numel(); ++i) y.data()[i] = x.data()[i] * x.data()[i] * x.data()[i];
@@ -26,13 +26,13 @@ TEST(GradCheck, AcceptsTheRightGradient) {
                    {normal({3})});
 }
 
-TEST(GradCheck, SeesAWrongGradient) {
+TEST(GradCheck, FindsAWrongGradient) {
   EXPECT_NONFATAL_FAILURE(
       expect_gradients([](const Tensors& x) { return cube(x[0], 4.f); }, {Tensor::from({1.5f}, {1})}),
       "gradient of input 0 [1] at element 0");
 }
 
-TEST(Close, SeesShapesValuesAndNaN) {
+TEST(Close, ComparesShapesValuesAndNaN) {
   const Tensor x = Tensor::from({1.f, 2.f}, {2});
   EXPECT_TRUE(close(x, Tensor::from({1.f, 2.00001f}, {2})));
   EXPECT_FALSE(close(x, Tensor::from({1.f, 2.001f}, {2})));

@@ -1,4 +1,4 @@
-// The sentences and scores that tests/golden/metrics.py wrote.
+// Reads the sentences and scores of tests/golden/metrics.py.
 #pragma once
 #include <fstream>
 #include <stdexcept>
@@ -10,11 +10,11 @@ namespace attend::test {
 struct ScoredSentence {
   std::string hypothesis;
   std::vector<std::string> references;  ///< two
-  std::string tokens;                   ///< of the hypothesis by 13a, with spaces between
+  std::string tokens;                   ///< of the hypothesis with the tokenizer 13a, separated by spaces
   double bleu, bleu_of_first, chrf, chrf_plus;
 };
 
-/// The last one has no text: it holds the scores of the corpus.
+/// The last entry has no text: it holds the scores of the corpus.
 inline std::vector<ScoredSentence> scored_sentences() {
   std::ifstream file(ATTEND_SOURCE_DIR "/tests/golden/metrics.tsv");
   std::vector<ScoredSentence> sentences;
@@ -36,7 +36,7 @@ inline std::vector<ScoredSentence> scored_sentences() {
   return sentences;
 }
 
-/// Hypotheses and references of all sentences, as the corpus functions want them.
+/// The hypotheses and references of all sentences, in the format of the corpus metrics.
 struct ScoredCorpus {
   std::vector<std::string> hypotheses;
   std::vector<std::vector<std::string>> references{2};

@@ -1,4 +1,4 @@
-// A tokenizer for models that come without one: "w0", "w1", …
+// A tokenizer with the tokens "w0", "w1", …, for models that have none.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace attend::test {
 
-/// Of so many tokens.
+/// `count` is the size of the vocabulary.
 inline Tokenizer numbered_words(std::int64_t count) {
   std::int64_t next = 0;
   return train_words(

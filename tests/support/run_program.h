@@ -1,4 +1,4 @@
-// The built program, run as a user runs it: for the tests in tests/cli/.
+// Runs the built program as a user does: for the tests in tests/cli/.
 #pragma once
 #include <sys/wait.h>
 
@@ -15,7 +15,7 @@ struct Outcome {
   std::string output;
 };
 
-/// Runs the program through the shell, so that a test can redirect and set variables. Gives standard output.
+/// Runs the program in a shell, so that a test can redirect streams and set variables. Returns standard output.
 inline Outcome run_attend(const std::string& arguments, const std::string& environment = "") {
   const std::string command = environment + " " ATTEND_PROGRAM " " + arguments;
   FILE* pipe = popen(command.c_str(), "r");
@@ -26,10 +26,10 @@ inline Outcome run_attend(const std::string& arguments, const std::string& envir
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, output};
 }
 
-/// The same, but gives standard error.
+/// The same, but returns standard error.
 inline Outcome run_for_errors(const std::string& arguments) { return run_attend(arguments + " 2>&1 >/dev/null"); }
 
-/// The lines of an output, without their ends.
+/// The lines of an output, without line ends.
 inline std::vector<std::string> lines_of(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream in(text);
@@ -37,7 +37,7 @@ inline std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// Whether an output has this part somewhere.
+/// Whether an output contains `part`.
 inline bool contains(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
 
 }  // namespace attend::test

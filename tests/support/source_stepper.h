@@ -1,4 +1,4 @@
-// An encoder–decoder that generates step by step from given sources, without a search.
+// Runs an encoder–decoder step by step from given sources, without a search.
 #pragma once
 #include <memory>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace attend::test {
 
-/// The sources whose rows are given: of each its first tokens, as many as its length.
+/// The rows of a padded batch without padding.
 inline std::vector<std::vector<std::int32_t>> sources_of(const TokenBatch& batch) {
   std::vector<std::vector<std::int32_t>> sources;
   for (std::int64_t row = 0; row < batch.ids.dim(0); ++row) {
@@ -20,7 +20,7 @@ inline std::vector<std::vector<std::int32_t>> sources_of(const TokenBatch& batch
 
 class SourceStepper {
  public:
-  /// Sources, int32 [B, S] with lengths [B]: one row each. The model must outlive this.
+  /// batch: sources int32 [B, S] with lengths [B]. The model must outlive this object.
   SourceStepper(const Seq2SeqModel& model, const TokenBatch& batch)
       : model_(model), batch_(batch), sources_(sources_of(batch)) {}
 
@@ -40,14 +40,16 @@ class SourceStepper {
     for (const std::int64_t row : rows) selected.push_back(sources_[static_cast<std::size_t>(row)]);
     sources_ = std::move(selected);
   }
-  /// The attention of a pass over these tokens, int32 [B, T].
-  void look(const Tensor& ids, Probe& probe) const { model_.record_attention(batch_.ids, batch_.lengths, ids, probe); }
+  /// Records the attention of a teacher-forcing pass over ids int32 [B, T].
+  void record_attention(const Tensor& ids, Probe& probe) const {
+    model_.record_attention(batch_.ids, batch_.lengths, ids, probe);
+  }
 
  private:
   const Seq2SeqModel& model_;
   TokenBatch batch_;
   std::vector<std::vector<std::int32_t>> sources_;
-  std::unique_ptr<GenerationState> state_;  // from the first step on
+  std::unique_ptr<GenerationState> state_;  // null before the first step
 };
 
 }  // namespace attend::test

@@ -1,4 +1,4 @@
-// A folder for one test, gone when the test is.
+// A temporary folder that is removed at the end of a test.
 #pragma once
 #include <cstdlib>
 #include <filesystem>
@@ -28,7 +28,7 @@ class TempFolder {
   std::filesystem::path path_;
 };
 
-/// All that a file holds.
+/// The contents of a file.
 inline std::string contents(const std::filesystem::path& path) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();

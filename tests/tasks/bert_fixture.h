@@ -1,4 +1,4 @@
-// The folders that tests/golden/bert_uses.py wrote, and what it wrote of them.
+// The model folders of tests/golden/bert_uses.py and their expected results.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -13,7 +13,7 @@ inline std::filesystem::path bert_fixture(const std::string& name) {
   return std::filesystem::path(ATTEND_SOURCE_DIR) / "tests/tasks/fixtures" / name;
 }
 
-/// expected.json of a folder.
+/// The expected.json of a folder.
 class Expected {
  public:
   explicit Expected(const std::string& name)

@@ -5,7 +5,7 @@
 namespace attend {
 namespace {
 
-TEST(ParameterAverage, FollowsTheParametersAndTakesTheirPlaceForAWhile) {
+TEST(ParameterAverage, FollowsTheParametersAndIsSwappedInForAScope) {
   const Tensor weight = Tensor::from({1, 10}, {2});
   ParameterAverage average({{"weight", weight}}, 0.5);
   for (std::int64_t step = 1; step <= 30; ++step) average.update(step);
@@ -13,7 +13,7 @@ TEST(ParameterAverage, FollowsTheParametersAndTakesTheirPlaceForAWhile) {
   average.update(31);
   EXPECT_EQ(average.averages().front().name, "weight");
   {
-    const InPlace averaged(average.parameters(), average.averages());
+    const ScopedParameters averaged(average.parameters(), average.averages());
     EXPECT_FLOAT_EQ(weight.data()[0], 2);
     EXPECT_FLOAT_EQ(weight.data()[1], 15);
   }
@@ -21,19 +21,19 @@ TEST(ParameterAverage, FollowsTheParametersAndTakesTheirPlaceForAWhile) {
   EXPECT_EQ(weight.data()[1], 20);
 }
 
-TEST(ParameterAverage, ATensorWithTwoNamesIsOne) {
+TEST(ParameterAverage, ATensorWithTwoNamesIsAveragedOnce) {
   const Tensor weight = Tensor::from({1}, {1});
   ParameterAverage average({{"input", weight}, {"output", weight}}, 0.5);
   weight.data()[0] = 3;
   average.update(100);
   {
-    const InPlace averaged(average.parameters(), average.averages());
+    const ScopedParameters averaged(average.parameters(), average.averages());
     EXPECT_FLOAT_EQ(weight.data()[0], 2);
   }
   EXPECT_EQ(weight.data()[0], 3);
 }
 
-TEST(ParameterAverage, ForgetsTheFirstStepsSoon) {
+TEST(ParameterAverage, ForgetsTheInitialParametersQuickly) {
   const Tensor weight = Tensor::from({100}, {1});
   ParameterAverage average({{"weight", weight}}, 0.999);
   weight.data()[0] = 0;

@@ -18,11 +18,11 @@ std::vector<std::int64_t> steps(const BestModels& best) {
   return all;
 }
 
-TEST(BestModels, KeepsTheBestInOrderAndRemovesTheOthersWhenTold) {
+TEST(BestModels, KeepsTheBestInOrderAndTidyRemovesTheOthers) {
   const test::TempFolder folder;
   BestModels best(folder / "best", 2, "bleu");
   best.offer(1, {{"loss", 3}, {"bleu", 0}}, model(1));
-  best.offer(2, {{"loss", 2}, {"bleu", 0}}, model(2));  // equal BLEU: the loss decides
+  best.offer(2, {{"loss", 2}, {"bleu", 0}}, model(2));  // BLEU is equal, so the loss decides
   best.offer(3, {{"loss", 9}, {"bleu", 5}}, model(3));
   best.offer(4, {{"loss", 2.5}, {"bleu", 0}}, model(4));
   best.offer(5, {{"loss", std::nan("")}, {"bleu", 50}}, model(5));
@@ -37,7 +37,7 @@ TEST(BestModels, KeepsTheBestInOrderAndRemovesTheOthersWhenTold) {
   EXPECT_FALSE(std::filesystem::exists(folder / "best"));
 }
 
-TEST(BestModels, AreRestoredFromTheirFilesAndAMissingOneIsNamed) {
+TEST(BestModels, AreRestoredFromFilesAndAMissingFileIsAnError) {
   const test::TempFolder folder;
   BestModels first(folder / "best", 3, "");
   first.offer(7, {{"loss", 3}}, model(1));
@@ -50,7 +50,7 @@ TEST(BestModels, AreRestoredFromTheirFilesAndAMissingOneIsNamed) {
   EXPECT_THROW(second.restore(first.entries()), InputError);
 }
 
-TEST(BestModels, NoneAreKeptUnlessAskedFor) {
+TEST(BestModels, ACountOfZeroKeepsNothing) {
   const test::TempFolder folder;
   BestModels best(folder / "best", 0, "");
   best.offer(1, {{"loss", 3}}, model(1));

@@ -1,4 +1,5 @@
-// Whole training steps against PyTorch's: forward, backward and optimiser together, where small errors would add up.
+// Whole training steps are compared with PyTorch's: forward pass, backward pass and optimiser together, so that small
+// errors would accumulate.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -23,7 +24,7 @@
 namespace attend {
 namespace {
 
-/// softmax(q kᵀ / √D + mask) v, step by step.   qkv [B, T, 3·H·D] -> [B, T, H·D]
+/// softmax(q kᵀ / √D + mask) v, from separate operations.   qkv [B, T, 3·H·D] -> [B, T, H·D]
 Tensor causal_attention(const Tensor& qkv, std::int64_t heads) {
   const std::int64_t batch = qkv.dim(0), steps = qkv.dim(1), width = qkv.dim(2) / 3, size = width / heads;
   std::vector<Tensor> parts = split(qkv, 3, -1);
@@ -39,7 +40,7 @@ Tensor causal_attention(const Tensor& qkv, std::int64_t heads) {
 /// The causal Transformer of tests/golden/training.py: two layers, two heads, tied embedding.
 struct Model {
   std::map<std::string, Tensor> weights;
-  bool fused;  ///< attention by its kernel, or step by step
+  bool fused;  ///< use the fused attention kernel; false: separate operations
 
   Tensor dense(const std::string& name, const Tensor& x, Activation activation = Activation::none) const {
     return linear(x, weights.at(name + ".weight"), weights.at(name + ".bias"), activation);
@@ -61,9 +62,9 @@ struct Model {
 
 class TrainingParity : public testing::TestWithParam<bool> {};
 INSTANTIATE_TEST_SUITE_P(Attention, TrainingParity, testing::Bool(),
-                         [](const auto& fused) { return fused.param ? "Fused" : "StepByStep"; });
+                         [](const auto& fused) { return fused.param ? "Fused" : "Separate"; });
 
-TEST_P(TrainingParity, TenAdamWStepsOfATwoLayerTransformerFollowPyTorch) {
+TEST_P(TrainingParity, TenAdamWStepsOfATwoLayerTransformerMatchPyTorch) {
   const SafetensorsFile golden = test::golden("training");
   Model model{.weights = {}, .fused = GetParam()};
   std::vector<NamedTensor> parameters;

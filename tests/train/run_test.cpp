@@ -29,7 +29,7 @@ struct Options {
   }
 };
 
-TEST(RunFingerprint, ChangesWithEveryOptionThatMustStay) {
+TEST(RunFingerprint, ChangesWithEveryVisitedOption) {
   const std::string before = run_fingerprint(Options(), {});
   EXPECT_EQ(run_fingerprint(Options(), {}), before);
   std::set<std::string> all = {before};
@@ -46,7 +46,7 @@ TEST(RunFingerprint, ChangesWithEveryOptionThatMustStay) {
   EXPECT_TRUE(differs([](Options& o) { o.columns.text = "2"; }));
   EXPECT_TRUE(differs([](Options& o) { o.trainer.seed = 9; }));
   EXPECT_TRUE(differs([](Options& o) { o.trainer.accumulate = 2; }));
-  // How long and how fast may change.
+  // These options are not visited, since they may change when a run is resumed.
   EXPECT_FALSE(differs([](Options& o) { o.trainer.epochs = 99; }));
   EXPECT_FALSE(differs([](Options& o) { o.trainer.learning_rate = 1; }));
 }
@@ -61,7 +61,7 @@ TEST(RunFingerprint, ChangesWithTheContentsOfItsInputs) {
   const std::string before = fingerprint(inputs);
   RunInputs same = inputs;
   same.files = {folder / "copy"};
-  EXPECT_EQ(fingerprint(same), before) << "a copy is the same data";
+  EXPECT_EQ(fingerprint(same), before) << "only the contents count, not the name";
   write("checkpoint.safetensors", "later");
   EXPECT_EQ(fingerprint(inputs), before);
   RunInputs other = inputs;
@@ -77,19 +77,19 @@ TEST(RunFingerprint, ChangesWithTheContentsOfItsInputs) {
   EXPECT_NE(fingerprint(inputs), before);
 }
 
-TEST(CheckRun, RefusesWhatWouldBeLostAndWhatIsMissing) {
+TEST(CheckRun, FindsMissingFilesAndFoldersThatWouldBeOverwritten) {
   const test::TempFolder folder;
   std::filesystem::create_directories(folder / "model");
   std::ofstream(folder / "model/model.safetensors") << "weights";
   std::ofstream(folder / "data") << "text";
   TrainerOptions options;
-  EXPECT_ERROR(check_run(options, "", {}), "the model needs a folder");
+  EXPECT_ERROR(check_run(options, "", {}), "the output folder is missing");
   options.output = folder / "new";
   check_run(options, "", {folder / "data", ""});
   EXPECT_FALSE(std::filesystem::exists(folder / "new"));
   EXPECT_ERROR(check_run(options, "", {folder / "missing"}), "there is no such file");
   EXPECT_ERROR(check_run(options, "", {folder / "model"}), "is a folder");
-  EXPECT_ERROR(check_run(options, "", {"-"}), "reads its texts more than once");
+  EXPECT_ERROR(check_run(options, "", {"-"}), "reads its data more than once");
   options.output = folder / "data/inside";
   EXPECT_ERROR(check_run(options, "", {}), "cannot create this folder");
   options.output = folder / "model";

@@ -1,5 +1,5 @@
-// The trainer on a model small enough to see through: a line through noisy points, with dropout, so that a resumed run
-// must also find its random numbers again.
+// The trainer is tested with linear regression. The model has dropout, so a resumed run must also restore the random
+// generator.
 #include "attend/train/trainer.h"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ using test::TempFolder;
 
 constexpr std::int64_t kPoints = 40;
 
-class Line : public Trainee {
+class Line : public TrainingTask {
  public:
   explicit Line(std::int64_t batch = 8, float dropped = 0.1f)
       : sampler_(std::vector<std::int32_t>(kPoints, 1), {.max_tokens = batch, .seed = 3}), dropped_(dropped) {
@@ -67,7 +67,7 @@ class Line : public Trainee {
   }
 
   std::vector<float> losses;
-  std::vector<std::pair<double, double>> scores;  ///< what evaluate() gives: loss and accuracy
+  std::vector<std::pair<double, double>> scores;  ///< loss and accuracy that the next evaluations return
   bool evaluated = true;                          ///< whether there are validation data
   int saves = 0;
   int explode_at = -1;
@@ -86,7 +86,7 @@ TrainerOptions options_in(const TempFolder& folder) {
   return options;
 }
 
-TEST(Trainer, LearnsAndKeepsTheBest) {
+TEST(Trainer, LearnsAndSavesTheBestModel) {
   const TempFolder folder;
   Line line;
   const TrainingResult result = train(line, options_in(folder));
@@ -98,7 +98,7 @@ TEST(Trainer, LearnsAndKeepsTheBest) {
 
 struct Stop {};
 
-TEST(Trainer, TheLearningRateReachesItsHeightHoweverShortTheRun) {
+TEST(Trainer, WarmUpIsAtMostHalfOfTheRun) {
   const TempFolder folder;
   Line line;
   TrainerOptions options = options_in(folder);
@@ -108,7 +108,7 @@ TEST(Trainer, TheLearningRateReachesItsHeightHoweverShortTheRun) {
   EXPECT_DOUBLE_EQ(highest, options.learning_rate);
 }
 
-TEST(Trainer, TheFoldersModelStaysUntilThereIsANewOne) {
+TEST(Trainer, AnOldModelStaysInTheFolderUntilANewOneIsSaved) {
   const TempFolder folder;
   std::ofstream(folder / "model.safetensors") << "old";
   TrainerOptions options = options_in(folder);
@@ -126,7 +126,7 @@ TEST(Trainer, TheFoldersModelStaysUntilThereIsANewOne) {
   EXPECT_EQ(test::contents(folder / "model.safetensors"), "old");
   run(-1);
   EXPECT_NE(test::contents(folder / "model.safetensors"), "old");
-  run(-1);  // there is nothing left to do
+  run(-1);  // all steps are done
   options.epochs = 1;
   run(-1);
   EXPECT_EQ(saved, std::vector<std::int64_t>{10});
@@ -168,7 +168,7 @@ TEST(Trainer, AStoppedRunResumesToTheSameLosses) {
   }
 }
 
-TEST(Trainer, ARunKilledAfterACheckpointRepeatsWhatWasLost) {
+TEST(Trainer, ARunKilledAfterACheckpointRepeatsTheStepsAfterIt) {
   const TempFolder whole_folder, killed_folder;
   Line whole;
   train(whole, options_in(whole_folder));
@@ -187,7 +187,7 @@ TEST(Trainer, ARunKilledAfterACheckpointRepeatsWhatWasLost) {
              .evaluated = {}});
     } catch (const Stop&) {
     }
-    std::filesystem::rename(kept, killed_folder / "checkpoint.safetensors");  // as if steps 21 to 25 had been lost
+    std::filesystem::rename(kept, killed_folder / "checkpoint.safetensors");  // as if the run was killed at step 25
   }
   Line again;
   train(again, options);
@@ -195,20 +195,20 @@ TEST(Trainer, ARunKilledAfterACheckpointRepeatsWhatWasLost) {
   EXPECT_EQ(again.losses, rest);
 }
 
-TEST(Trainer, StopsWhenItIsNoLongerBetterAndKeepsTheBest) {
+TEST(Trainer, StopsEarlyWhenItRunsOutOfPatience) {
   const TempFolder folder;
   Line line;
   line.scores = {{1, 0.5}, {1, 0.7}, {1, 0.6}, {2, 0.65}, {0, 0.9}};
   TrainerOptions options = options_in(folder);
   options.patience = 2, options.metric = "accuracy";
   const TrainingResult result = train(line, options);
-  EXPECT_EQ(result.end, TrainingEnd::no_longer_better);
+  EXPECT_EQ(result.end, TrainingEnd::stopped_early);
   EXPECT_EQ(result.state.best.back().second, 0.7);
   EXPECT_EQ(result.state.best_step, 10);
   EXPECT_EQ(line.saves, 2);
 }
 
-TEST(Trainer, ARunThatHadStoppedStaysStoppedWhenItIsResumed) {
+TEST(Trainer, ARunThatStoppedEarlyDoesNothingWhenItIsResumed) {
   const TempFolder folder;
   TrainerOptions options = options_in(folder);
   options.patience = 1, options.metric = "accuracy", options.resume = true;
@@ -216,12 +216,12 @@ TEST(Trainer, ARunThatHadStoppedStaysStoppedWhenItIsResumed) {
     Line line;
     line.scores = {{1, 0.5}, {1, 0.4}, {0, 0.9}};
     const TrainingResult result = train(line, options);
-    EXPECT_EQ(result.end, TrainingEnd::no_longer_better);
+    EXPECT_EQ(result.end, TrainingEnd::stopped_early);
     EXPECT_EQ(result.state.step, 10);
   }
 }
 
-TEST(Trainer, AScoreThatIsNoNumberIsNeverTheBest) {
+TEST(Trainer, AScoreThatIsNaNIsNeverTheBest) {
   const TempFolder folder;
   Line line;
   line.scores = {{1, 0.5}, {std::nan(""), std::nan("")}, {2, 0.4}};
@@ -230,7 +230,7 @@ TEST(Trainer, AScoreThatIsNoNumberIsNeverTheBest) {
   EXPECT_EQ(train(line, options).state.best_step, 5);
 }
 
-TEST(Trainer, AScoreThatThereIsNotIsRefusedAtTheFirstJudgement) {
+TEST(Trainer, AnUnknownMetricIsAnErrorAtTheFirstEvaluation) {
   const TempFolder folder;
   Line line;
   TrainerOptions options = options_in(folder);
@@ -238,7 +238,7 @@ TEST(Trainer, AScoreThatThereIsNotIsRefusedAtTheFirstJudgement) {
   EXPECT_THROW(train(line, options), InputError);
 }
 
-TEST(Trainer, AnEqualScoreIsDecidedByTheFirstAndAnyGainKeepsItGoing) {
+TEST(Trainer, TheFirstScoreBreaksTiesAndAnyImprovementResetsPatience) {
   const TempFolder folder;
   Line line;
   line.scores = {{3, 0}, {2, 0}, {1, 0}, {1.5, 0}, {4, 0}, {0, 1}};
@@ -249,7 +249,7 @@ TEST(Trainer, AnEqualScoreIsDecidedByTheFirstAndAnyGainKeepsItGoing) {
   EXPECT_EQ(result.state.step, 25);
 }
 
-TEST(Trainer, AccumulatedBatchesAreOneLargeOne) {
+TEST(Trainer, AccumulatedBatchesEqualOneLargeBatch) {
   const TempFolder folder;
   Line parts(8, 0.f), whole(kPoints, 0.f);
   TrainerOptions options = options_in(folder);
@@ -264,7 +264,7 @@ TEST(Trainer, AccumulatedBatchesAreOneLargeOne) {
   }
 }
 
-TEST(Trainer, TheMeanOfTheBestModelsIsKeptIfItIsBetter) {
+TEST(Trainer, TheMeanOfTheBestModelsIsSavedIfItIsBetter) {
   for (const bool kept : {true, false}) {
     const TempFolder folder;
     Line line;
@@ -285,16 +285,16 @@ TEST(Trainer, TheMeanOfTheBestModelsIsKeptIfItIsBetter) {
     for (std::size_t i = 0; i < 4; ++i)
       EXPECT_FLOAT_EQ(saved.data()[i], kept ? (evaluated[1][i] + evaluated[3][i]) / 2 : evaluated[1][i]);
     const auto now = line.parameters()[0].tensor.span();
-    EXPECT_TRUE(std::ranges::equal(now, evaluated[3])) << "the parameters themselves stay as they were trained";
+    EXPECT_TRUE(std::ranges::equal(now, evaluated[3])) << "the mean is swapped in for the evaluation only";
   }
 }
 
-TEST(Trainer, ARunKilledAroundTheMeanTriesItAgain) {
+TEST(Trainer, ARunKilledDuringTheMeanOfTheBestEvaluatesItAgain) {
   const TempFolder folder;
   TrainerOptions options = options_in(folder);
   options.epochs = 4, options.average_best = 3, options.resume = true, options.checkpoint_seconds = 0;
   Line whole;
-  const auto at_the_end = [&](const TrainingState& state) {  // the last checkpoint before the mean, and its files
+  const auto at_the_end = [&](const TrainingState& state) {  // copies the last checkpoint before the mean and its files
     if (state.step == state.total_steps) {
       std::filesystem::create_directories(folder / "kept");
       std::filesystem::copy(folder / "best-models", folder / "kept/best-models");
@@ -317,15 +317,15 @@ TEST(Trainer, ARunKilledAroundTheMeanTriesItAgain) {
   }
   EXPECT_FALSE(std::filesystem::exists(folder / "best-models"));
 
-  Line finished;  // and once it is done, nothing more happens
+  Line finished;  // a finished run does nothing when it is resumed
   EXPECT_EQ(train(finished, options).state.best, resumed.state.best);
 
   std::filesystem::copy(folder / "kept/checkpoint.safetensors", folder / "checkpoint.safetensors",
                         std::filesystem::copy_options::overwrite_existing);
-  Line robbed;
-  EXPECT_THROW(train(robbed, options), InputError);
+  Line incomplete;  // its best-models are missing
+  EXPECT_THROW(train(incomplete, options), InputError);
   options.average_best = 2;
-  EXPECT_THROW(train(robbed, options), InputError);
+  EXPECT_THROW(train(incomplete, options), InputError);
 }
 
 TEST(Trainer, AnUpdateWithoutFiniteGradientsIsSkippedAndCounted) {
@@ -337,7 +337,7 @@ TEST(Trainer, AnUpdateWithoutFiniteGradientsIsSkippedAndCounted) {
   EXPECT_TRUE(std::isfinite(result.state.best.front().second));
 }
 
-TEST(Trainer, ACheckpointOfAnotherRunIsRefused) {
+TEST(Trainer, ACheckpointOfAnotherRunIsAnError) {
   const TempFolder folder;
   TrainerOptions options = options_in(folder);
   options.fingerprint = "one";

@@ -109,7 +109,7 @@ BertInput input_of(const std::vector<std::vector<std::int32_t>>& texts) {
 Bert train(const std::vector<Text>& texts, const Vocabulary& vocabulary) {
   Generator generator(2018);
   BertOptions options;
-  options.head = BertHead::masked_words;
+  options.head = BertHead::masked_lm;
   options.vocabulary = vocabulary.size(), options.width = kWidth, options.layers = kLayers, options.heads = 4;
   options.inner = 96, options.positions = 32, options.types = 1;
   options.dropout = options.attention_dropout = 0.f, options.deviation = 0.1f;
@@ -119,7 +119,7 @@ Bert train(const std::vector<Text>& texts, const Vocabulary& vocabulary) {
   MaskingOptions masking;
   masking.mask = kMask;
   masking.share = 0.3f, masking.masked = 0.5f, masking.random = 0.3f;  // a wrong word can only be told by the others
-  for (std::int32_t id = kFirstWord; id < vocabulary.size(); ++id) masking.words.push_back(id);
+  for (std::int32_t id = kFirstWord; id < vocabulary.size(); ++id) masking.random_ids.push_back(id);
   for (std::int64_t step = 0; step < kSteps; ++step) {
     const PhiloxKey key = generator.next();
     std::vector<std::vector<std::int32_t>> batch;
@@ -130,9 +130,9 @@ Bert train(const std::vector<Text>& texts, const Vocabulary& vocabulary) {
       std::vector<std::int32_t> ids = vocabulary.encode(texts[choice].words);
       std::vector<std::uint8_t> begins(ids.size(), 1);
       begins.front() = begins.back() = 2;  // special
-      const Hidden hidden = hide(ids, begins, masking, generator.next());
-      for (const std::int32_t place : hidden.places) rows.push_back(begin + place);
-      words.insert(words.end(), hidden.words.begin(), hidden.words.end());
+      const MaskedTokens masked = mask_tokens(ids, begins, masking, generator.next());
+      for (const std::int32_t place : masked.positions) rows.push_back(begin + place);
+      words.insert(words.end(), masked.ids.begin(), masked.ids.end());
       begin += static_cast<std::int32_t>(ids.size());
       batch.push_back(std::move(ids));
     }

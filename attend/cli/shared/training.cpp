@@ -176,7 +176,7 @@ void print_summary(const TrainingFlags& flags, const TrainingResult& result) {
   std::cout << "Model       " << folder << '\n'
             << "Training    " << counted(state.step, "update") << ", " << counted(state.tokens, "token") << ", "
             << duration(state.seconds) << ", loss " << fixed(loss, 3)
-            << (result.end == TrainingEnd::no_longer_better ? "; stopped, as it was no longer better\n" : "\n");
+            << (result.end == TrainingEnd::stopped_early ? "; stopped, as it was no longer better\n" : "\n");
   if (!state.best.empty()) std::cout << "Validation  " << text_of(state.best) << ", " << best_model(state) << '\n';
   if (state.mean.models > 0 && !state.mean.kept)
     std::cout << "Mean        of the best " << grouped(state.mean.models) << ": " << text_of(state.mean.scores)

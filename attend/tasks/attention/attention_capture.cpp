@@ -5,7 +5,7 @@
 namespace attend {
 namespace {
 
-struct Complete {};  // unwinds a model, whose result nobody wants
+struct Complete {};  // thrown to stop the model once all attention weights are recorded
 
 bool is_complete(const AttentionMap& map) {
   return std::ranges::all_of(

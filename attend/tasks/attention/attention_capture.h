@@ -1,4 +1,4 @@
-// Reading a text only to see where a model looks.
+// Runs a model only for its attention weights.
 #pragma once
 #include <functional>
 
@@ -6,8 +6,8 @@
 
 namespace attend {
 
-/// Fills the views of a map, for which there is room (see prepare), while `read` runs a model with the probe. The model
-/// is stopped as soon as all has come: of the first layer's weights, the last layer is none of the cost.
+/// Fills the views of a map (see prepare()) while `read` runs a model with the probe. The model is stopped as soon as
+/// all selected layers are recorded, so that later layers are not computed.
 void capture(AttentionMap& map, const std::function<void(Probe& probe)>& read);
 
 }  // namespace attend

@@ -14,76 +14,76 @@ struct AttentionReader::Model {
 
 namespace {
 
-/// Throws where something was asked for that only other models have.
-void refuse(bool given, const char* what, const char* whose) {
-  if (given) fail<InputError>("attention", what, " is for ", whose, ", which this model is not");
+/// Throws if an option was given that only other models support.
+void refuse(bool given, const char* what, const char* models) {
+  if (given) fail<InputError>("attention", "this model does not support ", what, ": only ", models, " do");
 }
 
-std::vector<AttentionMap> look(const Translator& translator, const AttentionRequest& request) {
-  refuse(request.pair.has_value(), "a second text", "BERT and its kin");
+std::vector<AttentionMap> maps_of(const Translator& translator, const AttentionRequest& request) {
+  refuse(request.pair.has_value(), "a second text", "models of BERT's family");
   TranslateOptions options{.search = request.search};
   if (!options.search.nbest) options.search.nbest = 1;
   options.max_tokens = request.max_tokens, options.long_text = request.long_text;
   options.maps = request.selection;
-  if (request.target) return translator.look(request.text, *request.target, options).maps;
+  if (request.target) return translator.attention_of(request.text, *request.target, options).maps;
   std::vector<AttentionMap> maps;
   const auto translations = translator(std::span(&request.text, 1), options);
   for (const Translation& translation : translations.front())
     maps.insert(maps.end(), translation.maps.begin(), translation.maps.end());
   if (maps.empty())
     fail<InputError>("attention", translations.front().front().pieces == 0
-                                      ? "the text is blank: there is nothing to look at"
-                                      : "the model says nothing to this text: there is nothing that looks");
+                                      ? "the text is blank: it has no tokens"
+                                      : "the model generates no tokens for this text");
   return maps;
 }
 
-std::vector<AttentionMap> look(const LanguageModel& model, const AttentionRequest& request) {
-  refuse(request.pair.has_value(), "a second text", "BERT and its kin");
+std::vector<AttentionMap> maps_of(const LanguageModel& model, const AttentionRequest& request) {
+  refuse(request.pair.has_value(), "a second text", "models of BERT's family");
   refuse(request.target.has_value(), "a target", "translators");
   const GenerationOptions& search = request.search;
   const bool generates = search.max_new_tokens.value_or(0) > 0;
   if (!generates && (search.beam || search.nbest.value_or(1) > 1))
-    fail<InputError>("attention", "hypotheses are of what the model writes: got max_new_tokens 0");
+    fail<InputError>("attention", "beam and nbest need generated tokens: got max_new_tokens 0");
   if (search.nbest.value_or(1) > 1 && !search.beam)
-    fail<InputError>("attention", "of ", *search.nbest, " hypotheses, a beam at least as wide must be followed");
-  if (!generates) return {model.look(request.text, {}, request.selection, request.long_text)};
+    fail<InputError>("attention", "nbest ", *search.nbest, " needs a beam that is at least as large");
+  if (!generates) return {model.attention_map(request.text, {}, request.selection, request.long_text)};
   GenerateOptions options{.search = search};
   if (!search.beam) options.search.greedy = true;
   if (request.long_text == LongText::truncate) options.long_context = LongContext::slide;
   std::vector<AttentionMap> maps;
   const auto generations = model.generate(std::span(&request.text, 1), options);
   for (const Generation& one : generations.front())
-    maps.push_back(model.look(request.text, one.ids, request.selection, request.long_text));
+    maps.push_back(model.attention_map(request.text, one.ids, request.selection, request.long_text));
   return maps;
 }
 
 void refuse_writing(const AttentionRequest& request) {
   refuse(request.target.has_value(), "a target", "translators");
   const GenerationOptions& search = request.search;
-  refuse(search.max_new_tokens.value_or(0) > 0 || search.beam || search.nbest.value_or(1) > 1,
-         "a number of tokens or hypotheses to write", "models that write");
+  refuse(search.max_new_tokens.value_or(0) > 0 || search.beam || search.nbest.value_or(1) > 1, "generation options",
+         "translators and language models");
 }
 
 std::string text_of(const AttentionRequest& request) {
   if (request.pair && request.text.find('\t') != std::string::npos)
-    fail<InputError>("attention", "the first text of a pair has a tab, which would end it");
+    fail<InputError>("attention", "the first text of a pair contains a tab, which separates the two texts");
   return request.pair ? request.text + '\t' + *request.pair : request.text;
 }
 
-std::vector<AttentionMap> look(const Classifier& classifier, const AttentionRequest& request) {
+std::vector<AttentionMap> maps_of(const Classifier& classifier, const AttentionRequest& request) {
   refuse_writing(request);
-  return {classifier.look(
+  return {classifier.attention_map(
       text_of(request),
       {.max_tokens = request.max_tokens, .long_text = request.long_text, .pairs = request.pair.has_value()},
       request.selection)};
 }
 
-std::vector<AttentionMap> look(const BertReader& reader, const AttentionRequest& request) {
+std::vector<AttentionMap> maps_of(const BertReader& reader, const AttentionRequest& request) {
   refuse_writing(request);
-  return {
-      reader.look(text_of(request),
-                  {.max_tokens = request.max_tokens, .long_text = request.long_text, .pairs = request.pair.has_value()},
-                  request.selection)};
+  return {reader.attention_map(
+      text_of(request),
+      {.max_tokens = request.max_tokens, .long_text = request.long_text, .pairs = request.pair.has_value()},
+      request.selection)};
 }
 
 std::shared_ptr<const AttentionReader::Model> load(const ModelFolder& folder) {
@@ -111,14 +111,13 @@ AttentionReader::AttentionReader(BertReader reader) : model_(std::make_shared<co
 
 std::vector<AttentionMap> AttentionReader::operator()(const AttentionRequest& request) const {
   if (request.long_text == LongText::split)
-    fail<InputError>("attention", "a text is looked at as a whole: it is cut or refused, not split");
-  return std::visit([&](const auto& reader) { return look(reader, request); }, model_->reader);
+    fail<InputError>("attention", "long_text split is not supported: expected error or truncate");
+  return std::visit([&](const auto& reader) { return maps_of(reader, request); }, model_->reader);
 }
 
 bool AttentionReader::takes_pairs() const {
   return std::holds_alternative<BertReader>(model_->reader) || std::holds_alternative<Classifier>(model_->reader);
 }
 bool AttentionReader::translates() const { return std::holds_alternative<Translator>(model_->reader); }
-bool AttentionReader::writes() const { return std::holds_alternative<LanguageModel>(model_->reader); }
 
 }  // namespace attend

@@ -1,5 +1,5 @@
-// Any model's folder as one object that says where it looks: recurrent and Transformer translators, recurrent
-// classifiers, BERT and its kin, GPT-2. What `attend attention` and the server call.
+// Computes the attention weights of any model: recurrent and Transformer translators, recurrent classifiers, BERT's
+// family, GPT-2. `attend attention` and the server use this class.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -17,37 +17,38 @@ namespace attend {
 
 struct AttentionRequest {
   std::string text;
-  std::optional<std::string> pair = {};    ///< the second text, for BERT and its kin
-  std::optional<std::string> target = {};  ///< of translators: look at this translation instead of one of their own
-  /// How a translator or language model generates. A language model generates nothing unless max_new_tokens is given;
-  /// there is one map for each of the nbest hypotheses.
+  std::optional<std::string> pair = {};    ///< the second text, for BERT's family
+  std::optional<std::string> target = {};  ///< for translators: use this translation instead of generating one
+  /// How a translator or language model generates. A language model generates nothing unless max_new_tokens is given.
+  /// There is one map for each of the nbest hypotheses.
   GenerationOptions search = {};
-  AttentionSelection selection = {};     ///< which views, layers and heads
-  std::int64_t max_tokens = 0;           ///< of the text; 0: no limit but the model's
-  LongText long_text = LongText::error;  ///< error or truncate; AttentionMap::truncated tells what was cut
+  AttentionSelection selection = {};     ///< which views, layers and heads to keep
+  std::int64_t max_tokens = 0;           ///< the maximum length of the text; 0: only the model's limit
+  LongText long_text = LongText::error;  ///< error or truncate; AttentionMap::truncated counts the dropped tokens
 };
 
-/// Immutable, cheap to copy, and safe to use from many threads. The model is loaded once; its weights stay in the
-/// mapped file where they can.
+/// Immutable, cheap to copy, and thread-safe. The model is loaded once; its weights stay in the mapped file if
+/// possible.
 class AttentionReader {
  public:
-  /// Throws InputError when the folder holds no model that Attend knows.
+  /// Loads the model of a folder.
   explicit AttentionReader(const ModelFolder& folder);
-  /// The same, also from the folder of a sentence-transformers model.
+  /// The same from a path, which may also be the folder of a sentence-transformers model. Throws InputError if it holds
+  /// no model that Attend supports.
   explicit AttentionReader(const std::filesystem::path& folder);
-  // Models that somebody has open already: they are shared, not loaded again.
+  // From models that are already loaded; their weights are shared.
   explicit AttentionReader(Translator translator);
   explicit AttentionReader(LanguageModel model);
   explicit AttentionReader(Classifier classifier);
   explicit AttentionReader(BertReader reader);
 
-  /// One text: a map for each hypothesis, one where nothing is searched for. Throws InputError for what the model
-  /// cannot do, or has not: a layer, a head, a view, a second text, positions for so many tokens, attention at all.
+  /// The attention of one text: a map for each hypothesis, or one map if nothing is generated. Throws InputError if the
+  /// text is too long, or if the model does not have what the request asks for (a layer, head or view, a second text,
+  /// attention).
   std::vector<AttentionMap> operator()(const AttentionRequest& request) const;
 
-  bool takes_pairs() const;  ///< a second text
-  bool translates() const;   ///< and looks at a given target
-  bool writes() const;       ///< text behind the text
+  bool takes_pairs() const;  ///< whether AttentionRequest::pair is supported
+  bool translates() const;   ///< whether AttentionRequest::target is supported
 
   struct Model;
 

@@ -1,4 +1,4 @@
-// The tokens of a text as a view of attention has them.
+// Makes the tokens of an AttentionView from token ids.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -9,11 +9,12 @@
 
 namespace attend {
 
-/// `spans` say where in the text each of the ids stands, and so to which word it belongs.
+/// `spans` are the byte ranges of the ids in the text; they decide which tokens belong to one word.
 AttentionTokens attention_tokens(const Tokenizer& tokenizer, std::span<const std::int32_t> ids, std::string_view text,
                                  std::span<const Span> spans);
 
-/// Where in its text each token stands that a model said: what the text grows by when it is decoded.
+/// The byte range of each generated token in the decoded text. A range is what the token appends to the text; it is
+/// empty if the token completes no character.
 std::vector<Span> spans_of(const Tokenizer& tokenizer, std::span<const std::int32_t> ids);
 
 }  // namespace attend

@@ -14,36 +14,36 @@
 
 namespace attend {
 
-/// What the kinds of classifiers have in common.
+/// The interface of the classifiers below.
 struct Classifier::Model {
   virtual ~Model() = default;
   virtual const std::vector<std::string>& labels() const = 0;
   virtual bool several_labels() const { return false; }
   virtual std::vector<Classification> classify(std::span<const std::string> texts, const ClassifyOptions& options,
                                                const Progress& progress) const = 0;
-  virtual AttentionMap look(const std::string& text, const ClassifyOptions& options,
-                            const AttentionSelection& selection) const = 0;
+  virtual AttentionMap attention_map(const std::string& text, const ClassifyOptions& options,
+                                     const AttentionSelection& selection) const = 0;
 };
 
 namespace {
 
-/// Fills what follows from the probabilities.
+/// Fills the members of a result that follow from the probabilities.
 void decide(const float* probabilities, std::size_t labels, bool several, Classification& result) {
   result.probabilities.assign(probabilities, probabilities + labels);
   result.label =
       static_cast<std::size_t>(std::ranges::max_element(result.probabilities) - result.probabilities.begin());
-  if (!several) result.holding = {result.label};
+  if (!several) result.predicted = {result.label};
   for (std::size_t i = 0; several && i < labels; ++i)
-    if (probabilities[i] > 0.5f) result.holding.push_back(i);
+    if (probabilities[i] > 0.5f) result.predicted.push_back(i);
 }
 
-/// logits [N, labels]; one label alone holds or not.
+/// logits [N, labels] -> probabilities [N, labels]: softmax, or sigmoid for multi-label models and for a single label.
 Tensor probabilities(const Tensor& logits, bool several) {
   return several || logits.dim(1) == 1 ? sigmoid(logits) : softmax(logits);
 }
 
-/// What a token of a text looks at in the last layer, the mean of its heads.
-std::vector<float> look_from(const Probe& probe, std::int64_t token) {
+/// The attention weights of one token in the last layer, the mean over the heads.   -> [T]
+std::vector<float> attention_from(const Probe& probe, std::int64_t token) {
   const Tensor& weights = probe.records().back().weights;  // [1, H, T, T]
   const std::int64_t H = weights.dim(1), T = weights.dim(3);
   std::vector<float> mean(static_cast<std::size_t>(T));
@@ -100,22 +100,22 @@ struct RecurrentModel : Classifier::Model {
     return results;
   }
 
-  AttentionMap look(const std::string& text, const ClassifyOptions& options,
-                    const AttentionSelection& selection) const override {
+  AttentionMap attention_map(const std::string& text, const ClassifyOptions& options,
+                             const AttentionSelection& selection) const override {
     if (options.pairs) fail<InputError>("classifier", "a recurrent classifier takes single texts, not pairs");
     if (classifier.options.pooling != StatePooling::attention)
       fail<InputError>("attention", "the model has no attention: it pools by ",
                        name_of(classifier.options.pooling, kStatePoolingNames));
     const Encoding encoding =
         tokenizer.encode(text, {.max_tokens = options.max_tokens, .long_text = options.long_text});
-    if (encoding.ids.empty()) fail<InputError>("attention", "the text is blank: there is nothing to look at");
+    if (encoding.ids.empty()) fail<InputError>("attention", "the text is blank: it has no tokens");
     AttentionMap map;
     map.kind = "attend-recurrent-classifier", map.text = text, map.truncated = encoding.dropped;
     AttentionView view{AttentionKind::self};
     view.keys = attention_tokens(tokenizer, encoding.ids, text, encoding.spans);
-    view.queries = {{"(whole text)"}, {"(whole text)"}, {-1}};  // the last state asks
+    view.queries = {{"(whole text)"}, {"(whole text)"}, {-1}};  // the query is the last state
     if (!prepare(view, 1, 1, selection, true))
-      fail<InputError>("attention", "a classifier looks at its own text only: its view is self");
+      fail<InputError>("attention", "a recurrent classifier has self-attention only");
     map.views.push_back(std::move(view));
     AttentionMap* const maps[] = {&map};
     Probe probe([&](const Probe::Record& record) { keep(record, maps); });
@@ -133,15 +133,15 @@ struct BertModel : Classifier::Model {
   const std::vector<std::string>& labels() const override { return reader.model.options.labels; }
   bool several_labels() const override { return reader.model.options.several_labels; }
 
-  /// With where the first token looks.
-  void look(const Encoding& encoding, Classification& result) const {
+  /// Also fills the attention weights of the first token.
+  void classify_with_attention(const Encoding& encoding, Classification& result) const {
     Probe probe;
     const Tensor states = reader.read(encoding, &probe);
     const Tensor logits = reader.model.label_texts(states, {encoding.size()});
     decide(probabilities(logits, several_labels()).data(), labels().size(), several_labels(), result);
     for (const std::int32_t id : encoding.ids) result.tokens.push_back(reader.tokenizer.token(id));
     result.spans = encoding.spans;
-    result.attention = look_from(probe, 0);
+    result.attention = attention_from(probe, 0);
   }
 
   std::vector<Classification> classify(std::span<const std::string> texts, const ClassifyOptions& options,
@@ -152,7 +152,7 @@ struct BertModel : Classifier::Model {
     for (const BertWindow& window : windows) {
       results[window.text].truncated = window.encoding.dropped;
       if (!options.attention) continue;
-      look(window.encoding, results[window.text]);
+      classify_with_attention(window.encoding, results[window.text]);
       if (progress) progress(static_cast<std::int64_t>(window.text) + 1, std::ssize(texts));
     }
     if (options.attention) return results;
@@ -168,10 +168,10 @@ struct BertModel : Classifier::Model {
     return results;
   }
 
-  AttentionMap look(const std::string& text, const ClassifyOptions& options,
-                    const AttentionSelection& selection) const override {
-    return reader.look(text, {.max_tokens = options.max_tokens, .long_text = options.long_text, .pairs = options.pairs},
-                       selection);
+  AttentionMap attention_map(const std::string& text, const ClassifyOptions& options,
+                             const AttentionSelection& selection) const override {
+    return reader.attention_map(
+        text, {.max_tokens = options.max_tokens, .long_text = options.long_text, .pairs = options.pairs}, selection);
   }
 };
 
@@ -214,25 +214,26 @@ struct Gpt2Model : Classifier::Model {
         for (const std::int32_t id : ids[at]) results[at].tokens.push_back(tokenizer.token(id));
         results[at].spans = encodings[at].spans;
         results[at].spans.resize(ids[at].size());
-        results[at].attention = look_from(probe, lengths[at] - 1);
+        results[at].attention = attention_from(probe, lengths[at] - 1);
       }
       if (progress) progress(sampler.batches() - i + 1, sampler.batches());
     }
     return results;
   }
 
-  AttentionMap look(const std::string& text, const ClassifyOptions& options,
-                    const AttentionSelection& selection) const override {
+  AttentionMap attention_map(const std::string& text, const ClassifyOptions& options,
+                             const AttentionSelection& selection) const override {
     if (options.pairs) fail<InputError>("classifier", "GPT-2 takes single texts, not pairs");
-    AttentionMap map = LanguageModel(gpt2, tokenizer).look(text, {}, selection, options.long_text);
-    map.logprobs.clear();  // of words, which this model does not say
+    AttentionMap map = LanguageModel(gpt2, tokenizer).attention_map(text, {}, selection, options.long_text);
+    map.logprobs.clear();  // a classifier does not predict tokens
     return map;
   }
 };
 
 std::shared_ptr<const Classifier::Model> load(const ModelFolder& folder) {
   // A folder without "architectures" may still have the weights of the head.
-  if (folder.can(Ability::embed)) return std::make_shared<BertModel>(BertReader(folder, BertHead::text_labels));
+  if (folder.can(Ability::embed))
+    return std::make_shared<BertModel>(BertReader(folder, BertHead::sequence_classification));
   const auto model = folder.model<attend::Model>("classifier", Ability::classify);
   if (const auto* gpt2 = dynamic_cast<const Gpt2*>(model.get()))
     return std::make_shared<Gpt2Model>(*gpt2, folder.tokenizer());
@@ -242,18 +243,14 @@ std::shared_ptr<const Classifier::Model> load(const ModelFolder& folder) {
 }  // namespace
 
 Classifier::Classifier(const ModelFolder& folder) : model_(load(folder)) {}
-Classifier::Classifier(RecurrentClassifier model, const Tokenizer& tokenizer)
-    : model_(std::make_shared<RecurrentModel>(std::move(model), tokenizer)) {}
-Classifier::Classifier(Bert model, const Tokenizer& tokenizer)
-    : model_(std::make_shared<BertModel>(BertReader(std::move(model), tokenizer))) {}
 
 const std::vector<std::string>& Classifier::labels() const { return model_->labels(); }
 bool Classifier::several_labels() const { return model_->several_labels(); }
 
-AttentionMap Classifier::look(const std::string& text, const ClassifyOptions& options,
-                              const AttentionSelection& selection) const {
+AttentionMap Classifier::attention_map(const std::string& text, const ClassifyOptions& options,
+                                       const AttentionSelection& selection) const {
   const NoGrad no_grad;
-  return model_->look(text, options, selection);
+  return model_->attention_map(text, options, selection);
 }
 
 std::vector<std::int32_t> ids_to_classify(const Tokenizer& tokenizer, std::vector<std::int32_t> ids) {
@@ -265,7 +262,7 @@ std::vector<Classification> Classifier::operator()(std::span<const std::string> 
                                                    const Progress& progress) const {
   const NoGrad no_grad;
   if (options.long_text == LongText::split)
-    fail<InputError>("classifier", "a text has one label: it is cut or refused, not split");
+    fail<InputError>("classifier", "long_text split is not supported: expected error or truncate");
   if (texts.empty()) return {};
   return model_->classify(texts, options, progress);
 }

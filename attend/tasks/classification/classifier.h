@@ -1,4 +1,8 @@
-// A classifier's folder as one object: text in, label out. Recurrent classifiers, BERT and its kin, GPT-2.
+// Classifies texts with a recurrent classifier, a model of BERT's family, or GPT-2:
+//
+//   attend::Classifier classifier("reviews");
+//   std::vector<std::string> texts = {"A lovely film."};
+//   std::string label = classifier.labels()[classifier(texts).front().label];
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -18,47 +22,45 @@
 namespace attend {
 
 struct ClassifyOptions {
-  std::int64_t max_tokens = 0;  ///< of a text; 0: no limit but the model's
-  LongText long_text = LongText::truncate;
-  std::int64_t batch_tokens = 0;  ///< that are classified at once; 0: as many as suit the model
-  bool pairs = false;             ///< each text is two, with a tab between; for BERT and its kin
-  bool attention = false;         ///< fill Classification::tokens and attention
+  std::int64_t max_tokens = 0;              ///< the maximum length of a text; 0: only the model's limit
+  LongText long_text = LongText::truncate;  ///< truncate or error
+  std::int64_t batch_tokens = 0;            ///< tokens in a batch; 0: a default that depends on the model
+  bool pairs = false;                       ///< each text is a pair of texts, separated by a tab; for BERT's family
+  bool attention = false;                   ///< fill Classification::tokens, spans and attention
 };
 
 struct Classification {
-  std::size_t label = 0;             ///< the most probable, by its place in labels()
-  std::vector<float> probabilities;  ///< of all labels; they sum to 1 unless several may hold
-  std::vector<std::size_t> holding;  ///< labels that hold: the most probable, or of several all above 0.5
-  std::int64_t truncated = 0;        ///< tokens that were dropped
+  std::size_t label = 0;               ///< the index of the most probable label in labels()
+  std::vector<float> probabilities;    ///< of all labels; they sum to 1 unless the model is multi-label
+  std::vector<std::size_t> predicted;  ///< the most probable label; for a multi-label model all labels above 0.5
+  std::int64_t truncated = 0;          ///< the number of dropped tokens
   std::vector<std::string> tokens = {};
-  std::vector<Span> spans = {};  ///< where in the text each token stands; empty for those that were added
-  /// Of each token; empty when the model does not pool by attention. Of BERT, what the first token looks at in the last
-  /// layer, the mean of its heads; of GPT-2, what the last one looks at.
+  std::vector<Span> spans = {};  ///< byte range of each token in the text; empty for special tokens
+  /// An attention weight for each token. BERT: the weights of the first token in the last layer, the mean over its
+  /// heads. GPT-2: the same of the last token. Recurrent classifiers: the weights of attention pooling; empty with
+  /// other poolings.
   std::vector<float> attention = {};
 };
 
 /// Immutable and cheap to copy.
 class Classifier {
  public:
-  /// Throws InputError when the folder holds no classifier.
+  /// Throws InputError if the folder holds no classifier.
   explicit Classifier(const ModelFolder& folder);
   explicit Classifier(const std::filesystem::path& folder) : Classifier(ModelFolder(folder)) {}
-  /// Models in memory; the parameters are shared.
-  Classifier(RecurrentClassifier model, const Tokenizer& tokenizer);
-  Classifier(Bert model, const Tokenizer& tokenizer);
 
-  /// In the order of the texts. A text without tokens is taken as one unknown word. Throws TextError for a text that
-  /// the options do not allow.
+  /// Classifies texts, in order. A text without tokens is classified as one unknown token. Throws TextError if a text
+  /// is too long, with LongText::error, or if a pair has no tab.
   std::vector<Classification> operator()(std::span<const std::string> texts, const ClassifyOptions& options = {},
                                          const Progress& progress = {}) const;
 
-  /// Where the model looks: of BERT all layers, of a recurrent classifier the one row with which it pools. Throws
-  /// InputError for a text that is blank or that the options do not allow, and where the model pools without attention.
-  AttentionMap look(const std::string& text, const ClassifyOptions& options = {},
-                    const AttentionSelection& selection = {}) const;
+  /// The attention weights of one text: all layers and heads of BERT or GPT-2, or the attention pooling of a recurrent
+  /// classifier. Throws InputError if the text is blank or too long, or if the model has no attention.
+  AttentionMap attention_map(const std::string& text, const ClassifyOptions& options = {},
+                             const AttentionSelection& selection = {}) const;
 
   const std::vector<std::string>& labels() const;
-  /// Whether each label holds or not by itself.
+  /// Whether the model is multi-label: each label is independent of the others.
   bool several_labels() const;
 
   struct Model;
@@ -67,7 +69,7 @@ class Classifier {
   std::shared_ptr<const Model> model_;
 };
 
-/// The ids of a text as classifiers take them: never empty, so that there is always something to read.
+/// Replaces an empty list of ids by one unknown token, since recurrent classifiers need at least one.
 std::vector<std::int32_t> ids_to_classify(const Tokenizer& tokenizer, std::vector<std::int32_t> ids);
 
 }  // namespace attend

@@ -9,7 +9,7 @@
 namespace attend {
 namespace {
 
-/// The labels of a field without the spaces around them; none where there is nothing else.
+/// Splits a field into labels and strips spaces. Empty labels are left out.
 std::vector<std::string> split_labels(const std::string& field, const std::string& separator) {
   std::vector<std::string> labels;
   for (std::size_t begin = 0; begin <= field.size();) {
@@ -29,7 +29,7 @@ LabelledReader::LabelledReader(std::filesystem::path path, LabelColumns columns,
     : path_(std::move(path)), columns_(std::move(columns)), progress_(std::move(progress)) {
   columns_.label = columns_.label_column();
   if (columns_.label == columns_.text || columns_.label == columns_.pair)
-    fail<InputError>("labels", "--label-column: is ", columns_.label, ", where the text is");
+    fail<InputError>("labels", "--label-column: ", columns_.label, " is the column of the text");
   texts_ = open(columns_.text);
   if (!columns_.pair.empty()) seconds_ = open(columns_.pair);
 }
@@ -43,15 +43,15 @@ void LabelledReader::check_end(const CorpusReader& reader, const std::string& co
     if (skipped.reason == kTooFewColumns)
       fail<InputError>("labels", path_.string(), ", line ", skipped.first_line,
                        ": has too few columns, expected a text in column ", column, " and a label in column ",
-                       columns_.label, ", with tabs between",
-                       skipped.count == 1 ? "" : "; " + counted(skipped.count, "line") + " are so");
+                       columns_.label, ", separated by tabs",
+                       skipped.count == 1 ? "" : "; " + counted(skipped.count, "line") + " have too few columns");
 }
 
 bool LabelledReader::next(LabelledText& text) {
   Record row, second;
   const bool more = texts_->next(row), more_seconds = seconds_ && seconds_->next(second);
   if (!more || (seconds_ && !more_seconds)) {
-    // A row that only one of the readers passes over ends that one early.
+    // If only one of the two readers skips a row, it ends early: read the rest of both to find the row.
     while (texts_->next(row)) {
     }
     check_end(*texts_, columns_.text);

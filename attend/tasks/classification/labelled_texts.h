@@ -1,4 +1,4 @@
-// Texts with labels from a table: tab-separated columns of a text, perhaps a second text, and one label or several.
+// Reads labelled texts from a tab-separated file: a text, optionally a second text, and one or several labels.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -12,12 +12,12 @@
 
 namespace attend {
 
-/// Which columns: numbers from 1, or names of the first row.
+/// The columns of a file. A column is a number from 1, or a name in the first row.
 struct LabelColumns {
   std::string text = "1";
-  std::string pair = {};       ///< of a second text; empty: there is none. For encoders only, as are separators
-  std::string label = {};      ///< empty: "2", or "3" with pairs
-  std::string separator = {};  ///< between the labels of a text, which may then have any number; empty: one label
+  std::string pair = {};       ///< the column of a second text; empty: none
+  std::string label = {};      ///< empty: "2", or "3" if there is a second text
+  std::string separator = {};  ///< separates the labels of a text, of which there may be any number; empty: one label
 
   std::string label_column() const { return !label.empty() ? label : pair.empty() ? "2" : "3"; }
   void visit(auto&& v) const {
@@ -30,13 +30,13 @@ struct LabelledText {
   std::vector<std::string> labels;
 };
 
-/// Reads one text after the other. Empty lines are passed over.
+/// Reads one text at a time. Empty lines are skipped.
 class LabelledReader {
  public:
   LabelledReader(std::filesystem::path path, LabelColumns columns, Progress progress = {});
 
-  /// False at the end. Throws InputError, with the line, where a label is missing; and at the end when lines had too
-  /// few columns, or there was no text.
+  /// Returns false at the end. Throws InputError, naming the line, if a label is missing; and at the end if a line had
+  /// too few columns or there was no text.
   bool next(LabelledText& text);
 
  private:
@@ -50,7 +50,7 @@ class LabelledReader {
   bool any_ = false;
 };
 
-/// Reads a whole file once, checks it, and gives all labels.
+/// Reads and checks a whole file, and returns all of its labels.
 std::set<std::string> labels_in(const std::filesystem::path& path, const LabelColumns& columns,
                                 const Progress& progress = {});
 

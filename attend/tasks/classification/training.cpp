@@ -9,7 +9,7 @@
 #include "attend/models/bert.h"
 #include "attend/ops/tape.h"
 #include "attend/tasks/classification/classifier.h"
-#include "attend/tasks/classification/trainee.h"
+#include "attend/tasks/classification/training_task.h"
 #include "attend/tasks/embedding/sentence_folder.h"
 #include "attend/text/training/train_words.h"
 #include "attend/train/run.h"
@@ -26,29 +26,29 @@ Labels learned_labels(const Options& options, const TrainingObserver& observer) 
   if (labels.empty()) fail<InputError>("labels", options.train.string(), ": no text has a label");
   if (labels.size() == 1 && options.columns.separator.empty())
     fail<InputError>("labels", options.train.string(), ": all texts have the label \"", *labels.begin(),
-                     "\", expected at least two labels to tell apart");
+                     "\", expected at least two different labels");
   if (!options.validation.empty())
     for (const std::string& label : labels_in(options.validation, options.columns))
       if (!labels.contains(label))
         fail<InputError>("labels", options.validation.string(), ": has the label \"", label,
-                         "\", which no text to learn from has");
+                         "\", which no training text has");
   return {labels.begin(), labels.end()};
 }
 
-/// A model in training, its tokenizer, and how it takes texts.
+/// A model for training, its tokenizer, and how it encodes texts.
 struct Prepared {
   TrainableClassifier model;
   Labels labels;
   Tokenizer tokenizer;
-  std::string config;                                   ///< the model's options, as JSON
-  std::int64_t parameters = 0;                          ///< how many there are, also those that are not trained
-  std::function<Encoding(const LabelledText&)> encode;  ///< of a text, or of a pair
-  bool types = false;                                   ///< the model needs the types of tokens
-  std::int64_t max_tokens = 0;                          ///< longer texts are cut; 0: no limit
-  ClassifierTraineeOptions trainee = {};                ///< the special tokens
+  std::string config;                                   ///< the options of the model, as JSON
+  std::int64_t parameters = 0;                          ///< the number of all parameters, including frozen ones
+  std::function<Encoding(const LabelledText&)> encode;  ///< encodes a text or a pair
+  bool types = false;                                   ///< the model needs token types
+  std::int64_t max_tokens = 0;                          ///< longer texts are truncated; 0: no limit
+  ClassifierTrainingTaskOptions task = {};              ///< with the special tokens
 };
 
-/// Texts as ids, in a file of the output folder.
+/// Tokenises the texts of a file into a store in the output folder.
 ExampleStore stored_texts(const Options& options, const Prepared& made, const std::filesystem::path& file,
                           const char* name, const TrainingObserver& observer) {
   if (file.empty()) return {};
@@ -122,13 +122,13 @@ Prepared new_classifier(const Options& options, const TrainingObserver& observer
                 encoding.ids = ids_to_classify(tokenizer, std::move(encoding.ids));
                 return encoding;
               },
-          .trainee = {.padding = tokenizer.special().padding.value_or(0),
-                      .unknown = tokenizer.special().unknown.value_or(-1)}};
+          .task = {.padding = tokenizer.special().padding.value_or(0),
+                   .unknown = tokenizer.special().unknown.value_or(-1)}};
 }
 
-// ---- an encoder that is fine-tuned ----
+// ---- fine-tuning an encoder ----
 
-/// The texts of a batch as packed sequences.
+/// Converts a padded batch to packed sequences.
 BertInput packed(const TokenBatch& batch, const Tensor& types) {
   std::vector<std::int32_t> ids, kinds;
   BertInput input;
@@ -149,7 +149,7 @@ BertInput packed(const TokenBatch& batch, const Tensor& types) {
   return input;
 }
 
-/// Keeps the embeddings and the first layers as they are.
+/// Excludes the embeddings and the first layers from training.
 void freeze(Bert& model, std::int64_t layers) {
   if (layers > model.options.layers)
     fail<InputError>("finetune", "--freeze is ", layers, ", but the model has ", model.options.layers, " layers");
@@ -174,12 +174,14 @@ Prepared tuned_classifier(const Options& options, const TrainingObserver& observ
   const std::filesystem::path from = transformer_in(options.from);
   warn_of_weights(Weights(from), observer);
   const Tokenizer tokenizer = load_tokenizer(from);
-  std::vector<std::string> begun;
+  std::vector<std::string> initialised;
   default_generator().restore(options.trainer.seed, 0);
-  const auto model = std::make_shared<Bert>(load_bert(
-      from, {.head = BertHead::text_labels, .labels = labels, .several_labels = several_labels, .begun = &begun}));
+  const auto model = std::make_shared<Bert>(load_bert(from, {.head = BertHead::sequence_classification,
+                                                             .labels = labels,
+                                                             .several_labels = several_labels,
+                                                             .initialised = &initialised}));
   if (const BertOptions own = BertOptions::read(Config(from / "config.json"));
-      own.head == BertHead::text_labels && !begun.empty())
+      own.head == BertHead::sequence_classification && !initialised.empty())
     observer.warn("the model's head is for other labels (" + listed(own.labels) + "), and starts from random weights");
   if (options.dropout) set_dropout(*model, *options.dropout);
   train_parameters(*model);
@@ -193,10 +195,10 @@ Prepared tuned_classifier(const Options& options, const TrainingObserver& observ
       options.max_tokens > 0 ? std::min(options.max_tokens, o.max_tokens()) : o.max_tokens();
   const bool pairs = !options.columns.pair.empty();
   const SpecialTokens& special = tokenizer.special();
-  ClassifierTraineeOptions trainee{.padding = o.padding,
-                                   .unknown = special.mask.value_or(special.unknown.value_or(-1))};
+  ClassifierTrainingTaskOptions task{.padding = o.padding,
+                                     .unknown = special.mask.value_or(special.unknown.value_or(-1))};
   for (const auto& id : {special.classify, special.separator, special.bos, special.eos})
-    if (id) trainee.never_dropped.push_back(*id);
+    if (id) task.never_dropped.push_back(*id);
   return {.model = {.parameters = std::move(trained),
                     .logits =
                         [model](const TokenBatch& texts, const Tensor& types) {
@@ -220,7 +222,7 @@ Prepared tuned_classifier(const Options& options, const TrainingObserver& observ
               },
           .types = o.types > 1 && pairs,
           .max_tokens = max_tokens,
-          .trainee = std::move(trainee)};
+          .task = std::move(task)};
 }
 
 }  // namespace
@@ -236,11 +238,10 @@ Options Options::finetune(std::filesystem::path from) {
 
 TrainingResult train_classification(const Options& options, const TrainingObserver& observer) {
   const bool several_labels = !options.columns.separator.empty();
-  if (options.balanced && several_labels)
-    fail<InputError>("train", "balanced labels (--balanced) are for texts with one label each");
+  if (options.balanced && several_labels) fail<InputError>("train", "--balanced needs texts with one label each");
   const bool fine_tuned = !options.from.empty();
   if (!fine_tuned && (several_labels || !options.columns.pair.empty()))
-    fail<InputError>("train", "pairs of texts, and texts with several labels, need an encoder to fine-tune");
+    fail<InputError>("train", "pairs of texts and several labels per text need an encoder to fine-tune");
   check_run(options.trainer, options.from, {options.train, options.validation});
   Prepared made = fine_tuned ? tuned_classifier(options, observer) : new_classifier(options, observer);
   const ExampleStore training = stored_texts(options, made, options.train, "train.tokens", observer);
@@ -249,18 +250,19 @@ TrainingResult train_classification(const Options& options, const TrainingObserv
     observer.warn("cut: " + counted(cut, "text") + " longer than " + counted(made.max_tokens, "token"));
   std::int64_t trained = 0;
   for (const NamedTensor& parameter : made.model.parameters) trained += parameter.tensor.numel();
-  observer.say(counted(training.size(), "text") + ", " + grouped(validation.size()) + " for validation, " +
-               counted(std::ssize(made.labels), "label") + " (" + listed(made.labels) + "), " +
-               (fine_tuned ? grouped(trained) + " of " + grouped(made.parameters) + " parameters to train"
-                           : counted(made.tokenizer.size(), "word") + ", " + grouped(made.parameters) + " parameters"));
+  observer.info(counted(training.size(), "text") + ", " + grouped(validation.size()) + " for validation, " +
+                counted(std::ssize(made.labels), "label") + " (" + listed(made.labels) + "), " +
+                (fine_tuned
+                     ? grouped(trained) + " of " + grouped(made.parameters) + " parameters to train"
+                     : counted(made.tokenizer.size(), "word") + ", " + grouped(made.parameters) + " parameters"));
 
-  made.trainee.word_dropout = options.word_dropout;
-  made.trainee.label_smoothing = options.label_smoothing;
-  made.trainee.consistency = options.consistency;
-  made.trainee.several_labels = several_labels;
-  made.trainee.types = made.types;
-  if (options.balanced) made.trainee.label_weights = balanced_weights(training, made.labels.size());
-  made.trainee.batches = {
+  made.task.word_dropout = options.word_dropout;
+  made.task.label_smoothing = options.label_smoothing;
+  made.task.consistency = options.consistency;
+  made.task.several_labels = several_labels;
+  made.task.types = made.types;
+  if (options.balanced) made.task.label_weights = balanced_weights(training, made.labels.size());
+  made.task.batches = {
       .max_tokens = options.batch_tokens, .max_sequences = options.batch, .seed = options.trainer.seed};
   TrainerOptions trainer = options.trainer;
   trainer.fingerprint =
@@ -268,9 +270,9 @@ TrainingResult train_classification(const Options& options, const TrainingObserv
                                 .tokenizer = fingerprint(made.tokenizer),
                                 .files = {options.train, options.validation},
                                 .from = fine_tuned ? transformer_in(options.from) : std::filesystem::path()});
-  ClassifierTrainee trainee(std::move(made.model), std::ssize(made.labels), training, validation,
-                            std::move(made.trainee));
-  return train(trainee, trainer, observer);
+  ClassifierTrainingTask task(std::move(made.model), std::ssize(made.labels), training, validation,
+                              std::move(made.task));
+  return train(task, trainer, observer);
 }
 
 }  // namespace attend

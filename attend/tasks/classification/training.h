@@ -1,4 +1,4 @@
-// Training a classifier of texts, or of pairs of texts: a new recurrent network, or an encoder that is fine-tuned.
+// Trains a classifier of texts or of pairs of texts: a new recurrent network, or an encoder that is fine-tuned.
 //
 //   auto options = attend::ClassificationTrainingOptions::finetune("bert-base-uncased");
 //   options.train = "reviews.tsv";
@@ -7,7 +7,7 @@
 //   attend::train_classification(options);
 //   attend::Classifier classifier("reviews");
 //
-// The texts are tokenised once, into files in the output folder, and read from there: memory grows by 12 bytes a text.
+// The texts are tokenised once into files in the output folder. A text needs 12 bytes of memory.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -23,27 +23,27 @@ struct ClassificationTrainingOptions {
   std::filesystem::path train, validation = {};
   LabelColumns columns = {};
   std::filesystem::path from = {};   ///< the folder of an encoder (BERT's family) to fine-tune; empty: a new network
-  std::int64_t batch_tokens = 4096;  ///< tokens of a batch, padding included
-  std::int64_t batch = 64;           ///< texts of a batch at most
+  std::int64_t batch_tokens = 4096;  ///< tokens in a batch, including padding
+  std::int64_t batch = 64;           ///< the maximum number of texts in a batch
   float word_dropout = 0.1f;         ///< fraction of tokens that are replaced in training by the unknown or mask token
   float label_smoothing = 0.f;
-  float consistency = 0.f;  ///< weight of R-Drop: see ClassifierTraineeOptions
-  bool balanced = false;    ///< rare labels weigh as much in the loss as frequent ones
+  float consistency = 0.f;  ///< weight of R-Drop: see ClassifierTrainingTaskOptions
+  bool balanced = false;    ///< weight the loss so that rare and frequent labels contribute equally
   // A new network:
   std::filesystem::path tokenizer = {};  ///< the folder of a tokenizer to use; empty: a vocabulary of words is learned
-  std::int64_t vocab_size = 30000;       ///< words at most, the most frequent
-  std::int64_t min_frequency = 1;        ///< rarer words are unknown
-  bool lowercase = true;                 ///< words are taken as lower case
+  std::int64_t vocab_size = 30000;       ///< the maximum number of words; the most frequent are kept
+  std::int64_t min_frequency = 1;        ///< rarer words become the unknown token
+  bool lowercase = true;                 ///< convert texts to lower case
   RecurrentClassifierOptions model = {};
   // Fine-tuning:
-  std::int64_t max_tokens = 0;        ///< longer texts are cut; 0: the model's own limit
-  std::int64_t frozen_layers = 0;     ///< keep the embeddings and this many of the first layers as they are
-  std::optional<float> dropout = {};  ///< instead of the model's own
+  std::int64_t max_tokens = 0;        ///< longer texts are truncated; 0: the model's limit
+  std::int64_t frozen_layers = 0;     ///< above 0: do not train the embeddings and this many of the first layers
+  std::optional<float> dropout = {};  ///< replaces the model's dropout
   TrainerOptions trainer = {.epochs = 10, .learning_rate = 2e-3, .average = 0.99};
 
-  /// The defaults of fine-tuning a folder's encoder.
+  /// The defaults for fine-tuning the encoder of a folder.
   static ClassificationTrainingOptions finetune(std::filesystem::path from);
-  /// The options that must not change on resume, beside the model's and the tokenizer's.
+  /// Visits the options that must not change when a run is resumed, besides those of the model and the tokenizer.
   void visit(auto&& v) const {
     v("columns", columns), v("batch_tokens", batch_tokens), v("batch", batch), v("word_dropout", word_dropout);
     v("label_smoothing", label_smoothing), v("consistency", consistency), v("balanced", balanced);
@@ -51,8 +51,8 @@ struct ClassificationTrainingOptions {
   }
 };
 
-/// Trains, and saves the model into options.trainer.output. Scores: "accuracy", "f1" and "loss". Throws InputError for
-/// files and options that do not fit.
+/// Trains a model and saves it to options.trainer.output. Scores: "accuracy", "f1" and "loss". Throws InputError if a
+/// file or an option is wrong.
 TrainingResult train_classification(const ClassificationTrainingOptions& options,
                                     const TrainingObserver& observer = {});
 

@@ -10,8 +10,8 @@
 namespace attend {
 namespace {
 
-constexpr std::int64_t kRows = 4096;        // that are compared at once,
-constexpr std::int64_t kCosines = 1 << 22;  // or fewer: so many numbers at most, of however many queries
+constexpr std::int64_t kRows = 4096;        // rows that are compared at once
+constexpr std::int64_t kCosines = 1 << 22;  // the maximum number of cosines in memory; with many queries fewer rows
 
 Tensor unit_rows(const Tensor& x) {
   Tensor y = Tensor::like(x);
@@ -27,7 +27,8 @@ bool better(const Nearest::Match& a, const Nearest::Match& b) {
 }  // namespace
 
 Nearest::Nearest(const Tensor& queries, std::int64_t top) : top_(top) {
-  if (queries.rank() != 2 || top < 1) fail("nearest", "got queries ", queries.shape(), " and top ", top);
+  if (queries.rank() != 2 || top < 1)
+    fail("nearest", "expected queries [Q, D] and a positive top: got ", queries.shape(), " and ", top);
   queries_ = unit_rows(queries);
   heaps_.resize(static_cast<std::size_t>(queries.dim(0)));
 }
@@ -35,7 +36,8 @@ Nearest::Nearest(const Tensor& queries, std::int64_t top) : top_(top) {
 void Nearest::add(const Tensor& rows) {
   const std::int64_t Q = queries_.dim(0), D = queries_.dim(1);
   if (rows.rank() != 2 || rows.dim(1) != D)
-    fail<InputError>("nearest", "vectors of other sizes: got rows ", rows.shape(), " and queries ", queries_.shape());
+    fail<InputError>("nearest", "the vectors have different sizes: got rows ", rows.shape(), " and queries ",
+                     queries_.shape());
   const std::int64_t most = std::clamp<std::int64_t>(kCosines / std::max<std::int64_t>(Q, 1), 16, kRows);
   for (std::int64_t begin = 0; begin < rows.dim(0); begin += most) {
     const std::int64_t N = std::min(most, rows.dim(0) - begin);
@@ -46,7 +48,7 @@ void Nearest::add(const Tensor& rows) {
       std::vector<Match>& heap = heaps_[static_cast<std::size_t>(q)];
       const float* row = cosines.data() + q * N;
       for (std::int64_t i = 0; i < N; ++i) {
-        const Match match{rows_ + i, std::clamp(row[i], -1.f, 1.f)};  // rounding goes beyond
+        const Match match{rows_ + i, std::clamp(row[i], -1.f, 1.f)};  // rounding may exceed 1
         if (std::ssize(heap) == top_) {
           if (!better(match, heap.front())) continue;
           std::ranges::pop_heap(heap, better);

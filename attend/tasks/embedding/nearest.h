@@ -1,4 +1,4 @@
-// The most similar of many vectors: all are compared, none is missed.
+// Exact nearest-neighbour search by cosine similarity: every vector is compared.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -7,28 +7,28 @@
 
 namespace attend {
 
-/// Finds, for each query, the rows with the largest cosine. Rows are given in pieces, of which nothing is kept: memory
-/// does not grow with their number.
+/// Finds for each query the rows with the largest cosine. Rows are added in blocks, which are not kept, so memory does
+/// not grow with the number of rows.
 class Nearest {
  public:
   struct Match {
-    std::int64_t row;  ///< counted over all pieces
-    float cosine;      ///< 0 where one of the two is zero
+    std::int64_t row;  ///< counted from 0 over all blocks
+    float cosine;      ///< 0 if one of the vectors is zero
   };
 
   /// queries [Q, D]
   Nearest(const Tensor& queries, std::int64_t top);
-  /// rows [N, D]. Throws when D is another.
+  /// rows [N, D]. Throws InputError if D is not the size of the queries.
   void add(const Tensor& rows);
 
   std::int64_t rows() const { return rows_; }
-  /// Of each query, best first; of equal ones the earlier.
+  /// The matches of each query, best first. If cosines are equal, the earlier row comes first.
   std::vector<std::vector<Match>> best() const;
 
  private:
-  Tensor queries_;  // of length 1
+  Tensor queries_;  // [Q, D], normalised
   std::int64_t top_, rows_ = 0;
-  std::vector<std::vector<Match>> heaps_;  // the worst of the best on top
+  std::vector<std::vector<Match>> heaps_;  // of each query, with the worst match on top
 };
 
 }  // namespace attend

@@ -44,7 +44,7 @@ void read_pooling(const fs::path& folder, SentenceFolder& sentence) {
   asked("pooling_mode_mean_sqrt_len_tokens", Pooling::mean_sqrt_length);
   asked("pooling_mode_weightedmean_tokens", Pooling::weighted_mean);
   asked("pooling_mode_lasttoken", Pooling::last);
-  if (sentence.pooling.empty()) fail<InputError>("embed", path.string(), ": asks for no way of pooling");
+  if (sentence.pooling.empty()) fail<InputError>("embed", path.string(), ": has no pooling mode");
 }
 
 Dense read_dense(const fs::path& folder) {
@@ -77,13 +77,13 @@ Norm read_norm(const fs::path& folder) {
   return norm;
 }
 
-/// The modules of a folder, none where it is not one of sentence-transformers.
+/// The entries of modules.json; none if it is not a sentence-transformers folder.
 std::vector<Config> modules_of(const fs::path& folder) {
   const fs::path path = folder / "modules.json";
   if (!fs::exists(path)) return {};
   const MappedFile file = map_file(path);
   const std::string_view text(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size());
-  // An array, which Config takes as the value of a key.
+  // The file is a JSON array; Config needs an object.
   return Config::parse("{\"modules\": " + std::string(text) + "}", path.string()).objects("modules");
 }
 
@@ -96,8 +96,8 @@ void read_modules(const fs::path& folder, SentenceFolder& sentence) {
     const std::string type = type_of(module);
     const fs::path inner = folder / module.text("path", "");
     if (first != (type == "Transformer"))
-      fail<InputError>("embed", path.string(), ": has the module ", type, first ? " first" : " behind another",
-                       ", expected Transformer first and only there");
+      fail<InputError>("embed", path.string(), ": has the module ", type, first ? " first" : " after another",
+                       ", expected Transformer as the first module and nowhere else");
     first = false;
     if (type == "Transformer") continue;
     if (type == "Pooling")
@@ -108,7 +108,7 @@ void read_modules(const fs::path& folder, SentenceFolder& sentence) {
       sentence.layers.emplace_back(read_dense(inner));
     else if (type == "LayerNorm")
       sentence.layers.emplace_back(read_norm(inner));
-    else if (type != "Dropout")  // which acts in training only
+    else if (type != "Dropout")  // dropout is for training only
       fail<InputError>("embed", path.string(), ": has the module ", type,
                        ", expected Transformer, Pooling, Dense, LayerNorm, Normalize or Dropout");
   }
@@ -125,9 +125,9 @@ fs::path transformer_in(const fs::path& folder) {
 SentenceFolder SentenceFolder::read(const fs::path& folder) {
   SentenceFolder sentence{.model = transformer_in(folder)};
   read_modules(folder, sentence);
-  // The file was named after the model once.
-  for (const char* kin : {"bert", "roberta", "distilbert", "camembert", "xlm-roberta"}) {
-    const fs::path path = sentence.model / ("sentence_" + std::string(kin) + "_config.json");
+  // The file name depends on the model type.
+  for (const char* type : {"bert", "roberta", "distilbert", "camembert", "xlm-roberta"}) {
+    const fs::path path = sentence.model / ("sentence_" + std::string(type) + "_config.json");
     if (!fs::exists(path)) continue;
     const Config config(path);
     sentence.max_tokens = config.integer("max_seq_length", 0);

@@ -1,6 +1,6 @@
-// What a folder of sentence-transformers says beside its model: how states become one vector (modules.json and the
-// folders that it names), how long a text may be, and what is put before it. A folder of Hugging Face without such
-// files is read too: the mean of the states, nothing else.
+// Reads the configuration of a sentence-transformers folder: the modules that turn states into one vector (modules.json
+// and the folders that it names), the maximum length, and the prompts. A Hugging Face folder without these files is
+// read too; its vector is the mean of the states.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -15,15 +15,15 @@
 
 namespace attend {
 
-/// How the states of a text's tokens become one vector, special tokens included. Several are put one behind the other,
-/// in this order.
+/// How the states of all tokens, including special tokens, are pooled to one vector. If a folder has several modes,
+/// their vectors are concatenated in this order.
 enum class Pooling : std::uint8_t {
-  cls,               ///< the first token's
-  max,               ///< the largest of each element
-  mean,              ///< their mean
-  mean_sqrt_length,  ///< their sum / √(their number)
-  weighted_mean,     ///< the mean where token i of 1 … n counts i times
-  last,              ///< the last token's
+  cls,               ///< the state of the first token
+  max,               ///< the maximum of each element
+  mean,              ///< the mean of the states
+  mean_sqrt_length,  ///< the sum of the states, divided by √(number of tokens)
+  weighted_mean,     ///< the weighted mean, where token i of 1 … n has the weight i
+  last,              ///< the state of the last token
 };
 extern const std::vector<std::pair<std::string, Pooling>> kPoolingNames;  ///< as sentence-transformers names them
 
@@ -33,23 +33,23 @@ struct Dense {
   Linear linear;
   Activation activation = Activation::tanh;
 };
-/// What is done to a pooled vector.
+/// A module after the pooling.
 using SentenceLayer = std::variant<UnitLength, Dense, Norm>;
 
-/// Where a folder has its model and tokenizer: in itself, or where its modules.json says.
+/// The folder of the model and tokenizer: `folder` itself, or the one that modules.json names.
 std::filesystem::path transformer_in(const std::filesystem::path& folder);
 
 struct SentenceFolder {
-  std::filesystem::path model;  ///< where model and tokenizer are
+  std::filesystem::path model;  ///< the folder of the model and tokenizer
   std::vector<Pooling> pooling = {Pooling::mean};
-  bool pool_prompt = true;  ///< the tokens of the prompt count too
+  bool pool_prompt = true;  ///< whether the tokens of the prompt are pooled too
   std::vector<SentenceLayer> layers = {};
-  std::int64_t max_tokens = 0;  ///< 0: not said
-  bool lower_case = false;      ///< before the tokenizer does what it does
-  Config prompts = {};          ///< texts by name
+  std::int64_t max_tokens = 0;  ///< 0: not set
+  bool lower_case = false;      ///< convert texts to lower case before tokenisation
+  Config prompts = {};          ///< prompts by name
   std::string default_prompt = {};
 
-  /// Throws InputError, naming file and key, for a module that is not known here.
+  /// Throws InputError, naming the file and the key, if a module is not supported.
   static SentenceFolder read(const std::filesystem::path& folder);
 };
 

@@ -17,11 +17,12 @@ struct TextEncoder::Model {
 
 namespace {
 
-/// A text as sentence-transformers gives it to the tokenizer.
+/// The text that sentence-transformers passes to the tokenizer: prompt and text, stripped of white space, and in lower
+/// case if the folder says so.
 std::string prepared(const std::string& prompt, const std::string& text, bool lower) {
   const std::string whole = prompt + text;
   std::string out;
-  std::size_t kept = 0;  // up to the last that is no white space
+  std::size_t kept = 0;  // bytes up to the last character that is not white space
   for (std::size_t at = 0; at < whole.size();) {
     const CodePoint c = decode_utf8(whole, at);
     const auto size = static_cast<std::size_t>(c.size);
@@ -41,7 +42,7 @@ std::string prepared(const std::string& prompt, const std::string& text, bool lo
   return out;
 }
 
-/// One way of pooling the rows of one text, of which the first `skipped` are not looked at.   x [T, W] -> y [W]
+/// Pools the states of one text; cls and last ignore `skipped`, the others skip that many states.   x [T, W] -> y [W]
 void pool(Pooling pooling, std::int64_t skipped, std::int64_t T, std::int64_t W, const float* x, float* y) {
   if (pooling == Pooling::cls) return void(std::copy_n(x, W, y));
   if (pooling == Pooling::last) return void(std::copy_n(x + (T - 1) * W, W, y));
@@ -70,7 +71,7 @@ Tensor unit_length(const Tensor& x) {
   return y;
 }
 
-/// What becomes of pooled vectors.   [N, D] -> [N, size]
+/// Applies the modules after the pooling.   [N, D] -> [N, size]
 Tensor finished(const SentenceFolder& sentence, const EmbedOptions& options, Tensor x) {
   bool normalized = false;
   for (const SentenceLayer& layer : sentence.layers) {
@@ -98,8 +99,6 @@ TextEncoder::TextEncoder(const std::filesystem::path& folder) {
 }
 TextEncoder::TextEncoder(const std::filesystem::path& folder, const ModelFolder& model)
     : model_(std::make_shared<Model>(Model{SentenceFolder::read(folder), BertReader(model, BertHead::none)})) {}
-TextEncoder::TextEncoder(Bert model, const Tokenizer& tokenizer)
-    : model_(std::make_shared<Model>(Model{{}, BertReader(std::move(model), tokenizer)})) {}
 
 Embeddings TextEncoder::embed(std::span<const std::string> texts, const EmbedOptions& options,
                               const Progress& progress) const {
@@ -111,7 +110,7 @@ Embeddings TextEncoder::embed(std::span<const std::string> texts, const EmbedOpt
   const std::vector<BertWindow> windows =
       reader.windows(whole, {.max_tokens = options.max_tokens > 0 ? options.max_tokens : sentence.max_tokens,
                              .long_text = options.long_text});
-  // The prompt's tokens and what stands before them, without what stands behind.
+  // The tokens of the prompt and the special tokens before it, without the special token after it.
   const std::int64_t skipped = sentence.pool_prompt || prompt.empty()
                                    ? 0
                                    : reader.tokenizer.encode(prepared(prompt, "", sentence.lower_case)).size() - 1;
@@ -133,7 +132,7 @@ Embeddings TextEncoder::embed(std::span<const std::string> texts, const EmbedOpt
         for (std::size_t b = 0; b < batch.windows.size(); ++b) {
           const BertWindow& window = windows[batch.windows[b]];
           const float share = static_cast<float>(batch.lengths[b]) /
-                              static_cast<float>(result.tokens[window.text]);  // 1 of a whole text
+                              static_cast<float>(result.tokens[window.text]);  // 1 if the text has one window
           float* row = pooled.data() + static_cast<std::int64_t>(window.text) * D;
           for (std::size_t way = 0; way < ways.size(); ++way, row += W) {
             pool(ways[way], skipped, batch.lengths[b], W, batch.states.data() + batch.begins[b] * W, one.data());

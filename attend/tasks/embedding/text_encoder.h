@@ -1,4 +1,7 @@
-// Texts to vectors: a folder of sentence-transformers, BERT, DistilBERT or RoBERTa as one object.
+// Embeds texts as vectors with a model of sentence-transformers, BERT, DistilBERT or RoBERTa:
+//
+//   attend::TextEncoder encoder("all-MiniLM-L6-v2");
+//   attend::Tensor vector = encoder("How do I reset my password?");  // [384]
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -14,55 +17,52 @@
 
 namespace attend {
 
-/// What is not given is as the folder says; where it says nothing, the mean, not normalised, without a prompt.
+/// An empty option takes the folder's value. A folder without values means: mean pooling, no normalisation, no prompt.
 struct EmbedOptions {
   std::optional<Pooling> pool = {};
-  std::optional<bool> normalize = {};      ///< to length 1, or not
-  std::optional<std::string> prompt = {};  ///< is put before each text
-  std::int64_t max_tokens = 0;             ///< of a text; 0: no limit but the model's
-  LongText long_text =
-      LongText::truncate;  ///< split: the mean of the parts, each counting as many times as it has tokens
-  std::int64_t batch_tokens = kBertBatchTokens;  ///< that are read at once
+  std::optional<bool> normalize = {};            ///< scale the vectors to length 1
+  std::optional<std::string> prompt = {};        ///< put before each text
+  std::int64_t max_tokens = 0;                   ///< the maximum length of a text; 0: only the model's limit
+  LongText long_text = LongText::truncate;       ///< split: the mean of all parts, weighted by their number of tokens
+  std::int64_t batch_tokens = kBertBatchTokens;  ///< tokens in a batch
 };
 
 struct Embeddings {
   Tensor vectors;                       ///< [texts, size]
-  std::vector<std::int64_t> tokens;     ///< that were read of each text, special ones too
-  std::vector<std::int64_t> truncated;  ///< tokens that were dropped
-  std::vector<std::int64_t> pieces;     ///< in which each was read
+  std::vector<std::int64_t> tokens;     ///< of each text that were encoded, including special tokens
+  std::vector<std::int64_t> truncated;  ///< of each text, the number of dropped tokens
+  std::vector<std::int64_t> pieces;     ///< of each text, the number of parts in which it was encoded
 };
 
-/// What the model makes of one text, token by token.
+/// The states of all tokens of one text.
 struct TextStates {
-  std::vector<std::string> tokens;       ///< special ones too
-  std::vector<Span> spans;               ///< where in the text each stands; empty for what was added
+  std::vector<std::string> tokens;       ///< including special tokens
+  std::vector<Span> spans;               ///< byte range of each token in the text; empty for special tokens
   Tensor states;                         ///< [tokens, width]
-  std::vector<Probe::Record> attention;  ///< a layer each, [1, heads, tokens, tokens]; only if asked for
+  std::vector<Probe::Record> attention;  ///< of each layer, [1, heads, tokens, tokens]; only if requested
 };
 
 /// Immutable and cheap to copy.
 class TextEncoder {
  public:
-  /// The weights stay in the mapped file. Throws InputError when the folder holds no such model.
+  /// Loads a model; its weights stay in the mapped file. Throws InputError if the folder holds no encoder.
   explicit TextEncoder(const std::filesystem::path& folder);
-  /// The same where its model (see transformer_in) is open already.
+  /// The same if the folder of its model (see transformer_in()) is already open.
   TextEncoder(const std::filesystem::path& folder, const ModelFolder& model);
-  /// A model in memory, as if its folder said nothing of sentences; the parameters are shared.
-  TextEncoder(Bert model, const Tokenizer& tokenizer);
 
-  /// A row for each text, in their order; those of like length are read together, without padding. White space at a
-  /// text's ends does not count. Throws TextError for a text that is too long, with LongText::error.
+  /// Embeds texts, one row for each, in order. White space at the ends of a text is ignored. Throws TextError if a text
+  /// is too long, with LongText::error.
   Embeddings embed(std::span<const std::string> texts, const EmbedOptions& options = {},
                    const Progress& progress = {}) const;
-  /// One text.   -> [size]
+  /// Embeds one text.   -> [size]
   Tensor operator()(const std::string& text, const EmbedOptions& options = {}) const;
 
-  /// Throws InputError for a text that is too long.
+  /// The states of one text, and its attention weights if requested. Throws InputError if the text is too long.
   TextStates read(const std::string& text, bool attention = false) const;
 
-  std::int64_t size(const EmbedOptions& options = {}) const;  ///< of a vector
-  std::int64_t max_tokens() const;                            ///< of a text
-  /// What the folder wants before texts of a kind ("query", "passage"), or nothing where it does not know the name.
+  std::int64_t size(const EmbedOptions& options = {}) const;  ///< the size of a vector
+  std::int64_t max_tokens() const;                            ///< the maximum length of a text
+  /// The folder's prompt with this name ("query", "passage"); empty if there is none.
   std::optional<std::string> prompt(const std::string& name) const;
 
   struct Model;

@@ -11,27 +11,27 @@
 namespace attend {
 namespace {
 
-/// What a head is for, as a message says it.
+/// The purpose of a head in messages.
 const char* purpose(BertHead head) {
   switch (head) {
     case BertHead::none:
-      return "states and embeddings";
+      return "embeddings";
     case BertHead::pre_training:
-    case BertHead::masked_words:
-      return "hidden words";
+    case BertHead::masked_lm:
+      return "masked tokens";
     case BertHead::next_sentence:
-      return "the next sentence";
-    case BertHead::text_labels:
-      return "labels of texts";
-    case BertHead::token_labels:
-      return "labels of tokens";
-    case BertHead::answer:
-      return "answers";
+      return "next-sentence prediction";
+    case BertHead::sequence_classification:
+      return "sequence classification";
+    case BertHead::token_classification:
+      return "token classification";
+    case BertHead::question_answering:
+      return "question answering";
   }
   return "";
 }
 
-/// Throws where a folder is for something else.
+/// Throws the error for a folder with another head.
 [[noreturn]] void refuse(const std::filesystem::path& folder, BertHead own, BertHead wanted, const std::string& why) {
   fail<InputError>("bert", folder.string(), ": is a model for ", purpose(own), ", expected one for ", purpose(wanted),
                    why);
@@ -39,10 +39,9 @@ const char* purpose(BertHead head) {
 
 Bert load(const ModelFolder& folder, BertHead head) {
   const auto own = folder.model<Bert>("bert", Ability::embed);
-  // A folder that does not say what it is for may still have the weights; one that says something else has not.
+  // A folder without "architectures" may still have the weights of the head. A folder with another head does not.
   const BertHead own_head = own->options.head;
-  if (head == BertHead::none || own_head == head ||
-      (own_head == BertHead::pre_training && head == BertHead::masked_words))
+  if (head == BertHead::none || own_head == head || (own_head == BertHead::pre_training && head == BertHead::masked_lm))
     return *own;
   if (own_head != BertHead::none) refuse(folder.path(), own_head, head, "");
   try {
@@ -52,10 +51,10 @@ Bert load(const ModelFolder& folder, BertHead head) {
   }
 }
 
-/// The smaller of two limits, where 0 is none.
+/// The smaller of two limits; 0 means no limit.
 std::int64_t tighter(std::int64_t a, std::int64_t b) { return a == 0 ? b : b == 0 ? a : std::min(a, b); }
 
-/// Texts of a pair, and where in the line the second begins.
+/// The two texts of a line, and the byte at which the second begins.
 struct Pair {
   std::string_view first, second;
   std::int64_t place = 0;
@@ -70,7 +69,7 @@ Pair pair_of(std::span<const std::string> texts, std::size_t i) {
 BertInput input_of(const Bert& model, const std::vector<std::int32_t>& ids, const std::vector<std::int32_t>& types,
                    const std::vector<std::int64_t>& lengths) {
   const Shape shape{static_cast<std::int64_t>(ids.size())};
-  // Models that know one kind of token are not told of a second text.
+  // A model with one token type gets no types.
   return {Tensor::ids(ids, shape), model.options.types > 1 ? Tensor::ids(types, shape) : Tensor(), lengths};
 }
 
@@ -78,7 +77,7 @@ BertInput input_of(const Bert& model, const std::vector<std::int32_t>& ids, cons
 
 BertReader::BertReader(const ModelFolder& folder, BertHead head)
     : BertReader([&] {
-        Bert bert = load(folder, head);  // before the tokenizer: whether it is a BERT at all is the first question
+        Bert bert = load(folder, head);  // before the tokenizer, so that another model type is the first error
         return BertReader(std::move(bert), folder.tokenizer());
       }()) {}
 
@@ -114,13 +113,13 @@ std::vector<BertWindow> BertReader::windows(std::span<const std::string> texts,
         throw TextError(i, "the text is too long: got " + std::to_string(size) + " tokens, expected at most " +
                                std::to_string(limit));
       if (limit <= special)
-        fail<InputError>("bert", "max_tokens is ", limit, ", of which special tokens take ", special,
-                         ": expected at least ", special + 1);
+        fail<InputError>("bert", "max_tokens is ", limit, ", but there are ", special,
+                         " special tokens: expected at least ", special + 1);
       parts = options.pairs ? tokenizer.encode_pair_windows(pair.first, pair.second, cut)
                             : tokenizer.encode_windows(pair.first, cut);
     }
     for (Encoding& part : parts) {
-      if (part.ids.empty())  // of a tokenizer that adds nothing
+      if (part.ids.empty())  // a blank text, if the tokenizer adds no special tokens
         part = {{tokenizer.special().unknown.value_or(0)}, {0}, {{}}, {-1}, {1}, 0, part.invalid};
       for (std::size_t t = second_text(part); options.pairs && t < part.ids.size(); ++t)
         if (!part.special[t]) part.spans[t].begin += pair.place, part.spans[t].end += pair.place;
@@ -135,7 +134,7 @@ void BertReader::read(std::span<const BertWindow> windows, std::int64_t batch_to
   const NoGrad no_grad;
   std::vector<std::size_t> order(windows.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  // The longest first: what they take of memory is enough for the others.
+  // The longest windows come first, so that later batches reuse the memory of the first.
   std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return windows[i].encoding.size(); });
   std::int64_t total = 0, done = 0;
   for (const BertWindow& window : windows) total += window.encoding.size();
@@ -163,18 +162,18 @@ Tensor BertReader::read(const Encoding& encoding, Probe* probe) const {
   return model.encode(input_of(model, encoding.ids, encoding.types, {encoding.size()}), probe);
 }
 
-AttentionMap BertReader::look(const std::string& text, const BertWindowOptions& options,
-                              const AttentionSelection& selection) const {
+AttentionMap BertReader::attention_map(const std::string& text, const BertWindowOptions& options,
+                                       const AttentionSelection& selection) const {
   const std::vector<BertWindow> read_as = windows(std::span(&text, 1), options);
   const Encoding& encoding = read_as.front().encoding;
   if (std::ranges::all_of(encoding.special, [](std::uint8_t added) { return added != 0; }))
-    fail<InputError>("attention", "the text is blank: there is nothing to look at");
+    fail<InputError>("attention", "the text is blank: it has no tokens");
   AttentionMap map;
   map.kind = model.options.variant->type, map.text = text, map.truncated = encoding.dropped;
   AttentionView view{AttentionKind::self};
   view.queries = view.keys = attention_tokens(tokenizer, encoding.ids, text, encoding.spans);
   if (!prepare(view, model.options.layers, model.options.heads, selection, true))
-    fail<InputError>("attention", "BERT and its kin have self-attention only");
+    fail<InputError>("attention", "models of BERT's family have self-attention only");
   map.views.push_back(std::move(view));
   capture(map, [&](Probe& probe) { read(encoding, &probe); });
   return map;

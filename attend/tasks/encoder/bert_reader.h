@@ -1,6 +1,5 @@
-// Texts through a BERT: a folder's model with its tokenizer, texts cut to what it takes, and batches without padding,
-// small enough that the weights stay the largest thing in memory. What is made of the states is the business of those
-// who use it: TextEncoder, Classifier, MaskFiller, Answerer and Tagger.
+// Runs texts through a model of BERT's family: it tokenises them, cuts or splits long ones, and computes the states in
+// batches of packed sequences. TextEncoder, Classifier, MaskFiller, Answerer and Tagger are built on it.
 #pragma once
 #include <filesystem>
 #include <span>
@@ -17,60 +16,60 @@
 
 namespace attend {
 
-/// Tokens that are read at once unless somebody says otherwise: enough for whole matrix products, and of BERT-base some
-/// 30 MB of states.
+/// The default number of tokens in a batch. It is enough for efficient matrix products; BERT-base then needs about 30
+/// MB for its states.
 constexpr std::int64_t kBertBatchTokens = 1024;
 
-/// A text, or a part of one that is too long, as the model takes it. Never without tokens.
+/// The tokens of a text, or of a part of a long text. It has at least one token.
 struct BertWindow {
-  std::size_t text = 0;  ///< which of them
-  Encoding encoding;     ///< spans are in the whole text; of a pair, in the line that has both
-  bool whole = true;     ///< nothing of the text is in another window
+  std::size_t text = 0;  ///< the index of the text
+  Encoding encoding;     ///< its spans are in the whole text; for a pair, in the line with both texts
+  bool whole = true;     ///< false: the text has several windows
 };
 
-/// Where in a pair's tokens the second text begins: behind the special ones that follow the first.
+/// The index of the first token of the second text: it follows the special tokens after the first text.
 std::size_t second_text(const Encoding& pair);
 
 struct BertWindowOptions {
-  std::int64_t max_tokens = 0;  ///< special ones included; 0: no limit but the model's
+  std::int64_t max_tokens = 0;  ///< of a window, including special tokens; 0: only the model's limit
   LongText long_text = LongText::truncate;
-  std::int64_t overlap = 0;  ///< tokens that neighbouring windows share, less where they have not as many
-  bool pairs = false;        ///< each text is two, with a tab between
+  std::int64_t overlap = 0;  ///< tokens that two windows in a row share; limited by the size of a window
+  bool pairs = false;        ///< each text is a pair of texts, separated by a tab
 };
 
-/// Some windows and what the model made of them.
+/// A batch of windows and their states.
 struct BertBatch {
-  std::vector<std::size_t> windows;   ///< which of them
-  std::vector<std::int64_t> begins;   ///< where in the states each begins
-  std::vector<std::int64_t> lengths;  ///< in tokens
-  Tensor states;                      ///< [tokens, width]
+  std::vector<std::size_t> windows;   ///< the index of each window
+  std::vector<std::int64_t> begins;   ///< the first row of each window in `states`
+  std::vector<std::int64_t> lengths;  ///< of each window in tokens
+  Tensor states;                      ///< [sum of lengths, width]
 };
 
 struct BertReader {
   Bert model;
   Tokenizer tokenizer;
-  std::int64_t max_tokens = 0;  ///< that model and tokenizer take
+  std::int64_t max_tokens = 0;  ///< the limit of model and tokenizer
 
-  /// The folder's model, shared with whoever else uses the folder unless it needs another head. Throws InputError when
-  /// the folder holds no BERT, or one for another purpose.
+  /// Uses the folder's model, which is shared with other users of the folder unless another head is needed. Throws
+  /// InputError if the folder holds no model of BERT's family, or one with another head.
   BertReader(const ModelFolder& folder, BertHead head);
-  /// A model in memory; the parameters are shared.
+  /// Uses a model in memory and shares its parameters.
   BertReader(Bert model, const Tokenizer& tokenizer);
 
-  /// The tokens of texts, in their order. Throws TextError for one that is too long where the options say so, and for a
-  /// pair without its tab.
+  /// Tokenises texts, in order. Throws TextError if a text is too long (with LongText::error), or if a pair has no tab.
   std::vector<BertWindow> windows(std::span<const std::string> texts, const BertWindowOptions& options = {}) const;
 
-  /// Reads all windows, those of like length together, and gives each batch to `take`. Progress counts tokens.
+  /// Computes the states of all windows. Windows of similar length form a batch, which is passed to `take`. Progress is
+  /// counted in tokens.
   void read(std::span<const BertWindow> windows, std::int64_t batch_tokens, FunctionRef<void(const BertBatch&)> take,
             const Progress& progress = {}) const;
-  /// One window.   -> [tokens, width]
+  /// The states of one window.   -> [tokens, width]
   Tensor read(const Encoding& encoding, Probe* probe = nullptr) const;
 
-  /// Where the tokens of a text look, or with options.pairs of two with a tab between. Throws InputError for one that
-  /// is blank, or too long unless it may be cut.
-  AttentionMap look(const std::string& text, const BertWindowOptions& options = {.long_text = LongText::error},
-                    const AttentionSelection& selection = {}) const;
+  /// The attention weights of a text, or of a pair with options.pairs. Throws InputError if the text is blank, or too
+  /// long with LongText::error.
+  AttentionMap attention_map(const std::string& text, const BertWindowOptions& options = {.long_text = LongText::error},
+                             const AttentionSelection& selection = {}) const;
 };
 
 }  // namespace attend

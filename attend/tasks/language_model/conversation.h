@@ -1,4 +1,4 @@
-// Turns of a conversation as models like DialoGPT know them: kept apart by the end of text.
+// A conversation in the format of DialoGPT: each turn ends with the end-of-text token.
 #pragma once
 #include <cstdint>
 #include <vector>
@@ -9,13 +9,13 @@ class Conversation {
  public:
   explicit Conversation(std::int32_t end) : end_(end) {}
 
-  /// A turn; its end is added where it lacks one.
+  /// Adds a turn. Appends the end-of-text token if the turn does not end with it.
   void add(std::vector<std::int32_t> turn) {
     if (turn.empty() || turn.back() != end_) turn.push_back(end_);
     turns_.push_back(std::move(turn));
   }
-  /// Forgets the oldest turns until the others have at most so many tokens, but never the last. How many were
-  /// forgotten.
+  /// Removes the oldest turns until the others have at most `most` tokens. Always keeps the last turn. Returns the
+  /// number of removed turns.
   std::size_t shorten(std::size_t most) {
     std::size_t gone = 0;
     while (gone + 1 < turns_.size() && size(gone) > most) ++gone;

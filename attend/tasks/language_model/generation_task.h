@@ -1,5 +1,5 @@
-// A prompt and its options as a request for the engine, and the texts that come out of it. LanguageModel::generate runs
-// an engine for its prompts; the server runs one for the requests of all clients.
+// Turns prompts into requests for the engine, and generated tokens into texts. LanguageModel::generate() runs an engine
+// for its prompts; the server runs one for the requests of all clients.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace attend {
 
-/// A token as soon as it is chosen.
+/// A token that was just generated.
 struct SaidToken {
   NextWord word;
   std::span<const NextWord> best;  ///< the most likely tokens, best first
@@ -20,29 +20,30 @@ struct SaidToken {
 
 /// Callbacks for one prompt, called inside Engine::step().
 struct GenerationListener {
-  /// Called for each token that greedy search or sampling has chosen: which of the samples, the token, and the text
-  /// that is settled by now and was not before; these parts join to the text. Once more without a token at the end, if
-  /// text was held back. Not called for beams.
+  /// Called for each token as soon as greedy search or sampling has chosen it. `text` is the text that is new and
+  /// final; the concatenation of all calls is the generated text. Called once more with a null token at the end if
+  /// there is text left. Not called for beam search.
   std::function<void(std::size_t sample, const SaidToken* token, const std::string& text)> said = {};
-  std::int64_t alternatives = 0;  ///< the least number of SaidToken::best, where there are so many
+  std::int64_t alternatives = 0;  ///< the minimum size of SaidToken::best, if the vocabulary is large enough
   std::function<void(std::vector<Generation>&& texts)> done = {};
 };
 
 class GenerationTask {
  public:
-  /// One for each prompt. An empty prompt stands for the start token. Throws as LanguageModel::generate.
+  /// Makes a task for each prompt. An empty prompt is replaced by the start token. Throws as LanguageModel::generate()
+  /// does.
   static std::vector<GenerationTask> make(const LanguageModel& model, std::vector<std::vector<std::int32_t>> prompts,
                                           const GenerateOptions& options);
 
   EngineRequest request;
-  /// Decodes the tokens of the request for a listener to texts.
+  /// Makes a listener for the engine that decodes tokens to texts and calls `listener`.
   EngineListener decode_for(GenerationListener listener) const;
 
  private:
   struct Shared;
   GenerationTask(EngineRequest made, std::shared_ptr<const Shared> shared)
       : request(std::move(made)), shared_(std::move(shared)) {}
-  std::shared_ptr<const Shared> shared_;  // by the tasks of one call
+  std::shared_ptr<const Shared> shared_;  // by all tasks of one call of make()
 };
 
 }  // namespace attend

@@ -1,4 +1,4 @@
-// A GPT-2 with its tokenizer as one GGUF file, which llama.cpp runs.
+// Exports a GPT-2 model and its tokenizer to a GGUF file for llama.cpp.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace attend {
 
-/// Matrices are stored as `type`; positions, norms and biases as float32. Throws InputError for what llama.cpp's GPT-2
-/// is not: other activations than GELU's tangent, other scales of the scores, other tokenizers than byte-level BPE and
-/// characters.
+/// Stores matrices as `type`, and positions, norms and biases as float32. Throws InputError if llama.cpp's GPT-2 does
+/// not support the model: the activation must be the tanh approximation of GELU, the attention scores must have the
+/// usual scale, and the tokenizer must be byte-level BPE or characters.
 void save_gguf(const Gpt2& model, const Tokenizer& tokenizer, const std::filesystem::path& path, GgufType type,
                const std::string& name);
 

@@ -90,7 +90,7 @@ Generation LanguageModel::operator()(const std::string& prompt, const GenerateOp
   return generate(std::span(&prompt, 1), options).front().front();
 }
 
-std::vector<std::int32_t> LanguageModel::words_without_tokens() const {
+std::vector<std::int32_t> LanguageModel::ids_without_tokens() const {
   std::vector<std::int32_t> words;
   for (std::int64_t id = model_->tokenizer.size(); id < model_->network->options.vocabulary; ++id)
     words.push_back(static_cast<std::int32_t>(id));
@@ -137,7 +137,7 @@ void score_windows(const LanguageModel& model, std::span<const Window> windows, 
       places.push_back({wanted ? &texts[window.text] : nullptr, static_cast<std::size_t>(window.at + t)});
       next.push_back(wanted ? window.ids[static_cast<std::size_t>(t)] : -100);
     }
-  const LogitsRules rules{.suppressed = model.words_without_tokens()};
+  const LogitsRules rules{.suppressed = model.ids_without_tokens()};
   for (std::int64_t row = 0; row < states.dim(0); row += kLogitRows) {
     const std::int64_t end = std::min(row + kLogitRows, states.dim(0));
     const auto rows = static_cast<std::size_t>(end - row);
@@ -205,8 +205,8 @@ std::vector<TextLikelihood> LanguageModel::score(std::vector<std::vector<std::in
   return all;
 }
 
-AttentionMap LanguageModel::look(const std::string& text, std::span<const std::int32_t> generated,
-                                 const AttentionSelection& selection, LongText long_text) const {
+AttentionMap LanguageModel::attention_map(const std::string& text, std::span<const std::int32_t> generated,
+                                          const AttentionSelection& selection, LongText long_text) const {
   const NoGrad no_grad;
   const Training no_training(false);
   const Gpt2& network = *model_->network;

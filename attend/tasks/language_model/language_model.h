@@ -1,5 +1,7 @@
-// A language model: it continues prompts and scores texts. The program, the server and programs of yours use this
-// class.
+// Generates and scores texts with a language model:
+//
+//   attend::LanguageModel model("gpt2");
+//   std::string text = model("Once upon a time").text;
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -20,62 +22,62 @@
 
 namespace attend {
 
-/// How to treat a text that becomes longer than the model's context.
+/// What to do if a text becomes longer than the model's context.
 enum class LongContext : std::uint8_t {
   refuse,  ///< throw InputError
-  slide,   ///< drop its beginning: the model reads the last tokens again, as many as fill three quarters of the context
+  slide,   ///< drop its beginning: the model continues from the last tokens, which fill three quarters of the context
 };
 
 struct GenerateOptions {
-  GenerationOptions search = {};  ///< nbest > 1 without a beam samples
+  GenerationOptions search = {};  ///< if nbest > 1 is given without a beam, texts are sampled
   LongContext long_context = LongContext::refuse;
-  std::int64_t batch_rows = 64;  ///< sequences that are generated at once
+  std::int64_t batch_rows = 64;  ///< the maximum number of sequences in a batch
 };
 
-/// Why a text ended.
+/// Why generation ended: end-of-text token, maximum length, or stop string.
 enum class Finish : std::uint8_t { eos, length, stop };
 
 struct Generation {
-  std::string text;               ///< what was generated, without the prompt, and without what it stopped at
-  std::vector<std::int32_t> ids;  ///< all of them, with the end and with what it stopped at
+  std::string text;               ///< the generated text, without the prompt and without the stop string
+  std::vector<std::int32_t> ids;  ///< all generated ids, including the end-of-text token and the stop string
   Finish finish = Finish::length;
-  double log_probability = 0;  ///< of the ids after the prompt
-  std::int64_t truncated = 0;  ///< tokens of the prompt that the model did not see, as it has no positions for them
-  std::int64_t invalid = 0;    ///< sequences of the prompt that were no UTF-8
+  double log_probability = 0;  ///< of `ids`, given the prompt
+  std::int64_t truncated = 0;  ///< the number of tokens of the prompt that were dropped, as the context is too short
+  std::int64_t invalid = 0;    ///< the number of invalid UTF-8 sequences in the prompt
 };
 
-/// Told of text as soon as it is settled: which prompt, which of its samples, what is new. Pieces join to the text. Not
-/// called for beams. May throw to stop it all.
+/// Called with each new part of a generated text as soon as it is final. `prompt` and `sample` are indices. The
+/// concatenation of all parts is the text. Not called for beam search. May throw to stop the generation.
 using GenerationStream = std::function<void(std::size_t prompt, std::size_t sample, const std::string& text)>;
 
-/// How likely a text is.
+/// The log-probabilities of a text.
 struct TextLikelihood {
   std::vector<std::int32_t> ids;
-  /// Of each token, natural logarithm; the first has none (NaN) unless the start stood before it.
+  /// The natural logarithm of the probability of each token. The first is NaN unless LikelihoodOptions::start is set.
   std::vector<double> logprobs;
-  std::vector<std::vector<NextWord>> best;  ///< what was likeliest in place of each, if asked for; best first
-  double logprob = 0;                       ///< their sum
-  std::int64_t windows = 1;  ///< in which it was read, as it has more tokens than the model has positions
-  std::int64_t invalid = 0;  ///< sequences that were no UTF-8
+  std::vector<std::vector<NextWord>> best;  ///< the most likely tokens at each position, best first; if requested
+  double logprob = 0;                       ///< the sum of `logprobs`
+  std::int64_t windows = 1;  ///< the number of windows; more than 1 if the text is longer than the model's context
+  std::int64_t invalid = 0;  ///< the number of invalid UTF-8 sequences
 };
 
 struct LikelihoodOptions {
-  bool start = false;                ///< the model's start stands before each text
-  std::int64_t alternatives = 0;     ///< of TextLikelihood::best
-  std::int64_t batch_tokens = 2048;  ///< tokens that are read at once
+  bool start = false;                ///< put the start token before each text
+  std::int64_t alternatives = 0;     ///< the number of tokens in TextLikelihood::best
+  std::int64_t batch_tokens = 2048;  ///< tokens in a batch
 };
 
 /// Immutable and cheap to copy.
 class LanguageModel {
  public:
-  /// Throws InputError when the folder holds no language model.
+  /// Throws InputError if the folder holds no language model.
   explicit LanguageModel(const ModelFolder& folder);
   explicit LanguageModel(const std::filesystem::path& folder) : LanguageModel(ModelFolder(folder)) {}
-  /// A model in memory, one in training, say: the parameters are shared.
+  /// Uses a model in memory, for example one in training, and shares its parameters.
   LanguageModel(Gpt2 model, Tokenizer tokenizer);
 
-  /// `nbest` texts for each prompt, in the order of the prompts. An empty prompt stands for the start token. Throws
-  /// TextError for a prompt that leaves no room for new tokens, unless the context may slide.
+  /// Generates nbest texts for each prompt, in the order of the prompts. An empty prompt is replaced by the start
+  /// token. Throws TextError if a prompt leaves no room for new tokens, with LongContext::refuse.
   std::vector<std::vector<Generation>> generate(std::span<const std::string> prompts,
                                                 const GenerateOptions& options = {},
                                                 const GenerationStream& stream = {},
@@ -87,26 +89,27 @@ class LanguageModel {
                                                 const Progress& progress = {}) const;
   Generation operator()(const std::string& prompt, const GenerateOptions& options = {}) const;
 
-  /// Of each text. Long ones are read in windows that overlap by half, so that each token has at least so much before
-  /// it.
+  /// Scores texts. A text that is longer than the context is read in windows that overlap by half, so that each token
+  /// of the later windows has at least half a window of context.
   std::vector<TextLikelihood> score(std::span<const std::string> texts, const LikelihoodOptions& options = {}) const;
   /// The same from ids.
   std::vector<TextLikelihood> score(std::vector<std::vector<std::int32_t>> texts,
                                     const LikelihoodOptions& options = {}) const;
 
-  /// Where the tokens of a text look, and those that were generated behind it (Generation::ids); what each of them saw
-  /// when it was written, as nothing sees what follows. Of a text with more tokens than positions, with
-  /// LongText::truncate, the end. Throws InputError for one that is too long otherwise, or empty.
-  AttentionMap look(const std::string& text, std::span<const std::int32_t> generated = {},
-                    const AttentionSelection& selection = {}, LongText long_text = LongText::error) const;
+  /// The attention weights of a text and of the tokens that were generated after it (Generation::ids). With
+  /// LongText::truncate, only the end of a text that is too long is used. Throws InputError if the text is empty, or
+  /// too long with LongText::error.
+  AttentionMap attention_map(const std::string& text, std::span<const std::int32_t> generated = {},
+                             const AttentionSelection& selection = {}, LongText long_text = LongText::error) const;
 
   const Tokenizer& tokenizer() const;
-  /// A model may have more rows than there are tokens, so that its table has a round size: those that are never said.
-  std::vector<std::int32_t> words_without_tokens() const;
+  /// The ids of the model that the tokenizer does not have. Embedding tables are often padded to a round size; such ids
+  /// are never generated.
+  std::vector<std::int32_t> ids_without_tokens() const;
   const Gpt2& network() const;
-  std::shared_ptr<const GenerativeModel> generator() const;  ///< the same, for an engine
-  const GenerationConfig& generation() const;                ///< what the folder says
-  std::int64_t positions() const;                            ///< tokens that it sees at once
+  std::shared_ptr<const GenerativeModel> generator() const;  ///< network(), for an engine
+  const GenerationConfig& generation() const;                ///< the folder's generation_config.json
+  std::int64_t positions() const;                            ///< the size of the context in tokens
   std::int32_t start() const;
   std::int32_t end() const;
 

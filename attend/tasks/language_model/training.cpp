@@ -6,7 +6,7 @@
 #include "attend/core/wording.h"
 #include "attend/data/text_stream.h"
 #include "attend/tasks/language_model/language_model.h"
-#include "attend/tasks/language_model/trainee.h"
+#include "attend/tasks/language_model/training_task.h"
 #include "attend/text/training/train_bpe.h"
 #include "attend/text/training/train_words.h"
 #include "attend/train/run.h"
@@ -121,22 +121,22 @@ TrainingResult train_language_model(const Options& options, const TrainingObserv
     std::tie(training, validation) = hold_back(store, options.validation_share);
   }
   const std::int64_t batch = std::max<std::int64_t>(options.batch_tokens / options.context, 1);
-  observer.say(counted(training.range.size(), "token") + ", " + grouped(validation ? validation->range.size() : 0) +
-               " for validation, " + grouped(tokenizer.size()) + " different, " + grouped(count_parameters(model)) +
-               " parameters, " + counted(batch, "window") + " of " + grouped(options.context) + " in a batch");
-  LanguageModelTrainee trainee({.parameters = parameters(model),
-                                .logits = [&](const Tensor& ids) { return model(ids); },
-                                .save =
-                                    [&](const std::filesystem::path& folder) {
-                                      model.save(folder);
-                                      save_tokenizer(tokenizer, folder);
-                                      save_generation(options, model.options, folder);
-                                    }},
-                               training, validation,
-                               {.batch = batch,
-                                .context = options.context,
-                                .seed = options.trainer.seed,
-                                .validation_tokens = options.validation_tokens});
+  observer.info(counted(training.range.size(), "token") + ", " + grouped(validation ? validation->range.size() : 0) +
+                " for validation, " + grouped(tokenizer.size()) + " different, " + grouped(count_parameters(model)) +
+                " parameters, " + counted(batch, "window") + " of " + grouped(options.context) + " in a batch");
+  LanguageModelTrainingTask task({.parameters = parameters(model),
+                                  .logits = [&](const Tensor& ids) { return model(ids); },
+                                  .save =
+                                      [&](const std::filesystem::path& folder) {
+                                        model.save(folder);
+                                        save_tokenizer(tokenizer, folder);
+                                        save_generation(options, model.options, folder);
+                                      }},
+                                 training, validation,
+                                 {.batch = batch,
+                                  .context = options.context,
+                                  .seed = options.trainer.seed,
+                                  .validation_tokens = options.validation_tokens});
   TrainerOptions trainer = options.trainer;
   trainer.fingerprint = run_fingerprint(
       options,
@@ -146,7 +146,7 @@ TrainingResult train_language_model(const Options& options, const TrainingObserv
     if (observer.evaluated) observer.evaluated(state);
     if (observer.sampled && options.sample_tokens > 0) observer.sampled(sample(options, model, tokenizer));
   };
-  return train(trainee, trainer, with_samples);
+  return train(task, trainer, with_samples);
 }
 
 }  // namespace attend

@@ -10,7 +10,7 @@ namespace {
 
 using Run = std::vector<TokenRange>;
 
-/// The sentences of a document in runs of `room` tokens at most; longer sentences are cut.
+/// Groups the sentences of a document into runs of at most `room` tokens. Longer sentences are cut.
 std::vector<Run> runs_of(const SentenceStore& sentences, std::int64_t document, std::int64_t room) {
   std::vector<Run> runs;
   std::int64_t filled = room;  // of the last run
@@ -76,8 +76,7 @@ PreTrainingExamples::PreTrainingExamples(SentenceStore sentences, const ExampleO
     : sentences_(std::move(sentences)), options_(options) {
   const std::int64_t special = options.next_sentence ? 3 : 2;
   if (options.max_tokens < special + 2)
-    fail<InputError>("pre_training", "an example has room for ", special + 2, " tokens at least: got ",
-                     options.max_tokens);
+    fail<InputError>("pre_training", "max_tokens must be at least ", special + 2, ": got ", options.max_tokens);
   const std::int64_t room = options.max_tokens - special, documents = sentences_.documents();
   RandomSequence random({options.seed, 0x6578616D});
   for (std::int64_t d = 0; d < documents; ++d) {
@@ -91,7 +90,7 @@ PreTrainingExamples::PreTrainingExamples(SentenceStore sentences, const ExampleO
       const TokenRange first{run.front().begin, run[split - 1].end};
       TokenRange second{run[split].begin, run.back().end};
       const bool elsewhere = documents > 1 && random.uniform() < 0.5f;
-      if (elsewhere) {  // as many tokens as fit, from a sentence of another document on
+      if (elsewhere) {  // the second text begins with a random sentence of another document and fills the example
         auto other = static_cast<std::int64_t>(random.below(static_cast<std::size_t>(documents - 1)));
         other += other >= d;
         second = {};

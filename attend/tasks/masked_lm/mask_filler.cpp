@@ -19,7 +19,7 @@ std::shared_ptr<const BertReader> with_mask(BertReader reader) {
   return std::make_shared<BertReader>(std::move(reader));
 }
 
-/// The text with the tokenizer's mask in place of others.
+/// Replaces "[MASK]" and "<mask>" by the tokenizer's own mask token.
 std::string with_own_masks(std::string text, const std::string& own) {
   for (const std::string_view mask : kMasks)
     for (std::size_t at = 0; mask != own && (at = text.find(mask, at)) != text.npos; at += own.size())
@@ -48,7 +48,7 @@ std::string FilledText::with(const FilledMask& mask, const MaskCandidate& candid
   if (!candidate.joins) begin = std::min(text.find_first_not_of(" \t", begin), text.size());
   std::string before = text.substr(0, begin);
   std::string word = candidate.token;
-  if (word.starts_with("##")) {  // the rest of the word before
+  if (word.starts_with("##")) {  // a WordPiece token that continues the word before
     word.erase(0, 2);
     before.erase(before.find_last_not_of(' ') + 1);
   } else if (word.starts_with(' ') && (before.empty() || before.ends_with(' '))) {
@@ -57,9 +57,7 @@ std::string FilledText::with(const FilledMask& mask, const MaskCandidate& candid
   return before + word + text.substr(static_cast<std::size_t>(mask.span.end));
 }
 
-MaskFiller::MaskFiller(const ModelFolder& folder) : reader_(with_mask(BertReader(folder, BertHead::masked_words))) {}
-MaskFiller::MaskFiller(Bert model, const Tokenizer& tokenizer)
-    : reader_(with_mask(BertReader(std::move(model), tokenizer))) {}
+MaskFiller::MaskFiller(const ModelFolder& folder) : reader_(with_mask(BertReader(folder, BertHead::masked_lm))) {}
 
 std::vector<FilledText> MaskFiller::operator()(std::span<const std::string> texts, const FillOptions& options,
                                                const Progress& progress) const {
@@ -76,7 +74,8 @@ std::vector<FilledText> MaskFiller::operator()(std::span<const std::string> text
   std::vector<FilledText> results(texts.size());
   for (std::size_t i = 0; i < texts.size(); ++i) results[i].text = own[i];
 
-  // The masks of each text by where they stand, each in the window that shows most around it.
+  // The masks of each text by their byte position. A mask that is in two windows is filled in the one where it is
+  // further from the ends.
   struct Seen {
     std::size_t window;
     std::int64_t token, margin;
@@ -96,7 +95,7 @@ std::vector<FilledText> MaskFiller::operator()(std::span<const std::string> text
   std::vector<std::vector<FilledMask*>> masks_of(windows.size());
   for (std::size_t i = 0; i < texts.size(); ++i) {
     if (results[i].truncated > 0) results[i].lost_masks = count(own[i], tokenizer.token(mask)) - std::ssize(seen[i]);
-    results[i].masks.reserve(seen[i].size());  // so that they do not move
+    results[i].masks.reserve(seen[i].size());  // keeps the pointers below valid
     for (const auto& [begin, at] : seen[i]) {
       const Span span = windows[at.window].encoding.spans[static_cast<std::size_t>(at.token)];
       masks_of[at.window].push_back(&results[i].masks.emplace_back(FilledMask{at.token, span, {}}));
@@ -116,7 +115,7 @@ std::vector<FilledText> MaskFiller::operator()(std::span<const std::string> text
         if (rows.empty()) return;
         const auto count = static_cast<std::int64_t>(rows.size());
         const Tensor logits = reader_->model.predict_tokens(batch.states, Tensor::ids(rows, {count}));
-        const std::int64_t words = std::min(tokenizer.size(), logits.dim(1)), k = std::min(options.top, words);
+        const std::int64_t k = std::min({options.top, tokenizer.size(), logits.dim(1)});
         std::vector<float> log_sums(rows.size()), values(rows.size() * static_cast<std::size_t>(k));
         std::vector<std::int32_t> places(values.size());
         kernels::best_of_rows(count, logits.dim(1), logits.data(), k, log_sums.data(), values.data(), places.data());

@@ -1,4 +1,4 @@
-// The words that a BERT would put where a text hides them.
+// Predicts masked tokens with a model of BERT's family, as Hugging Face's fill-mask pipeline does.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -12,10 +12,10 @@
 namespace attend {
 
 struct FillOptions {
-  std::int64_t top = 5;         ///< candidates of each mask
-  std::int64_t max_tokens = 0;  ///< of a text; 0: no limit but the model's
-  /// truncate: masks behind the cut are lost. split: windows that overlap by half; each mask is filled in the one that
-  /// shows most around it.
+  std::int64_t top = 5;         ///< number of candidates for each mask
+  std::int64_t max_tokens = 0;  ///< the maximum length of a text; 0: only the model's limit
+  /// truncate: masks after the cut are lost. split: the text is read in windows that overlap by half; each mask is
+  /// filled in the window where it has the most context on both sides.
   LongText long_text = LongText::error;
   std::int64_t batch_tokens = kBertBatchTokens;
 };
@@ -24,36 +24,34 @@ struct MaskCandidate {
   std::int32_t id;
   std::string token;  ///< decoded alone: "capital", " capital", "##ing"
   float probability;
-  bool joins = false;  ///< it goes on with the word before it
+  bool joins = false;  ///< it continues the word before it
 };
 
 struct FilledMask {
-  std::int64_t position = 0;  ///< among the tokens of its window, special ones counted
-  Span span;  ///< in FilledText::text; with the white space before it where a tokenizer's mask takes that
+  std::int64_t position = 0;  ///< index among the tokens of its window, including special tokens
+  Span span;  ///< byte range in FilledText::text; includes the white space before the mask if the tokenizer does so
   std::vector<MaskCandidate> candidates;
 };
 
 struct FilledText {
   std::string text;               ///< with the tokenizer's own mask token
-  std::vector<FilledMask> masks;  ///< in the order of the text; each as if the others stayed hidden
-  std::int64_t truncated = 0;     ///< tokens that were dropped
-  std::int64_t lost_masks = 0;    ///< masks among them
+  std::vector<FilledMask> masks;  ///< in the order of the text; each is predicted while the others stay masked
+  std::int64_t truncated = 0;     ///< the number of dropped tokens
+  std::int64_t lost_masks = 0;    ///< the number of masks among them
 
-  /// The text with one candidate in place of its mask.
+  /// The text in which one mask is replaced by a candidate.
   std::string with(const FilledMask& mask, const MaskCandidate& candidate) const;
 };
 
 /// Immutable and cheap to copy.
 class MaskFiller {
  public:
-  /// Throws InputError when the folder holds no model for hidden words, or no mask token.
+  /// Throws InputError if the folder holds no masked language model, or if its tokenizer has no mask token.
   explicit MaskFiller(const ModelFolder& folder);
   explicit MaskFiller(const std::filesystem::path& folder) : MaskFiller(ModelFolder(folder)) {}
-  /// A model in memory; the parameters are shared.
-  MaskFiller(Bert model, const Tokenizer& tokenizer);
 
-  /// Masks are the tokenizer's own token, "[MASK]" or "<mask>". In the order of the texts. Throws TextError for a text
-  /// that is too long.
+  /// Fills the masks of texts, in order. A mask is the tokenizer's own mask token, "[MASK]" or "<mask>". Throws
+  /// TextError if a text is too long, with LongText::error.
   std::vector<FilledText> operator()(std::span<const std::string> texts, const FillOptions& options = {},
                                      const Progress& progress = {}) const;
 

@@ -7,7 +7,7 @@
 
 namespace attend {
 
-/// The kinds of tokens, by which masking decides what it may mask.
+/// The kind of a token, which decides how it may be masked.
 enum TokenKind : std::uint8_t {
   kInsideWord,   ///< a token that continues a word
   kBeginOfWord,  ///< the first token of a word
@@ -15,20 +15,21 @@ enum TokenKind : std::uint8_t {
 };
 
 struct MaskingOptions {
-  float share = 0.15f;                   ///< fraction of the tokens to predict
-  float masked = 0.8f;                   ///< of those, the fraction that become the mask
-  float random = 0.1f;                   ///< of those, the fraction that become a random token; the rest stay
-  bool whole_words = false;              ///< all tokens of a word, or none
-  std::int32_t mask = 0;                 ///< its id
-  std::vector<std::int32_t> words = {};  ///< the ids from which random tokens are sampled
+  float share = 0.15f;                        ///< fraction of the tokens to predict
+  float masked = 0.8f;                        ///< of those, the fraction that is replaced by the mask token
+  float random = 0.1f;                        ///< of those, the fraction that is replaced by a random token; the rest
+                                              ///< stays unchanged
+  bool whole_words = false;                   ///< mask all tokens of a word or none
+  std::int32_t mask = 0;                      ///< the id of the mask token
+  std::vector<std::int32_t> random_ids = {};  ///< the ids from which random tokens are sampled
 };
-/// What was masked in some ids, which are changed in place.
-struct Hidden {
-  std::vector<std::int32_t> places, words;  ///< where, and the ids that stood there
+/// The result of mask_tokens().
+struct MaskedTokens {
+  std::vector<std::int32_t> positions, ids;  ///< the indices of the tokens to predict, and their original ids
 };
-/// Masks at least one token where there is any that may be. `begins` has the kind of each token. The key alone decides
-/// which are masked.
-Hidden hide(std::vector<std::int32_t>& ids, const std::vector<std::uint8_t>& begins, const MaskingOptions& options,
-            PhiloxKey key);
+/// Masks tokens of `ids` in place, at least one unless all are special. `begins` has the TokenKind of each token. The
+/// same key masks the same tokens.
+MaskedTokens mask_tokens(std::vector<std::int32_t>& ids, const std::vector<std::uint8_t>& begins,
+                         const MaskingOptions& options, PhiloxKey key);
 
 }  // namespace attend

@@ -1,4 +1,4 @@
-// Random numbers from one stream, one after the other.
+// A sequence of random numbers that depends on its key only.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@ class RandomSequence {
  public:
   explicit RandomSequence(PhiloxKey key) : key_(key) {}
   std::uint32_t bits() { return philox(key_, next_++)[0]; }
-  /// In [0, count).
+  /// A random integer in [0, count).
   std::size_t below(std::size_t count) {
     return static_cast<std::size_t>(static_cast<std::uint64_t>(bits()) * count >> 32);
   }

@@ -8,7 +8,7 @@
 #include "attend/core/wording.h"
 #include "attend/data/text_stream.h"
 #include "attend/tasks/embedding/sentence_folder.h"
-#include "attend/tasks/masked_lm/trainee.h"
+#include "attend/tasks/masked_lm/training_task.h"
 #include "attend/text/sentences.h"
 #include "attend/text/training/train_wordpiece.h"
 #include "attend/train/run.h"
@@ -19,13 +19,13 @@ namespace {
 using Options = MaskedLmTrainingOptions;
 using Files = std::vector<std::filesystem::path>;
 
-constexpr std::int64_t kMaxTokens = 128;  // of an example, unless told
+constexpr std::int64_t kMaxTokens = 128;  // the default length of an example
 
-/// A sentence, or, where it is empty, the beginning of a document.
+/// A sentence. An empty string marks the beginning of a document.
 using SentenceText = std::string;
 using SentenceSource = std::function<bool(SentenceText&)>;
 
-/// The sentences of all files. Each document begins with an empty one.
+/// Reads the sentences of all files. Each document begins with an empty string.
 SentenceSource open_sentences(const Files& files, DocumentEnd end, const Progress& progress = {}) {
   struct State {
     Files files;
@@ -58,17 +58,17 @@ SentenceSource open_sentences(const Files& files, DocumentEnd end, const Progres
   };
 }
 
-/// Documents, and those of them that have fewer than two sentences.
+/// The number of all documents, and of those with fewer than two sentences.
 struct DocumentCount {
   std::int64_t all = 0, short_ones = 0;
 };
 
-/// Counts documents while somebody reads their sentences.
+/// Reads sentences and counts their documents.
 class CountedSentences {
  public:
   explicit CountedSentences(SentenceSource source) : source_(std::move(source)) {}
 
-  /// The next sentence, over the beginnings of documents.
+  /// The next sentence. Skips the marks of documents.
   bool next(SentenceText& sentence) {
     while (source_(sentence)) {
       if (!sentence.empty()) {
@@ -79,7 +79,7 @@ class CountedSentences {
     }
     return false;
   }
-  /// Of everything that is left, too.
+  /// Reads the rest and returns the count of all documents.
   DocumentCount count() {
     for (SentenceText sentence; next(sentence);) {
     }
@@ -89,32 +89,32 @@ class CountedSentences {
  private:
   SentenceSource source_;
   DocumentCount count_;
-  std::int64_t sentences_ = 0;  // of the document at hand
+  std::int64_t sentences_ = 0;  // of the current document
 };
 
-/// Whether one text follows another can only be learned from two documents or more, and from those with two sentences.
+/// Throws InputError if there is no text, or if next-sentence prediction is impossible: it needs at least two
+/// documents, and documents with at least two sentences. Warns about documents that are left out.
 void check_documents(const DocumentCount& count, const std::string& path, bool next_sentence,
                      const TrainingObserver& observer) {
   constexpr const char* kHint = "; add --no-next-sentence, or see --documents";
   if (count.all == 0) fail<InputError>("train", path, ": holds no text");
   if (!next_sentence) return;
   if (count.short_ones == count.all)
-    fail<InputError>("train", path, ": has no two sentences in one document, so that there is nothing ",
-                     "that could follow", kHint);
+    fail<InputError>("train", path, ": no document has two sentences, which next-sentence prediction needs", kHint);
   if (count.all == 1)
-    fail<InputError>("train", path, ": is one document, so that no second text could be from another", kHint);
+    fail<InputError>("train", path, ": is one document, but next-sentence prediction needs at least two", kHint);
   if (count.short_ones > 0)
     observer.warn(path + ": " + grouped(count.short_ones) + " of " + grouped(count.all) +
-                  " documents have no second sentence and are left out; --no-next-sentence uses them");
+                  " documents have only one sentence and are left out; --no-next-sentence uses them");
 }
 
 Tokenizer learn_tokenizer(const Options& options, CountedSentences& sentences, const TrainingObserver& observer) {
-  observer.say("Learning " + grouped(options.vocab_size) + " subwords");
+  observer.info("Learning " + grouped(options.vocab_size) + " subwords");
   Tokenizer tokenizer = train_wordpiece([&](std::string& line) { return sentences.next(line); },
                                         {.vocab_size = options.vocab_size, .lowercase = options.lowercase},
                                         observer.progress("Merging", "tokens"));
   if (tokenizer.size() < options.vocab_size)
-    observer.say("There are no more than " + grouped(tokenizer.size()) + " in the text");
+    observer.info("The text has only " + grouped(tokenizer.size()) + " subwords");
   return tokenizer;
 }
 
@@ -139,27 +139,28 @@ PreTrainingExamples stored_texts(const Options& options, const Files& files, con
       });
   PreTrainingExamples made(SentenceStore(TokenStore(path)), examples);
   if (made.size() == 0)
-    fail<InputError>("train", files.front().string(), ": gives no example of ", examples.max_tokens, " tokens");
+    fail<InputError>("train", files.front().string(), ": is too short for an example of ", examples.max_tokens,
+                     " tokens");
   return made;
 }
 
 std::int32_t special_id(const std::optional<std::int32_t>& id, const char* what) {
-  if (!id) fail<InputError>("train", "the tokenizer has no ", what, " token, which masked words need");
+  if (!id) fail<InputError>("train", "the tokenizer has no ", what, " token, which masked language models need");
   return *id;
 }
 
 Bert make_model(const Options& options, const std::filesystem::path& from, const Tokenizer& tokenizer,
                 const TrainingObserver& observer) {
-  const BertHead head = options.next_sentence ? BertHead::pre_training : BertHead::masked_words;
+  const BertHead head = options.next_sentence ? BertHead::pre_training : BertHead::masked_lm;
   if (!from.empty()) {
     warn_of_weights(Weights(from), observer);
-    std::vector<std::string> begun;
-    Bert model = load_bert(from, {.head = head, .begun = &begun});
+    std::vector<std::string> initialised;
+    Bert model = load_bert(from, {.head = head, .initialised = &initialised});
     if (model.options.vocabulary < tokenizer.size())
-      fail<InputError>("finetune", from.string(), ": has ", model.options.vocabulary, " words, but its tokenizer ",
-                       tokenizer.size());
-    if (!begun.empty())
-      observer.warn("the model lacks these weights, which start from random values: " + listed(begun));
+      fail<InputError>("finetune", from.string(), ": the model has ", model.options.vocabulary,
+                       " tokens, but its tokenizer has ", tokenizer.size());
+    if (!initialised.empty())
+      observer.warn("the model lacks these weights, which start from random values: " + listed(initialised));
     return model;
   }
   BertOptions o = options.model;
@@ -188,7 +189,7 @@ Options Options::finetune(std::filesystem::path from) {
 }
 
 TrainingResult train_masked_lm(const Options& options, const TrainingObserver& observer) {
-  if (options.train.empty()) fail<InputError>("train", "there is no text to learn from: got no file");
+  if (options.train.empty()) fail<InputError>("train", "there are no training files");
   Files files = options.train;
   std::ranges::copy(options.validation, std::back_inserter(files));
   check_run(options.trainer, options.from, files);
@@ -214,7 +215,7 @@ TrainingResult train_masked_lm(const Options& options, const TrainingObserver& o
   MaskingOptions masking = options.masking;
   masking.mask = special_id(special.mask, "mask");
   for (std::int32_t id = 0; id < static_cast<std::int32_t>(tokenizer.size()); ++id)
-    if (!tokenizer.is_special(id)) masking.words.push_back(id);
+    if (!tokenizer.is_special(id)) masking.random_ids.push_back(id);
   const ExampleOptions example_options{
       .max_tokens = max_tokens,
       .next_sentence = options.next_sentence,
@@ -226,19 +227,19 @@ TrainingResult train_masked_lm(const Options& options, const TrainingObserver& o
   PreTrainingExamples validation =
       stored_texts(options, options.validation, "validation.tokens", tokenizer, example_options, observer);
   train_parameters(model);
-  observer.say(counted(documents.all, "document") + ", " + counted(training.size(), "example") + ", " +
-               grouped(validation.size()) + " for validation, " + grouped(count_parameters(model)) + " parameters");
+  observer.info(counted(documents.all, "document") + ", " + counted(training.size(), "example") + ", " +
+                grouped(validation.size()) + " for validation, " + grouped(count_parameters(model)) + " parameters");
   TrainerOptions trainer = options.trainer;
   trainer.fingerprint = run_fingerprint(
       options, {.model = model.config().dump(), .tokenizer = fingerprint(tokenizer), .files = files, .from = from});
-  PreTrainee trainee(model, parameters(model),
-                     [&](const std::filesystem::path& folder) {
-                       model.save(folder);
-                       save_tokenizer(tokenizer, folder);
-                     },
-                     std::move(training), std::move(validation),
-                     {.masking = masking, .batches = {.max_tokens = options.batch_tokens, .seed = trainer.seed}});
-  return train(trainee, trainer, observer);
+  PreTrainingTask task(model, parameters(model),
+                       [&](const std::filesystem::path& folder) {
+                         model.save(folder);
+                         save_tokenizer(tokenizer, folder);
+                       },
+                       std::move(training), std::move(validation),
+                       {.masking = masking, .batches = {.max_tokens = options.batch_tokens, .seed = trainer.seed}});
+  return train(task, trainer, observer);
 }
 
 }  // namespace attend

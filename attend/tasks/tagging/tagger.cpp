@@ -17,18 +17,21 @@ const std::vector<std::pair<std::string, TagStrategy>> kTagStrategyNames = {{"no
 
 namespace {
 
-/// A token or a word with what the model thinks of it.
+/// A token or a word, and the probabilities of its labels.
 struct Part {
   Span span;
-  std::vector<float> chances;
-  bool goes_on = false;  // the word before
+  std::vector<float> probabilities;
+  bool continues_word = false;  // it belongs to the same word as the token before
 
-  std::size_t label() const { return static_cast<std::size_t>(std::ranges::max_element(chances) - chances.begin()); }
-  float surest() const { return *std::ranges::max_element(chances); }
+  std::size_t label() const {
+    return static_cast<std::size_t>(std::ranges::max_element(probabilities) - probabilities.begin());
+  }
+  float max_probability() const { return *std::ranges::max_element(probabilities); }
 };
 
-/// Whether a token is part of the word of the token before. WordPiece says so; others are told by the space.
-bool goes_on(const Tokenizer& tokenizer, const Encoding& encoding, std::size_t token, std::string_view text) {
+/// Whether a token belongs to the same word as the token before. With WordPiece the tokenizer knows it; with other
+/// tokenizers a word begins after a space.
+bool continues_word(const Tokenizer& tokenizer, const Encoding& encoding, std::size_t token, std::string_view text) {
   if (encoding.ids[token] == tokenizer.special().unknown) return false;
   if (std::holds_alternative<WordPiece>(tokenizer.parts().model))
     return token > 0 && encoding.words[token - 1] == encoding.words[token];
@@ -37,11 +40,12 @@ bool goes_on(const Tokenizer& tokenizer, const Encoding& encoding, std::size_t t
 }
 
 std::vector<Part> tokens_of(const Tokenizer& tokenizer, const Encoding& encoding, std::string_view text,
-                            const float* chances, std::size_t labels) {
+                            const float* probabilities, std::size_t labels) {
   std::vector<Part> parts;
-  for (std::size_t t = 0; t < encoding.ids.size(); ++t, chances += labels)
+  for (std::size_t t = 0; t < encoding.ids.size(); ++t, probabilities += labels)
     if (!encoding.special[t])
-      parts.push_back({encoding.spans[t], {chances, chances + labels}, goes_on(tokenizer, encoding, t, text)});
+      parts.push_back(
+          {encoding.spans[t], {probabilities, probabilities + labels}, continues_word(tokenizer, encoding, t, text)});
   return parts;
 }
 
@@ -49,12 +53,12 @@ Part word_of(std::span<const Part> tokens, TagStrategy strategy) {
   Part word = tokens.front();
   if (strategy == TagStrategy::max) {
     for (const Part& token : tokens)
-      if (token.surest() > word.surest()) word.chances = token.chances;
+      if (token.max_probability() > word.max_probability()) word.probabilities = token.probabilities;
   } else if (strategy == TagStrategy::average) {
-    for (std::size_t i = 0; i < word.chances.size(); ++i) {
+    for (std::size_t i = 0; i < word.probabilities.size(); ++i) {
       float sum = 0;
-      for (const Part& token : tokens) sum += token.chances[i];
-      word.chances[i] = sum / static_cast<float>(tokens.size());
+      for (const Part& token : tokens) sum += token.probabilities[i];
+      word.probabilities[i] = sum / static_cast<float>(tokens.size());
     }
   }
   word.span.end = tokens.back().span.end;
@@ -65,13 +69,13 @@ std::vector<Part> words_of(const std::vector<Part>& tokens, TagStrategy strategy
   std::vector<Part> words;
   for (std::size_t begin = 0, end = 0; begin < tokens.size(); begin = end) {
     do ++end;
-    while (end < tokens.size() && tokens[end].goes_on);
+    while (end < tokens.size() && tokens[end].continues_word);
     words.push_back(word_of(std::span(tokens).subspan(begin, end - begin), strategy));
   }
   return words;
 }
 
-/// A label's name without its mark, and whether it can only begin a group.
+/// A label without its prefix "B-" or "I-", and whether the prefix is "B-".
 struct Named {
   std::string_view name;
   bool begins;
@@ -81,7 +85,7 @@ Named named(std::string_view label) {
   return {label, false};
 }
 
-/// Neighbours of one name, as far as none of them begins anew.
+/// Merges neighbouring parts with the same label; "B-" begins a new group.
 std::vector<Tag> groups_of(const std::vector<Part>& parts, const std::vector<std::string>& labels) {
   std::vector<Tag> groups;
   std::string_view last;
@@ -90,21 +94,21 @@ std::vector<Tag> groups_of(const std::vector<Part>& parts, const std::vector<std
   for (const Part& part : parts) {
     const Named label = named(labels[part.label()]);
     if (groups.empty() || label.begins || label.name != last) {
-      // As there, what stands behind the first hyphen, whichever letter is before it.
+      // As in Hugging Face's pipeline, the name of a group is what follows the first hyphen.
       const std::string& full = labels[part.label()];
       const std::size_t hyphen = full.find('-');
       groups.push_back({hyphen == full.npos ? full : full.substr(hyphen + 1), part.span});
       sum = 0, count = 0;
     }
     last = label.name;
-    sum += part.surest(), ++count;
+    sum += part.max_probability(), ++count;
     groups.back().span.end = part.span.end;
     groups.back().probability = sum / static_cast<float>(count);
   }
   return groups;
 }
 
-/// Of tags from several windows that overlap, one.
+/// Keeps one of the tags that overlap, since they come from different windows: the longer, then the more probable.
 std::vector<Tag> without_overlaps(std::vector<Tag> tags) {
   std::ranges::stable_sort(tags, {}, [](const Tag& tag) { return tag.span.begin; });
   std::vector<Tag> kept;
@@ -121,9 +125,8 @@ std::vector<Tag> without_overlaps(std::vector<Tag> tags) {
 
 }  // namespace
 
-Tagger::Tagger(const ModelFolder& folder) : reader_(std::make_shared<BertReader>(folder, BertHead::token_labels)) {}
-Tagger::Tagger(Bert model, const Tokenizer& tokenizer)
-    : reader_(std::make_shared<BertReader>(std::move(model), tokenizer)) {}
+Tagger::Tagger(const ModelFolder& folder)
+    : reader_(std::make_shared<BertReader>(folder, BertHead::token_classification)) {}
 
 std::vector<TaggedText> Tagger::operator()(std::span<const std::string> texts, const TagOptions& options,
                                            const Progress& progress) const {
@@ -136,19 +139,20 @@ std::vector<TaggedText> Tagger::operator()(std::span<const std::string> texts, c
   reader_->read(
       windows, options.batch_tokens,
       [&](const BertBatch& batch) {
-        const Tensor chances = softmax(reader_->model.label_tokens(batch.states));
+        const Tensor probabilities = softmax(reader_->model.label_tokens(batch.states));
         for (std::size_t b = 0; b < batch.windows.size(); ++b) {
           const BertWindow& window = windows[batch.windows[b]];
-          std::vector<Part> parts = tokens_of(reader_->tokenizer, window.encoding, texts[window.text],
-                                              chances.data() + batch.begins[b] * chances.dim(1), labels().size());
+          std::vector<Part> parts =
+              tokens_of(reader_->tokenizer, window.encoding, texts[window.text],
+                        probabilities.data() + batch.begins[b] * probabilities.dim(1), labels().size());
           if (options.strategy > TagStrategy::simple) parts = words_of(parts, options.strategy);
           std::vector<Tag>& tags = found[batch.windows[b]];
           if (options.group && options.strategy != TagStrategy::none)
             tags = groups_of(parts, labels());
           else
-            for (const Part& part : parts) tags.push_back({labels()[part.label()], part.span, part.surest()});
+            for (const Part& part : parts) tags.push_back({labels()[part.label()], part.span, part.max_probability()});
           std::erase_if(tags, [&](const Tag& tag) {
-            const bool blank = tag.span.begin == tag.span.end;  // a token of white space
+            const bool blank = tag.span.begin == tag.span.end;  // white space
             return blank || std::ranges::count(options.ignored, tag.label) > 0;
           });
         }

@@ -1,4 +1,4 @@
-// Which words of a translation come from which words of its source, read off the attention.
+// Aligns the words of a translation with the words of its source by the attention weights.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace attend {
 
-/// Pairs (source word, target word), words being what stands between white space, counted from 0: for each target word
-/// the source word that its tokens look at most; marks at a word's ends do not count. Needs a translation with
-/// attention.
+/// Pairs (source word, target word). Words are separated by white space and counted from 0. Each target word is aligned
+/// with the source word that its tokens attend to most. Punctuation at the ends of words is ignored. The translation
+/// must have its attention.
 std::vector<std::pair<std::size_t, std::size_t>> align_words(const std::string& source, const Translation& translation);
 
 }  // namespace attend

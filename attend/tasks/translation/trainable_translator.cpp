@@ -81,8 +81,8 @@ TrainableTranslator make_transformer(TransformerOptions o, const TranslationToke
 std::map<std::string, PieceMap> pieces_by_parameter(const TranslationTokenizers& from, const TranslationTokenizers& to,
                                                     const TrainingObserver& observer) {
   const PieceMap source = map_pieces(from.source, to.source), target = map_pieces(from.target, to.target);
-  observer.say(grouped(shared_pieces(source)) + " of " + grouped(to.source.size()) +
-               " tokens are known to the model; the others start from random values");
+  observer.info(grouped(shared_pieces(source)) + " of " + grouped(to.source.size()) +
+                " tokens are known to the model; the others start from random values");
   return {// The recurrent translator's:
           {"source_embedding.weight", source},
           {"target_embedding.weight", target},

@@ -1,4 +1,4 @@
-// Translators as training needs them, whatever their architecture: new ones, and those of a folder.
+// Creates or loads translators of any architecture for training.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -12,16 +12,16 @@
 #include "attend/models/registry.h"
 #include "attend/models/transformer.h"
 #include "attend/tasks/translation/translator.h"
-#include "attend/train/sampled_trainee.h"
+#include "attend/train/sampled_training_task.h"
 
 namespace attend {
 
 enum class TranslatorArchitecture : std::uint8_t {
-  transformer,  ///< saved as a folder that Hugging Face's MarianMT reads, unless it has what Marian lacks
-  recurrent,    ///< a recurrent encoder and decoder, with attention
+  transformer,  ///< saved as a MarianMT folder, unless it has options that MarianMT does not have
+  recurrent,    ///< a recurrent encoder and decoder with attention
 };
 
-/// The architecture of a new translator. Vocabularies, special tokens and positions are set by make_translator().
+/// The options of a new translator. make_translator() sets vocabularies, special tokens and positions.
 struct TranslatorOptions {
   TranslatorArchitecture architecture = TranslatorArchitecture::transformer;
   TransformerOptions transformer = {.width = 256,
@@ -35,39 +35,40 @@ struct TranslatorOptions {
   RecurrentTranslatorOptions recurrent = {.tied_output = true};
 };
 
-/// One tokenizer for each side. They are the same, unless each language has its own subwords.
+/// The tokenizers of source and target. They are the same unless each language has its own subwords.
 struct TranslationTokenizers {
   Tokenizer source, target;
-  /// A tokenizer, and the same for the target side.
+  /// The same tokenizer for source and target.
   static TranslationTokenizers of(const Tokenizer& tokenizer);
 };
 
 struct TrainableTranslator {
-  std::string config;                   ///< all options, as JSON
+  std::string config;                   ///< the contents of config.json
   std::int64_t size = 0;                ///< number of parameters
-  std::int32_t start = 0;               ///< the decoder's first input
-  std::int64_t max_length = 0;          ///< the longest text in tokens; 0: no limit
+  std::int32_t start = 0;               ///< the decoder's first token
+  std::int64_t max_length = 0;          ///< the maximum length of a text in tokens; 0: no limit
   std::vector<NamedTensor> parameters;  ///< leaves of the tape
-  /// Teacher forcing.   sources, inputs int32 [B, T] with their lengths -> logits [B, T, V]
+  /// Teacher forcing.   sources int32 [B, S] and inputs int32 [B, T], with their lengths -> logits [B, T, V]
   std::function<Tensor(const TokenBatch& sources, const TokenBatch& inputs)> logits;
   SaveModel save;
-  std::function<Translator()> translator;  ///< for translating; shares the parameters
+  std::function<Translator()> translator;  ///< makes a Translator that shares the parameters
 };
 
-/// A new model, with positions for at least `max_length` tokens.
+/// Makes a new model with positions for at least `max_length` tokens.
 TrainableTranslator make_translator(const TranslatorOptions& options, const TranslationTokenizers& tokenizers,
                                     std::int64_t max_length, std::uint64_t seed);
 
-/// A model's folder to start from, and its own tokenizers.
+/// The folder of a translator to fine-tune, and its tokenizers.
 struct TranslatorFolder {
-  /// Throws InputError when the folder holds no translator.
+  /// Throws InputError if the folder holds no translator.
   explicit TranslatorFolder(const std::filesystem::path& folder);
   ModelFolder folder;
   TranslatorArchitecture architecture;
   TranslationTokenizers tokenizers;
 };
-/// The folder's model, with another dropout if one is given. With `new_vocabulary` the tokenizers are not the folder's:
-/// the parameters of tokens that both vocabularies have are carried over, and the observer is told how many they are.
+/// Loads the folder's model for fine-tuning, with another dropout if one is given. With `new_vocabulary` the tokenizers
+/// are not the folder's: rows of tokens that both vocabularies have are copied (see carry_over.h), and the observer
+/// gets a message with their number.
 TrainableTranslator continue_translator(const TranslatorFolder& from, const TranslationTokenizers& tokenizers,
                                         bool new_vocabulary, const std::optional<float>& dropout, std::uint64_t seed,
                                         const TrainingObserver& observer = {});

@@ -9,7 +9,7 @@
 #include "attend/data/tokenized_texts.h"
 #include "attend/metrics/bleu.h"
 #include "attend/metrics/chrf.h"
-#include "attend/tasks/translation/trainee.h"
+#include "attend/tasks/translation/training_task.h"
 #include "attend/tasks/translation/translation_model.h"
 #include "attend/text/training/train_sentencepiece.h"
 #include "attend/train/run.h"
@@ -55,7 +55,7 @@ Tokenizer learn_tokenizer(const TranslationTrainingOptions& options, TranslatorA
   const SentencePieceTrainingOptions subwords{
       .unigram = false, .vocab_size = options.vocab_size, .character_coverage = 1.0, .max_lines = kLinesForSubwords};
   const bool each = architecture == TranslatorArchitecture::transformer;
-  observer.say("Learning " + grouped(options.vocab_size) + " subwords " + (each ? "of each side" : "from both sides"));
+  observer.info("Learning " + grouped(options.vocab_size) + " subwords " + (each ? "of each side" : "from both sides"));
   const Progress progress = observer.progress("Reading");
   std::optional<Tokenizer> learned;
   const auto learn = [&] {
@@ -155,19 +155,19 @@ TrainingResult train_translation(const TranslationTrainingOptions& options, cons
   if (const std::int64_t left_out = training.left_out() + validation.left_out(); left_out > 0)
     observer.warn("left out: " + counted(left_out, "pair") + " that are empty, or longer than " + grouped(max_length) +
                   " tokens (--max-length)");
-  observer.say(counted(training.size(), "pair") + ", " + grouped(validation.size()) + " for validation, " +
-               grouped(model.size) + " parameters");
+  observer.info(counted(training.size(), "pair") + ", " + grouped(validation.size()) + " for validation, " +
+                grouped(model.size) + " parameters");
 
   TrainerOptions trainer = options.trainer;
-  TranslationTraineeOptions trainee_options{.padding = needed_token("padding", tokenizers.source.special().padding),
-                                            .label_smoothing = options.label_smoothing,
-                                            .batches = {.max_tokens = options.batch_tokens, .seed = seed}};
+  TranslationTrainingTaskOptions task_options{.padding = needed_token("padding", tokenizers.source.special().padding),
+                                              .label_smoothing = options.label_smoothing,
+                                              .batches = {.max_tokens = options.batch_tokens, .seed = seed}};
   Excerpt excerpt = read_excerpt(options.validation, options.validation_sentences);
   if (!excerpt.sources.empty()) {
     std::int64_t longest = 0;
     for (const std::int32_t length : validation.lengths(kSourceField))
       longest = std::max<std::int64_t>(longest, length);
-    trainee_options.evaluate = scores_of(model, std::move(excerpt), 20 + 2 * longest);
+    task_options.evaluate = scores_of(model, std::move(excerpt), 20 + 2 * longest);
     if (trainer.metric.empty()) trainer.metric = "bleu";
   } else if (!trainer.metric.empty() && trainer.metric != "loss") {
     fail<InputError>("train", "there is nothing to translate for ", trainer.metric,
@@ -176,8 +176,8 @@ TrainingResult train_translation(const TranslationTrainingOptions& options, cons
   trainer.fingerprint = run_fingerprint(
       options,
       {.model = model.config, .tokenizer = fingerprint(tokenizers.source), .files = files, .from = options.from});
-  TranslationTrainee trainee(model, training, validation, std::move(trainee_options));
-  return train(trainee, trainer, observer);
+  TranslationTrainingTask task(model, training, validation, std::move(task_options));
+  return train(task, trainer, observer);
 }
 
 }  // namespace attend

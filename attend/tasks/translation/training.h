@@ -1,4 +1,4 @@
-// Training a translator from sentence pairs, and fine-tuning one:
+// Trains a translator on sentence pairs, or fine-tunes one:
 //
 //   attend::TranslationTrainingOptions options;
 //   options.train.pairs = "pairs.tsv";
@@ -7,7 +7,7 @@
 //   attend::train_translation(options);
 //   attend::Translator translator("en-it");
 //
-// The pairs are tokenised once, into files in the output folder, and read from there: memory grows by 16 bytes a pair.
+// The pairs are tokenised once into files in the output folder. A pair needs 16 bytes of memory.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -19,7 +19,8 @@
 
 namespace attend {
 
-/// Sentence pairs: one file with source, tab, target on each line; or two files, line by line.
+/// Files of sentence pairs: one file with a source, a tab and a target on each line, or two files with a text on each
+/// line.
 struct PairFiles {
   std::filesystem::path pairs = {};
   std::filesystem::path source = {}, target = {};
@@ -32,26 +33,26 @@ struct TranslationTrainingOptions {
   PairFiles train, validation;
   std::filesystem::path from = {};       ///< the folder of a translator to fine-tune; empty: a new one
   std::filesystem::path tokenizer = {};  ///< the folder of a tokenizer to use; empty: see vocab_size
-  std::int64_t vocab_size = 8000;        ///< subwords to learn from the pairs; 0, when fine-tuning: the model's own
-  std::int64_t max_length = 100;         ///< longer pairs, in tokens, are left out
-  std::int64_t batch_tokens = 2048;      ///< tokens of a batch, padding included
+  std::int64_t vocab_size = 8000;        ///< subwords to learn from the pairs; 0 for fine-tuning: use the model's own
+  std::int64_t max_length = 100;         ///< pairs with more tokens on either side are left out
+  std::int64_t batch_tokens = 2048;      ///< tokens in a batch, including padding
   float label_smoothing = 0.1f;
-  std::int64_t validation_sentences = 500;  ///< how many are translated for BLEU and chrF at each evaluation
-  TranslatorOptions model = {};             ///< of a new translator
-  std::optional<float> dropout = {};        ///< instead of the model's own, when fine-tuning
+  std::int64_t validation_sentences = 500;  ///< sentences that are translated for BLEU and chrF in each evaluation
+  TranslatorOptions model = {};             ///< for a new translator
+  std::optional<float> dropout = {};        ///< for fine-tuning: replaces the model's dropout
   TrainerOptions trainer = {.epochs = 20, .warmup = 200, .patience = 5};
 
-  /// The defaults of fine-tuning a folder's model.
+  /// The defaults for fine-tuning the model of a folder.
   static TranslationTrainingOptions finetune(std::filesystem::path from);
-  /// The options that must not change on resume, beside the model's and the tokenizer's.
+  /// Visits the options that must not change when a run is resumed, besides those of the model and the tokenizer.
   void visit(auto&& v) const {
     v("max_length", max_length), v("batch_tokens", batch_tokens), v("label_smoothing", label_smoothing);
     v("validation_sentences", validation_sentences), v("trainer", trainer);
   }
 };
 
-/// Trains, and saves the model into options.trainer.output. Scores: "loss", "bleu" and "chrf". Throws InputError for
-/// files and options that do not fit.
+/// Trains a model and saves it to options.trainer.output. Scores: "loss", "bleu" and "chrf". Throws InputError if a
+/// file or an option is wrong.
 TrainingResult train_translation(const TranslationTrainingOptions& options, const TrainingObserver& observer = {});
 
 }  // namespace attend

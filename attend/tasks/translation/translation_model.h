@@ -1,4 +1,4 @@
-// What translating needs of a model: the network, its tokenizers, and how it generates unless told otherwise.
+// The parts of a translation model: the network, its tokenizers, and its default generation options.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -17,21 +17,21 @@ struct TranslationModel {
   std::string kind;  ///< "model_type" in config.json
   Tokenizer source, target;
   Seq2SeqSpec spec;
-  std::int32_t padding = 0;  ///< of sources
-  /// A max_length of 0 means "not set": then a translation has at most twice the tokens of its source, and 20.
+  std::int32_t padding = 0;  ///< the padding id of sources
+  /// A max_length of 0 means "not set": then a translation has at most 2 · (tokens of its source) + 20 tokens.
   GenerationConfig generation;
 };
 
-/// From a folder. Throws InputError when it holds no translation model.
+/// Loads the model of a folder. Throws InputError if it holds no translation model.
 TranslationModel load_translation_model(const ModelFolder& folder);
-/// Of models in memory; they share their parameters.
+/// Uses a model in memory and shares its parameters.
 TranslationModel translation_model(Transformer model, const Tokenizer& source, const Tokenizer& target);
 TranslationModel translation_model(RecurrentTranslator model, const Tokenizer& tokenizer);
 
-/// The id of a special token that translators cannot do without. Throws InputError when the tokenizer has none.
+/// Returns the id of a special token that translation needs. Throws InputError if the tokenizer does not have it.
 std::int32_t needed_token(const char* what, const std::optional<std::int32_t>& id);
 
-/// How a model of ours is to be decoded unless somebody says otherwise: what is saved beside it.
+/// The contents of generation_config.json that is saved with a model that Attend has trained.
 GenerationConfig generation_defaults(const TransformerOptions& options);
 
 }  // namespace attend

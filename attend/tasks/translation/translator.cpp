@@ -458,8 +458,8 @@ Translation Translator::operator()(const std::string& text, const TranslateOptio
   return (*this)(std::span(&text, 1), options).front().front();
 }
 
-Translation Translator::look(const std::string& text, const std::string& translation,
-                             const TranslateOptions& options) const {
+Translation Translator::attention_of(const std::string& text, const std::string& translation,
+                                     const TranslateOptions& options) const {
   const TranslationModel& model = *model_;
   chosen_layer(model, options);
   const NoGrad no_grad;

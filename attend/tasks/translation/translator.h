@@ -1,4 +1,7 @@
-// A translation model: text in, text out. The program, the server and programs of yours use this class.
+// Translates texts with any encoder–decoder model:
+//
+//   attend::Translator translator("opus-mt-en-de");
+//   std::string german = translator("The house is small.").text;
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -21,17 +24,18 @@
 namespace attend {
 
 struct TranslateOptions {
-  GenerationOptions search = {};  ///< nbest without a beam makes the beam at least as wide
+  GenerationOptions search = {};  ///< if nbest is given without a beam, the beam has at least that size
 
-  std::int64_t max_tokens = 0;           ///< of a source; 0: no limit but the model's
-  LongText long_text = LongText::split;  ///< a longer one; split translates sentence by sentence
-  std::int64_t batch_tokens = 2048;      ///< source tokens that are translated at once
+  std::int64_t max_tokens = 0;           ///< the maximum length of a source; 0: only the model's limit
+  LongText long_text = LongText::split;  ///< for longer sources; split: translate sentence by sentence
+  std::int64_t batch_tokens = 2048;      ///< source tokens in a batch
 
   bool attention = false;                  ///< fill Translation::attention
-  bool only_best_attention = false;        ///< of the first of nbest alone
-  std::optional<std::int64_t> layer = {};  ///< of the decoder, negative: from the end; otherwise -1, of more than 4 -2
-  std::optional<std::int64_t> head = {};   ///< otherwise the mean of all
-  /// Fill Translation::maps with these; `layer` and `head` then choose what the alignments in them follow.
+  bool only_best_attention = false;        ///< fill it for the best of the nbest translations only
+  std::optional<std::int64_t> layer = {};  ///< the decoder layer of Translation::attention; negative: from the end;
+                                           ///< empty: the last one, or the one before if there are more than 4
+  std::optional<std::int64_t> head = {};   ///< its head; empty: the mean of all heads
+  /// Fill Translation::maps with these views, layers and heads. The alignments in a map use `layer` and `head`.
   std::optional<AttentionSelection> maps = {};
 };
 
@@ -39,50 +43,51 @@ struct Translation {
   std::string text;
   double score = 0;
   std::vector<std::int32_t> ids;
-  bool finished = true;        ///< false: cut at its length
-  std::int64_t pieces = 1;     ///< in which the source was translated; a blank one has none
-  std::int64_t cuts = 0;       ///< of them, those that begin inside a sentence, as it was too long
-  std::int64_t truncated = 0;  ///< source tokens that were dropped
-  std::int64_t invalid = 0;    ///< sequences of the source that were no UTF-8
-  // With attention only, the pieces one after the other:
-  std::vector<std::string> source_tokens, target_tokens;  ///< both with the end of sentence
-  std::vector<Span> source_spans;                         ///< where in its text each source token stands
-  std::vector<Span> target_spans;                         ///< where in the translation each target token stands
-  std::vector<std::vector<float>> attention;              ///< a row for each target token, over the source tokens
-  std::vector<AttentionMap> maps;                         ///< of each piece; with TranslateOptions::maps only
+  bool finished = true;        ///< false: it ended at its maximum length, without the end-of-sentence token
+  std::int64_t pieces = 1;     ///< the number of parts in which the source was translated; 0 if it is blank
+  std::int64_t cuts = 0;       ///< the number of parts that begin inside a sentence, since it was too long
+  std::int64_t truncated = 0;  ///< the number of dropped source tokens
+  std::int64_t invalid = 0;    ///< the number of invalid UTF-8 sequences in the source
+  // Only with TranslateOptions::attention; the parts are concatenated:
+  std::vector<std::string> source_tokens, target_tokens;  ///< both with the end-of-sentence token
+  std::vector<Span> source_spans;                         ///< byte range of each source token in the source
+  std::vector<Span> target_spans;                         ///< byte range of each target token in the translation
+  std::vector<std::vector<float>> attention;              ///< [target tokens][source tokens]
+  std::vector<AttentionMap> maps;                         ///< of each part; only with TranslateOptions::maps
 };
 
 /// Immutable and cheap to copy.
 class Translator {
  public:
-  /// Throws InputError when the folder holds no translation model.
+  /// Throws InputError if the folder holds no translation model.
   explicit Translator(const ModelFolder& folder);
   explicit Translator(const std::filesystem::path& folder) : Translator(ModelFolder(folder)) {}
-  /// Models in memory, one in training, say: the parameters are shared.
+  /// Uses a model in memory, for example one in training, and shares its parameters.
   Translator(Transformer model, const Tokenizer& source, const Tokenizer& target);
-  /// Source and target have one tokenizer, whose end of sentence also stands before the first word.
+  /// The same with one tokenizer for source and target. The decoder starts from the end-of-sentence token.
   Translator(RecurrentTranslator model, const Tokenizer& tokenizer);
 
-  /// The nbest translations of each text, best first, in the order of the texts. Texts of like length are translated
-  /// together; blank ones stay blank. Throws TextError before anything is translated.
+  /// The nbest translations of each text, best first, in the order of the texts. The translation of a blank text is
+  /// blank. Throws TextError, before anything is translated, if a text is too long with LongText::error.
   std::vector<std::vector<Translation>> operator()(std::span<const std::string> texts,
                                                    const TranslateOptions& options = {},
                                                    const Progress& progress = {}) const;
   Translation operator()(const std::string& text, const TranslateOptions& options = {}) const;
-  /// Where the model looks while it says a translation that is given; all that is made is its attention and its maps.
-  /// Throws InputError where either text is blank, or longer than the model takes.
-  Translation look(const std::string& text, const std::string& translation, const TranslateOptions& options = {}) const;
+  /// The attention of a given translation, computed with teacher forcing. The result has only the attention, its tokens
+  /// and spans, and the maps. Throws InputError if either text is blank or too long for the model.
+  Translation attention_of(const std::string& text, const std::string& translation,
+                           const TranslateOptions& options = {}) const;
 
-  /// Throws InputError, as translating would, when the options ask for what the model does not have: attention, or a
-  /// layer or head of it.
+  /// Throws InputError, as translating would, if the options ask for attention, a layer or a head that the model does
+  /// not have.
   void check(const TranslateOptions& options) const;
-  /// The largest number of tokens that the model can generate after a prefix, which its positions limit; a larger
-  /// max_new_tokens has no effect. 0: no limit.
+  /// The maximum number of tokens that the model can generate after a prefix. It is limited by the model's positions; a
+  /// larger max_new_tokens has no effect. 0: no limit.
   std::int64_t max_new_tokens(const std::string& prefix = {}) const;
 
   const Tokenizer& source_tokenizer() const;
   const Tokenizer& target_tokenizer() const;
-  const GenerationConfig& generation() const;  ///< what the folder says
+  const GenerationConfig& generation() const;  ///< the folder's generation_config.json
 
   std::shared_ptr<const GenerativeModel> generator() const;  ///< for an engine
 
@@ -93,8 +98,8 @@ class Translator {
   std::shared_ptr<const Model> model_;
 };
 
-/// Texts as requests for an engine that others share, as the server's clients do, and their translations when all
-/// requests are answered. Translator::operator() runs an engine of its own.
+/// Translates texts with an engine that is shared with other requests, as in the server. The job makes requests for the
+/// engine and builds the translations from the results. Translator::operator() runs an engine of its own.
 class TranslationJob {
  public:
   /// The texts must outlive the job. Throws as Translator does.
@@ -103,14 +108,14 @@ class TranslationJob {
   TranslationJob(TranslationJob&&) noexcept;
   TranslationJob& operator=(TranslationJob&&) noexcept;
 
-  /// One request for each text, or for each part of a text that is too long; the longest sources come first. Blank
-  /// texts have none.
+  /// One request for each text, or for each part of a long text. The longest sources come first. A blank text has no
+  /// request.
   std::vector<EngineRequest> take_requests();
-  /// The result of the i-th request.
+  /// Stores the result of a request.
   void set(std::size_t request, std::vector<Hypothesis>&& hypotheses);
   bool complete() const;
-  /// The nbest translations of each text, with their attention if the options ask for it, which takes another pass of
-  /// the model. Call it once, when the job is complete.
+  /// The nbest translations of each text. Attention, if the options ask for it, needs another pass of the model. Call
+  /// it once, when the job is complete.
   std::vector<std::vector<Translation>> finish();
 
  private:

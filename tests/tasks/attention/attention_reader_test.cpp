@@ -1,5 +1,5 @@
-// Captured attention is Hugging Face's, from raw text on (tests/golden/attention_maps.py), and whatever is asked for
-// that a model has not is refused by name.
+// Attention weights, computed from raw text, are compared with Hugging Face's (tests/golden/attention_maps.py).
+// Requests that a model does not support are errors.
 #include "attend/tasks/attention/attention_reader.h"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ const fs::path kTests = fs::path(ATTEND_SOURCE_DIR) / "tests";
 const fs::path kBert = kTests / "tasks/fixtures/bert_labels", kGpt2 = kTests / "models/fixtures/gpt2_tokenizer",
                kMarian = kTests / "models/fixtures/marian_tokenizer";
 
-/// A line as `attend attention` takes it.
+/// A request from a golden case. A tab separates the texts of a pair, as in `attend attention`.
 AttentionRequest request_of(const Json& one) {
   const std::string text = one.at("text");
   AttentionRequest request{.text = text.substr(0, text.find('\t'))};
@@ -45,7 +45,7 @@ void check_rows(const AttentionView& view) {
     }
 }
 
-TEST(AttentionReader, ALayerAloneIsTheSameAsAmongAll) {
+TEST(AttentionReader, ASingleLayerHasTheSameWeightsAsAmongAllLayers) {
   for (const fs::path& folder : {kBert, kGpt2}) {
     const AttentionReader reader(folder);
     const AttentionMap all = reader({.text = "low lower"}).front();
@@ -89,13 +89,12 @@ TEST(AttentionReader, GivesHuggingFacesWeightsFromRawText) {
   }
 }
 
-TEST(AttentionReader, LooksAtEveryHypothesisOfABeam) {
+TEST(AttentionReader, GivesAMapForEachHypothesisOfABeam) {
   const AttentionReader reader(kMarian);
   const std::string text = "Nessuno scrive.";
   const std::vector<AttentionMap> maps = reader({.text = text, .search = {.beam = 4, .nbest = 3}});
   ASSERT_EQ(maps.size(), 3u);
   for (const AttentionMap& map : maps) {
-    // What was decoded looks as if it had been given.
     const AttentionView& cross = map.view();
     EXPECT_EQ(cross.kind, AttentionKind::cross);
     EXPECT_TRUE(map.score.has_value());
@@ -108,7 +107,7 @@ TEST(AttentionReader, LooksAtEveryHypothesisOfABeam) {
   }
 }
 
-TEST(AttentionReader, KeepsOnlyTheLayersAndHeadsThatWereAskedFor) {
+TEST(AttentionReader, KeepsOnlyTheSelectedLayersAndHeads) {
   const AttentionReader reader(kGpt2);
   const std::string text = "low lower";
   const AttentionMap all = reader({.text = text}).front();
@@ -136,10 +135,10 @@ TEST(AttentionReader, NumbersTheWordsOfItsTokens) {
     EXPECT_LT(source, 2u);
     EXPECT_LT(target, 2u);
   }
-  EXPECT_EQ(map.view(AttentionKind::decoder).queries.words.front(), -1);  // the start
+  EXPECT_EQ(map.view(AttentionKind::decoder).queries.words.front(), -1);  // the start token
 }
 
-TEST(AttentionReader, SaysWhatATextWasCutBy) {
+TEST(AttentionReader, CountsTheTokensThatWereTruncated) {
   std::string longer;
   for (int i = 0; i < 60; ++i) longer += "river ";
   const AttentionReader bert(kBert), gpt2(kGpt2), marian(kMarian);
@@ -151,7 +150,7 @@ TEST(AttentionReader, SaysWhatATextWasCutBy) {
   }
 }
 
-TEST(AttentionReader, RefusesByNameWhatAModelHasNot) {
+TEST(AttentionReader, UnsupportedRequestsAreErrors) {
   const AttentionReader bert(kBert), gpt2(kGpt2), marian(kMarian);
   const auto says = [](const AttentionReader& reader, const AttentionRequest& request, const std::string& part) {
     try {
@@ -164,15 +163,15 @@ TEST(AttentionReader, RefusesByNameWhatAModelHasNot) {
   says(bert, {.text = "the river", .selection = {.layers = {7}}}, "no such layer: got 7, expected 0 to 1");
   says(bert, {.text = "the river", .selection = {.heads = {2}}}, "no such head: got 2, expected 0 to 1");
   says(bert, {.text = "the river", .selection = {.views = {AttentionKind::cross}}}, "self-attention only");
-  says(bert, {.text = "the river", .target = "x"}, "translators");
-  says(bert, {.text = "the river", .search = {.max_new_tokens = 3}}, "models that write");
+  says(bert, {.text = "the river", .target = "x"}, "only translators do");
+  says(bert, {.text = "the river", .search = {.max_new_tokens = 3}}, "does not support generation options");
   says(bert, {.text = "  "}, "blank");
   says(gpt2, {.text = ""}, "empty");
   says(gpt2, {.text = "low", .pair = "lower"}, "BERT");
   says(marian, {.text = " "}, "blank");
   says(marian, {.text = "Nessuno", .target = ""}, "blank");
   says(marian, {.text = "Nessuno", .selection = {.views = {AttentionKind::self}}}, "no attention of that kind");
-  says(bert, {.text = "the river", .long_text = LongText::split}, "not split");
+  says(bert, {.text = "the river", .long_text = LongText::split}, "long_text split is not supported");
   EXPECT_THROW(AttentionReader(kTests / "golden"), InputError);
 }
 
@@ -188,10 +187,16 @@ class Recurrent : public testing::Test {
   Tokenizer tokenizer_ = load_tokenizer(kGpt2);
 };
 
-TEST_F(Recurrent, ClassifiersHaveTheRowWithWhichTheyPool) {
+TEST_F(Recurrent, ClassifiersHaveTheWeightsOfAttentionPooling) {
   RecurrentClassifierOptions options;
   options.vocabulary = tokenizer_.size(), options.labels = {"a", "b"}, options.embedding = options.hidden = 6;
-  const Classifier classifier(RecurrentClassifier(options), tokenizer_);
+  const test::TempFolder folder;
+  const auto saved = [&] {
+    RecurrentClassifier(options).save(folder.path());
+    save_tokenizer(tokenizer_, folder.path());
+    return Classifier(folder.path());
+  };
+  const Classifier classifier = saved();
   const AttentionMap map = AttentionReader(classifier)({.text = "one two three"}).front();
   EXPECT_EQ(map.view().queries.size(), 1);
   check_rows(map.view());
@@ -199,7 +204,8 @@ TEST_F(Recurrent, ClassifiersHaveTheRowWithWhichTheyPool) {
   const std::vector<float> known = classifier(std::span(&text, 1), {.attention = true}).front().attention;
   EXPECT_EQ(map.view().weights.front().to_vector(), known);
   options.pooling = StatePooling::mean;
-  EXPECT_THROW(AttentionReader(Classifier(RecurrentClassifier(options), tokenizer_))({.text = text}), InputError);
+  const AttentionReader mean_pooling(saved());
+  EXPECT_THROW(mean_pooling({.text = text}), InputError);
 }
 
 TEST_F(Recurrent, TranslatorsHaveCrossAttentionOnly) {
@@ -213,8 +219,8 @@ TEST_F(Recurrent, TranslatorsHaveCrossAttentionOnly) {
   EXPECT_EQ(map.view().queries.size(), 3);
   check_rows(map.view());
   options.attention = DecoderAttention::none;
-  const AttentionReader blind(Translator(RecurrentTranslator(options), tokenizer_));
-  EXPECT_THROW(blind({.text = "one two"}), InputError);
+  const AttentionReader without_attention(Translator(RecurrentTranslator(options), tokenizer_));
+  EXPECT_THROW(without_attention({.text = "one two"}), InputError);
 }
 
 TEST(AttentionReader, OpensFoldersOfSentenceTransformers) {
@@ -222,7 +228,7 @@ TEST(AttentionReader, OpensFoldersOfSentenceTransformers) {
   EXPECT_EQ(AttentionReader(kTests / "tasks/fixtures/sentence_mean")({.text = "here"}).size(), 1u);
 }
 
-TEST(AttentionReader, ServesManyThreadsAtOnce) {
+TEST(AttentionReader, IsThreadSafe) {
   const AttentionReader reader(kMarian);
   const std::vector<float> expected = reader({.text = "Nessuno scrive."}).front().view().weights[0].to_vector();
   std::vector<std::thread> threads;

@@ -1,5 +1,5 @@
-// Labels of texts by BERT against Hugging Face's text-classification pipeline (tests/golden/bert_uses.py). Recurrent
-// classifiers are tested where they are trained.
+// Classification with BERT is compared with Hugging Face's text-classification pipeline (tests/golden/bert_uses.py).
+// Recurrent classifiers are tested in training_test.cpp.
 #include "attend/tasks/classification/classifier.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ class BertLabels : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Classifier, BertLabels, testing::Values("bert_labels", "bert_several_labels"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST_P(BertLabels, AreTheOnesThatTransformersGives) {
+TEST_P(BertLabels, HaveTheProbabilitiesOfTransformers) {
   const Classifier classifier(bert_fixture(GetParam()));
   const Expected expected(GetParam());
   EXPECT_EQ(classifier.labels(), (std::vector<std::string>{"sport", "weather", "art"}));
@@ -37,7 +37,7 @@ TEST_P(BertLabels, AreTheOnesThatTransformersGives) {
   expect_probabilities(classifier(expected.texts("pairs"), {.pairs = true}), expected["pair_probs"]);
 }
 
-TEST_P(BertLabels, ComeWithWhatTheFirstTokenLooksAt) {
+TEST_P(BertLabels, ComeWithTheAttentionOfTheFirstToken) {
   const Classifier classifier(bert_fixture(GetParam()));
   const Expected expected(GetParam());
   const std::vector<Classification> results = classifier(expected.texts(), {.attention = true});
@@ -49,7 +49,7 @@ TEST_P(BertLabels, ComeWithWhatTheFirstTokenLooksAt) {
   for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(results[0].attention[i], wanted[i], 1e-5);
 }
 
-TEST(Classifier, TakesGpt2WhoseLastTokenSaysTheLabel) {
+TEST(Classifier, ClassifiesWithTheLastTokenOfGpt2) {
   const std::filesystem::path folder = std::filesystem::path(ATTEND_SOURCE_DIR) / "tests/models/fixtures/gpt2_labels";
   const Classifier classifier(folder);
   EXPECT_EQ(classifier.labels(), (std::vector<std::string>{"bad", "good", "neither"}));
@@ -58,7 +58,7 @@ TEST(Classifier, TakesGpt2WhoseLastTokenSaysTheLabel) {
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const std::vector<float>& p = all[i].probabilities;
     EXPECT_NEAR(std::accumulate(p.begin(), p.end(), 0.f), 1.f, 1e-6f);
-    EXPECT_EQ(classifier({&texts[i], 1}).front().probabilities, p) << "alone as in a batch";
+    EXPECT_EQ(classifier({&texts[i], 1}).front().probabilities, p) << "the same alone and in a batch";
     EXPECT_EQ(seen[i].probabilities, p);
     ASSERT_EQ(seen[i].attention.size(), seen[i].tokens.size());
     EXPECT_NEAR(std::accumulate(seen[i].attention.begin(), seen[i].attention.end(), 0.f), 1.f, 1e-5f);
@@ -68,20 +68,20 @@ TEST(Classifier, TakesGpt2WhoseLastTokenSaysTheLabel) {
   EXPECT_ERROR(Classifier(folder.parent_path() / "gpt2_tokenizer"), "is a language model, expected a classifier");
 }
 
-TEST(Classifier, GivesAllOfSeveralLabelsThatHold) {
+TEST(Classifier, AMultiLabelModelPredictsAllLabelsAboveOneHalf) {
   const Classifier classifier(bert_fixture("bert_several_labels"));
   EXPECT_TRUE(classifier.several_labels());
   std::size_t held = 0;
   for (const Classification& result : classifier(Expected("bert_several_labels").texts())) {
     for (std::size_t label = 0; label < 3; ++label)
-      EXPECT_EQ(std::ranges::count(result.holding, label), result.probabilities[label] > 0.5f);
-    held += result.holding.size();
+      EXPECT_EQ(std::ranges::count(result.predicted, label), result.probabilities[label] > 0.5f);
+    held += result.predicted.size();
   }
   EXPECT_GT(held, 0u);
   EXPECT_FALSE(Classifier(bert_fixture("bert_labels")).several_labels());
 }
 
-TEST(Classifier, PlacesTheTokensOfAPairInTheLine) {
+TEST(Classifier, TheSpansOfAPairAreInTheWholeLine) {
   const Classifier classifier(bert_fixture("bert_labels"));
   const std::string line = "Nobody here\tUn marinaio";
   const Classification result = classifier(std::span(&line, 1), {.pairs = true, .attention = true}).front();
@@ -93,14 +93,15 @@ TEST(Classifier, PlacesTheTokensOfAPairInTheLine) {
   EXPECT_EQ(std::accumulate(words.begin(), words.end(), std::string()), "NobodyhereUnmarinaio");
 }
 
-TEST(Classifier, RefusesWhatItCannotTake) {
+TEST(Classifier, PairsWithoutATabAndLongTextsAreErrors) {
   const Classifier classifier(bert_fixture("bert_labels"));
   const std::vector<std::string> texts{"one text"};
   EXPECT_ERROR(classifier(texts, {.pairs = true}), "has no tab between");
-  EXPECT_ERROR(classifier(texts, {.long_text = LongText::split}), "not split");
+  EXPECT_ERROR(classifier(texts, {.long_text = LongText::split}), "long_text split is not supported");
   EXPECT_ERROR(classifier(texts, {.max_tokens = 3, .long_text = LongText::error}), "too long");
   EXPECT_EQ(classifier(texts, {.max_tokens = 3}).front().truncated > 0, true);
-  EXPECT_ERROR(Classifier(bert_fixture("bert_words")), "is a model for hidden words, expected one for labels of texts");
+  EXPECT_ERROR(Classifier(bert_fixture("bert_words")),
+               "is a model for masked tokens, expected one for sequence classification");
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ class ClassificationTraining : public testing::Test {
   test::TempFolder folder_;
 };
 
-TEST_F(ClassificationTraining, IsACallThatSavesAClassifier) {
+TEST_F(ClassificationTraining, SavesAClassifier) {
   const TrainingResult result = train_classification(options("model"));
   EXPECT_EQ(result.state.best.front().first, "accuracy");
   EXPECT_EQ(Classifier(folder_ / "model").labels(), (std::vector<std::string>{"good", "poor"}));
@@ -57,7 +57,7 @@ TEST_F(ClassificationTraining, OnlyTheSameRunIsResumed) {
   EXPECT_EQ(model("run"), before);
 }
 
-TEST_F(ClassificationTraining, AnEncoderLearnsPairsOfTexts) {
+TEST_F(ClassificationTraining, FineTunesAnEncoderOnPairsOfTexts) {
   auto o = ClassificationTrainingOptions::finetune(ATTEND_SOURCE_DIR "/tests/tasks/fixtures/bert_labels");
   o.train = o.validation = folder_ / "pairs.tsv";
   o.columns.pair = "2";
@@ -75,7 +75,7 @@ TEST_F(ClassificationTraining, AnEncoderLearnsPairsOfTexts) {
   EXPECT_ERROR(train_classification(o), "one label each");
 }
 
-TEST_F(ClassificationTraining, ARowThatLacksTheSecondTextIsNamed) {
+TEST_F(ClassificationTraining, ARowWithoutTheSecondTextIsAnErrorThatNamesTheLine) {
   std::ofstream(folder_ / "named.tsv") << "label\ttext\tsecond\ngood\ta\tb\npoor\tc\n";
   LabelledReader reader(folder_ / "named.tsv", {.text = "text", .pair = "second", .label = "label"});
   LabelledText text;

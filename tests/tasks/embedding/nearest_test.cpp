@@ -20,7 +20,7 @@ double cosine(const float* a, const float* b, std::int64_t n) {
   return ab / std::sqrt(aa * bb);
 }
 
-TEST(Nearest, FindsTheBestOfAllPiecesAsASortWould) {
+TEST(Nearest, FindsTheSameRowsAsASortOfAllCosines) {
   const std::int64_t Q = 3, N = 9001, D = 17;
   Generator generator(5);
   Tensor queries = Tensor::empty({Q, D}), rows = Tensor::empty({N, D});
@@ -45,7 +45,7 @@ TEST(Nearest, FindsTheBestOfAllPiecesAsASortWould) {
   }
 }
 
-TEST(Nearest, TakesTheEarlierOfEqualsAndAllWhereThereAreFew) {
+TEST(Nearest, EqualCosinesAreInTheOrderOfTheRows) {
   Nearest nearest(Tensor::from({1, 0}, {1, 2}), 3);
   nearest.add(Tensor::from({0, 0, 2, 0, 1, 0, 5, 0, 1, 1}, {5, 2}));
   std::vector<std::int64_t> rows;
@@ -56,7 +56,7 @@ TEST(Nearest, TakesTheEarlierOfEqualsAndAllWhereThereAreFew) {
   few.add(Tensor::from({0, 0}, {1, 2}));
   ASSERT_EQ(few.best()[0].size(), 1u);
   EXPECT_EQ(few.best()[0][0].cosine, 0.f);
-  EXPECT_ERROR(few.add(Tensor::zeros({2, 3})), "vectors of other sizes");
+  EXPECT_ERROR(few.add(Tensor::zeros({2, 3})), "the vectors have different sizes");
 }
 
 }  // namespace

@@ -1,5 +1,4 @@
-// Vectors of texts against sentence-transformers' definition (tests/golden/bert_uses.py), and what does not depend on
-// how they are computed.
+// Embeddings are compared with those of sentence-transformers' modules, written in PyTorch (tests/golden/bert_uses.py).
 #include "attend/tasks/embedding/text_encoder.h"
 
 #include <gtest/gtest.h>
@@ -39,7 +38,7 @@ TEST(TextEncoder, GivesTheVectorsOfASentenceTransformersFolder) {
   EXPECT_GT(result.truncated[4], 0);
 }
 
-TEST(TextEncoder, PoolsInSeveralWaysAndGoesThroughLaterLayers) {
+TEST(TextEncoder, ConcatenatesSeveralPoolingsAndAppliesLaterModules) {
   const TextEncoder encoder(bert_fixture("sentence_dense"));
   const Expected expected("sentence_dense");
   EXPECT_EQ(encoder.size(), 5);
@@ -49,7 +48,7 @@ TEST(TextEncoder, PoolsInSeveralWaysAndGoesThroughLaterLayers) {
   expect_vectors(encoder.embed(expected.texts(), {.prompt = encoder.prompt("document")}), expected["documents"]);
 }
 
-TEST(TextEncoder, TakesTheMeanOfAPlainFolderUnlessToldOtherwise) {
+TEST(TextEncoder, APlainFolderUsesMeanPoolingByDefault) {
   const TextEncoder encoder(bert_fixture("roberta_words"));
   const Expected expected("roberta_words");
   expect_vectors(encoder.embed(expected.texts()), expected["mean"]);
@@ -73,9 +72,9 @@ TEST(TextEncoder, GivesATextTheSameVectorInAnyBatch) {
   EXPECT_EQ(encoder.embed({}).vectors.shape(), (Shape{0, 8}));
 }
 
-TEST(TextEncoder, CutsSplitsOrRefusesLongTexts) {
+TEST(TextEncoder, TruncatesSplitsOrRejectsLongTexts) {
   const TextEncoder encoder(bert_fixture("sentence_mean"));
-  const std::string text = "the child the child the child";  // and [CLS] and [SEP]
+  const std::string text = "the child the child the child";  // 8 tokens with [CLS] and [SEP]
   EXPECT_ERROR(encoder(text, {.max_tokens = 5, .long_text = LongText::error}), "got 8 tokens, expected at most 5");
   const Embeddings split = encoder.embed(std::span(&text, 1), {.max_tokens = 5, .long_text = LongText::split});
   EXPECT_EQ(split.pieces[0], 2);
@@ -87,7 +86,7 @@ TEST(TextEncoder, CutsSplitsOrRefusesLongTexts) {
   for (int i = 0; i < 8; ++i) EXPECT_NEAR(both.data()[i], (first.data()[i] + second.data()[i]) / 2, 1e-6);
 }
 
-TEST(TextEncoder, ShowsStatesTokensAndAttentionOfAText) {
+TEST(TextEncoder, ReturnsStatesTokensAndAttentionOfAText) {
   const TextEncoder encoder(bert_fixture("sentence_mean"));
   const TextStates read = encoder.read("Nobody here", true);
   ASSERT_EQ(read.tokens.size(), read.spans.size());
@@ -98,11 +97,11 @@ TEST(TextEncoder, ShowsStatesTokensAndAttentionOfAText) {
   EXPECT_TRUE(encoder.read("Nobody here").attention.empty());
 }
 
-TEST(TextEncoder, NamesWhatAFolderHasAndItCannot) {
+TEST(TextEncoder, UnsupportedModulesAreErrorsThatNameThem) {
   const test::TempFolder folder;
   const auto write = [&](const std::string& name, const std::string& text) { std::ofstream(folder / name) << text; };
   write("modules.json", R"([{"type": "sentence_transformers.models.CNN", "path": ""}])");
-  EXPECT_ERROR(TextEncoder(folder.path()), "expected Transformer first");
+  EXPECT_ERROR(TextEncoder(folder.path()), "expected Transformer as the first module");
   write("modules.json",
         R"([{"type": "a.Transformer", "path": ""}, {"type": "sentence_transformers.models.WeightedLayerPooling"}])");
   EXPECT_ERROR(TextEncoder(folder.path()), "has the module WeightedLayerPooling");

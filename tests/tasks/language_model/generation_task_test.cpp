@@ -1,4 +1,4 @@
-// Texts that join and leave a batch are the same as alone.
+// A text is the same whether it is generated alone or joins and leaves a batch.
 #include "attend/tasks/language_model/generation_task.h"
 
 #include <gtest/gtest.h>
@@ -13,13 +13,13 @@ const LanguageModel& model() {
   return one;
 }
 
-struct Asked {
+struct PromptWithOptions {
   std::string prompt;
   GenerateOptions options;
 };
-/// Of all kinds and lengths.
-std::vector<Asked> requests() {
-  std::vector<Asked> all;
+/// Prompts of different lengths with different options.
+std::vector<PromptWithOptions> requests() {
+  std::vector<PromptWithOptions> all;
   const char* prompts[] = {"The", "once upon a time", "", "To be or", "a"};
   for (int i = 0; i < 20; ++i) {
     GenerateOptions options{{.seed = static_cast<std::uint64_t>(i), .max_new_tokens = 1 + i % 9}};
@@ -33,7 +33,7 @@ std::vector<Asked> requests() {
   return all;
 }
 
-GenerationTask task(const Asked& asked) {
+GenerationTask task(const PromptWithOptions& asked) {
   return std::move(GenerationTask::make(model(), {model().tokenizer().ids(asked.prompt)}, asked.options).front());
 }
 
@@ -42,13 +42,13 @@ Engine::Ticket join(Engine& engine, GenerationTask task, GenerationListener list
   return engine.join(std::move(task.request), std::move(told));
 }
 
-TEST(GenerationTask, WhoJoinsLateWritesTheSameToTheLastBit) {
-  const std::vector<Asked> asked = requests();
+TEST(GenerationTask, ATextThatJoinsLateHasTheSameBits) {
+  const std::vector<PromptWithOptions> asked = requests();
   Engine engine(model().generator(), {.rows = 10, .tokens = 300});
   std::map<std::size_t, std::vector<Generation>> done;
   std::size_t next = 0, steps = 0;
   while (done.size() < asked.size()) {
-    if (next < asked.size() && steps++ % 2 == 0) {  // one comes every other step
+    if (next < asked.size() && steps++ % 2 == 0) {  // a prompt joins at every other step
       if (GenerationTask one = task(asked[next]); engine.has_room(one.request)) {
         join(engine, std::move(one), {.done = [&, i = next](std::vector<Generation>&& texts) { done[i] = texts; }});
         ++next;
@@ -65,13 +65,13 @@ TEST(GenerationTask, WhoJoinsLateWritesTheSameToTheLastBit) {
     for (std::size_t n = 0; n < alone.size(); ++n) {
       EXPECT_EQ(done[i][n].ids, alone[n].ids) << i;
       EXPECT_EQ(done[i][n].text, alone[n].text) << i;
-      EXPECT_EQ(done[i][n].log_probability, alone[n].log_probability) << i;  // every bit
+      EXPECT_EQ(done[i][n].log_probability, alone[n].log_probability) << i;
       EXPECT_EQ(done[i][n].finish, alone[n].finish) << i;
     }
   }
 }
 
-TEST(GenerationTask, WhoIsDroppedLeavesTheOthersAsTheyWere) {
+TEST(GenerationTask, DroppingATextDoesNotChangeTheOthers) {
   const GenerateOptions options{{.max_new_tokens = 12, .ignore_eos = true}};
   Engine engine(model().generator(), {});
   std::map<std::string, std::string> texts;
@@ -88,12 +88,12 @@ TEST(GenerationTask, WhoIsDroppedLeavesTheOthersAsTheyWere) {
   ask("a time");
   engine.drop(tickets[2]);
   while (engine.step()) continue;
-  engine.drop(tickets[1]);  // is done already
+  engine.drop(tickets[1]);  // it is finished: no effect
   EXPECT_EQ(texts.size(), 2u);
   for (const char* prompt : {"To be", "a time"}) EXPECT_EQ(texts[prompt], model()(prompt, options).text);
 }
 
-TEST(GenerationTask, TellsOfEveryTokenWithTheBest) {
+TEST(GenerationTask, ReportsEveryTokenWithTheMostLikelyOnes) {
   Engine engine(model().generator(), {});
   std::string text;
   std::vector<std::int32_t> ids;

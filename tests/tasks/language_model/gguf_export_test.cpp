@@ -16,7 +16,7 @@ namespace fs = std::filesystem;
 
 fs::path fixture(const std::string& name) { return fs::path(ATTEND_SOURCE_DIR) / "tests/models/fixtures" / name; }
 
-TEST(GgufExport, CharactersOfSeveralBytesAreMergedFromThem) {
+TEST(GgufExport, CharactersOfSeveralBytesHaveMerges) {
   const test::TempFolder folder;
   bool read = false;
   const Tokenizer characters = train_characters([&](std::string& line) {
@@ -30,7 +30,7 @@ TEST(GgufExport, CharactersOfSeveralBytesAreMergedFromThem) {
   for (const char* part : {"Ã ©", "â Ĥ", "âĤ ¬", "Ċ", "Ġ"}) EXPECT_NE(file.find(part), file.npos) << part;
 }
 
-TEST(GgufExport, RefusesWhatLlamaCppDoesNotHave) {
+TEST(GgufExport, ModelsThatLlamaCppDoesNotSupportAreErrors) {
   const test::TempFolder folder;
   const Tokenizer tokenizer = load_tokenizer(fixture("gpt2_tokenizer"));
   const auto save = [&](const char* model) {

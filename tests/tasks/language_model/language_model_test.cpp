@@ -1,4 +1,4 @@
-// GPT-2's folders decoded as transformers decodes them (tests/golden/gpt2.py), and prompts in, texts out.
+// Generation with GPT-2 is compared with transformers (tests/golden/gpt2.py).
 #include "attend/tasks/language_model/language_model.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ Ids row_of(const Tensor& ids, std::int64_t row, std::int64_t length) {
   return {first, first + length};
 }
 
-TEST_P(Gpt2Folder, SaysWhatTransformersSays) {
+TEST_P(Gpt2Folder, GeneratesTheTokensOfTransformers) {
   const SafetensorsFile golden(fixture(GetParam()) / "golden.safetensors");
   const Gpt2 model = load_gpt2(fixture(GetParam()), true);
   const std::int32_t end = model.options.end;
@@ -42,7 +42,7 @@ TEST_P(Gpt2Folder, SaysWhatTransformersSays) {
     options.search.max_new_tokens = 12;
     return writer.generate(prompts, options);
   };
-  /// A row of transformers' output without padding: all up to the end.
+  /// A row of transformers' output without padding.
   const auto said = [&](const std::string& name, std::int64_t row) {
     const Tensor ids = golden.get(name);
     Ids words;
@@ -66,14 +66,14 @@ TEST_P(Gpt2Folder, SaysWhatTransformersSays) {
   }
 }
 
-/// The folder that has a tokenizer.
+/// The model of the only fixture with a tokenizer.
 const LanguageModel& language_model() {
   static const LanguageModel model(fixture("gpt2_tokenizer"));
   return model;
 }
 const std::vector<std::string> kPrompts{"The", "once upon a time", "", "To be or"};
 
-TEST(LanguageModel, ABatchOfPromptsEqualsItsMembers) {
+TEST(LanguageModel, APromptGivesTheSameTextAloneAndInABatch) {
   for (const bool sample : {false, true}) {
     const GenerateOptions options{{.sample = sample, .seed = 3, .max_new_tokens = 8}};
     const auto together = language_model().generate(kPrompts, options);
@@ -122,7 +122,7 @@ TEST(LanguageModel, SamplesFollowTheDistribution) {
   const GenerateOptions options{{.nbest = kDraws, .temperature = 2.0, .top_k = 0, .max_new_tokens = 1}};
   const auto drawn = language_model().generate({prompt}, options);
   for (const Generation& one : drawn.front()) ++counts[one.ids.front()];
-  // Words that are expected less than five times count as one.
+  // A chi-squared test. Tokens with an expected count below five are counted together.
   double chi = 0, rare_expected = 0, rare_counted = 0;
   std::int64_t cells = 0;
   for (std::int32_t id = 0; id < model.options.vocabulary; ++id) {
@@ -138,10 +138,10 @@ TEST(LanguageModel, SamplesFollowTheDistribution) {
     chi += (rare_counted - rare_expected) * (rare_counted - rare_expected) / rare_expected, ++cells;
   ASSERT_GT(cells, 10);
   const double freedom = static_cast<double>(cells - 1);
-  EXPECT_LT(chi, freedom + 4 * std::sqrt(2 * freedom));  // four deviations
+  EXPECT_LT(chi, freedom + 4 * std::sqrt(2 * freedom));  // four standard deviations
 }
 
-TEST(LanguageModel, WhatIsStreamedIsTheText) {
+TEST(LanguageModel, TheStreamedPartsAreTheText) {
   for (const std::vector<std::string>& stop : std::vector<std::vector<std::string>>{{}, {"e"}, {"zzz", " "}}) {
     const GenerateOptions options{{.nbest = 3, .temperature = 1.8, .seed = 5, .max_new_tokens = 10, .stop = stop}};
     std::map<std::pair<std::size_t, std::size_t>, std::string> streamed;
@@ -154,7 +154,7 @@ TEST(LanguageModel, WhatIsStreamedIsTheText) {
   }
 }
 
-TEST(LanguageModel, StopsBeforeAText) {
+TEST(LanguageModel, StopsBeforeAStopString) {
   const GenerateOptions plain{{.nbest = 20, .temperature = 2.0, .seed = 5, .max_new_tokens = 15}};
   GenerateOptions stopping = plain;
   stopping.search.stop = {"a", "th"};
@@ -174,26 +174,27 @@ TEST(LanguageModel, StopsBeforeAText) {
   EXPECT_EQ(beam.text.find_first_of("aeot"), std::string::npos);
 }
 
-TEST(LanguageModel, PenaltiesAndForbiddenEndsAreFollowed) {
+TEST(LanguageModel, PenaltiesAndIgnoreEosAreApplied) {
   const auto& model = language_model();
   const Generation endless = model("The", {{.max_new_tokens = 20, .ignore_eos = true}});
   EXPECT_EQ(endless.ids.size(), 20u);
   EXPECT_EQ(std::ranges::count(endless.ids, model.end()), 0);
   EXPECT_EQ(endless.finish, Finish::length);
-  // With a penalty beyond all logits nothing is said twice.
+  // With a penalty above all logits no token is generated twice.
   Ids said = model("The", {{.max_new_tokens = 20, .presence_penalty = 1e3, .ignore_eos = true}}).ids;
   std::ranges::sort(said);
   EXPECT_EQ(std::ranges::adjacent_find(said), said.end());
 }
 
-TEST(LanguageModel, LongContextsSlideOrAreRefused) {
+TEST(LanguageModel, LongContextsSlideOrAreErrors) {
   const auto& model = language_model();
   ASSERT_EQ(model.positions(), 24);
   const std::vector<Ids> prompts{Ids(30, 7), Ids(20, 9)};
   EXPECT_ERROR(model.generate(prompts, {{.max_new_tokens = 3}}), "got 30 and 3 tokens, the model sees 24");
   EXPECT_ERROR(model.generate({Ids(20, 9)}, {{.max_new_tokens = 6}}), "got 20 and 6 tokens");
   EXPECT_EQ(model.generate({Ids(20, 9)}, {{.max_new_tokens = 5, .ignore_eos = true}})[0][0].ids.size(), 5u);
-  EXPECT_EQ(model.generate({Ids(20, 9)}, {{.ignore_eos = true}})[0][0].ids.size(), 5u);  // as many as fit
+  EXPECT_EQ(model.generate({Ids(20, 9)}, {{.ignore_eos = true}})[0][0].ids.size(),
+            5u);  // the context limits the length
 
   const GenerateOptions slide{{.max_new_tokens = 60, .ignore_eos = true}, LongContext::slide};
   const auto slid = model.generate(prompts, slide);
@@ -203,7 +204,7 @@ TEST(LanguageModel, LongContextsSlideOrAreRefused) {
     EXPECT_EQ(slid[i][0].ids.size(), 60u);
     EXPECT_EQ(model.generate({prompts[i]}, slide)[0][0].ids, slid[i][0].ids);
   }
-  // What it says is what follows the tokens that it still sees: 24 at first, 18 of them when it has slid.
+  // Each token is predicted from the tokens in the context: 24 at first, and 18 after it has slid.
   Ids all(24, 7);
   std::size_t next = 0;
   const Gpt2 network = load_gpt2(fixture("gpt2_tokenizer"));
@@ -219,7 +220,7 @@ TEST(LanguageModel, LongContextsSlideOrAreRefused) {
   }
 }
 
-TEST(LanguageModel, ScoresAreTheLogarithmsOfWhatItExpects) {
+TEST(LanguageModel, ScoresAreLogProbabilities) {
   const auto& model = language_model();
   const Gpt2 network = load_gpt2(fixture("gpt2_tokenizer"));
   const std::vector<std::string> texts{"To be or not", "", "x",
@@ -242,7 +243,7 @@ TEST(LanguageModel, ScoresAreTheLogarithmsOfWhatItExpects) {
         EXPECT_LT(started[i].logprobs[0], 0);
         continue;
       }
-      // Windows of 24 begin 12 apart; each token counts in the first that has it.
+      // Windows of 24 tokens begin every 12 tokens. A token is scored in the first window that contains it.
       const std::size_t begin = t < 24 ? 0 : (t - 12) / 12 * 12;
       const std::int64_t T = static_cast<std::int64_t>(t - begin);
       const Tensor logits = network(Tensor::ids(std::span(text.ids).subspan(begin, t - begin), {1, T}))
@@ -259,7 +260,7 @@ TEST(LanguageModel, ScoresAreTheLogarithmsOfWhatItExpects) {
   EXPECT_EQ(scored[0].windows, 1);
 }
 
-TEST(LanguageModel, FoldersOfOtherModelsAreRefused) {
+TEST(LanguageModel, AFolderOfAnotherModelTypeIsAnError) {
   EXPECT_ERROR(LanguageModel(fixture("marian_tied")), "holds a model of type \"marian\", expected a language model");
 }
 

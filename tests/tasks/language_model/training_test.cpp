@@ -28,7 +28,7 @@ class LanguageModelTraining : public testing::Test {
   test::TempFolder folder_;
 };
 
-TEST_F(LanguageModelTraining, IsACallThatSavesALanguageModelAndShowsSamples) {
+TEST_F(LanguageModelTraining, SavesALanguageModelAndShowsSamples) {
   LanguageModelTrainingOptions o = options("model");
   o.sample_prompt = "one", o.sample_tokens = 5;
   std::vector<std::string> samples;

@@ -10,8 +10,8 @@
 namespace attend {
 namespace {
 
-/// Documents of `sentences` sentences each; every token tells where it is from: 1000 · document + 10 · sentence +
-/// place.
+/// Documents of `sentences` sentences each. A token is 1000 · document + 10 · sentence + position, so that a test can
+/// see where it comes from.
 SentenceStore numbered(std::int32_t documents, std::int32_t sentences, std::int32_t tokens) {
   const test::TempFolder folder;
   TokenStoreWriter writer(folder / "sentences", 2'000'000);
@@ -41,7 +41,7 @@ std::vector<PreTrainingExample> make_examples(const SentenceStore& sentences, co
   return all;
 }
 
-TEST(PreTraining, SentencesComeBackWithTheKindsOfTheirTokens) {
+TEST(PreTraining, StoredSentencesKeepTheKindsOfTheirTokens) {
   const SentenceStore store = numbered(2, 3, 4);
   ASSERT_EQ(store.documents(), 2);
   EXPECT_EQ(store.sentences(0), 3);
@@ -78,7 +78,7 @@ TEST(PreTraining, ASentenceLongerThanAnExampleIsCut) {
   EXPECT_EQ(examples[2].ids, (std::vector<std::int32_t>{0, 1008, 2}));
 }
 
-TEST(PreTraining, TheSecondTextFollowsOrIsFromElsewhereHalfOfTheTime) {
+TEST(PreTraining, HalfOfTheSecondTextsAreFromAnotherDocument) {
   const auto examples =
       make_examples(numbered(400, 6, 5), {.max_tokens = 33, .next_sentence = true, .classify = 1, .separator = 2});
   ASSERT_EQ(examples.size(), 400u);
@@ -97,7 +97,7 @@ TEST(PreTraining, TheSecondTextFollowsOrIsFromElsewhereHalfOfTheTime) {
   }
   EXPECT_NEAR(static_cast<double>(random), 200, 40);
   EXPECT_TRUE(make_examples(numbered(5, 1, 4), {.next_sentence = true}).empty());
-  EXPECT_ERROR(PreTrainingExamples({}, {.max_tokens = 3}), "room for 5 tokens at least: got 3");
+  EXPECT_ERROR(PreTrainingExamples({}, {.max_tokens = 3}), "max_tokens must be at least 5: got 3");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Filled masks against Hugging Face's fill-mask pipeline (tests/golden/bert_uses.py).
+// Filled masks are compared with Hugging Face's fill-mask pipeline (tests/golden/bert_uses.py).
 #include "attend/tasks/masked_lm/mask_filler.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ class FilledMasks : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(MaskFiller, FilledMasks, testing::Values("bert_words", "roberta_words"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST_P(FilledMasks, AreTheOnesThatTransformersGives) {
+TEST_P(FilledMasks, HaveTheCandidatesOfTransformers) {
   const MaskFiller filler(bert_fixture(GetParam()));
   const Expected expected(GetParam());
   std::vector<std::string> texts;
@@ -40,7 +40,7 @@ TEST_P(FilledMasks, AreTheOnesThatTransformersGives) {
   }
 }
 
-TEST(MaskFiller, UnderstandsAllMasksThatPeopleWrite) {
+TEST(MaskFiller, AcceptsBothSpellingsOfTheMask) {
   for (const char* name : {"bert_words", "roberta_words"}) {
     const MaskFiller filler(bert_fixture(name));
     const std::vector<FilledText> filled =
@@ -53,7 +53,7 @@ TEST(MaskFiller, UnderstandsAllMasksThatPeopleWrite) {
   }
 }
 
-TEST(MaskFiller, PutsAWordInItsPlace) {
+TEST(MaskFiller, ReplacesAMaskByACandidate) {
   const FilledText text{"un [MASK] b", {{1, {3, 9}, {}}}};
   EXPECT_EQ(text.with(text.masks[0], {0, "a", 1.f}), "un a b");
   EXPECT_EQ(text.with(text.masks[0], {0, " a", 1.f}), "un a b");
@@ -65,7 +65,7 @@ TEST(MaskFiller, PutsAWordInItsPlace) {
   EXPECT_EQ(with_space.with(with_space.masks[0], {0, "a", 1.f, /*joins=*/true}), "una b");
 }
 
-TEST(MaskFiller, KnowsWhatGoesOnWithAWord) {
+TEST(MaskFiller, KnowsWhichCandidatesContinueAWord) {
   for (const char* name : {"bert_words", "roberta_words"}) {
     const MaskFiller filler(bert_fixture(name));
     const FilledText filled = filler(std::vector<std::string>{"The [MASK] reads."}, {.top = 40}).front();
@@ -77,7 +77,7 @@ TEST(MaskFiller, KnowsWhatGoesOnWithAWord) {
   }
 }
 
-TEST(MaskFiller, FillsLongTextsWithWhatIsAroundEachMask) {
+TEST(MaskFiller, FillsEachMaskOfALongTextInTheMiddleOfAWindow) {
   const MaskFiller filler(bert_fixture("bert_words"));
   const std::string part = "a b c d e f g h ";
   const FilledText filled = filler(std::vector<std::string>{part + part + "[MASK] " + part + part + "[MASK] " + part},
@@ -88,19 +88,20 @@ TEST(MaskFiller, FillsLongTextsWithWhatIsAroundEachMask) {
   for (const FilledMask& mask : filled.masks) {
     EXPECT_EQ(filled.text.substr(static_cast<std::size_t>(mask.span.begin), 6), "[MASK]");
     EXPECT_EQ(mask.candidates.size(), 5u);
-    // In the middle half of its window.
+    // The mask is in the middle half of its window.
     EXPECT_GE(mask.position, 4);
     EXPECT_LT(mask.position, 12);
   }
   EXPECT_LT(filled.masks[0].span.begin, filled.masks[1].span.begin);
 }
 
-TEST(MaskFiller, RefusesLongTextsUnlessTheyMayBeCut) {
+TEST(MaskFiller, LongTextsAreErrorsUnlessTheyMayBeTruncated) {
   const MaskFiller filler(bert_fixture("bert_words"));
   const std::vector<std::string> texts{"the child reads [MASK]"};
   EXPECT_ERROR(filler(texts, {.max_tokens = 4}), "too long");
   EXPECT_GT(filler(texts, {.max_tokens = 4, .long_text = LongText::truncate})[0].truncated, 0);
-  EXPECT_ERROR(MaskFiller(bert_fixture("bert_tags")), "is a model for labels of tokens, expected one for hidden words");
+  EXPECT_ERROR(MaskFiller(bert_fixture("bert_tags")),
+               "is a model for token classification, expected one for masked tokens");
 }
 
 }  // namespace

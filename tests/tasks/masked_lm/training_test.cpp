@@ -28,7 +28,7 @@ class MaskedLmTraining : public testing::Test {
   test::TempFolder folder_;
 };
 
-TEST_F(MaskedLmTraining, IsACallThatSavesAnEncoder) {
+TEST_F(MaskedLmTraining, SavesAnEncoder) {
   std::vector<std::string> messages;
   TrainingObserver observer;
   observer.message = [&](const std::string& line) { messages.push_back(line); };

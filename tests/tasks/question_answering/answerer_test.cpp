@@ -1,4 +1,4 @@
-// Answers against what Hugging Face's question-answering pipeline gave (tests/golden/bert_uses.py).
+// Answers are compared with Hugging Face's question-answering pipeline (tests/golden/bert_uses.py).
 #include "attend/tasks/question_answering/answerer.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ TEST(Answerer, FindsTheAnswersThatHuggingFaceFound) {
   expected["cases"].each_element([&](JsonValue c) {
     const std::string question(c["question"].string()), text(c["text"].string());
     AnswerOptions options{
-        .top = c["top"].integer(), .longest = c["longest"].integer(), .may_lack = c["impossible"].boolean()};
+        .top = c["top"].integer(), .max_answer_tokens = c["longest"].integer(), .may_lack = c["impossible"].boolean()};
     if (c.find("most")) options.max_tokens = c["most"].integer(), options.overlap = c["shared"].integer();
     const std::vector<Answer> answers = answerer(question, text, options);
     ASSERT_EQ(answers.size(), c["answers"].size()) << question;
@@ -31,14 +31,14 @@ TEST(Answerer, FindsTheAnswersThatHuggingFaceFound) {
   });
 }
 
-TEST(Answerer, GivesAsManyPlacesAsAskedForWhereThereAreSoMany) {
+TEST(Answerer, TopAnswersAreDifferentSpans) {
   const Answerer answerer(bert_fixture("bert_answers"));
-  const std::string text = "unbelievably restored";  // many tokens, two words, three places
+  const std::string text = "unbelievably restored";  // many tokens, but only three spans of whole words
   EXPECT_EQ(answerer("who?", text, {.top = 3}).size(), 3u);
   EXPECT_EQ(answerer("who?", text, {.top = 9}).size(), 3u);
 }
 
-TEST(Answerer, HasNothingToFindInAnEmptyText) {
+TEST(Answerer, AnEmptyTextHasNoAnswers) {
   const Answerer answerer(bert_fixture("bert_answers"));
   EXPECT_TRUE(answerer("who?", "").empty());
   const std::vector<Answer> answers = answerer("who?", "", {.may_lack = true});
@@ -46,7 +46,7 @@ TEST(Answerer, HasNothingToFindInAnEmptyText) {
   EXPECT_EQ(answers[0].span, Span());
 }
 
-TEST(Answerer, RefusesAQuestionThatFillsTheModel) {
+TEST(Answerer, AQuestionThatLeavesNoRoomForTheTextIsAnError) {
   const Answerer answerer(bert_fixture("bert_answers"));
   EXPECT_ERROR(answerer("the child the child the child", "text", {.max_tokens = 8}), "leaves no room");
 }

@@ -1,4 +1,4 @@
-// Tags against Hugging Face's token-classification pipeline (tests/golden/bert_uses.py).
+// Tags are compared with Hugging Face's token-classification pipeline (tests/golden/bert_uses.py).
 #include "attend/tasks/tagging/tagger.h"
 
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ class Tags : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Tagger, Tags, testing::Values("bert_tags", "roberta_tags"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST_P(Tags, AreTheOnesThatTransformersGivesByEveryStrategy) {
+TEST_P(Tags, EqualThoseOfTransformersWithEveryStrategy) {
   const Tagger tagger(bert_fixture(GetParam()));
   const Expected expected(GetParam());
   expected["cases"].each_element([&](JsonValue c) {
@@ -27,7 +27,7 @@ TEST_P(Tags, AreTheOnesThatTransformersGivesByEveryStrategy) {
     for (const auto& [name, value] : kTagStrategyNames)
       if (name == strategy) options.strategy = value;
     const std::vector<Tag> tags = tagger(std::span(&text, 1), options).front().tags;
-    std::vector<JsonValue> all;  // without those of white space, which are of no use
+    std::vector<JsonValue> all;  // without tags of white space, which the tagger leaves out
     c["tags"].each_element([&](JsonValue tag) {
       if (tag["span"][0].integer() < tag["span"][1].integer()) all.push_back(tag);
     });
@@ -42,7 +42,7 @@ TEST_P(Tags, AreTheOnesThatTransformersGivesByEveryStrategy) {
   });
 }
 
-TEST(Tagger, GivesEveryWordItsLabelWhereNeighboursAreNotJoined) {
+TEST(Tagger, GivesALabelForEveryWordWithoutGrouping) {
   const Tagger tagger(bert_fixture("bert_tags"));
   const std::vector<std::string> texts{"Nobody here", "", "Un marinaio unbelievably restored"};
   const std::vector<TaggedText> tagged = tagger(texts, {.group = false, .ignored = {}});
@@ -52,7 +52,7 @@ TEST(Tagger, GivesEveryWordItsLabelWhereNeighboursAreNotJoined) {
   for (const Tag& tag : tagged[2].tags) EXPECT_EQ(std::ranges::count(tagger.labels(), tag.label), 1);
 }
 
-TEST(Tagger, CutsOrRefusesLongTextsWhereItIsTold) {
+TEST(Tagger, TruncatesOrRejectsLongTextsIfRequested) {
   const Tagger tagger(bert_fixture("bert_tags"));
   const std::vector<std::string> texts{"the child the child the child"};
   EXPECT_ERROR(tagger(texts, {.max_tokens = 5, .long_text = LongText::error}), "too long");

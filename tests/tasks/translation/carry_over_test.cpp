@@ -18,7 +18,7 @@ Tokenizer words_of(std::vector<std::string> lines) {
       {.vocab_size = 100});
 }
 
-TEST(CarryOver, PiecesThatBothVocabulariesHaveAreFound) {
+TEST(CarryOver, TokensOfBothVocabulariesAreMapped) {
   const Tokenizer from = words_of({"a b c", "b c", "c"}), to = words_of({"d c", "d a", "d"});
   const PieceMap pieces = map_pieces(from, to);
   ASSERT_EQ(static_cast<std::int64_t>(pieces.size()), to.size());
@@ -30,7 +30,7 @@ TEST(CarryOver, PiecesThatBothVocabulariesHaveAreFound) {
   EXPECT_EQ(shared_pieces(pieces), to.size() - 1);
 }
 
-TEST(CarryOver, RowsFollowTheirPiecesAndTheRestIsCopied) {
+TEST(CarryOver, RowsAreCopiedByTokenAndOtherParametersWhole) {
   const std::vector<NamedTensor> from = {{"table", Tensor::from({1, 1, 2, 2, 3, 3}, {3, 2})},
                                          {"bias", Tensor::from({10, 20, 30}, {1, 3})},
                                          {"weight", Tensor::from({7, 8}, {2})}};

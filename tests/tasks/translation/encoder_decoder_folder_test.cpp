@@ -1,5 +1,5 @@
-// Folders of MarianMT, BART and T5 decoded as transformers decodes them (tests/golden/marian.py, encoder_decoders.py):
-// the ids of greedy and of beam search, their scores, and text in, text out.
+// Generation with the folders of MarianMT, BART and T5 is compared with transformers (tests/golden/marian.py,
+// encoder_decoders.py): the ids and scores of greedy and beam search, and translated texts.
 #include <gtest/gtest.h>
 
 #include "attend/decode/generation_config.h"
@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 
 fs::path fixture(const std::string& name) { return fs::path(ATTEND_SOURCE_DIR) / "tests/models/fixtures" / name; }
 
-/// A row of transformers' output without start and padding: all up to the end.
+/// A row of transformers' output without the start token and padding.
 std::vector<std::int32_t> generated(const Tensor& ids, std::int64_t row, std::int32_t end) {
   const std::int64_t T = ids.dim(-1);
   std::vector<std::int32_t> words;

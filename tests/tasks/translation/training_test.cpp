@@ -35,7 +35,7 @@ class TranslationTraining : public testing::Test {
   test::TempFolder folder_;
 };
 
-TEST_F(TranslationTraining, IsACallThatSavesATranslator) {
+TEST_F(TranslationTraining, SavesATranslator) {
   std::vector<std::string> messages, warnings;
   std::int64_t updates = 0, evaluations = 0, tokenized = 0;
   TrainingObserver observer;
@@ -74,7 +74,7 @@ TEST_F(TranslationTraining, AStoppedRunResumesToTheSameModel) {
   parts.trainer.resume = true;
   train_translation(parts);
   EXPECT_EQ(model("parts"), model("whole"));
-  // The same without the tokenised pairs, as when somebody has tidied up.
+  // The tokenised pairs are made again if they were deleted.
   for (const char* name : {"train.tokens", "validation.tokens", "checkpoint.safetensors"})
     std::filesystem::remove(folder_ / "parts" / name);
   train_translation(parts);
@@ -107,7 +107,7 @@ TEST_F(TranslationTraining, FineTuningStartsFromAFolder) {
   EXPECT_EQ(test::contents(folder_ / "tuned/vocab.json"), test::contents(folder_ / "start/vocab.json"));
 }
 
-TEST_F(TranslationTraining, WhatIsMissingIsNamed) {
+TEST_F(TranslationTraining, MissingDataAreErrors) {
   TranslationTrainingOptions o = options("x");
   o.train = {};
   EXPECT_ERROR(train_translation(o), "no pairs to learn from");

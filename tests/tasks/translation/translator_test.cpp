@@ -1,4 +1,5 @@
-// Translating as a program does it, with a small Transformer that knows nothing: what must hold whatever it says.
+// Tests the Translator with a small untrained Transformer: properties that do not depend on the quality of
+// translations.
 #include "attend/tasks/translation/translator.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +39,7 @@ class TranslatorTest : public testing::Test {
   Transformer model(std::uint64_t seed = 3) const {
     Generator generator(seed);
     Transformer transformer(small(tokenizer_), generator);
-    for_each_parameter(transformer, [](const std::string&, Tensor& t) {  // sharper, so that sentences end
+    for_each_parameter(transformer, [](const std::string&, Tensor& t) {  // larger weights, so that sentences end
       for (std::int64_t i = 0; i < t.numel(); ++i) t.data()[i] *= 2.5f;
     });
     return transformer;
@@ -56,7 +57,7 @@ class TranslatorTest : public testing::Test {
   Translator translator_;
 };
 
-TEST_F(TranslatorTest, ATextAloneIsWhatItIsAmongOthersInAnyBatch) {
+TEST_F(TranslatorTest, ATextHasTheSameTranslationAloneAndInAnyBatch) {
   const std::vector<std::string> texts = {"one two three", "four", "five six seven eight one .", "two", "three ! four"};
   for (const bool sample : {false, true}) {
     TranslateOptions options{{.sample = sample, .nbest = 3, .seed = 5}};
@@ -69,7 +70,7 @@ TEST_F(TranslatorTest, ATextAloneIsWhatItIsAmongOthersInAnyBatch) {
       for (std::size_t n = 0; n < 3; ++n) {
         EXPECT_EQ(together[i][n].ids, alone[n].ids);
         EXPECT_EQ(one_by_one[i][n].ids, alone[n].ids);
-        EXPECT_NEAR(together[i][n].score, alone[n].score, 1e-4);  // sharp weights enlarge what rounding does
+        EXPECT_NEAR(together[i][n].score, alone[n].score, 1e-4);  // large weights amplify rounding errors
       }
     }
   }
@@ -85,7 +86,7 @@ TEST_F(TranslatorTest, BlankTextsStayBlank) {
   EXPECT_EQ(results[1][0].pieces, 1);
 }
 
-TEST_F(TranslatorTest, ALongTextIsTranslatedSentenceBySentenceAndJoinedAsItWas) {
+TEST_F(TranslatorTest, ALongTextIsTranslatedSentenceBySentenceAndKeepsItsWhiteSpace) {
   const std::string first = "one two three four five six !", second = "Two three four five six seven .";
   const Translation whole = translator_("  " + first + "  " + second, {.attention = true});
   const Translation a = translator_(first), b = translator_(second);
@@ -98,7 +99,7 @@ TEST_F(TranslatorTest, ALongTextIsTranslatedSentenceBySentenceAndJoinedAsItWas) 
   for (const std::vector<float>& row : whole.attention) EXPECT_EQ(row.size(), whole.source_tokens.size());
 }
 
-TEST_F(TranslatorTest, SentencesAreJoinedAsTheTargetsScriptJoinsThem) {
+TEST_F(TranslatorTest, SentencesAreJoinedByTheRulesOfTheTargetScript) {
   const std::string spaced[] = {"one two three four five six !", "Two three four five six seven ."};
   const std::string wide[] = {"一 二 三 四 五 六 ！", "二 三 四 五 六 七 。"};
   const Tokenizer chinese = words("一 二 三 四 五 六 七 八 九 。 ！ ？");
@@ -124,10 +125,10 @@ TEST_F(TranslatorTest, SentencesAreJoinedAsTheTargetsScriptJoinsThem) {
   EXPECT_EQ(joined(false, false, "  "), "  ");
 }
 
-TEST_F(TranslatorTest, PartsOfASentenceAreJoinedAsTheTargetsScriptJoinsWords) {
+TEST_F(TranslatorTest, PartsOfASentenceAreJoinedByTheRulesOfTheTargetScript) {
   const Tokenizer thai = words("หนึ่ง สอง สาม สี่ ห้า หก เจ็ด แปด เก้า สิบ ร้อย พัน");
   ASSERT_EQ(thai.size(), tokenizer_.size());
-  const std::string half = "one two three four five six seven eight one two three";  // as much as fits
+  const std::string half = "one two three four five six seven eight one two three";  // the longest source that fits
   for (const bool to_thai : {false, true}) {
     const Translator translator(model(), tokenizer_, to_thai ? thai : tokenizer_);
     const std::string text = translator(half).text;
@@ -135,7 +136,7 @@ TEST_F(TranslatorTest, PartsOfASentenceAreJoinedAsTheTargetsScriptJoinsWords) {
   }
 }
 
-TEST_F(TranslatorTest, ASentenceThatIsTooLongItselfIsCutAndThatIsCounted) {
+TEST_F(TranslatorTest, ASentenceThatIsTooLongIsCutAndTheCutsAreCounted) {
   std::string text;
   for (int i = 0; i < 30; ++i) text += "one two ";
   const Translation t = translator_(text);
@@ -144,11 +145,11 @@ TEST_F(TranslatorTest, ASentenceThatIsTooLongItselfIsCutAndThatIsCounted) {
   EXPECT_EQ(t.truncated, 0);
   const Translation beginning = translator_(text, {.long_text = LongText::truncate});
   EXPECT_EQ(beginning.pieces, 1);
-  EXPECT_EQ(beginning.truncated, 49);  // 11 words and the end fit
+  EXPECT_EQ(beginning.truncated, 49);  // 11 words and the end-of-sentence token fit
   EXPECT_GT(translator_("one two three four five", {.max_tokens = 3}).pieces, 1);
 }
 
-TEST_F(TranslatorTest, AnErrorSaysWhichTextIsTooLong) {
+TEST_F(TranslatorTest, AnErrorNamesTheTextThatIsTooLong) {
   std::string text;
   for (int i = 0; i < 30; ++i) text += "one ";
   const std::vector<std::string> texts = {"one", text};
@@ -161,7 +162,7 @@ TEST_F(TranslatorTest, AnErrorSaysWhichTextIsTooLong) {
   }
 }
 
-TEST_F(TranslatorTest, AttentionIsOfTheChosenLayerAndHeadAndItsRowsAreWhole) {
+TEST_F(TranslatorTest, AttentionIsOfTheChosenLayerAndHeadAndItsRowsSumToOne) {
   const std::string text = "one two three four";
   const Translation mean = translator_(text, {.attention = true});
   std::vector<Translation> heads;
@@ -181,21 +182,21 @@ TEST_F(TranslatorTest, AttentionIsOfTheChosenLayerAndHeadAndItsRowsAreWhole) {
   EXPECT_THROW(translator_(text, {.attention = true, .head = 3}), InputError);
 }
 
-TEST_F(TranslatorTest, AttentionThatIsNotThereIsAnErrorThatSaysWhatIs) {
+TEST_F(TranslatorTest, AMissingLayerOrHeadIsAnErrorThatNamesTheRange) {
   const TranslateOptions layer{.attention = true, .layer = 99}, head{.attention = true, .head = 99};
-  // Blank texts too: whoever asks learns of it before anything is translated.
+  // The options are checked before anything is translated, so a blank text gives the same error.
   EXPECT_ERROR(translator_(" ", layer), "[translator] the decoder has no such layer: got 99, expected 0 to 2, or -1");
   EXPECT_ERROR(translator_.check(head), "[translator] a layer has no such head: got 99, expected 0 to 2");
   EXPECT_ERROR(translator_.check({.attention = true, .layer = -4}), "got -4");
-  const Translator blind(recurrent(DecoderAttention::none), tokenizer_);
-  EXPECT_FALSE(blind("one two").ids.empty());
-  EXPECT_ERROR(blind("one two", {.attention = true}), "[translator] the model has no attention");
-  const Translator looking(recurrent(DecoderAttention::additive), tokenizer_);
-  EXPECT_FALSE(looking("one two", {.attention = true, .layer = 0, .head = 0}).attention.empty());
-  EXPECT_ERROR(looking.check({.attention = true, .layer = 1}), "got 1, expected 0 to 0");
+  const Translator without_attention(recurrent(DecoderAttention::none), tokenizer_);
+  EXPECT_FALSE(without_attention("one two").ids.empty());
+  EXPECT_ERROR(without_attention("one two", {.attention = true}), "[translator] the model has no attention");
+  const Translator with_attention(recurrent(DecoderAttention::additive), tokenizer_);
+  EXPECT_FALSE(with_attention("one two", {.attention = true, .layer = 0, .head = 0}).attention.empty());
+  EXPECT_ERROR(with_attention.check({.attention = true, .layer = 1}), "got 1, expected 0 to 0");
 }
 
-TEST_F(TranslatorTest, AttentionOfTheBestAloneIsTheSame) {
+TEST_F(TranslatorTest, OnlyBestAttentionGivesTheSameAttentionForTheBest) {
   const std::vector<std::string> texts = {"one two three four", "five six", "seven"};
   const auto all = translator_(texts, {.search = {.nbest = 3}, .attention = true});
   const auto best = translator_(texts, {.search = {.nbest = 3}, .attention = true, .only_best_attention = true});
@@ -206,7 +207,7 @@ TEST_F(TranslatorTest, AttentionOfTheBestAloneIsTheSame) {
   }
 }
 
-TEST_F(TranslatorTest, ThousandsOfBadWordsAreNeverSaid) {
+TEST_F(TranslatorTest, ThousandsOfBadWordsAreNeverGenerated) {
   const std::vector<std::string> said = {"one",   "two",   "three", "four", "five", "six",
                                          "seven", "eight", "Two",   ".",    "!",    "?"};
   TranslateOptions options{{.beam = 2, .min_new_tokens = 6}};
@@ -231,7 +232,7 @@ TEST_F(TranslatorTest, NoTranslationIsLongerThanTheModelHasPositions) {
   EXPECT_EQ(Translator(recurrent(DecoderAttention::additive), tokenizer_).max_new_tokens(), 0);
 }
 
-TEST_F(TranslatorTest, ARecurrentFolderIsDecodedAsItSays) {
+TEST_F(TranslatorTest, ARecurrentFolderUsesItsGenerationConfig) {
   const test::TempFolder folder;
   RecurrentTranslator recurrent = this->recurrent(DecoderAttention::additive);
   Config config;
@@ -240,18 +241,18 @@ TEST_F(TranslatorTest, ARecurrentFolderIsDecodedAsItSays) {
   save_parameters(recurrent, folder / "model.safetensors");
   save_tokenizer(tokenizer_, folder.path());
   const TranslateOptions endless{{.min_new_tokens = 90}};
-  EXPECT_EQ(Translator(folder.path())("one two three", endless).ids.size(), 28u);  // twice the source, and 20
+  EXPECT_EQ(Translator(folder.path())("one two three", endless).ids.size(), 28u);  // 2 · 4 source tokens + 20
   Config generation;
   generation.set("max_length", 6);
   generation.save(folder / "generation_config.json");
-  EXPECT_EQ(Translator(folder.path())("one two three", endless).ids.size(), 5u);  // and the start
+  EXPECT_EQ(Translator(folder.path())("one two three", endless).ids.size(), 5u);  // max_length includes the start token
   generation.set("max_new_tokens", 7);
   generation.save(folder / "generation_config.json");
   EXPECT_EQ(Translator(folder.path())("one two three", endless).ids.size(), 7u);
   EXPECT_EQ(Translator(folder.path())("one two three", {{.max_new_tokens = 9, .min_new_tokens = 90}}).ids.size(), 9u);
 }
 
-TEST_F(TranslatorTest, PrefixBadWordsAndLengthsAreObeyed) {
+TEST_F(TranslatorTest, PrefixBadWordsAndLengthsAreApplied) {
   const std::string text = "one two three";
   const Translation prefixed = translator_(text, {{.prefix = "seven eight"}});
   EXPECT_TRUE(prefixed.text.starts_with("seven eight")) << prefixed.text;
@@ -283,7 +284,7 @@ TEST_F(TranslatorTest, ASavedFolderTranslatesAsTheModelInMemory) {
     EXPECT_EQ(loaded(text).ids, translator_(text).ids);
     EXPECT_EQ(loaded(text, {{.beam = 1}}).ids, translator_(text, {{.beam = 1}}).ids);
   }
-  // How many translations there are is the caller's choice.
+  // The folder's num_return_sequences is ignored.
   Config generation = generation_defaults(transformer.options).write();
   generation.set("num_return_sequences", 3);
   generation.save(folder / "generation_config.json");
@@ -292,7 +293,7 @@ TEST_F(TranslatorTest, ASavedFolderTranslatesAsTheModelInMemory) {
   EXPECT_EQ(Translator(folder.path())(texts, {{.nbest = 2}})[0].size(), 2u);
 }
 
-TEST(Alignment, SubwordsVoteForTheirWords) {
+TEST(Alignment, TheTokensOfAWordVoteForASourceWord) {
   Translation t;
   const std::string source = "double dogs!";
   t.text = "zwei weiße Hunde";
@@ -303,7 +304,7 @@ TEST(Alignment, SubwordsVoteForTheirWords) {
                  {0.4f, 0.3f, 0.2f, 0.1f, 0.f},
                  {0.3f, 0.f, 0.4f, 0.f, 0.3f},
                  {0.f, 0.f, 0.f, 0.f, 1.f}};
-  // The two tokens of "weiße" look at "double" once, and most at the mark, which has no vote.
+  // The two tokens of "weiße" attend most to "double" and to the exclamation mark, which does not count.
   EXPECT_EQ(align_words(source, t), (std::vector<std::pair<std::size_t, std::size_t>>{{0, 0}, {0, 1}, {1, 2}}));
 }
 

@@ -1,4 +1,4 @@
-#include "attend/tasks/translation/trainee.h"
+#include "attend/tasks/translation/training_task.h"
 
 #include "attend/ops/cross_entropy.h"
 
@@ -20,16 +20,16 @@ TokenBatch sources_of(const ExampleStore& pairs, std::span<const std::int64_t> c
 
 }  // namespace
 
-TranslationTrainee::TranslationTrainee(const TrainableTranslator& model, ExampleStore training, ExampleStore validation,
-                                       TranslationTraineeOptions options)
-    : SampledTrainee(model.parameters, model.save, sampler_of(training, options.batches)),
+TranslationTrainingTask::TranslationTrainingTask(const TrainableTranslator& model, ExampleStore training,
+                                                 ExampleStore validation, TranslationTrainingTaskOptions options)
+    : SampledTrainingTask(model.parameters, model.save, sampler_of(training, options.batches)),
       model_(model),
       training_(std::move(training)),
       validation_(std::move(validation)),
       options_(std::move(options)) {}
 
-Trainee::Loss TranslationTrainee::loss_of(const ExampleStore& pairs, std::span<const std::int64_t> chosen,
-                                          float smoothing) const {
+TrainingTask::Loss TranslationTrainingTask::loss_of(const ExampleStore& pairs, std::span<const std::int64_t> chosen,
+                                                    float smoothing) const {
   const TokenBatch sources = sources_of(pairs, chosen, options_.padding);
   const TokenBatch targets = pad(pairs, kTargetField, chosen, kIgnored);
   TokenBatch inputs{targets.ids.copy(), targets.lengths, targets.tokens};  // the token before each target
@@ -46,9 +46,9 @@ Trainee::Loss TranslationTrainee::loss_of(const ExampleStore& pairs, std::span<c
           targets.tokens, sources.tokens + targets.tokens};
 }
 
-Trainee::Loss TranslationTrainee::next() { return loss_of(training_, choose(), options_.label_smoothing); }
+TrainingTask::Loss TranslationTrainingTask::next() { return loss_of(training_, choose(), options_.label_smoothing); }
 
-Scores TranslationTrainee::evaluate() {
+Scores TranslationTrainingTask::evaluate() {
   Scores scores;
   if (validation_.size() > 0) {
     BatchOptions all = options_.batches;

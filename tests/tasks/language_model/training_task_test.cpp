@@ -1,4 +1,4 @@
-#include "attend/tasks/language_model/trainee.h"
+#include "attend/tasks/language_model/training_task.h"
 
 #include <gtest/gtest.h>
 
@@ -20,88 +20,88 @@ TokenStore counting(const test::TempFolder& folder, std::int64_t count) {
   return TokenStore(folder / "counting");
 }
 
-/// A model that knows nothing, and writes down what it was asked.
-struct Listener {
+/// A model that gives all tokens the same probability and records its inputs.
+struct RecordingModel {
   std::int64_t vocabulary;
-  std::vector<std::int32_t> heard = {};
+  std::vector<std::int32_t> inputs = {};
 
   TrainableLanguageModel task() {
     return {{},
             [this](const Tensor& ids) {
               const std::span<std::int32_t> all = ids.span<std::int32_t>();
-              heard.insert(heard.end(), all.begin(), all.end());
+              inputs.insert(inputs.end(), all.begin(), all.end());
               return Tensor::zeros({ids.dim(0), ids.dim(1), vocabulary});
             },
             [](const std::filesystem::path&) {}};
   }
 };
 
-TEST(LanguageModelTrainee, LearnsFromWindowsOfItsPartAndNoOther) {
+TEST(LanguageModelTrainingTask, TrainsOnWindowsOfTheTrainingTextOnly) {
   const test::TempFolder folder;
-  Listener listener{100};
+  RecordingModel model{100};
   const auto [training, held_back] = hold_back(counting(folder, 100), 0.25);
   EXPECT_EQ(training.range, (TokenRange{0, 75}));
   EXPECT_EQ(held_back.range, (TokenRange{75, 100}));
-  LanguageModelTrainee trainee(listener.task(), training, held_back, {.batch = 3, .context = 5, .seed = 4});
-  EXPECT_EQ(trainee.batches_per_epoch(), 5);
+  LanguageModelTrainingTask task(model.task(), training, held_back, {.batch = 3, .context = 5, .seed = 4});
+  EXPECT_EQ(task.batches_per_epoch(), 5);
   for (int step = 0; step < 200; ++step) {
-    const Trainee::Loss loss = trainee.next();
+    const TrainingTask::Loss loss = task.next();
     EXPECT_EQ(loss.targets, 15);
     EXPECT_NEAR(loss.sum.item(), 15 * std::log(100.0), 1e-3);
   }
-  EXPECT_EQ(*std::ranges::min_element(listener.heard), 0);
-  EXPECT_EQ(*std::ranges::max_element(listener.heard), 73);  // 74 is the last to be said
-  for (std::size_t i = 0; i < listener.heard.size(); ++i) {
+  EXPECT_EQ(*std::ranges::min_element(model.inputs), 0);
+  EXPECT_EQ(*std::ranges::max_element(model.inputs), 73);  // 74 is a target only
+  for (std::size_t i = 0; i < model.inputs.size(); ++i) {
     if (i % 5 == 0) continue;
-    EXPECT_EQ(listener.heard[i], listener.heard[i - 1] + 1);
+    EXPECT_EQ(model.inputs[i], model.inputs[i - 1] + 1);
   }
-  EXPECT_EQ(trainee.position(), (BatchPosition{4, 40, 0}));
+  EXPECT_EQ(task.position(), (BatchPosition{4, 40, 0}));
 }
 
-TEST(LanguageModelTrainee, GoesOnWhereItWas) {
+TEST(LanguageModelTrainingTask, ContinuesFromARestoredPosition) {
   const test::TempFolder folder;
   const TokenStore store = counting(folder, 60);
-  Listener whole{60}, resumed{60};
-  LanguageModelTrainee one(whole.task(), {store, {0, 60}}, {}, {.batch = 2, .context = 4, .seed = 9});
-  LanguageModelTrainee other(resumed.task(), {store, {0, 60}}, {}, {.batch = 2, .context = 4, .seed = 9});
+  RecordingModel whole{60}, resumed{60};
+  LanguageModelTrainingTask one(whole.task(), {store, {0, 60}}, {}, {.batch = 2, .context = 4, .seed = 9});
+  LanguageModelTrainingTask other(resumed.task(), {store, {0, 60}}, {}, {.batch = 2, .context = 4, .seed = 9});
   for (int step = 0; step < 10; ++step) one.next();
   other.restore(one.position());
-  whole.heard.clear();
+  whole.inputs.clear();
   for (int step = 0; step < 10; ++step) one.next(), other.next();
-  EXPECT_EQ(whole.heard, resumed.heard);
+  EXPECT_EQ(whole.inputs, resumed.inputs);
   EXPECT_EQ(one.position(), other.position());
   EXPECT_THROW(other.restore({9, 0, 7}), InputError);
 }
 
-TEST(LanguageModelTrainee, EvaluatesEveryTokenOnce) {
+TEST(LanguageModelTrainingTask, EvaluatesEveryTokenOnce) {
   const test::TempFolder folder;
   const TokenStore store = counting(folder, 50);
-  Listener listener{50};
-  LanguageModelTrainee trainee(listener.task(), {store, {0, 20}}, StoredText{store, {20, 50}},
-                               {.batch = 2, .context = 7});
+  RecordingModel model{50};
+  LanguageModelTrainingTask task(model.task(), {store, {0, 20}}, StoredText{store, {20, 50}},
+                                 {.batch = 2, .context = 7});
   const NoGrad no_grad;
-  const Scores scores = trainee.evaluate();
+  const Scores scores = task.evaluate();
   ASSERT_EQ(scores.size(), 2u);
   EXPECT_EQ(scores[0].first, "loss");
   EXPECT_NEAR(scores[0].second, std::log(50.0), 1e-5);
   EXPECT_NEAR(scores[1].second, 50, 1e-2);
   std::vector<std::int32_t> expected;
   for (std::int32_t id = 20; id < 49; ++id) expected.push_back(id);
-  std::erase(listener.heard, 0);  // padding
-  EXPECT_EQ(listener.heard, expected);
-  listener.heard.clear();
-  LanguageModelTrainee few(listener.task(), {store, {0, 20}}, StoredText{store, {20, 50}},
-                           {.batch = 2, .context = 7, .validation_tokens = 7});
+  std::erase(model.inputs, 0);  // padding
+  EXPECT_EQ(model.inputs, expected);
+  model.inputs.clear();
+  LanguageModelTrainingTask few(model.task(), {store, {0, 20}}, StoredText{store, {20, 50}},
+                                {.batch = 2, .context = 7, .validation_tokens = 7});
   few.evaluate();
-  EXPECT_EQ(listener.heard.size(), 7u);
-  LanguageModelTrainee none(listener.task(), {store, {0, 20}}, {}, {.batch = 2, .context = 7});
+  EXPECT_EQ(model.inputs.size(), 7u);
+  LanguageModelTrainingTask none(model.task(), {store, {0, 20}}, {}, {.batch = 2, .context = 7});
   EXPECT_TRUE(none.evaluate().empty());
 }
 
-TEST(LanguageModelTrainee, ATextWithoutAWindowIsRefused) {
+TEST(LanguageModelTrainingTask, ATextThatIsShorterThanAWindowIsAnError) {
   const test::TempFolder folder;
-  Listener listener{10};
-  EXPECT_ERROR(LanguageModelTrainee(listener.task(), {counting(folder, 10), {0, 5}}, {}, {.context = 5}),
+  RecordingModel model{10};
+  EXPECT_ERROR(LanguageModelTrainingTask(model.task(), {counting(folder, 10), {0, 5}}, {}, {.context = 5}),
                "the text is too short: got 5 tokens to learn from, expected more than a window of 5");
   EXPECT_ERROR(hold_back(counting(folder, 10), 1.0), "below 1");
 }

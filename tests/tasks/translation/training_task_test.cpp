@@ -1,4 +1,4 @@
-#include "attend/tasks/translation/trainee.h"
+#include "attend/tasks/translation/training_task.h"
 
 #include <gtest/gtest.h>
 
@@ -37,7 +37,7 @@ Ids random_tokens(std::mt19937& random) {
   return tokens;
 }
 
-TEST(TranslationTrainee, LearnsFromFeaturesAndGeneratesFromThem) {
+TEST(TranslationTrainingTask, LearnsFromFeaturesAndGeneratesFromThem) {
   const test::TempFolder folder;
   std::mt19937 random(3);
   Generator generator(3);
@@ -71,11 +71,11 @@ TEST(TranslationTrainee, LearnsFromFeaturesAndGeneratesFromThem) {
   trainable.logits = [model](const TokenBatch& sources, const TokenBatch& inputs) {
     return model->logits(sources.ids, sources.lengths, inputs.ids);
   };
-  TranslationTrainee trainee(trainable, examples, {},
-                             {.label_smoothing = 0.f, .batches = {.max_tokens = 160, .seed = 1}});
+  TranslationTrainingTask task(trainable, examples, {},
+                               {.label_smoothing = 0.f, .batches = {.max_tokens = 160, .seed = 1}});
   AdamW optimizer(trainable.parameters, {.learning_rate = 5e-3f});
   for (int update = 0; update < 400; ++update) {
-    const Trainee::Loss loss = trainee.next();
+    const TrainingTask::Loss loss = task.next();
     EXPECT_GT(loss.targets, 0);
     backward(loss.sum * (1.f / static_cast<float>(loss.targets)));
     optimizer.step();

@@ -1,4 +1,4 @@
-// A model's folder in memory, to be changed and loaded again.
+// The configuration and weights of a model's folder in memory, for tests that change them and load the result.
 #pragma once
 #include <filesystem>
 #include <map>
@@ -12,15 +12,15 @@
 
 namespace attend::test {
 
-struct LooseFolder {
+struct EditableFolder {
   Config config;
   std::map<std::string, Tensor> tensors;
 
-  explicit LooseFolder(const std::filesystem::path& folder) : config(folder / "config.json") {
+  explicit EditableFolder(const std::filesystem::path& folder) : config(folder / "config.json") {
     const Weights weights(folder);
     for (const std::string& name : weights.names()) tensors[name] = weights.get(name);
   }
-  /// Writes a folder and gives what `load` makes of it.
+  /// Writes the folder to disk and returns load(path).
   auto loaded(const auto& load) const {
     const TempFolder folder;
     config.save(folder / "config.json");

@@ -1,4 +1,4 @@
-#include "attend/tasks/masked_lm/trainee.h"
+#include "attend/tasks/masked_lm/training_task.h"
 
 #include <algorithm>
 
@@ -8,25 +8,26 @@
 
 namespace attend {
 
-PreTrainee::PreTrainee(const Bert& model, std::vector<NamedTensor> parameters, SaveModel save,
-                       PreTrainingExamples training, PreTrainingExamples validation, PreTrainingOptions options)
-    : SampledTrainee(std::move(parameters), std::move(save), BatchSampler(training.lengths(), options.batches)),
+PreTrainingTask::PreTrainingTask(const Bert& model, std::vector<NamedTensor> parameters, SaveModel save,
+                                 PreTrainingExamples training, PreTrainingExamples validation,
+                                 PreTrainingOptions options)
+    : SampledTrainingTask(std::move(parameters), std::move(save), BatchSampler(training.lengths(), options.batches)),
       model_(model),
       training_(std::move(training)),
       validation_(std::move(validation)),
       options_(std::move(options)) {}
 
-PreTrainee::Batch PreTrainee::make_batch(const PreTrainingExamples& from, std::span<const std::int64_t> chosen,
-                                         PhiloxKey key) const {
+PreTrainingTask::Batch PreTrainingTask::make_batch(const PreTrainingExamples& from,
+                                                   std::span<const std::int64_t> chosen, PhiloxKey key) const {
   std::vector<std::int32_t> ids, types, rows, words, random;
   Batch batch;
   for (const std::int64_t i : chosen) {
     const PreTrainingExample example = from[i];
     std::vector<std::int32_t> text = example.ids;
     const PhiloxKey own{key.seed, key.stream * 0x9E3779B97F4A7C15u + static_cast<std::uint64_t>(i)};
-    const Hidden hidden = hide(text, example.begins, options_.masking, own);
-    for (const std::int32_t place : hidden.places) rows.push_back(static_cast<std::int32_t>(ids.size()) + place);
-    words.insert(words.end(), hidden.words.begin(), hidden.words.end());
+    const MaskedTokens masked = mask_tokens(text, example.begins, options_.masking, own);
+    for (const std::int32_t place : masked.positions) rows.push_back(static_cast<std::int32_t>(ids.size()) + place);
+    words.insert(words.end(), masked.ids.begin(), masked.ids.end());
     random.push_back(example.random);
     ids.insert(ids.end(), text.begin(), text.end());
     for (std::int64_t t = 0; t < static_cast<std::int64_t>(text.size()); ++t) types.push_back(t >= example.second);
@@ -37,23 +38,25 @@ PreTrainee::Batch PreTrainee::make_batch(const PreTrainingExamples& from, std::s
   };
   batch.input.ids = tensor(ids);
   if (model_.options.types > 1) batch.input.types = tensor(types);
-  batch.rows = tensor(rows), batch.words = tensor(words), batch.random = tensor(random);
+  batch.rows = tensor(rows), batch.targets = tensor(words), batch.random = tensor(random);
   return batch;
 }
 
-Trainee::Loss PreTrainee::next() {
+TrainingTask::Loss PreTrainingTask::next() {
   const std::vector<std::int64_t> chosen = choose();
   const Batch batch = make_batch(training_, chosen, default_generator().next());
   const Tensor states = model_.encode(batch.input);
-  const std::int64_t targets = batch.words.numel();
-  Tensor sum = cross_entropy(model_.predict_tokens(states, batch.rows), batch.words, {.reduction = Reduction::sum});
-  // Both losses are means, and are added; the trainer divides by the targets.
+  const std::int64_t targets = batch.targets.numel();
+  Tensor sum = cross_entropy(model_.predict_tokens(states, batch.rows), batch.targets, {.reduction = Reduction::sum});
+  // The loss is the sum of two means. The trainer divides by the number of targets, so the second mean is multiplied by
+  // it.
   if (next_sentence())
-    sum = sum + cross_entropy(model_.follows(states, batch.input.lengths), batch.random) * static_cast<float>(targets);
+    sum = sum + cross_entropy(model_.predict_next_sentence(states, batch.input.lengths), batch.random) *
+                    static_cast<float>(targets);
   return {sum, targets, batch.input.ids.numel()};
 }
 
-Scores PreTrainee::evaluate() {
+Scores PreTrainingTask::evaluate() {
   if (validation_.size() == 0) return {};
   BatchOptions all = options_.batches;
   all.shuffle = false;
@@ -70,10 +73,10 @@ Scores PreTrainee::evaluate() {
   for (std::int64_t i = sampler.batches(); i > 0; --i) {
     const Batch batch = make_batch(validation_, sampler.next(), {0, 0});
     const Tensor states = model_.encode(batch.input), logits = model_.predict_tokens(states, batch.rows);
-    right_words += count_right(logits, batch.words), words += batch.words.numel();
-    word_loss += cross_entropy(logits, batch.words, {.reduction = Reduction::sum}).item();
+    right_words += count_right(logits, batch.targets), words += batch.targets.numel();
+    word_loss += cross_entropy(logits, batch.targets, {.reduction = Reduction::sum}).item();
     if (!next_sentence()) continue;
-    const Tensor next = model_.follows(states, batch.input.lengths);
+    const Tensor next = model_.predict_next_sentence(states, batch.input.lengths);
     right_next += count_right(next, batch.random);
     next_loss += cross_entropy(next, batch.random, {.reduction = Reduction::sum}).item();
   }

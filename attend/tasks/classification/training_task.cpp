@@ -1,4 +1,4 @@
-#include "attend/tasks/classification/trainee.h"
+#include "attend/tasks/classification/training_task.h"
 
 #include <algorithm>
 
@@ -15,14 +15,14 @@
 namespace attend {
 namespace {
 
-/// The one label of each text.   -> int32 [B]
+/// The label of each text, which has exactly one.   -> int32 [B]
 Tensor label_of(const ExampleStore& texts, std::span<const std::int64_t> chosen) {
   std::vector<std::int32_t> labels;
   for (const std::int64_t i : chosen) labels.push_back(texts.read(i, kLabelField).front());
   return Tensor::ids(labels, {static_cast<std::int64_t>(labels.size())});
 }
 
-/// 1 for each label of a text.   -> int32 [B · labels]
+/// 1 for each label that a text has, 0 for the others.   -> int32 [B · labels]
 Tensor flags_of(const ExampleStore& texts, std::span<const std::int64_t> chosen, std::size_t labels) {
   std::vector<std::int32_t> flags(chosen.size() * labels);
   for (std::size_t b = 0; b < chosen.size(); ++b)
@@ -31,15 +31,15 @@ Tensor flags_of(const ExampleStore& texts, std::span<const std::int64_t> chosen,
   return Tensor::ids(flags, {static_cast<std::int64_t>(flags.size())});
 }
 
-/// The sum of each label's own cross-entropy, from logits [B, labels] of "it holds" against 0.
+/// The sum of the binary cross-entropies of all labels.   logits [B, labels], flags int32 [B · labels]
 Tensor several_labels_loss(const Tensor& logits, const Tensor& flags) {
   const Tensor holds = logits.reshape({logits.numel(), 1});
   return cross_entropy(concat({Tensor::zeros(holds.shape()), holds}, 1), flags, {.reduction = Reduction::sum});
 }
 
-/// How far the answers to the two readings of each text are apart, summed over the texts: the mean of both KL
-/// divergences, ½ Σ (p - q) · (log p - log q). What the logarithms lack to the logits is the same for all labels of a
-/// text, and p - q sums to 0, so that the logits do as well.   logits [2 B, labels]: b and B + b are the same text
+/// The divergence between the two predictions p and q of each text, summed over the texts: the mean of both KL
+/// divergences, ½ Σ (p - q) · (log p - log q). Logits can replace the logarithms: they differ by a constant for each
+/// text, and p - q sums to 0.   logits [2 B, labels], where rows b and B + b are the same text
 Tensor disagreement(const Tensor& logits, bool several_labels) {
   const auto rows = static_cast<std::int32_t>(logits.dim(0));
   std::vector<std::int32_t> other;
@@ -47,10 +47,10 @@ Tensor disagreement(const Tensor& logits, bool several_labels) {
   const Tensor swap = Tensor::ids(other, {rows});
   const Tensor probabilities = several_labels ? sigmoid(logits) : softmax(logits);
   const auto difference = [&](const Tensor& x) { return x - index_select(x, swap, 0); };
-  return sum(difference(probabilities) * difference(logits)) * 0.25f;  // every text is there twice
+  return sum(difference(probabilities) * difference(logits)) * 0.25f;  // the sum counts every text twice
 }
 
-/// Replaces each token that is neither padding nor to be kept by `unknown` with probability p.
+/// Replaces each token by `unknown` with probability p, except padding and the tokens in `kept`.
 void drop_words(const TokenBatch& batch, std::int32_t unknown, const std::vector<std::int32_t>& kept, float p) {
   const PhiloxKey key = default_generator().next();
   const std::int64_t T = batch.ids.dim(1);
@@ -61,7 +61,7 @@ void drop_words(const TokenBatch& batch, std::int32_t unknown, const std::vector
         id = unknown;
 }
 
-/// How often predicted labels are right.
+/// Counts correct predictions.
 struct Count {
   std::int64_t texts = 0, right = 0;
   std::vector<LabelScore> labels;
@@ -74,7 +74,7 @@ struct Count {
     }
   }
   double accuracy() const { return static_cast<double>(right) / static_cast<double>(texts); }
-  /// Over the labels that there are.
+  /// The mean F1 over the labels that occur in the texts or in the predictions.
   double macro_f1() const {
     double sum = 0;
     std::int64_t there = 0;
@@ -97,21 +97,21 @@ std::vector<float> balanced_weights(const ExampleStore& texts, std::size_t label
   return weights;
 }
 
-ClassifierTrainee::ClassifierTrainee(TrainableClassifier model, std::int64_t labels, ExampleStore training,
-                                     ExampleStore validation, ClassifierTraineeOptions options)
-    : SampledTrainee(model.parameters, model.save, BatchSampler(training.lengths(kTextField), options.batches)),
+ClassifierTrainingTask::ClassifierTrainingTask(TrainableClassifier model, std::int64_t labels, ExampleStore training,
+                                               ExampleStore validation, ClassifierTrainingTaskOptions options)
+    : SampledTrainingTask(model.parameters, model.save, BatchSampler(training.lengths(kTextField), options.batches)),
       model_(std::move(model)),
       labels_(static_cast<std::size_t>(labels)),
       training_(std::move(training)),
       validation_(std::move(validation)),
       options_(std::move(options)) {}
 
-Tensor ClassifierTrainee::logits(const ExampleStore& texts, const TokenBatch& batch,
-                                 std::span<const std::int64_t> chosen) const {
+Tensor ClassifierTrainingTask::logits(const ExampleStore& texts, const TokenBatch& batch,
+                                      std::span<const std::int64_t> chosen) const {
   return model_.logits(batch, options_.types ? pad(texts, kTypeField, chosen, 0).ids : Tensor());
 }
 
-Trainee::Loss ClassifierTrainee::next() {
+TrainingTask::Loss ClassifierTrainingTask::next() {
   std::vector<std::int64_t> chosen = choose();
   if (const std::size_t count = chosen.size(); options_.consistency > 0) {
     chosen.resize(2 * count);
@@ -121,7 +121,7 @@ Trainee::Loss ClassifierTrainee::next() {
   if (options_.unknown >= 0 && options_.word_dropout > 0)
     drop_words(batch, options_.unknown, options_.never_dropped, options_.word_dropout);
   const Tensor scores = logits(training_, batch, chosen);
-  // The trainer divides by what is counted, and a text counts twice where it is read twice.
+  // With consistency every text is in the batch twice, and the trainer divides by the size of the batch.
   const auto with_consistency = [&](const Tensor& loss) {
     if (options_.consistency == 0) return loss;
     return loss + disagreement(scores, options_.several_labels) * (2 * options_.consistency);
@@ -142,7 +142,7 @@ Trainee::Loss ClassifierTrainee::next() {
   return {with_consistency(sum(losses)), count, batch.tokens};
 }
 
-Scores ClassifierTrainee::evaluate() {
+Scores ClassifierTrainingTask::evaluate() {
   if (validation_.size() == 0) return {};
   BatchOptions all = options_.batches;
   all.shuffle = false;

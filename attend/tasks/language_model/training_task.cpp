@@ -1,4 +1,4 @@
-#include "attend/tasks/language_model/trainee.h"
+#include "attend/tasks/language_model/training_task.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,9 +14,9 @@ std::pair<StoredText, StoredText> hold_back(const TokenStore& store, double shar
   return {{store, {0, size - back}}, {store, {size - back, size}}};
 }
 
-LanguageModelTrainee::LanguageModelTrainee(TrainableLanguageModel model, StoredText training,
-                                           std::optional<StoredText> validation,
-                                           const LanguageModelTraineeOptions& options)
+LanguageModelTrainingTask::LanguageModelTrainingTask(TrainableLanguageModel model, StoredText training,
+                                                     std::optional<StoredText> validation,
+                                                     const LanguageModelTrainingTaskOptions& options)
     : model_(std::move(model)),
       training_(std::move(training)),
       validation_(std::move(validation)),
@@ -27,23 +27,23 @@ LanguageModelTrainee::LanguageModelTrainee(TrainableLanguageModel model, StoredT
                      " tokens to learn from, expected more than a window of ", options_.context);
 }
 
-std::int64_t LanguageModelTrainee::batches_per_epoch() const {
+std::int64_t LanguageModelTrainingTask::batches_per_epoch() const {
   return std::max<std::int64_t>(training_.range.size() / (options_.batch * options_.context), 1);
 }
 
-void LanguageModelTrainee::restore(const BatchPosition& position) {
+void LanguageModelTrainingTask::restore(const BatchPosition& position) {
   if (position.batch < 0 || position.epoch < 0 || position.batch >= batches_per_epoch())
     fail<InputError>("train", "there is no batch ", position.batch, " in an epoch of ", batches_per_epoch());
   position_ = position;
 }
 
-Trainee::Loss LanguageModelTrainee::loss_of(const WindowBatch& batch) const {
+TrainingTask::Loss LanguageModelTrainingTask::loss_of(const WindowBatch& batch) const {
   constexpr std::int32_t kIgnored = -100;
   return {cross_entropy(model_.logits(batch.inputs), batch.targets, {.ignored = kIgnored, .reduction = Reduction::sum}),
           batch.tokens, batch.tokens};
 }
 
-Trainee::Loss LanguageModelTrainee::next() {
+TrainingTask::Loss LanguageModelTrainingTask::next() {
   // Beside the streams of the same seed that dropout draws from.
   constexpr std::uint64_t kWindows = 0x77696e646f777321;
   const auto step = static_cast<std::uint64_t>(position_.epoch * batches_per_epoch() + position_.batch);
@@ -53,7 +53,7 @@ Trainee::Loss LanguageModelTrainee::next() {
   return loss_of(batch);
 }
 
-Scores LanguageModelTrainee::evaluate() {
+Scores LanguageModelTrainingTask::evaluate() {
   if (!validation_ || validation_->range.size() < 2) return {};
   TokenRange text = validation_->range;
   if (options_.validation_tokens > 0) text.end = std::min(text.end, text.begin + options_.validation_tokens + 1);

@@ -1,4 +1,4 @@
-#include "attend/tasks/classification/trainee.h"
+#include "attend/tasks/classification/training_task.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,9 @@
 namespace attend {
 namespace {
 
-/// Two texts to learn from, with the labels 0 and 1.
-ClassifierTrainee trainee_of(std::function<Tensor(const TokenBatch&)> logits, const ClassifierTraineeOptions& options) {
+/// A task with two training texts, which have the labels 0 and 1.
+ClassifierTrainingTask task_of(std::function<Tensor(const TokenBatch&)> logits,
+                               const ClassifierTrainingTaskOptions& options) {
   const test::TempFolder folder;
   const ExampleStore texts = stored_examples({folder / "texts", 2, 10}, [](const AddExample& add) {
     add({{{5, 6}, {0}}}), add({{{7, 8}, {1}}});
@@ -25,9 +26,9 @@ ClassifierTrainee trainee_of(std::function<Tensor(const TokenBatch&)> logits, co
           options};
 }
 
-TEST(ClassifierTraining, ConsistencyReadsEachTextTwiceWithOtherWordsHidden) {
+TEST(ClassifierTraining, ConsistencyEncodesEachTextTwiceWithDifferentWordDropout) {
   TokenBatch seen;
-  ClassifierTrainee trainee = trainee_of(
+  ClassifierTrainingTask task = task_of(
       [&](const TokenBatch& texts) {
         seen = texts;
         return Tensor::zeros({texts.ids.dim(0), 2});
@@ -35,9 +36,9 @@ TEST(ClassifierTraining, ConsistencyReadsEachTextTwiceWithOtherWordsHidden) {
       {.unknown = 1, .word_dropout = 0.5f, .consistency = 1.f, .batches = {.shuffle = false}});
   std::int64_t differ = 0;
   for (int update = 0; update < 50; ++update) {
-    const Trainee::Loss loss = trainee.next();
+    const TrainingTask::Loss loss = task.next();
     EXPECT_EQ(loss.targets, 4);
-    EXPECT_NEAR(loss.sum.item(), 4 * std::log(2.f), 1e-5f);  // the same answer to both: nothing to add
+    EXPECT_NEAR(loss.sum.item(), 4 * std::log(2.f), 1e-5f);  // both predictions are equal, so the divergence is 0
     ASSERT_EQ(seen.ids.shape(), (Shape{4, 2}));
     const std::int32_t* ids = seen.ids.data<std::int32_t>();
     for (std::int64_t i = 0; i < 4; ++i) {
@@ -51,15 +52,15 @@ TEST(ClassifierTraining, ConsistencyReadsEachTextTwiceWithOtherWordsHidden) {
 }
 
 TEST(ClassifierTraining, ConsistencyIsTheMeanOfBothDivergences) {
-  const std::vector<float> values = {0.3f, -1.f, 2.f, 0.5f, -0.7f, 0.1f, 0.f, 1.5f};  // texts 0, 1, and again
+  const std::vector<float> values = {0.3f, -1.f, 2.f, 0.5f, -0.7f, 0.1f, 0.f, 1.5f};  // texts 0, 1, 0, 1
   for (const bool several : {false, true}) {
     const auto loss_with = [&](const Tensor& logits, float consistency) {
-      return trainee_of([&](const TokenBatch&) { return logits; },
-                        {.consistency = consistency, .several_labels = several, .batches = {.shuffle = false}})
+      return task_of([&](const TokenBatch&) { return logits; },
+                     {.consistency = consistency, .several_labels = several, .batches = {.shuffle = false}})
           .next()
           .sum;
     };
-    // The divergences from their definition, label by label where each holds or not by itself.
+    // The divergences by their definition; for multi-label classification a sum over the labels.
     double divergence = 0;
     const auto add = [&](std::vector<double> p, std::vector<double> q) {
       for (std::size_t i = 0; i < p.size(); ++i)
@@ -75,7 +76,7 @@ TEST(ClassifierTraining, ConsistencyIsTheMeanOfBothDivergences) {
         add(probabilities(text, label), probabilities(2 + text, label));
     }
     const Tensor logits = Tensor::from(values, {4, 2});
-    // The sum is over both readings, and what is counted too.
+    // The loss is a sum over both encodings of each text.
     EXPECT_NEAR(loss_with(logits, 0.7f).item() - loss_with(logits, 1e-9f).item(), 2 * 0.7 * divergence, 1e-5);
     test::expect_gradients([&](const test::Tensors& x) { return loss_with(x[0], 0.7f); }, {logits});
   }

@@ -1,4 +1,4 @@
-// The base of trainees whose batches are chosen by a BatchSampler.
+// The base class of training tasks whose batches are chosen by a BatchSampler.
 #pragma once
 #include <functional>
 #include <utility>
@@ -9,7 +9,7 @@ namespace attend {
 
 using SaveModel = std::function<void(const std::filesystem::path& folder)>;
 
-class SampledTrainee : public Trainee {
+class SampledTrainingTask : public TrainingTask {
  public:
   std::vector<NamedTensor> parameters() override { return parameters_; }
   BatchPosition position() const override { return sampler_.position(); }
@@ -18,9 +18,9 @@ class SampledTrainee : public Trainee {
   void save(const std::filesystem::path& folder) override { save_(folder); }
 
  protected:
-  SampledTrainee(std::vector<NamedTensor> parameters, SaveModel save, BatchSampler sampler)
+  SampledTrainingTask(std::vector<NamedTensor> parameters, SaveModel save, BatchSampler sampler)
       : parameters_(std::move(parameters)), save_(std::move(save)), sampler_(std::move(sampler)) {}
-  /// The examples of the next batch.
+  /// The indices of the examples of the next batch.
   std::vector<std::int64_t> choose() { return sampler_.next(); }
 
  private:
