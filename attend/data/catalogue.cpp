@@ -146,7 +146,7 @@ class JoinedReader final : public CorpusReader {
   }
   const std::string& name() const override { return target_->name(); }
   std::int64_t position() const override { return source_->position() + target_->position(); }
-  std::int64_t invalid_text() const override { return source_->invalid_text() + target_->invalid_text(); }
+  InvalidText invalid_text() const override { return source_->invalid_text() += target_->invalid_text(); }
 
  private:
   static std::string first_translation(const CatalogueReader& catalogue, const Message& message) {

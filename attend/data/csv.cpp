@@ -30,6 +30,8 @@ class CsvReader final : public TableReader {
     }
   }
 
+  std::string separator() const override { return std::string("'") + separator_ + '\''; }
+
  private:
   /// Appends what stands from `at` to the closing quote, reading on over line breaks, and gives the place behind it.
   std::size_t quoted(std::size_t at, std::string& field, std::int64_t row_line) {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "attend/core/error.h"
+#include "attend/core/wording.h"
 #include "attend/data/reader.h"
 
 namespace attend {
@@ -27,6 +28,14 @@ bool text_of(const json* value, std::string& text) {
   return true;
 }
 
+/// The names of an object's values, for messages.
+std::string keys_of(const json& object) {
+  std::vector<std::string> keys;
+  if (object.is_object())
+    for (const auto& [key, value] : object.items()) keys.push_back(key);
+  return listed(keys);
+}
+
 class JsonLinesReader final : public CorpusReader {
  public:
   JsonLinesReader(TextStream text, Columns keys) : text_(std::move(text)), keys_(std::move(keys)) {
@@ -39,6 +48,7 @@ class JsonLinesReader final : public CorpusReader {
       record.line = text_.lines();
       record.target.clear();
       const json object = json::parse(line_, nullptr, /*allow_exceptions=*/false);
+      if (!any_record_ && skipped().empty()) first_keys_ = keys_of(object);
       if (!object.is_object())
         skip("no JSON object", record.line);
       else if (!text_of(find(object, keys_.source), record.source))
@@ -46,19 +56,24 @@ class JsonLinesReader final : public CorpusReader {
       else if (has_targets() && !text_of(find(object, keys_.target), record.target))
         skip("no text under \"" + keys_.target + '"', record.line);
       else
-        return true;
+        return any_record_ = true;
     }
+    if (!any_record_ && !skipped().empty())
+      fail<InputError>("corpus", name(), ": no line gives a record: line ", skipped().front().first_line, " has ",
+                       skipped().front().reason, first_keys_.empty() ? "" : "; its keys are " + first_keys_);
     return false;
   }
   bool has_targets() const override { return !keys_.target.empty(); }
   const std::string& name() const override { return text_.name(); }
   std::int64_t position() const override { return text_.position(); }
-  std::int64_t invalid_text() const override { return text_.invalid(); }
+  InvalidText invalid_text() const override { return text_.invalid(); }
 
  private:
   TextStream text_;
   Columns keys_;
   std::string line_;
+  bool any_record_ = false;
+  std::string first_keys_;  // of the first object
 };
 
 }  // namespace

@@ -37,7 +37,7 @@ class PoReader final : public CatalogueReader {
   }
   const std::string& name() const override { return text_.name(); }
   std::int64_t position() const override { return text_.position(); }
-  std::int64_t invalid_text() const override { return text_.invalid(); }
+  InvalidText invalid_text() const override { return text_.invalid(); }
 
  private:
   /// Fills entry_ and fuzzy_ from the lines up to where the next entry begins; false at the end.

@@ -1,5 +1,5 @@
-// Corpora as people have them, read a record at a time in constant memory: one interface, one function for each format.
-// Whatever the encoding of the file, the texts are valid UTF-8. What a reader passes over it counts.
+// Readers for corpora: one interface, and one function for each format. A reader gives one record at a time, in
+// constant memory. Its texts are valid UTF-8, whatever the encoding of the file. It counts the records that it skips.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -30,14 +30,14 @@ class CorpusReader {
  public:
   virtual ~CorpusReader() = default;
 
-  /// Reads the next record; false at the end. Throws InputError, with file and line, where the file cannot be what it
-  /// is said to be.
+  /// Reads the next record. Returns false at the end. Throws InputError, with file and line, if the file is not valid
+  /// in its format.
   virtual bool next(Record& record) = 0;
   /// Whether records have a target.
   virtual bool has_targets() const { return true; }
-  virtual const std::string& name() const = 0;    ///< the file, for messages
-  virtual std::int64_t position() const = 0;      ///< bytes read so far
-  virtual std::int64_t invalid_text() const = 0;  ///< sequences that were not text, and became U+FFFD
+  virtual const std::string& name() const = 0;   ///< the file, for messages
+  virtual std::int64_t position() const = 0;     ///< bytes read so far
+  virtual InvalidText invalid_text() const = 0;  ///< what could not be decoded so far
 
   const std::vector<Skipped>& skipped() const { return skipped_; }
 
@@ -53,6 +53,9 @@ class CorpusReader {
 struct Columns {
   std::string source, target;  ///< no target: one text a record
   bool header = false;         ///< the first row is no record; so it is, whatever this says, when a column has a name
+  /// What every row of a table must hold, for the error about a row with too few columns: "source TAB target". Empty:
+  /// such rows are skipped and counted, but at least one row must have the columns.
+  std::string required = {};
 };
 
 /// Which languages to take, by code: "en" takes en, en-US and EN_gb, "en-US" only that.
@@ -75,8 +78,8 @@ std::unique_ptr<CorpusReader> read_json_lines(TextStream text, Columns keys = {"
 std::unique_ptr<CorpusReader> read_tmx(TextStream text, Languages languages);
 /// XLIFF 1.2 and 2.x. What is not translated yet is passed over, as are files in other languages than asked for.
 std::unique_ptr<CorpusReader> read_xliff(TextStream text, Languages languages = {});
-/// A gettext catalogue as translators edit it. Fuzzy, obsolete and missing translations are passed over. A plural
-/// message gives a record for the singular and one for each plural form.
+/// A gettext .po catalogue. Skips fuzzy, obsolete and missing translations. A message with a plural gives one record
+/// for the singular and one for each plural form.
 std::unique_ptr<CorpusReader> read_po(TextStream text);
 /// The same as gettext compiles it, in either byte order. The owner keeps the bytes.
 std::unique_ptr<CorpusReader> read_mo(std::string_view bytes, std::string name, std::shared_ptr<const void> owner = {});

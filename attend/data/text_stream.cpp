@@ -96,6 +96,8 @@ struct TextStream::State {
   std::string converted;     // holds a piece that had to be changed
   std::string_view current;  // what line() has not used of the latest piece
   std::int64_t position = 0, lines = 0, replaced = 0;
+  std::int64_t newlines = 0;       // up to the first replacement
+  std::int64_t first_invalid = 0;  // the line of the first replacement
 
   ~State() {
     if (file > STDIN_FILENO) ::close(file);
@@ -130,6 +132,15 @@ struct TextStream::State {
   }
 
   std::string_view raw() const { return {buffer.data() + begin, end - begin}; }
+  std::int64_t invalid() const { return replaced + (decoder ? decoder->invalid() : 0); }
+
+  /// Gives out a piece of text. `first`: where in it the first replacement stands, if there is one.
+  std::string_view give(std::string_view text, std::size_t first = std::string_view::npos) {
+    if (first_invalid > 0) return text;
+    newlines += std::ranges::count(text.substr(0, first), '\n');
+    if (first != std::string_view::npos) first_invalid = newlines + 1;
+    return text;
+  }
 
   void skip_byte_order_mark() {
     started = true;
@@ -194,9 +205,12 @@ std::string_view TextStream::piece() {
     if (bytes.empty() && !state.decoder) return {};
     if (state.decoder) {
       state.converted.clear();
+      const std::int64_t before = state.invalid();
       state.decoder->append(bytes, state.converted, state.ended);
       state.begin = state.end;
-      if (!state.converted.empty() || state.ended) return state.converted;
+      if (!state.converted.empty() || state.ended)
+        return state.give(state.converted,
+                          state.invalid() > before ? state.converted.find("\uFFFD") : std::string::npos);
       continue;
     }
     const std::size_t tail = state.ended ? 0 : unfinished_utf8(bytes);
@@ -204,10 +218,11 @@ std::string_view TextStream::piece() {
     state.begin += whole.size();
     if (whole.empty()) continue;
     const std::int64_t invalid = count_invalid_utf8(whole);
-    if (invalid == 0) return whole;
+    if (invalid == 0) return state.give(whole);
     state.replaced += invalid;
     state.converted = replace_invalid_utf8(whole);
-    return state.converted;
+    const auto first = std::ranges::mismatch(whole, state.converted).in1;
+    return state.give(state.converted, static_cast<std::size_t>(first - whole.begin()));
   }
 }
 
@@ -240,8 +255,19 @@ bool TextStream::line(std::string& line) {
 const std::string& TextStream::name() const { return state_->name; }
 std::int64_t TextStream::lines() const { return state_->lines; }
 std::int64_t TextStream::position() const { return state_->position; }
-std::int64_t TextStream::invalid() const {
-  return state_->replaced + (state_->decoder ? state_->decoder->invalid() : 0);
+InvalidText invalid_text_in(const std::vector<std::filesystem::path>& files) {
+  InvalidText all;
+  for (const std::filesystem::path& file : files) {
+    TextStream text = TextStream::open(file);
+    while (!text.piece().empty()) {
+    }
+    all += text.invalid();
+  }
+  return all;
+}
+
+InvalidText TextStream::invalid() const {
+  return {state_->invalid(), state_->name + ", line " + std::to_string(state_->first_invalid)};
 }
 
 }  // namespace attend

@@ -1,5 +1,5 @@
-// Text from a file, a pipe or memory, a piece at a time: always valid UTF-8, whatever the bytes were. A byte-order mark
-// and other charsets are converted, what is broken becomes U+FFFD and is counted.
+// A stream of text from a file, a pipe or memory. The text is always valid UTF-8: byte order marks and other charsets
+// are converted, and invalid bytes become U+FFFD and are counted.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -8,9 +8,12 @@
 #include <string>
 #include <string_view>
 
+#include "attend/data/invalid_text.h"
+
 namespace attend {
 
-/// One line, or one field of a record, may have so many bytes: more is not text, and would fill the memory.
+/// The largest size of a line, or of a field of a record, in bytes. Longer ones are an error, since they are probably
+/// not text and could fill the memory.
 constexpr std::size_t kLongestText = std::size_t{64} << 20;
 
 /// Whether a charset's name means UTF-8, or ASCII, which is part of it.
@@ -36,7 +39,7 @@ class CharsetDecoder {
   std::int64_t invalid_ = 0;
 };
 
-/// Reads once, from front to back. Memory: two buffers.
+/// Reads its input once, from beginning to end. It needs memory for two buffers.
 class TextStream {
  public:
   /// "-" is standard input. Throws InputError when the file cannot be opened.
@@ -63,7 +66,7 @@ class TextStream {
   const std::string& name() const;
   std::int64_t lines() const;     ///< how many line() gave: the number of the latest
   std::int64_t position() const;  ///< bytes read so far
-  std::int64_t invalid() const;   ///< sequences replaced so far
+  InvalidText invalid() const;    ///< what was replaced so far
 
  private:
   struct State;

@@ -24,6 +24,8 @@ class TsvReader final : public TableReader {
     return true;
   }
 
+  std::string separator() const override { return "tab"; }
+
  private:
   std::string line_;
 };

@@ -147,8 +147,8 @@ void XmlReader::parse_piece() {
   if (ended_) finish();
 }
 
-/// Programs that export translation memories leave control characters in them, plain or as &#x1F;, which no XML parser
-/// takes. They become spaces, and are counted.
+/// Some programs write control characters into translation memories, directly or as &#x1F;, which no XML parser
+/// accepts. They become spaces, and are counted as skipped.
 std::string_view XmlReader::repaired(std::string_view piece) {
   constexpr std::size_t kLongestReference = 12;
   if (!held_back_.empty()) {
@@ -161,8 +161,14 @@ std::string_view XmlReader::repaired(std::string_view piece) {
   if (!any && piece.find("&#") == std::string_view::npos && !piece.ends_with('&')) return piece;
 
   std::string clean(piece);
-  for (char& c : clean)
-    if (is_control(c)) c = ' ', ++repaired_;
+  std::int64_t first = 0;  // the line of the first one in this piece
+  const auto blank = [&](std::size_t at, std::size_t size) {
+    if (first == 0) first = line() + std::count(clean.begin(), clean.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+    skip("control character", first);
+    clean.replace(at, size, size, ' ');
+  };
+  for (std::size_t at = 0; at < clean.size(); ++at)
+    if (is_control(clean[at])) blank(at, 1);
   if (!ended_) {  // a reference may be cut
     const std::size_t last = clean.rfind('&');
     if (last != std::string::npos && last + kLongestReference > clean.size() &&
@@ -173,9 +179,7 @@ std::string_view XmlReader::repaired(std::string_view piece) {
   }
   for (std::size_t at = clean.find("&#"); at != std::string::npos; at = clean.find("&#", at + 1)) {
     const auto [character, size] = reference(std::string_view(clean).substr(at, 2 * kLongestReference));
-    if (size == 0 || !is_forbidden(character)) continue;
-    std::fill_n(clean.begin() + static_cast<std::ptrdiff_t>(at), size, ' ');
-    ++repaired_;
+    if (size > 0 && is_forbidden(character)) blank(at, size);
   }
   repair_ = std::move(clean);
   return repair_;

@@ -1,5 +1,5 @@
-// XML as a stream of events, for formats whose files do not fit in memory, and what their readers share. Expat is
-// behind it and in no header.
+// The base of the TMX and XLIFF readers: parses XML as a stream of events, so files need not fit in memory. Only the
+// .cpp file includes Expat.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -22,13 +22,14 @@ class XmlAttributes {
   const char** pairs_;  // name, value, …, null
 };
 
-/// Feeds a text to handlers of events; element names come without their prefix ("mtc:match" is "match").
+/// Calls start(), end() and characters() for the events. Element names come without their prefix: "mtc:match" is
+/// "match".
 class XmlReader : public CorpusReader {
  public:
   bool next(Record& record) final;
   const std::string& name() const final { return text_.name(); }
   std::int64_t position() const final { return text_.position(); }
-  std::int64_t invalid_text() const final { return text_.invalid() + repaired_; }
+  InvalidText invalid_text() const final { return text_.invalid(); }
 
   ~XmlReader() override;
 
@@ -58,7 +59,6 @@ class XmlReader : public CorpusReader {
   std::unique_ptr<Expat> expat_;
   std::deque<Record> records_;
   std::string repair_, held_back_;
-  std::int64_t repaired_ = 0;
   bool ended_ = false;
 };
 

@@ -19,9 +19,9 @@ namespace attend {
 
 /// Throws InputError when the output folder cannot be made, holds a run or a model that would be lost, or is the folder
 /// `from` that the model comes from (empty: a new model); and when one of the data files does not exist or is a stream,
-/// since a run reads its data more than once. Empty names are passed over.
+/// since a run reads its data more than once. Empty names are passed over. Warns of text that is not valid UTF-8.
 void check_run(const TrainerOptions& options, const std::filesystem::path& from,
-               const std::vector<std::filesystem::path>& files);
+               const std::vector<std::filesystem::path>& files, const TrainingObserver& observer = {});
 
 /// Warns if weights are not used as they are stored (see Weights::warnings).
 void warn_of_weights(const Weights& weights, const TrainingObserver& observer);

@@ -191,7 +191,7 @@ TrainingResult train_masked_lm(const Options& options, const TrainingObserver& o
   if (options.train.empty()) fail<InputError>("train", "there is no text to learn from: got no file");
   Files files = options.train;
   std::ranges::copy(options.validation, std::back_inserter(files));
-  check_run(options.trainer, options.from, files);
+  check_run(options.trainer, options.from, files, observer);
   const std::filesystem::path from = options.from.empty() ? options.from : transformer_in(options.from);
   CountedSentences sentences(open_sentences(options.train, options.document_end, observer.progress("Reading")));
   const auto check_validation = [&] {
