@@ -1,5 +1,5 @@
-// Training examples as token ids on disk: pairs of sentences, texts with their labels. Each example has the same number
-// of fields, and a field is a sequence of ids. The file is a token store that is mapped, so that memory does not grow
+// Training examples on disk as token ids, such as sentence pairs or texts with labels. All examples have the same
+// number of fields, and a field is a sequence of ids. The file is a memory-mapped token store, so memory does not grow
 // with the number of examples.
 #pragma once
 #include <algorithm>
@@ -20,13 +20,13 @@ namespace attend {
 /// Immutable, cheap to copy, safe to read from many threads.
 class ExampleStore {
  public:
-  ExampleStore() = default;  ///< no examples
-  /// Field f of example i is document i · fields + f. Throws InputError when the last example is not complete.
+  ExampleStore() = default;  ///< without examples
+  /// Field f of example i is document i · fields + f. Throws InputError if the last example is incomplete.
   ExampleStore(TokenStore store, std::int64_t fields);
 
   std::int64_t size() const { return store_ ? store_->documents() / fields_ : 0; }  ///< examples
   std::vector<std::int32_t> read(std::int64_t example, std::int64_t field = 0) const;
-  /// Of one field of every example, for BatchSampler.
+  /// The length of one field in each example, for BatchSampler.
   std::vector<std::int32_t> lengths(std::int64_t field = 0) const;
   /// How many examples were left out or cut when the store was made.
   std::int64_t left_out() const { return store_ ? store_->left_out() : 0; }
@@ -38,33 +38,33 @@ class ExampleStore {
   std::int64_t fields_ = 1;
 };
 
-/// One field of the examples that a sampler chose, in one tensor.
+/// One field of the chosen examples, padded to one tensor.
 TokenBatch pad(const ExampleStore& examples, std::int64_t field, std::span<const std::int64_t> chosen,
                std::int32_t padding);
 
 struct ExampleFile {
   std::filesystem::path path;
   std::int64_t fields = 1;
-  std::int64_t vocabulary = 0;  ///< ids of all fields are 0 … vocabulary - 1
+  std::int64_t vocabulary = 0;  ///< the ids of all fields are below this
   TokenStoreKey key = {};
 };
 
-/// An example, field by field, as it is to be stored.
+/// The ids of one example.
 struct EncodedExample {
-  std::vector<std::vector<std::int32_t>> fields;  ///< none: the example is left out
-  bool cut = false;                               ///< something of it did not fit
+  std::vector<std::vector<std::int32_t>> fields;  ///< empty: the example is left out
+  bool cut = false;                               ///< a text was truncated
 };
 
-/// Throws Error when an example that is not left out has not all fields.
+/// Throws Error if an example has the wrong number of fields and is not left out.
 void add_example(TokenStoreWriter& writer, const EncodedExample& example, std::int64_t fields);
 
-/// The examples in `file`: found there if the key is the same, otherwise made. Then open() gives a function that reads
-/// the next record (false at the end), and encode(record), which is called on many threads, makes an example of it.
-/// Records are read in blocks; only one block is in memory.
+/// The examples in `file`. The file is reused if it has the same key, and otherwise made: open() returns a function
+/// that reads the next record (false at the end), and encode(record) converts it to an example. encode() is called from
+/// many threads. Records are read in blocks, of which one is in memory.
 template <typename Record>
 ExampleStore stored_examples(const ExampleFile& file, const std::function<std::function<bool(Record&)>()>& open,
                              const std::function<EncodedExample(const Record&)>& encode) {
-  constexpr std::size_t kBlock = 4096, kTask = 64;  // records in memory, and records that a thread takes at once
+  constexpr std::size_t kBlock = 4096, kTask = 64;  // records in memory, and records per task of a thread
   const auto fill = [&](TokenStoreWriter& writer) {
     const std::function<bool(Record&)> next = open();
     std::vector<Record> block(kBlock);

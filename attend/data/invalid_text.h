@@ -1,5 +1,5 @@
-// Counts the byte sequences of an input that are not valid text. Every reader of lines or corpora reports them by the
-// one warning that is worded here.
+// Counts the byte sequences of an input that are not valid text, and words the warning about them. All readers of lines
+// and corpora use it.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -26,7 +26,7 @@ struct InvalidText {
   }
 };
 
-/// Reads the files once, as fast as memory allows.
+/// Reads the files to the end and counts their invalid byte sequences.
 InvalidText invalid_text_in(const std::vector<std::filesystem::path>& files);
 
 }  // namespace attend

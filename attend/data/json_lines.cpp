@@ -1,4 +1,4 @@
-// JSON lines: an object on each line, texts found by key.
+// JSON lines: each line is an object, and the texts are found by key.
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -11,7 +11,7 @@ namespace {
 
 using nlohmann::json;
 
-/// The value under a key, or under "a.b" the b of a; null when there is none. A key with a dot in it counts first.
+/// The value of a key; "a.b" is the key "a.b", or else b in the object a. Null if there is none.
 const json* find(const json& object, std::string_view key) {
   if (!object.is_object()) return nullptr;
   if (const auto found = object.find(std::string(key)); found != object.end()) return &*found;
@@ -21,14 +21,14 @@ const json* find(const json& object, std::string_view key) {
   return inner == object.end() ? nullptr : find(*inner, key.substr(dot + 1));
 }
 
-/// A string as it is; a number or a truth value (labels) as JSON writes it.
+/// Sets `text` to a string, or to the JSON form of a number or boolean (labels). False for other values.
 bool text_of(const json* value, std::string& text) {
   if (!value || value->is_null() || value->is_structured()) return false;
   text = value->is_string() ? value->get_ref<const std::string&>() : value->dump();
   return true;
 }
 
-/// The names of an object's values, for messages.
+/// The keys of an object, for messages.
 std::string keys_of(const json& object) {
   std::vector<std::string> keys;
   if (object.is_object())
@@ -73,7 +73,7 @@ class JsonLinesReader final : public CorpusReader {
   Columns keys_;
   std::string line_;
   bool any_record_ = false;
-  std::string first_keys_;  // of the first object
+  std::string first_keys_;  // of the first line
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Plain lines, and two files side by side.
+// Readers for plain lines, and for two parallel files.
 #include <utility>
 
 #include "attend/core/error.h"

@@ -70,12 +70,12 @@ class MoReader final : public CatalogueReader {
     return swapped_ ? __builtin_bswap32(value) : value;
   }
 
-  /// The string that an entry of a table points at.
+  /// The string of a table entry.
   std::string_view string_at(std::size_t entry) {
     const std::size_t size = number(entry), offset = number(entry + 4);
     if (offset > bytes_.size() || bytes_.size() - offset < size)
       give_up("message " + std::to_string(next_ + 1) + " is out of bounds");
-    // Strings that overlap can pretend to be any amount of text.
+    // Overlapping strings could make a small file give any amount of text.
     given_ += size;
     if (given_ > 4 * bytes_.size()) give_up("its messages overlap");
     return bytes_.substr(offset, size);
@@ -117,7 +117,7 @@ class MoReader final : public CatalogueReader {
   bool swapped_ = false;
   std::size_t count_ = 0, messages_ = 0, translations_ = 0, next_ = 0, given_ = 0;
   std::optional<CharsetDecoder> decoder_;
-  std::int64_t replaced_ = 0, first_replaced_ = 0;  // how often, and the first message that had it
+  std::int64_t replaced_ = 0, first_replaced_ = 0;  // number of replacements, and the first message with one
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 namespace attend {
 namespace {
 
-/// A column's number counted from 0, if it was given as a number.
+/// The index of a column, from 0, if it was given as a number.
 std::optional<std::size_t> number_of(const std::string& column) {
   std::size_t number = 0;
   const auto [end, error] = std::from_chars(column.data(), column.data() + column.size(), number);

@@ -1,4 +1,5 @@
-// What TSV and CSV share: which fields of a row are the record. How a row is cut into fields is theirs.
+// The base of the TSV and CSV readers: it selects the source and target fields of each row. A subclass splits rows into
+// fields.
 #pragma once
 #include <optional>
 #include <span>
@@ -21,7 +22,7 @@ class TableReader : public CorpusReader {
   InvalidText invalid_text() const final { return text_.invalid(); }
 
  protected:
-  /// The next row's fields and the line where it begins; false at the end.
+  /// Reads the fields of the next row and the line where it begins. Returns false at the end.
   virtual bool row(std::vector<std::string>& fields, std::int64_t& line) = 0;
   /// What separates the fields, for messages.
   virtual std::string separator() const = 0;

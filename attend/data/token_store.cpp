@@ -44,7 +44,7 @@ std::uint64_t padded(std::uint64_t bytes) { return (bytes + 7) / 8 * 8; }
 
 int width_of(std::int64_t vocabulary) { return vocabulary <= std::numeric_limits<std::uint16_t>::max() + 1 ? 2 : 4; }
 
-/// Ids as they are stored to ids as they are used. False when one is too large.
+/// Converts stored ids to int32. False if one is too large.
 template <typename Stored>
 bool widen(const std::byte* stored, std::span<std::int32_t> ids, std::int64_t vocabulary) {
   std::uint32_t largest = 0;
@@ -89,7 +89,7 @@ TokenStore::TokenStore(std::string name, std::span<const std::byte> bytes, std::
 void TokenStore::open() {
   constexpr std::uint64_t kFrame = sizeof(Header) + sizeof(Trailer);
   if (bytes_.size() < sizeof(std::uint64_t) || read_as<std::uint64_t>(bytes_.data()) != kMark)
-    fail<InputError>("load", name_, ": is no token store, or one of another version");
+    fail<InputError>("load", name_, ": is not a token store of this version");
   if (bytes_.size() < kFrame + sizeof(std::uint64_t))
     fail<InputError>("load", name_, ": ", bytes_.size(), " bytes are too few for a token store; was the file cut?");
   const auto header = read_as<Header>(bytes_.data());
@@ -98,11 +98,11 @@ void TokenStore::open() {
     fail<InputError>("load", name_, ": the end of the token store is missing; was the file cut?");
   if (header.vocabulary < 1 || header.vocabulary > static_cast<std::uint64_t>(kMaxVocabulary) ||
       header.width != static_cast<std::uint64_t>(width_of(static_cast<std::int64_t>(header.vocabulary))))
-    fail<InputError>("load", name_, ": a vocabulary of ", header.vocabulary, " with ids of ", header.width,
-                     " bytes cannot be");
+    fail<InputError>("load", name_, ": invalid header: got a vocabulary of ", header.vocabulary, " with ids of ",
+                     header.width, " bytes");
 
   const std::uint64_t inside = bytes_.size() - kFrame;
-  // Both counts are held against the size before they are multiplied, so that nothing overflows.
+  // Both counts are compared with the size before the multiplication, so that it cannot overflow.
   if (trailer.tokens > inside || trailer.documents >= inside / sizeof(std::uint64_t) ||
       padded(trailer.tokens * header.width) + (trailer.documents + 1) * sizeof(std::uint64_t) != inside)
     fail<InputError>("load", name_, ": ", trailer.tokens, " tokens in ", trailer.documents,
@@ -170,7 +170,7 @@ TokenStoreWriter::TokenStoreWriter(std::filesystem::path path, std::int64_t voca
     : file_(std::move(path)), vocabulary_(vocabulary), width_(width_of(vocabulary)), key_(key) {
   if (vocabulary < 1 || vocabulary > kMaxVocabulary)
     fail("token_store", "the vocabulary must have 1 to ", kMaxVocabulary, " ids: got ", vocabulary);
-  const Header none;  // commit() writes it
+  const Header none;  // a placeholder; commit() writes the header
   file_.write(std::as_bytes(std::span(&none, 1)));
 }
 
@@ -245,7 +245,7 @@ TokenRange TokenWindows::text(std::size_t t) const {
 
 TokenRange TokenWindows::operator[](std::int64_t i) const {
   if (i < 0 || i >= size()) fail("token_store", "there is no window ", i, ": expected 0 to ", size() - 1);
-  const auto after = std::ranges::upper_bound(counts_, i);  // of the first text whose windows are all behind i
+  const auto after = std::ranges::upper_bound(counts_, i);  // one after the text that contains window i
   const auto t = static_cast<std::size_t>(after - counts_.begin()) - 1;
   const TokenRange whole = text(t);
   const std::int64_t begin = whole.begin + (i - counts_[t]) * length_;

@@ -1,4 +1,4 @@
-// Tab-separated values: a line a row, a tab between fields, nothing quoted.
+// Tab-separated values: each line is a row, and quotes have no special meaning.
 #include <utility>
 
 #include "attend/data/table.h"

@@ -15,7 +15,7 @@ namespace attend {
 class XmlAttributes {
  public:
   explicit XmlAttributes(const char** pairs) : pairs_(pairs) {}
-  /// "" when there is none of the name. Valid as long as the event.
+  /// The value of an attribute, or "" if there is none. Valid until the event ends.
   std::string_view operator[](std::string_view name) const;
 
  private:
@@ -39,12 +39,12 @@ class XmlReader : public CorpusReader {
   virtual void start(std::string_view element, const XmlAttributes& attributes) = 0;
   virtual void end(std::string_view element) = 0;
   virtual void characters(std::string_view text) = 0;
-  /// The file is over and was well formed.
+  /// Called at the end of a well-formed file.
   virtual void finish() {}
 
-  std::int64_t line() const;  ///< where the event stands
+  std::int64_t line() const;  ///< the line of the current event
   void give(Record record) { records_.push_back(std::move(record)); }
-  /// Appends, but not without end.
+  /// Appends text. Throws InputError if the result is longer than kLongestText.
   void append(std::string& to, std::string_view text) const;
   /// Throws InputError: "[format] file:line: …".
   [[noreturn]] void give_up(const std::string& what) const;
