@@ -30,6 +30,7 @@
 #include "attend/data/feature_store.h"
 #include "attend/data/fingerprint.h"
 #include "attend/data/hash.h"
+#include "attend/data/invalid_text.h"
 #include "attend/data/language.h"
 #include "attend/data/message_text.h"
 #include "attend/data/phrase_book.h"

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 struct ConvertFlags {
   std::string model, output;
   std::vector<std::string> check;
-  bool int8 = false, half = false;
+  bool int8 = false, half = false, overwrite = false;
 
   bool gguf() const { return fs::path(output).extension() == ".gguf"; }
 };
@@ -147,6 +147,12 @@ void run(const ConvertFlags& flags) {
 
   const fs::path inside = fs::relative(transformer_in(from), from);  // of a sentence-transformers model
   const ModelFolder folder(from / inside);
+  const bool taken = flags.gguf()
+                         ? fs::exists(to)
+                         : fs::exists(to / inside / "config.json") || fs::exists(to / inside / "model.safetensors");
+  if (taken && !flags.overwrite)
+    fail<InputError>("output", to.string(), ": holds a model; add --overwrite, or name another ",
+                     flags.gguf() ? "file" : "folder");
   if (flags.gguf()) {
     const GgufType type = flags.int8 ? GgufType::q8_0 : flags.half ? GgufType::f16 : GgufType::f32;
     save_gguf(load_gpt2(from), folder.tokenizer(), to, type, fs::absolute(from).lexically_normal().filename().string());
@@ -176,6 +182,7 @@ void add_convert(CLI::App& program) {
   verb->add_flag("--int8", flags->int8,
                  "Store matrices as int8 with a scale for each row (in a GGUF file: q8_0): a quarter of the memory");
   verb->add_flag("--half", flags->half, "Two bytes a weight (f16), in a GGUF file")->excludes("--int8");
+  verb->add_flag("--overwrite", flags->overwrite, "Convert although the output holds a model");
   verb->add_option("--check", flags->check,
                    "With --int8: run both models on the lines of this text and print what changed: the perplexity of "
                    "language models, translations, labels, or the vectors of encoders")

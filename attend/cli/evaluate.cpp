@@ -21,7 +21,6 @@
 #include "attend/metrics/chrf.h"
 #include "attend/metrics/classification.h"
 #include "attend/metrics/perplexity.h"
-#include "attend/text/unicode.h"
 
 namespace attend::cli {
 namespace {
@@ -73,8 +72,6 @@ void warn_about(const ScoredSystem& system) {
   const auto all = system.lines.size();
   if (const auto empty = count([](const std::string& line) { return line.empty(); }); empty > 0)
     warn(text(system.name, ": ", empty, " of ", all, " lines are empty"));
-  if (const auto invalid = count([](const std::string& line) { return count_invalid_utf8(line) > 0; }); invalid > 0)
-    warn(text(system.name, ": ", invalid, " of ", all, " lines are not valid UTF-8"));
   if (const auto tokenized = count([](const std::string& line) { return line.ends_with(" ."); }); tokenized >= 100)
     warn(text(system.name, ": ", tokenized, " of ", all,
               " lines end in a full stop with a space before it; BLEU wants text that was put together again"));

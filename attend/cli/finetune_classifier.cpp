@@ -10,12 +10,15 @@ namespace attend::cli {
 
 void add_finetune_classifier(CLI::App& parent) {
   CLI::App* verb =
-      parent.add_subcommand("classifier", "A classifier of texts or pairs of texts, from an encoder (BERT's family)");
+      parent.add_subcommand("classifier", "A classifier of texts or pairs of texts, from an encoder or a classifier");
   auto flags = std::make_shared<LabelFlags>();
   ClassificationTrainingOptions& o = flags->options;
   o = ClassificationTrainingOptions::finetune("");
-  add_path_flag(*verb, "--from", o.from, "Folder of the encoder: BERT, DistilBERT or RoBERTa, or one of Attend's own",
-                "DIR")
+  add_path_flag(
+      *verb, "--from", o.from,
+      "Folder of an encoder (BERT, DistilBERT, RoBERTa), or of a classifier to train further (also a recurrent "
+      "one of `attend train classifier`, or GPT-2)",
+      "DIR")
       ->required();
   add_label_data_flags(*verb, o);
   const auto column = [&](const char* name, std::string& value, const char* help, const char* type) {
@@ -41,7 +44,9 @@ void add_finetune_classifier(CLI::App& parent) {
       "Example:\n"
       "  attend finetune classifier --from bert-base-uncased --train reviews.tsv --validation held-out.tsv --output "
       "reviews\n"
-      "  echo 'A wonderful film.' | attend classify --model reviews");
+      "  echo 'A wonderful film.' | attend classify --model reviews\n"
+      "A recurrent classifier needs a higher learning rate:\n"
+      "  attend finetune classifier --from reviews --train more.tsv --learning-rate 1e-3 --output reviews-2");
   verb->callback([flags] {
     if (flags->options.balanced && !flags->options.columns.separator.empty())
       throw CLI::ValidationError("--balanced", "is for texts with one label each");

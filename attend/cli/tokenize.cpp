@@ -20,7 +20,6 @@
 #include "attend/core/threads.h"
 #include "attend/data/tokenized_texts.h"
 #include "attend/text/tokenizer.h"
-#include "attend/text/unicode.h"
 
 namespace attend::cli {
 namespace {
@@ -44,7 +43,7 @@ struct TokenizeFlags {
 struct Result {
   std::string output;
   std::string error;
-  std::int64_t tokens = 0, dropped = 0, invalid = 0;
+  std::int64_t tokens = 0, dropped = 0;
 };
 
 template <typename Numbers>
@@ -66,9 +65,7 @@ class Encoder {
 
   Result operator()(const std::string& line) const {
     Result result;
-    result.invalid = count_invalid_utf8(line);
-    const std::string text = result.invalid > 0 ? replace_invalid_utf8(line) : line;
-    std::string_view first = text, second;
+    std::string_view first = line, second;
     if (flags_.pair) {
       const std::size_t tab = first.find('\t');
       if (tab == first.npos) fail<InputError>("tokenize", "--pair expects two texts with a tab between them");
@@ -178,6 +175,8 @@ void make_store(const TokenizeFlags& flags, const Tokenizer& tokenizer) {
   std::cout << flags.store << "  " << grouped(made.store.size()) << " tokens in " << grouped(made.store.documents())
             << (made.store.documents() == 1 ? " document" : " documents")
             << (made.made_because.empty() ? ", as it was\n" : "\n");
+  if (const InvalidText invalid = invalid_text_in({flags.input.begin(), flags.input.end()}); invalid.count > 0)
+    warn(invalid.warning());
 }
 
 void run(TokenizeFlags flags) {
@@ -196,7 +195,7 @@ void run(TokenizeFlags flags) {
   const bool show_progress = !flags.output.empty() || !::isatty(STDOUT_FILENO);
 
   constexpr int kSaidOneByOne = 5;
-  std::int64_t cut = 0, dropped = 0, invalid = 0;
+  std::int64_t cut = 0, dropped = 0;
   std::vector<std::string> lines;
   std::vector<Result> results;
   while (reader.next(lines, 4096)) {
@@ -218,7 +217,6 @@ void run(TokenizeFlags flags) {
         throw InputError(where() + ": " + result.error);
       }
       writer.write(result.output);
-      invalid += result.invalid;
       dropped += result.dropped;
       if (result.dropped > 0 && ++cut <= kSaidOneByOne)
         warn(where() + ": cut to " + grouped(result.tokens) + " tokens, " + grouped(result.dropped) + " dropped");
@@ -229,7 +227,6 @@ void run(TokenizeFlags flags) {
   writer.finish();
   bar.erase();
   if (cut > kSaidOneByOne) warn(grouped(cut) + " lines were cut, " + grouped(dropped) + " tokens dropped in all");
-  if (invalid > 0) warn(grouped(invalid) + " sequences of the input were no UTF-8; each became U+FFFD");
 }
 
 }  // namespace

@@ -48,14 +48,12 @@ class Text {
         return false;
       }
       if (sample_.empty()) sample_ = line;
-      invalid_ += count_invalid_utf8(line);
       bar_.update(reader_.bytes_read(), reader_.total_bytes());
       return true;
     };
   }
   std::int64_t line_count() const { return reader_.lines_read(); }
   std::int64_t byte_count() const { return reader_.bytes_read(); }
-  std::int64_t invalid() const { return invalid_; }
   /// The first line that is not empty.
   const std::string& sample() const { return sample_; }
 
@@ -63,7 +61,6 @@ class Text {
   LineReader reader_;
   ProgressBar bar_;
   std::string sample_;
-  std::int64_t invalid_ = 0;
 };
 
 /// Flags that were not given leave the trainer's own default.
@@ -131,7 +128,7 @@ void summarise(const TrainTokenizerFlags& flags, const Tokenizer& tokenizer, con
                const std::optional<Text>& target, double seconds) {
   const std::int64_t lines = text.line_count() + (target ? target->line_count() : 0);
   const std::int64_t size = text.byte_count() + (target ? target->byte_count() : 0);
-  const std::string sample = replace_invalid_utf8(text.sample()).substr(0, 200);
+  const std::string sample = text.sample().substr(0, 200);
   const Encoding encoding = tokenizer.encode(sample.substr(0, sample.size() - unfinished_utf8(sample)));
   std::vector<std::string> tokens;
   for (const std::int32_t id : encoding.ids) tokens.push_back(tokenizer.token(id));
@@ -161,8 +158,6 @@ void run(const TrainTokenizerFlags& flags) {
   save_tokenizer(tokenizer, flags.output);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   summarise(flags, tokenizer, text, target, seconds);
-  if (const std::int64_t invalid = text.invalid() + (target ? target->invalid() : 0); invalid > 0)
-    warn(grouped(invalid) + " sequences of the text were no UTF-8; each became U+FFFD");
   if (flags.vocab_size && tokenizer.size() < *flags.vocab_size && flags.type != Type::characters)
     warn("the text gives no more than " + grouped(tokenizer.size()) + " tokens; " + grouped(*flags.vocab_size) +
          " were asked for");

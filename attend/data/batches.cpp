@@ -9,14 +9,14 @@
 namespace attend {
 namespace {
 
-/// A number in [0, bound). 64 bits are so many more than any bound that the remainder is as good as even.
+/// A random number in [0, bound). The bias of the remainder is negligible, since 64 bits are far more than any bound.
 std::int64_t bounded(PhiloxKey key, std::uint64_t counter, std::int64_t bound) {
   const auto bits = philox(key, counter);
   const std::uint64_t number = static_cast<std::uint64_t>(bits[0]) << 32 | bits[1];
   return static_cast<std::int64_t>(number % static_cast<std::uint64_t>(bound));
 }
 
-/// An epoch's own streams: one for its sequences, one for its batches.
+/// The random streams of an epoch: one shuffles its sequences, the other its batches.
 PhiloxKey stream(const BatchPosition& position, bool batches) {
   return {position.seed, 2 * static_cast<std::uint64_t>(position.epoch) + (batches ? 1 : 0)};
 }
@@ -48,10 +48,10 @@ BatchSampler BatchSampler::pairs(std::vector<std::int32_t> sources, std::vector<
 BatchSampler::BatchSampler(const BatchOptions& options, std::vector<std::int32_t> sources,
                            std::vector<std::int32_t> targets)
     : sources_(std::move(sources)), targets_(std::move(targets)), options_(options), position_{.seed = options.seed} {
-  if (sources_.empty()) fail<InputError>("batches", "there is nothing to make batches of: got 0 sequences");
+  if (sources_.empty()) fail<InputError>("batches", "there is nothing to batch: got 0 sequences");
   if (options.max_tokens < 1 || options.max_sequences < 0 || options.pool < 0)
-    fail<InputError>("batches", "a batch must be able to hold something: got max_tokens ", options.max_tokens,
-                     ", max_sequences ", options.max_sequences, " and pool ", options.pool);
+    fail<InputError>("batches", "expected max_tokens >= 1, max_sequences >= 0 and pool >= 0: got max_tokens ",
+                     options.max_tokens, ", max_sequences ", options.max_sequences, " and pool ", options.pool);
   for (std::int64_t i = 0; i < sequences(); ++i)
     if (options.too_long == TooLong::error && longer(i) > options.max_tokens)
       fail<InputError>("batches", "sequence ", i, " does not fit: got ", longer(i), " tokens, expected at most ",
@@ -68,7 +68,7 @@ void BatchSampler::plan() {
   const std::int64_t count = sequences();
   order_ = ordered(count, stream(position_, false));
 
-  // By the longer side first, since it decides what a batch costs.
+  // Sort by the longer side first, since it determines the padded size of a batch.
   const auto by_length = [&](std::int64_t i) {
     const auto at = static_cast<std::size_t>(i);
     return std::tuple(longer(i), sources_[at], targets_.empty() ? 0 : targets_[at]);
@@ -79,7 +79,7 @@ void BatchSampler::plan() {
   for (std::size_t begin = 0; begin < total; begin += pool) {
     const std::size_t end = std::min(begin + pool, total);
     std::ranges::stable_sort(std::span(order_).subspan(begin, end - begin), {}, by_length);
-    std::int64_t inside = 0;  // sequences of the batch at hand
+    std::int64_t inside = 0;  // sequences in the current batch
     for (std::size_t i = begin; i < end; ++i) {
       const std::int64_t tokens = (inside + 1) * std::max<std::int64_t>(longer(order_[i]), 1);  // sorted: the longest
       const bool full = tokens > options_.max_tokens || inside == options_.max_sequences;
@@ -111,7 +111,7 @@ std::vector<std::int64_t> BatchSampler::next() {
 
 void BatchSampler::restore(const BatchPosition& position) {
   if (position.epoch < 0 || position.batch < 0)
-    fail("batches", "cannot go on from epoch ", position.epoch, ", batch ", position.batch);
+    fail("batches", "cannot resume from epoch ", position.epoch, ", batch ", position.batch);
   const BatchPosition before = position_;
   position_ = position;
   plan();
@@ -119,8 +119,8 @@ void BatchSampler::restore(const BatchPosition& position) {
   const std::int64_t there_are = batches();
   position_ = before;
   plan();
-  fail<InputError>("batches", "cannot go on from batch ", position.batch, " of epoch ", position.epoch, ", which has ",
-                   there_are, "; have the data or the size of a batch changed since?");
+  fail<InputError>("batches", "cannot resume from batch ", position.batch, " of epoch ", position.epoch, ", which has ",
+                   there_are, "; did the data or the batch size change?");
 }
 
 double BatchSampler::padding() const {
@@ -183,7 +183,7 @@ FeatureBatch pad(std::span<const Tensor> sequences) {
   return batch;
 }
 
-/// Each window gives one id less than it has to the inputs, and to the targets.
+/// A window of n ids has n - 1 inputs and n - 1 targets.
 WindowBatch window_batch(const TokenStore& store, std::span<const TokenRange> ranges, std::int32_t padding,
                          std::int32_t ignored) {
   std::vector<std::vector<std::int32_t>> ids;

@@ -1,6 +1,6 @@
-// Which sequences go into a batch, in which order, and how they become tensors. Batches hold about the same number of
-// tokens, padding included; sequences of similar length go together, so that there is little padding. Everything
-// follows from lengths, options, seed and epoch: three numbers resume a run where it stopped.
+// Makes batches: chooses the sequences of each batch, and pads them to tensors. Batches hold about the same number of
+// tokens, padding included. Sequences of similar length are batched together, so that there is little padding. The
+// batches depend only on lengths, options, seed and epoch, so a run is resumed from three numbers (BatchPosition).
 #pragma once
 #include <cstdint>
 #include <span>
@@ -12,59 +12,60 @@
 
 namespace attend {
 
-/// What becomes of a sequence that has more tokens than a batch may.
+/// What to do with a sequence that has more tokens than BatchOptions::max_tokens.
 enum class TooLong : std::uint8_t {
-  alone,  ///< it is a batch of its own
-  error,  ///< InputError, naming it
+  alone,  ///< put it into a batch of its own
+  error,  ///< throw InputError with its index
 };
 
 struct BatchOptions {
-  std::int64_t max_tokens = 4096;  ///< B · T at most, T being the longest sequence; of a pair, the longer side
-  std::int64_t max_sequences = 0;  ///< B at most; 0: no limit
+  std::int64_t max_tokens = 4096;  ///< limit of B · T, where T is the longest sequence; of a pair, the longer side
+  std::int64_t max_sequences = 0;  ///< limit of B; 0: no limit
   TooLong too_long = TooLong::alone;
-  /// Off: the same batches in every epoch, shortest first.
+  /// If false, every epoch has the same batches, the shortest sequences first.
   bool shuffle = true;
   std::uint64_t seed = 0;
-  /// Sequences are shuffled, and sorted by length within pools of this many. Larger pools have less padding, smaller
-  /// ones mix better; 0: all in one.
+  /// Sequences are shuffled, and then sorted by length within pools of this size. Larger pools give less padding,
+  /// smaller pools give more random batches; 0: one pool.
   std::int64_t pool = 32768;
 };
 
-/// Where a run through the data is: all that a checkpoint must keep.
+/// The position of a run in the data; a checkpoint stores it.
 struct BatchPosition {
   std::uint64_t seed = 0;
   std::int64_t epoch = 0;
-  std::int64_t batch = 0;  ///< the next one of that epoch
+  std::int64_t batch = 0;  ///< the next batch of this epoch
   bool operator==(const BatchPosition&) const = default;
 };
 
-/// Gives batches without end, one epoch after the other; in each epoch every sequence comes once. Not thread-safe.
-/// Memory: 12 bytes a sequence, 16 a pair.
+/// An endless series of batches, epoch after epoch. Each epoch has every sequence once. Not thread-safe. Takes 12 bytes
+/// for a sequence, 16 for a pair.
 class BatchSampler {
  public:
-  /// Single sequences, by their lengths. Throws InputError when there is none.
+  /// Single sequences with these lengths. Throws InputError if there are none.
   explicit BatchSampler(std::vector<std::int32_t> lengths, const BatchOptions& options = {});
-  /// Pairs, by the lengths of both sides.
+  /// Pairs with these lengths.
   static BatchSampler pairs(std::vector<std::int32_t> sources, std::vector<std::int32_t> targets,
                             const BatchOptions& options = {});
 
-  /// The sequences of the next batch, by their places in the lengths. Never empty.
+  /// The sequences of the next batch, as indices into the lengths. Never empty.
   std::vector<std::int64_t> next();
 
-  /// Of the next batch: an epoch ends when its last batch has been given.
+  /// The position of the next batch. An epoch ends when its last batch was returned.
   const BatchPosition& position() const { return position_; }
-  /// Goes on from there, as if the batches before had been given. Throws when the position cannot be one of these data.
+  /// Continues from a position, as if all batches before it had been returned. Throws if the data have no such
+  /// position.
   void restore(const BatchPosition& position);
 
-  std::int64_t batches() const { return static_cast<std::int64_t>(batches_.size()); }  ///< of the epoch at hand
+  std::int64_t batches() const { return static_cast<std::int64_t>(batches_.size()); }  ///< of the current epoch
   std::int64_t sequences() const { return static_cast<std::int64_t>(sources_.size()); }
-  /// The share of B · T that is padding, over both sides and all batches of the epoch at hand: 0 to 1.
+  /// The fraction of B · T that is padding, from 0 to 1, over both sides and all batches of the current epoch.
   double padding() const;
 
  private:
   BatchSampler(const BatchOptions& options, std::vector<std::int32_t> sources, std::vector<std::int32_t> targets);
-  void plan();  // the batches of position_.epoch
-  /// 0 … count - 1, shuffled if the options say so.
+  void plan();  // makes the batches of position_.epoch
+  /// 0 … count - 1, shuffled if options_.shuffle.
   std::vector<std::int64_t> ordered(std::int64_t count, PhiloxKey key) const;
   std::int64_t longer(std::int64_t i) const;
 
@@ -72,52 +73,52 @@ class BatchSampler {
   BatchOptions options_;
   BatchPosition position_;
   std::vector<std::int64_t> order_;    // all sequences, batch after batch
-  std::vector<std::size_t> starts_;    // where in order_ each batch begins, and where the last one ends
-  std::vector<std::int64_t> batches_;  // the batches of the epoch, as places in starts_
+  std::vector<std::size_t> starts_;    // where in order_ each batch begins, and the end of the last one
+  std::vector<std::int64_t> batches_;  // the batches of the epoch, as indices into starts_
 };
 
-/// 0 … count - 1 in an order that the key alone decides (Fisher–Yates).
+/// A random permutation of 0 … count - 1 that depends only on the key (Fisher–Yates).
 std::vector<std::int64_t> shuffled(std::int64_t count, PhiloxKey key);
 
-/// Sequences of different lengths in one tensor.
+/// Sequences of different lengths, padded to one tensor.
 struct TokenBatch {
   Tensor ids;               ///< int32 [B, T], padded. An encoder also takes features here, float32 [B, T, D]
   Tensor lengths;           ///< int32 [B]
   std::int64_t tokens = 0;  ///< without the padding
 };
-/// T is the longest sequence's length; no sequences give [0, 0].
+/// T is the length of the longest sequence. Without sequences the shape is [0, 0].
 TokenBatch pad(std::span<const std::span<const std::int32_t>> sequences, std::int32_t padding);
-/// Those of `sequences` that a sampler chose.
+/// The chosen ones of `sequences`.
 TokenBatch pad(std::span<const std::vector<std::int32_t>> sequences, std::span<const std::int64_t> chosen,
                std::int32_t padding);
 
-/// Sequences of feature vectors (patches of a picture, frames of sound) in one tensor.
+/// Sequences of feature vectors (patches of an image, frames of audio), padded to one tensor.
 struct FeatureBatch {
   Tensor features;          ///< float32 [B, T, D], padded with 0
   Tensor lengths;           ///< int32 [B]
-  std::int64_t frames = 0;  ///< vectors without the padding
+  std::int64_t frames = 0;  ///< number of vectors without the padding
 };
-/// Each sequence is float32 [T, D], with a T of its own and the same D. No sequences give [0, 0, 0]. Throws Error when
-/// the shapes do not fit together.
+/// Each sequence is float32 [T, D] with its own T and a common D. Without sequences the shape is [0, 0, 0]. Throws
+/// Error if the shapes do not match.
 FeatureBatch pad(std::span<const Tensor> sequences);
 
-/// Windows as a language model learns from them.
+/// A training batch of a language model.
 struct WindowBatch {
-  Tensor inputs;            ///< int32 [B, T], filled up with `padding`
-  Tensor targets;           ///< int32 [B, T]: the id after each input, filled up with `ignored`
+  Tensor inputs;            ///< int32 [B, T], padded with `padding`
+  Tensor targets;           ///< int32 [B, T]: the id after each input, padded with `ignored`
   Tensor lengths;           ///< int32 [B]
   std::int64_t tokens = 0;  ///< without the padding
 };
-/// Those windows that a sampler over windows.lengths() chose. `ignored` is what cross_entropy() passes over.
+/// The chosen windows. cross_entropy() ignores the target `ignored`.
 WindowBatch window_batch(const TokenWindows& windows, std::span<const std::int64_t> chosen, std::int32_t padding = 0,
                          std::int32_t ignored = -100);
-/// The same of any ranges of a store, of two ids at least.
+/// The same for any ranges of a store with at least two ids each.
 WindowBatch window_batch(const TokenStore& store, std::span<const TokenRange> ranges, std::int32_t padding = 0,
                          std::int32_t ignored = -100);
-/// B windows of T inputs from anywhere in the store, across documents; the key alone decides which: {seed, step} makes
-/// every step of a run reproducible. Throws InputError when the store has not more than T tokens.
+/// B random windows of T inputs, across documents. They depend only on the key; with {seed, step} every step of a run
+/// is reproducible. Throws InputError if the store has no more than T tokens.
 WindowBatch random_windows(const TokenStore& store, std::int64_t B, std::int64_t T, PhiloxKey key);
-/// The same from a part of it.
+/// The same from a part of the store.
 WindowBatch random_windows(const TokenStore& store, TokenRange part, std::int64_t B, std::int64_t T, PhiloxKey key);
 
 }  // namespace attend

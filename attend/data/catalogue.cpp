@@ -15,7 +15,7 @@ namespace attend {
 namespace fs = std::filesystem;
 namespace {
 
-/// Plural-Forms by recursive descent: each function reads what binds at least as tightly as its level, lowest first.
+/// A recursive-descent parser of Plural-Forms, with one function for each level of operator precedence.
 class PluralExpression {
  public:
   PluralExpression(std::string_view text, std::uint64_t n) : text_(text), n_(n) {}
@@ -113,7 +113,7 @@ class PluralExpression {
   bool failed_ = false;
 };
 
-/// What follows a word in a text, up to the first of some characters.
+/// The text after `word`, up to the first of the characters `until`.
 std::string value_after(std::string_view text, std::string_view word, std::string_view until) {
   const std::size_t found = text.find(word);
   if (found == std::string_view::npos) return "";
@@ -138,7 +138,7 @@ class JoinedReader final : public CorpusReader {
         skip("not in both languages", message_.line);
         continue;
       }
-      // Plural forms of two languages do not correspond, so a message gives its first one alone.
+      // Plural forms of two languages do not correspond, so only the first one is used.
       record = {found->second, first_translation(*target_, message_), message_.line};
       return true;
     }
@@ -146,7 +146,7 @@ class JoinedReader final : public CorpusReader {
   }
   const std::string& name() const override { return target_->name(); }
   std::int64_t position() const override { return source_->position() + target_->position(); }
-  std::int64_t invalid_text() const override { return source_->invalid_text() + target_->invalid_text(); }
+  InvalidText invalid_text() const override { return source_->invalid_text() += target_->invalid_text(); }
 
  private:
   static std::string first_translation(const CatalogueReader& catalogue, const Message& message) {
@@ -170,8 +170,8 @@ bool is_catalogue(const fs::path& path) {
   return (format == CorpusFormat::po || format == CorpusFormat::mo) && path.extension() != ".pot";
 }
 
-/// How well a folder or file named `name` fits a language: 2 for it, it_IT and it_IT.UTF-8, 1 for other variants of it,
-/// 0 for other names. Scripts and dialects (sr@latin) are variants.
+/// How well the name of a folder or file matches a language. For "it": 2 for it, it_IT and it_IT.UTF-8, 1 for other
+/// variants of it, and 0 for other names. Scripts and dialects (sr@latin) are variants.
 int fitness(std::string name, const std::string& language) {
   if (!language_matches(language, name.substr(0, name.find_first_of("@.")))) return 0;
   if (name.size() == language.size()) return 2;
@@ -183,14 +183,14 @@ int fitness(std::string name, const std::string& language) {
              : 1;
 }
 
-/// The best fit of a file's own name and of the folders between it and the place that was searched.
+/// The best match among the names of a file and of the folders between it and the place that was searched.
 int fitness(const fs::path& relative, const std::string& language) {
   int best = fitness(relative.stem().string(), language);
   for (const fs::path& part : relative.parent_path()) best = std::max(best, fitness(part.string(), language));
   return best;
 }
 
-/// What remains of a path when the language is taken out, so that two languages of one program have the same.
+/// A path without its language, which is the same for all languages of a program.
 std::string without_language(const fs::path& relative, const std::string& language) {
   std::string rest;
   for (const fs::path& part : relative)
@@ -200,7 +200,7 @@ std::string without_language(const fs::path& relative, const std::string& langua
 
 struct Found {
   fs::path path;
-  std::string program;  // without_language
+  std::string program;  // the path without its language
 };
 
 std::vector<Found> catalogues_under(const fs::path& folder, const std::string& language) {
@@ -209,7 +209,7 @@ std::vector<Found> catalogues_under(const fs::path& folder, const std::string& l
   const auto options = fs::directory_options::skip_permission_denied | fs::directory_options::follow_directory_symlink;
   for (fs::recursive_directory_iterator entry(folder, options, error), end; !error && entry != end;
        entry.increment(error)) {
-    constexpr int kDeepest = 20;  // symbolic links may lead in circles
+    constexpr int kDeepest = 20;  // symbolic links may form a cycle
     if (entry.depth() > kDeepest) entry.disable_recursion_pending();
     const fs::path relative = entry->path().lexically_relative(folder);
     if (!is_catalogue(relative) || !entry->is_regular_file(error)) continue;
@@ -229,7 +229,7 @@ std::int64_t evaluate_plural(std::string_view expression, std::uint64_t n) {
 CatalogueHeader parse_catalogue_header(std::string_view header) {
   CatalogueHeader result;
   result.charset = value_after(header, "charset=", " \t\r\n;\"\\");
-  if (result.charset == "CHARSET") result.charset.clear();  // a template that nobody filled in
+  if (result.charset == "CHARSET") result.charset.clear();  // the placeholder of an unedited template
   result.language = value_after(header, "Language:", " \t\r\n");
   const std::string plural_forms = value_after(header, "Plural-Forms:", "\r\n");
   std::string expression = value_after(plural_forms, "plural=", ";");
@@ -278,7 +278,7 @@ std::vector<CatalogueFiles> find_catalogues(const std::vector<fs::path>& places,
                                             std::string_view messages) {
   const bool joined = !languages.source.empty() && !language_matches(messages, languages.source);
   std::vector<CatalogueFiles> result;
-  std::set<fs::path> taken;  // a file may be reached through links and by two names
+  std::set<fs::path> taken;  // a file can be reached by several links
   const auto take = [&](const fs::path& target, const fs::path& source) {
     std::error_code error;
     const fs::path real = fs::canonical(target, error);

@@ -11,7 +11,7 @@
 namespace attend {
 namespace {
 
-/// White space, and controls that are no text; not the joiners that some scripts need.
+/// White space and control characters, but not the joiners that some scripts need.
 bool is_blank(char32_t c) {
   if (c < 0x7F) return c <= 0x20;
   const std::string_view kind = category(c);
@@ -24,7 +24,7 @@ std::string composed(std::string_view text) {
   return result;
 }
 
-/// How many columns a text takes: what is comparable between scripts.
+/// The width of a text in terminal columns, which is comparable between scripts.
 std::int64_t width_of(std::string_view text) {
   std::int64_t width = 0;
   for_each_code_point(text, [&](char32_t c, std::string_view) {
@@ -82,14 +82,14 @@ std::optional<DropReason> Cleaner::drop(Record& record, bool has_target) {
   tidy(record.source);
   tidy(record.target);
   if (options_.accelerators) remove_accelerators(record.source, record.target);
-  const std::optional<DropReason> reason = judge(record, has_target);
+  const std::optional<DropReason> reason = check(record, has_target);
   if (reason) ++dropped_[static_cast<std::size_t>(*reason)];
   return reason;
 }
 
 std::int64_t Cleaner::dropped() const { return std::accumulate(dropped_.begin(), dropped_.end(), std::int64_t{0}); }
 
-std::optional<DropReason> Cleaner::judge(const Record& record, bool has_target) {
+std::optional<DropReason> Cleaner::check(const Record& record, bool has_target) {
   const std::string &source = record.source, &target = record.target;
   const auto either = [&](auto&& test) { return test(source) || (has_target && test(target)); };
 

@@ -1,4 +1,5 @@
-// Which records of a corpus are worth training on: texts are tidied, then each rule may drop the record, and counts it.
+// Cleaning of a corpus: normalises the texts of a record, then decides by rules whether to drop it, and counts the
+// drops of each rule.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -13,10 +14,10 @@
 
 namespace attend {
 
-/// Why a record is dropped, in the order in which the rules are tried.
+/// Why a record is dropped. The rules are applied in this order.
 enum class DropReason { empty, garbled, too_long, length_ratio, identical, markup, placeholders, script, duplicate };
 constexpr std::size_t kDropReasons = 9;
-/// As reports name it: "too long".
+/// The name in reports: "too long".
 std::string_view name_of(DropReason reason);
 
 struct CleanOptions {
@@ -24,39 +25,40 @@ struct CleanOptions {
     drop,
     strip,
     keep
-  };  ///< records with tags: away, or only the tags; entities are decoded, unless keep
-  enum class Placeholders { match, drop, keep };  ///< match: both sides must have the same ones
-  enum class Duplicates { pair, source, keep };   ///< what must not come twice
+  };  ///< drop records with tags, strip only the tags, or keep all; entities are decoded unless `keep`
+  enum class Placeholders { match, drop, keep };  ///< match: drop records whose sides have different ones
+  enum class Duplicates { pair, source, keep };   ///< what must be unique
 
-  bool accelerators = false;      ///< remove "_File" and "&File" marks first
-  bool empty = true;              ///< drop what has an empty side
-  bool garbled = true;            ///< drop what has U+FFFD: a text that was not UTF-8
-  std::int64_t max_length = 500;  ///< characters of either side; 0: no limit
+  bool accelerators = false;      ///< first remove accelerator marks: "_File", "&File"
+  bool empty = true;              ///< drop records with an empty side
+  bool garbled = true;            ///< drop texts with U+FFFD, which were not valid UTF-8
+  std::int64_t max_length = 500;  ///< of each side, in characters; 0: no limit
   double max_ratio = 3;           ///< see length_ratio(); 0: no limit
-  bool identical = true;          ///< drop what is its own translation
+  bool identical = true;          ///< drop records whose sides are equal
   Markup markup = Markup::drop;
   Placeholders placeholders = Placeholders::match;
-  double min_script = 0.5;  ///< share of letters in the script of the language; 0: any
+  double min_script = 0.5;  ///< smallest fraction of letters in the script of the language; 0: no limit
   Duplicates duplicates = Duplicates::pair;
-  Languages languages;  ///< for the scripts; those not named, or not known, are not checked
+  Languages languages;  ///< for min_script; an unknown or empty language is not checked
 };
 
-/// Spaces and control characters in a row become one space, those at the ends go, accents are composed (NFC).
+/// Replaces each run of white space and control characters by one space, trims the ends, and composes accents (NFC).
 void tidy(std::string& text);
-/// (longer + 10) / (shorter + 10), in characters, an ideograph or syllable counting two: short texts may differ freely.
+/// (longer + 10) / (shorter + 10), in characters. A Chinese, Japanese or Korean character counts as two. The 10 lets
+/// short texts differ more.
 double length_ratio(std::string_view source, std::string_view target);
 
 class Cleaner {
  public:
   explicit Cleaner(CleanOptions options);
 
-  /// Tidies the record, and says why it should be dropped, if it should. Without has_target only the source counts.
+  /// Normalises the record. Returns the reason if it must be dropped. Unless `has_target`, only the source is checked.
   std::optional<DropReason> drop(Record& record, bool has_target);
   std::int64_t dropped(DropReason reason) const { return dropped_[static_cast<std::size_t>(reason)]; }
   std::int64_t dropped() const;
 
  private:
-  std::optional<DropReason> judge(const Record& record, bool has_target);
+  std::optional<DropReason> check(const Record& record, bool has_target);
 
   CleanOptions options_;
   std::vector<Script> source_scripts_, target_scripts_;

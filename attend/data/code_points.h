@@ -1,4 +1,4 @@
-// A loop over the code points of a text that is fast where the text is ASCII.
+// A loop over the code points of a text, fast for ASCII.
 #pragma once
 #include <cstddef>
 #include <string_view>
@@ -7,7 +7,7 @@
 
 namespace attend {
 
-/// f(code point, its bytes) for each. Invalid bytes come as U+FFFD.
+/// Calls f(code point, its bytes) for each code point. Invalid bytes are given as U+FFFD.
 template <typename F>
 void for_each_code_point(std::string_view text, F f) {
   for (std::size_t at = 0; at < text.size();) {

@@ -1,4 +1,4 @@
-// Comma-separated values as RFC 4180 has them: a field in quotes may hold separators, line breaks, and quotes doubled.
+// Comma-separated values (RFC 4180): a quoted field may contain separators, line breaks and doubled quotes.
 #include <utility>
 
 #include "attend/core/error.h"
@@ -16,13 +16,13 @@ class CsvReader final : public TableReader {
   bool row(std::vector<std::string>& fields, std::int64_t& line) override {
     do {
       if (!text_.line(line_)) return false;
-    } while (line_.empty());  // an empty line is no row of one empty field
+    } while (line_.empty());  // an empty line is not a row with one empty field
     line = text_.lines();
     fields.clear();
     for (std::size_t at = 0;;) {
       std::string& field = fields.emplace_back();
       if (at < line_.size() && line_[at] == '"') at = quoted(at + 1, field, line);
-      // What follows a closing quote before the separator is kept as it stands, as spreadsheets do.
+      // Text between a closing quote and the separator is kept, as spreadsheets do.
       const std::size_t end = line_.find(separator_, at);
       field.append(line_, at, end == std::string::npos ? end : end - at);
       if (end == std::string::npos) return true;
@@ -30,8 +30,10 @@ class CsvReader final : public TableReader {
     }
   }
 
+  std::string separator() const override { return std::string("'") + separator_ + '\''; }
+
  private:
-  /// Appends what stands from `at` to the closing quote, reading on over line breaks, and gives the place behind it.
+  /// Appends the text from `at` to the closing quote, over line breaks. Returns the position after the quote.
   std::size_t quoted(std::size_t at, std::string& field, std::int64_t row_line) {
     for (;;) {
       const std::size_t quote = line_.find('"', at);

@@ -21,8 +21,8 @@ namespace attend {
 /// Immutable, cheap to copy, safe to read from many threads.
 class ExampleStore {
  public:
-  ExampleStore() = default;  ///< no examples
-  /// Field f of example i is document i · fields + f. Throws InputError when the last example is not complete.
+  ExampleStore() = default;  ///< without examples
+  /// Field f of example i is document i · fields + f. Throws InputError if the last example is incomplete.
   ExampleStore(TokenStore store, std::int64_t fields);
   /// Examples with features: sequence i of `features` belongs to example i. Throws InputError when the numbers of
   /// examples differ.
@@ -30,7 +30,7 @@ class ExampleStore {
 
   std::int64_t size() const { return store_ ? store_->documents() / fields_ : 0; }  ///< examples
   std::vector<std::int32_t> read(std::int64_t example, std::int64_t field = 0) const;
-  /// Of one field of every example, for BatchSampler.
+  /// The length of one field in each example, for BatchSampler.
   std::vector<std::int32_t> lengths(std::int64_t field = 0) const;
   bool has_features() const { return features_.has_value(); }
   Tensor features(std::int64_t example) const;        ///< float32 [T, D]
@@ -46,7 +46,7 @@ class ExampleStore {
   std::int64_t fields_ = 1;
 };
 
-/// One field of the examples that a sampler chose, in one tensor.
+/// One field of the chosen examples, padded to one tensor.
 TokenBatch pad(const ExampleStore& examples, std::int64_t field, std::span<const std::int64_t> chosen,
                std::int32_t padding);
 /// The features of the examples that a sampler chose, in one tensor.
@@ -56,15 +56,15 @@ FeatureBatch pad_features(const ExampleStore& examples, std::span<const std::int
 struct ExampleFile {
   std::filesystem::path path;
   std::int64_t fields = 1;
-  std::int64_t vocabulary = 0;  ///< ids of all fields are 0 … vocabulary - 1
+  std::int64_t vocabulary = 0;  ///< the ids of all fields are below this
   TokenStoreKey key = {};
   std::int64_t feature_width = 0;  ///< D of the feature vectors; 0: examples have no features
 };
 
-/// An example, field by field, as it is to be stored.
+/// The ids of one example.
 struct EncodedExample {
-  std::vector<std::vector<std::int32_t>> fields;  ///< none: the example is left out
-  bool cut = false;                               ///< something of it did not fit
+  std::vector<std::vector<std::int32_t>> fields;  ///< empty: the example is left out
+  bool cut = false;                               ///< a text was truncated
   Tensor features = {};                           ///< float32 [T, feature_width], where the file has features
 };
 
@@ -72,13 +72,13 @@ struct EncodedExample {
 using AddExample = std::function<void(const EncodedExample&)>;
 ExampleStore stored_examples(const ExampleFile& file, const std::function<void(const AddExample&)>& fill);
 
-/// The examples in `file`: found there if the key is the same, otherwise made. Then open() gives a function that reads
-/// the next record (false at the end), and encode(record), which is called on many threads, makes an example of it.
-/// Records are read in blocks; only one block is in memory.
+/// The examples in `file`. The file is reused if it has the same key, and otherwise made: open() returns a function
+/// that reads the next record (false at the end), and encode(record) converts it to an example. encode() is called from
+/// many threads. Records are read in blocks, of which one is in memory.
 template <typename Record>
 ExampleStore stored_examples(const ExampleFile& file, const std::function<std::function<bool(Record&)>()>& open,
                              const std::function<EncodedExample(const Record&)>& encode) {
-  constexpr std::size_t kBlock = 4096, kTask = 64;  // records in memory, and records that a thread takes at once
+  constexpr std::size_t kBlock = 4096, kTask = 64;  // records in memory, and records per task of a thread
   return stored_examples(file, [&](const AddExample& add) {
     const std::function<bool(Record&)> next = open();
     std::vector<Record> block(kBlock);

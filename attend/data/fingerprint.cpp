@@ -23,13 +23,13 @@ Fingerprint& Fingerprint::add_file(const std::filesystem::path& path) {
   const std::filesystem::path place = std::filesystem::canonical(path, problem);
   const auto size = problem ? 0 : std::filesystem::file_size(place, problem);
   const auto time = problem ? std::filesystem::file_time_type{} : std::filesystem::last_write_time(place, problem);
-  if (problem) fail<InputError>("load", path.string(), ": cannot look at it: ", problem.message());
+  if (problem) fail<InputError>("load", path.string(), ": cannot read its status: ", problem.message());
   add(place.string()).add(static_cast<std::uint64_t>(size));
   return add(static_cast<std::uint64_t>(time.time_since_epoch().count()));
 }
 
 Fingerprint& Fingerprint::add_contents(const std::filesystem::path& path) {
-  // In blocks, since the pages of a mapped corpus would count as memory of this process.
+  // The file is read in blocks, since the pages of a mapped file would count as memory of this process.
   std::ifstream file(path, std::ios::binary);
   if (!file || std::filesystem::is_directory(path)) fail<InputError>("load", path.string(), ": cannot open the file");
   std::vector<char> block(std::size_t{1} << 20);

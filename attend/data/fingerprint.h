@@ -1,5 +1,4 @@
-// A number that changes when what it was made from does: to tell whether something kept on disk is still good. It
-// finds accidents, not forgeries.
+// A 64-bit hash of several inputs, to check whether a file on disk is still up to date. It is not cryptographic.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -7,14 +6,14 @@
 
 namespace attend {
 
-/// Of everything that is added, in order.
+/// The hash of everything that is added, in order.
 class Fingerprint {
  public:
   Fingerprint& add(std::string_view bytes);
   Fingerprint& add(std::uint64_t number);
-  /// Where a file is, how large, and when it was last written: quick. Throws InputError when it is not there.
+  /// Adds path, size and modification time of a file, which is fast. Throws InputError if the file does not exist.
   Fingerprint& add_file(const std::filesystem::path& path);
-  /// Every byte of a file: the same for a copy, and after it was moved.
+  /// Adds all bytes of a file, so that a copy has the same fingerprint.
   Fingerprint& add_contents(const std::filesystem::path& path);
 
   std::uint64_t value() const { return value_; }

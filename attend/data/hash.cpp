@@ -9,11 +9,11 @@ namespace {
 
 __extension__ using Wide = unsigned __int128;
 
-/// Odd constants with bits set all over: the fractions of π, e, √2 and √3.
+/// Odd constants with well-mixed bits: the fractions of π, e, √2 and √3.
 constexpr std::uint64_t kPi = 0x243F6A8885A308D3, kE = 0xB7E151628AED2A6B, kRoot2 = 0x6A09E667F3BCC909,
                         kRoot3 = 0xBB67AE8584CAA73B;
 
-/// Both halves of a product, folded: each bit of the result depends on all of both numbers.
+/// XOR of both halves of a 128-bit product: each bit of the result depends on all bits of both numbers.
 std::uint64_t mix(std::uint64_t a, std::uint64_t b) {
   const Wide product = static_cast<Wide>(a) * b;
   return static_cast<std::uint64_t>(product) ^ static_cast<std::uint64_t>(product >> 64);
@@ -32,7 +32,7 @@ Hash128 hash_text(std::string_view text, std::uint64_t seed) {
   std::uint64_t a = seed ^ kPi, b = mix(seed ^ kRoot2, kE) ^ text.size();
   for (std::size_t at = 0; at < text.size(); at += 8) {
     const std::uint64_t word = word_at(text, at);
-    // Two lanes with different rules. A product of 0 would forget the past, so the state is added back.
+    // Two lanes with different rules. The state is added back, since a product of 0 would lose it.
     a = std::rotl(a, 29) + mix(a ^ word, kE);
     b = std::rotl(b, 41) + mix(b ^ (word + kRoot3), kRoot2);
   }

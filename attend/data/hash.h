@@ -1,4 +1,4 @@
-// Texts by their 128-bit hash: a hundred million of them are told apart in the memory of their hashes, 16 bytes each.
+// 128-bit hashes of texts, and a set of hashes: duplicates among 100 million texts are found with 21 to 43 bytes each.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -13,15 +13,16 @@ struct Hash128 {
   bool operator<(const Hash128& other) const { return high != other.high ? high < other.high : low < other.low; }
 };
 
-/// The same on every machine. Two of 10⁸ different texts share a hash with a chance of about 10⁻²³. Not for secrets.
+/// The same on every machine. The probability that any two of 10⁸ different texts share a hash is about 10⁻²³. Not
+/// cryptographic.
 Hash128 hash_text(std::string_view text, std::uint64_t seed = 0);
-/// Of a pair: texts cannot move from one side to the other.
+/// The hash of a pair; ("ab", "c") and ("a", "bc") have different hashes.
 Hash128 hash_pair(std::string_view first, std::string_view second, std::uint64_t seed = 0);
 
-/// A set of hashes: open addressing, at most 3/4 full, so 21 to 43 bytes for each.
+/// A set of hashes with open addressing. It is at most 3/4 full, so a hash takes 21 to 43 bytes.
 class HashSet {
  public:
-  /// Whether it is new.
+  /// Returns whether the hash is new.
   bool insert(Hash128 hash);
   std::int64_t size() const { return size_; }
 
@@ -29,7 +30,7 @@ class HashSet {
   void grow();
   std::size_t slot_of(Hash128 hash) const;
 
-  std::vector<Hash128> slots_;  // a power of two; {0, 0} is empty
+  std::vector<Hash128> slots_;  // size is a power of two; {0, 0} marks a free slot
   std::int64_t size_ = 0;
 };
 

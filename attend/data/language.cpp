@@ -21,7 +21,7 @@ struct Range {
   char32_t first, last;
   Script script;
 };
-/// Unicode's blocks of letters, in order. Signs inside them are few and do no harm to a share.
+/// Unicode blocks of letters, in order. They contain a few symbols, which hardly change the fraction of letters.
 constexpr Range kRanges[] = {
     {0x0041, 0x005A, Script::latin},    {0x0061, 0x007A, Script::latin},      {0x00AA, 0x00AA, Script::latin},
     {0x00BA, 0x00BA, Script::latin},    {0x00C0, 0x00D6, Script::latin},      {0x00D8, 0x00F6, Script::latin},
@@ -51,7 +51,7 @@ constexpr Range kRanges[] = {
 };
 
 struct Written {
-  std::string_view languages;  // between spaces
+  std::string_view languages;  // separated by spaces
   std::vector<Script> scripts;
 };
 const std::vector<Written>& written() {

@@ -1,4 +1,4 @@
-// Codes of languages, and the scripts that languages are written in.
+// Language codes, and the scripts in which languages are written.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace attend {
 
-/// Whether a language that a file names is one that was asked for: "en" takes en, en-US and EN_gb; "en-US" takes only
-/// itself. Case counts for nothing, '-' is '_'.
+/// Whether the language `given` in a file matches the language `asked`. "en" matches en, en-US and EN_gb; "en-US"
+/// matches only itself. Case is ignored, and '-' equals '_'.
 bool language_matches(std::string_view asked, std::string_view given);
 
-/// The scripts that tell languages apart. Others (signs, digits, scripts that are not listed) are `none`.
+/// Scripts. Symbols, digits and all other scripts are `none`.
 enum class Script : std::uint8_t {
   none,
   latin,
@@ -43,10 +43,10 @@ enum class Script : std::uint8_t {
   han,
 };
 Script script_of(char32_t code_point);
-/// What a language is written in, by its code ("sr-Latn" counts); empty where this file does not know.
+/// The scripts of a language, by its code; a script in the code counts ("sr-Latn"). Empty for an unknown language.
 std::vector<Script> scripts_of_language(std::string_view code);
 
-/// The share of a text's letters that belong to one of the scripts; 1 for a text without letters.
+/// The fraction of a text's letters that belong to one of the scripts; 1 for a text without letters.
 double share_in_scripts(std::string_view text, const std::vector<Script>& scripts);
 
 }  // namespace attend

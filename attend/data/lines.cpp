@@ -1,4 +1,4 @@
-// Plain lines, and two files side by side.
+// Readers for plain lines, and for two parallel files.
 #include <utility>
 
 #include "attend/core/error.h"
@@ -20,7 +20,7 @@ class LinesReader final : public CorpusReader {
   bool has_targets() const override { return false; }
   const std::string& name() const override { return text_.name(); }
   std::int64_t position() const override { return text_.position(); }
-  std::int64_t invalid_text() const override { return text_.invalid(); }
+  InvalidText invalid_text() const override { return text_.invalid(); }
 
  private:
   TextStream text_;
@@ -42,7 +42,7 @@ class ParallelReader final : public CorpusReader {
   }
   const std::string& name() const override { return source_.name(); }
   std::int64_t position() const override { return source_.position() + target_.position(); }
-  std::int64_t invalid_text() const override { return source_.invalid() + target_.invalid(); }
+  InvalidText invalid_text() const override { return source_.invalid() += target_.invalid(); }
 
  private:
   TextStream source_, target_;

@@ -12,10 +12,10 @@ namespace {
 
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)); }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)); }
-/// Part of a word: letters, digits, and every byte of a character beyond ASCII.
+/// Whether a byte is part of a word: a letter, a digit, or any byte of a character that is not ASCII.
 bool is_word(char c) { return is_letter(c) || is_digit(c) || static_cast<unsigned char>(c) >= 0x80; }
 
-/// The end of the printf directive at text[at] == '%', or `at` when there is none. Its meaning goes to `found`.
+/// The end of the printf directive at text[at] == '%', or `at` if there is none. Sets `found` to its normalised form.
 std::size_t printf_directive(std::string_view text, std::size_t at, std::string& found) {
   std::size_t i = at + 1;
   const auto more = [&] { return i < text.size(); };
@@ -32,7 +32,7 @@ std::size_t printf_directive(std::string_view text, std::size_t at, std::string&
     found += text.substr(digits, ++i - digits);  // %1$s
   else
     i = digits;
-  // A space is a flag too, but "100 % di" is no directive.
+  // A space is a valid flag in C, but "100 % di" is not a directive.
   while (more() && std::string_view("-+#0'").find(text[i]) != std::string_view::npos) ++i;
   while (more() && (is_digit(text[i]) || text[i] == '*' || text[i] == '.')) ++i;
   if (more() && text[i] == '<') {  // <inttypes.h>: %<PRIu64>
@@ -43,12 +43,12 @@ std::size_t printf_directive(std::string_view text, std::size_t at, std::string&
   }
   while (more() && std::string_view("hlLqjzt").find(text[i]) != std::string_view::npos) ++i;
   if (!more() || std::string_view("diouxXeEfFgGaAcCsSpnm@").find(text[i]) == std::string_view::npos) return at;
-  // %i is %d.
+  // %i means %d.
   found += text[i] == 'i' ? 'd' : text[i];
   return i + 1;
 }
 
-/// The end of the placeholder in braces that opens at text[at] == '{': {}, {0}, {name}, {name:format}. Or `at`.
+/// The end of the placeholder in braces at text[at] == '{': {}, {0}, {name}, {name:format}. Or `at`.
 std::size_t braces(std::string_view text, std::size_t at) {
   constexpr std::size_t kLongest = 40;
   const std::size_t close = text.substr(0, at + kLongest).find('}', at);
@@ -69,7 +69,7 @@ std::size_t tag(std::string_view text, std::size_t at) {
   std::size_t i = at + 1;
   if (i < text.size() && text[i] == '/') ++i;
   if (i >= text.size() || !(is_letter(text[i]) || text[i] == '!' || text[i] == '?')) return at;
-  // A tag ends before the next begins: "<b <c" is none.
+  // A tag cannot contain another one: "<b <c" is not a tag.
   const std::size_t close = text.substr(0, at + kLongest).find_first_of("<>", i);
   if (close == std::string_view::npos || text[close] == '<') return at;
   return close + 1;
@@ -101,7 +101,7 @@ std::string entity_text(std::string_view entity) {
   return is_character ? text : std::string(entity);
 }
 
-/// Where the only accelerator mark of a text stands, or npos: none, several, or one with no letter behind it.
+/// The position of the accelerator mark, or npos if there is none, more than one, or no letter after it.
 std::size_t accelerator(std::string_view text, char mark) {
   const std::size_t at = text.find(mark);
   if (at == std::string_view::npos || text.find(mark, at + 1) != std::string_view::npos) return std::string_view::npos;
@@ -109,7 +109,7 @@ std::size_t accelerator(std::string_view text, char mark) {
   return marks ? at : std::string_view::npos;
 }
 
-/// The word around a place.
+/// The word around a position.
 std::string_view word_around(std::string_view text, std::size_t at) {
   std::size_t begin = at, end = at + 1;
   while (begin > 0 && text[begin - 1] != ' ') --begin;
@@ -118,7 +118,7 @@ std::string_view word_around(std::string_view text, std::size_t at) {
 }
 
 void remove_mark(std::string& text, std::size_t at) {
-  // Where letters cannot be marked, one in parentheses is added: 文件(_F)
+  // Scripts without Latin letters add the accelerator in parentheses: 文件(_F)
   if (at > 0 && text[at - 1] == '(' && at + 2 < text.size() && text[at + 2] == ')')
     text.erase(at - 1, 4);
   else
@@ -181,7 +181,7 @@ std::string with_entities_decoded(std::string_view text) {
 }
 
 void remove_accelerators(std::string& source, std::string& target) {
-  constexpr std::size_t kLongestLabel = 60;  // one-sided marks count in labels only
+  constexpr std::size_t kLongestLabel = 60;  // a mark on one side only is removed from short texts
   for (const char mark : {'_', '&'}) {
     const std::size_t in_source = accelerator(source, mark), in_target = accelerator(target, mark);
     if (in_source == std::string::npos && in_target == std::string::npos) continue;
@@ -195,7 +195,7 @@ void remove_accelerators(std::string& source, std::string& target) {
       remove_mark(target, in_target);
       continue;
     }
-    // Marked on one side: only at the beginning of a word, or in parentheses.
+    // A mark on one side is removed only at the beginning of a word, or in parentheses.
     std::string& text = in_source != std::string::npos ? source : target;
     const std::string& other = in_source != std::string::npos ? target : source;
     const std::size_t at = std::min(in_source, in_target);

@@ -1,5 +1,5 @@
-// gettext's .mo files: a table of messages and a table of translations, each a list of (length, offset), in the byte
-// order of the machine that compiled them. The offsets are not to be trusted.
+// gettext .mo files: a table of messages and a table of translations, each a list of (length, offset), in the byte
+// order of the machine that compiled them. All offsets are checked.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -22,14 +22,14 @@ class MoReader final : public CatalogueReader {
     constexpr std::size_t kHeaderSize = 28;
     if (bytes_.size() < kHeaderSize) give_up("too short for a .mo file");
     const std::uint32_t magic = number(0);
-    if (magic != kMagic && magic != kSwappedMagic) give_up("does not begin as a .mo file does");
+    if (magic != kMagic && magic != kSwappedMagic) give_up("is not a .mo file");
     swapped_ = magic == kSwappedMagic;
     if (number(4) >> 16 > 1) give_up("its revision is not known: got " + std::to_string(number(4) >> 16));
     count_ = number(8);
     messages_ = number(12);
     translations_ = number(16);
     for (const std::size_t table : {messages_, translations_})
-      if (table > bytes_.size() || (bytes_.size() - table) / 8 < count_) give_up("its tables end behind the file");
+      if (table > bytes_.size() || (bytes_.size() - table) / 8 < count_) give_up("its tables are out of bounds");
   }
 
   bool message(Message& message) override {
@@ -45,6 +45,7 @@ class MoReader final : public CatalogueReader {
         skip("untranslated", message.line);
       } else {
         fill(message, id, translation);
+        if (first_replaced_ == 0 && replaced() > 0) first_replaced_ = message.line;
         return true;
       }
     }
@@ -55,9 +56,13 @@ class MoReader final : public CatalogueReader {
     const std::size_t done = count_ == 0 ? bytes_.size() : bytes_.size() / count_ * next_;
     return static_cast<std::int64_t>(done);
   }
-  std::int64_t invalid_text() const override { return replaced_ + (decoder_ ? decoder_->invalid() : 0); }
+  InvalidText invalid_text() const override {
+    return {replaced(), name_ + ", message " + std::to_string(first_replaced_)};
+  }
 
  private:
+  std::int64_t replaced() const { return replaced_ + (decoder_ ? decoder_->invalid() : 0); }
+
   std::uint32_t number(std::size_t at) const {
     std::uint32_t value;
     std::memcpy(&value, bytes_.data() + at, sizeof value);
@@ -65,12 +70,12 @@ class MoReader final : public CatalogueReader {
     return swapped_ ? __builtin_bswap32(value) : value;
   }
 
-  /// The string that an entry of a table points at.
+  /// The string of a table entry.
   std::string_view string_at(std::size_t entry) {
     const std::size_t size = number(entry), offset = number(entry + 4);
     if (offset > bytes_.size() || bytes_.size() - offset < size)
-      give_up("message " + std::to_string(next_ + 1) + " ends behind the file");
-    // Strings that overlap can pretend to be any amount of text.
+      give_up("message " + std::to_string(next_ + 1) + " is out of bounds");
+    // Overlapping strings could make a small file give any amount of text.
     given_ += size;
     if (given_ > 4 * bytes_.size()) give_up("its messages overlap");
     return bytes_.substr(offset, size);
@@ -112,7 +117,7 @@ class MoReader final : public CatalogueReader {
   bool swapped_ = false;
   std::size_t count_ = 0, messages_ = 0, translations_ = 0, next_ = 0, given_ = 0;
   std::optional<CharsetDecoder> decoder_;
-  std::int64_t replaced_ = 0;
+  std::int64_t replaced_ = 0, first_replaced_ = 0;  // number of replacements, and the first message with one
 };
 
 }  // namespace

@@ -10,18 +10,18 @@
 namespace attend {
 namespace {
 
-// Beyond, new sentences become rare.
+// Above this number, new sentences become rare.
 constexpr std::int64_t kMost = 2'000'000, kMostHeldOut = 100'000;
 
-/// One sentence of twenty is only for judging. Which ones, the sentence alone decides: no training can have seen any.
+/// One sentence in twenty is reserved for evaluation. This depends only on the sentence, so no training set has it.
 bool is_for_judging(std::string_view key) { return hash_text(key).low % 20 == 0; }
 
-class Drawer {
+class SentenceSampler {
  public:
-  Drawer(std::uint64_t seed, bool judging) : seed_(seed), judging_(judging) {}
+  SentenceSampler(std::uint64_t seed, bool judging) : seed_(seed), judging_(judging) {}
 
   void leave_out(std::string_view source) { seen_.insert(split_key(source)); }
-  /// The next sentence of this side that was not there before.
+  /// The next new sentence, for training or for evaluation.
   PhrasePair next() {
     for (;;) {
       phrases::Dice dice({seed_, stream_++});
@@ -45,15 +45,15 @@ PhraseBook phrase_book(const PhraseBookOptions& options) {
     fail<InputError>("phrase book", "cannot give ", options.pairs, " pairs and ", options.held_out,
                      " held out: it has ", kMost, " and ", kMostHeldOut);
   PhraseBook book;
-  Drawer learned(options.seed, false), judged(options.seed, true);
-  // What has to be known by heart cannot be asked for: formulas are only learned.
+  SentenceSampler training(options.seed, false), held_out(options.seed, true);
+  // Fixed expressions (Buongiorno!) must be memorised, so they are only in the training pairs.
   for (const phrases::Translated& formula : phrases::formulas()) {
-    learned.leave_out(formula.italian), judged.leave_out(formula.italian);
+    training.leave_out(formula.italian), held_out.leave_out(formula.italian);
     if (static_cast<std::int64_t>(book.training.size()) < options.pairs)
       book.training.push_back({std::string(formula.italian), std::string(formula.english)});
   }
-  while (static_cast<std::int64_t>(book.training.size()) < options.pairs) book.training.push_back(learned.next());
-  while (static_cast<std::int64_t>(book.held_out.size()) < options.held_out) book.held_out.push_back(judged.next());
+  while (static_cast<std::int64_t>(book.training.size()) < options.pairs) book.training.push_back(training.next());
+  while (static_cast<std::int64_t>(book.held_out.size()) < options.held_out) book.held_out.push_back(held_out.next());
   return book;
 }
 

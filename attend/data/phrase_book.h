@@ -1,6 +1,6 @@
-// The embedded phrase book: Italian sentences with their English translations, out of a grammar of both languages. It
-// needs no download, and gives as many different pairs as one wants to learn from: articles, gender and number that
-// agree, adjectives behind the noun, dropped pronouns, negation, questions, clauses inside clauses.
+// The embedded phrase book: generates Italian sentences with their English translations from a grammar of both
+// languages. It needs no download and can give millions of different pairs. They show agreement of gender and number,
+// adjectives after the noun, dropped pronouns, negation, questions and relative clauses.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,8 +13,8 @@ struct PhrasePair {
 };
 
 struct PhraseBookOptions {
-  std::int64_t pairs = 40'000;  ///< to learn from
-  std::int64_t held_out = 0;    ///< to be judged by
+  std::int64_t pairs = 40'000;  ///< for training
+  std::int64_t held_out = 0;    ///< for evaluation
   std::uint64_t seed = 1;
 };
 
@@ -22,10 +22,10 @@ struct PhraseBook {
   std::vector<PhrasePair> training, held_out;
 };
 
-/// Draws from the book. No source comes twice, not even with other capitals or marks, and each has one translation.
-/// Which sentences may be held out is decided by the sentence alone: whatever the seeds and numbers of two calls, what
-/// one holds out the other does not train on. The same options give the same pairs on every machine. Throws InputError
-/// when more are asked for than there are.
+/// Samples pairs. No source occurs twice, even if case and punctuation are ignored, and each has one translation.
+/// Whether a sentence may be held out depends only on the sentence: a pair that one call holds out is in the training
+/// pairs of no other call, whatever their options. The same options give the same pairs on every machine. Throws
+/// InputError if the grammar has fewer pairs than requested.
 PhraseBook phrase_book(const PhraseBookOptions& options = {});
 
 }  // namespace attend

@@ -1,4 +1,4 @@
-// gettext's .po files, read by hand: the reader that gettext offers is under the GPL and ends the process on an error.
+// gettext .po files. Not read by gettext's library, which is under the GPL and ends the process on an error.
 #include <algorithm>
 #include <charconv>
 #include <utility>
@@ -13,7 +13,7 @@ namespace {
 class PoReader final : public CatalogueReader {
  public:
   explicit PoReader(TextStream text) : text_(std::move(text)) {
-    // The charset is named inside the file, in ASCII, whatever it is.
+    // The header declares the charset of the file, in ASCII.
     text_.set_charset(parse_catalogue_header(text_.peek()).charset);
   }
 
@@ -37,10 +37,10 @@ class PoReader final : public CatalogueReader {
   }
   const std::string& name() const override { return text_.name(); }
   std::int64_t position() const override { return text_.position(); }
-  std::int64_t invalid_text() const override { return text_.invalid(); }
+  InvalidText invalid_text() const override { return text_.invalid(); }
 
  private:
-  /// Fills entry_ and fuzzy_ from the lines up to where the next entry begins; false at the end.
+  /// Reads the next entry into entry_ and fuzzy_. Returns false at the end.
   bool read_entry() {
     entry_ = {};
     fuzzy_ = false;
@@ -55,7 +55,7 @@ class PoReader final : public CatalogueReader {
         append_string(line, *field);
         continue;
       }
-      // Comments and keywords of the next entry end this one once it has a translation.
+      // After a translation, a comment or a keyword begins the next entry.
       const bool continues = line.starts_with("msgstr") || line.starts_with("msgid_plural");
       if (any && !entry_.translations.empty() && !continues) {
         have_line_ = true;
@@ -64,7 +64,7 @@ class PoReader final : public CatalogueReader {
       if (line[0] == '#') {
         if (line.starts_with("#,") && line.find("fuzzy") != std::string_view::npos) fuzzy_ = true;
         if (line.starts_with("#~") && trimmed(line.substr(2)).starts_with("msgid ")) skip("obsolete", text_.lines());
-        if (line.starts_with("#~")) fuzzy_ = false;  // it belonged to the obsolete one
+        if (line.starts_with("#~")) fuzzy_ = false;  // the flag belongs to an obsolete entry
         continue;
       }
       any = true;
@@ -101,7 +101,7 @@ class PoReader final : public CatalogueReader {
     return entry_.translations[form];
   }
 
-  /// Appends what a quoted string means.
+  /// Appends the value of a quoted string.
   void append_string(std::string_view line, std::string& text) {
     line = trimmed(line);
     if (line.empty() || line[0] != '"') give_up("expected a string in quotes");
@@ -116,7 +116,7 @@ class PoReader final : public CatalogueReader {
     if (text.size() > kLongestText) give_up("a string is too long");
   }
 
-  /// As in C. Gives the place behind the escape.
+  /// Decodes an escape sequence as in C. Returns the position after it.
   std::size_t append_escape(std::string_view line, std::size_t at, std::string& text) {
     if (at >= line.size()) return at;
     const char c = line[at];
@@ -137,7 +137,7 @@ class PoReader final : public CatalogueReader {
     if (error == std::errc() && value < 0x80)
       text += static_cast<char>(value);
     else
-      append_utf8(kReplacement, text);  // half a character of a charset that is no longer known
+      append_utf8(kReplacement, text);  // part of a character in an unknown charset
     return static_cast<std::size_t>(end - line.data());
   }
 
@@ -147,7 +147,7 @@ class PoReader final : public CatalogueReader {
 
   TextStream text_;
   std::string line_;
-  bool have_line_ = false;  // line_ begins the next entry
+  bool have_line_ = false;  // line_ is the first line of the next entry
   Message entry_;
   bool fuzzy_ = false;
 };

@@ -25,7 +25,7 @@ PartSize parse_part_size(std::string_view text) {
   if (percent) size.share /= 100;
   if (error != std::errc() || end != last || !(size.share >= 0 && size.share < 1) || size.records < 0)
     fail<InputError>("split", "not the size of a part: got \"", text,
-                     "\", expected a number of records or a share below 100%");
+                     "\", expected a number of records (1000) or a fraction below 100% (5%)");
   return size;
 }
 
@@ -60,14 +60,15 @@ void Splitter::give(Part part, const Record& record) {
 
 void Splitter::add(const Record& record) {
   const Hash128 hash = hash_text(split_key(record.source), options_.seed);
-  const double place = static_cast<double>(hash.low >> 11) * 0x1p-53;  // in [0, 1), apart from the order by hash.high
+  const double place =
+      static_cast<double>(hash.low >> 11) * 0x1p-53;  // in [0, 1), independent of the order by hash.high
   if (place < options_.test.share) return give(Part::test, record);
   if (place < options_.test.share + options_.validation.share) return give(Part::validation, record);
   if (wanted_ == 0 || !(hash < limit_)) return give(Part::train, record);
 
   kept_[hash].push_back(record);
   ++kept_records_;
-  // Some more than wanted, so that a group which does not fit at the end can be passed over.
+  // Keep some more than wanted, so that a group which is too large at the end can be skipped.
   const std::int64_t enough = wanted_ + wanted_ / 8 + 64;
   while (kept_records_ - static_cast<std::int64_t>(kept_.rbegin()->second.size()) >= enough) {
     const auto last = std::prev(kept_.end());

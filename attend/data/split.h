@@ -1,5 +1,5 @@
-// A corpus in three parts, so that nothing of the test is in the training: all records whose source is the same, but
-// for case, spaces and punctuation, go to one part. Which part depends on the source and the seed alone.
+// Splits a corpus into train, validation and test without leaks: all records whose sources differ only in case, spaces
+// or punctuation go to the same part. The part depends only on the source and the seed.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -18,7 +18,7 @@ enum class Part { train, validation, test };
 constexpr std::size_t kParts = 3;
 std::string_view name_of(Part part);
 
-/// How much of a corpus: a share, or exactly so many records.
+/// The size of a part: a fraction of the corpus, or a number of records.
 struct PartSize {
   double share = 0;
   std::int64_t records = 0;
@@ -31,19 +31,20 @@ struct SplitOptions {
   std::uint64_t seed = 1;
 };
 
-/// The letters and digits of a text in lower case, with one space between words: what two sources have in common when
-/// only their writing differs. A text without any is itself.
+/// The letters and digits of a text in lower case, with one space between words. Two sources with the same key go to
+/// the same part. A text without letters and digits is its own key.
 std::string split_key(std::string_view source);
 
-/// Shares are met by chance, as near as hashes are even. Exact numbers are met by keeping back the records whose hashes
-/// are the least: so many are in memory, and no more. They can be missed only where many records share a source.
+/// A fraction is met approximately, since the hash of each source decides. A number of records is met exactly: the
+/// records with the smallest hashes are kept in memory until finish(). It can be missed only if many records share a
+/// source.
 class Splitter {
  public:
   using Sink = std::function<void(Part part, const Record& record)>;
 
   Splitter(SplitOptions options, Sink sink);
   void add(const Record& record);
-  /// Gives out what was kept back.
+  /// Passes the records in memory to the sink.
   void finish();
   std::int64_t size(Part part) const { return sizes_[static_cast<std::size_t>(part)]; }
 
@@ -52,7 +53,7 @@ class Splitter {
 
   SplitOptions options_;
   Sink sink_;
-  std::map<Hash128, std::vector<Record>> kept_;  // groups of one source; those with greater hashes went to training
+  std::map<Hash128, std::vector<Record>> kept_;  // by source; records with larger hashes went to training
   Hash128 limit_{~std::uint64_t{0}, ~std::uint64_t{0}};
   std::int64_t kept_records_ = 0, wanted_ = 0;
   std::array<std::int64_t, kParts> sizes_{};

@@ -24,12 +24,12 @@ namespace {
 constexpr std::size_t kBufferSize = 256 << 10;
 constexpr std::size_t kPeekSize = 64 << 10;
 
-/// Whether two names of charsets, languages and the like are the same but for the case of their letters.
+/// Whether two names are equal if case is ignored.
 bool same_name(std::string_view a, std::string_view b) {
   return std::ranges::equal(a, b, [](unsigned char x, unsigned char y) { return std::tolower(x) == std::tolower(y); });
 }
 
-/// How many bytes a charset takes at once.
+/// The size of a code unit of a charset, in bytes.
 std::size_t unit_of(std::string_view charset) {
   if (same_name(charset.substr(0, 6), "UTF-16")) return 2;
   return same_name(charset.substr(0, 6), "UTF-32") ? 4 : 1;
@@ -75,8 +75,8 @@ void CharsetDecoder::append(std::string_view bytes, std::string& text, bool last
     const std::size_t result = ::iconv(state_of(state_), &in, &left, &out, &room);
     const int error = result == static_cast<std::size_t>(-1) ? errno : 0;
     text.append(buffer.data(), static_cast<std::size_t>(out - buffer.data()));
-    if (error == EINVAL && !last) break;       // cut inside a character
-    if (error == EILSEQ || error == EINVAL) {  // skip what is broken and go on behind it
+    if (error == EINVAL && !last) break;       // an incomplete character
+    if (error == EILSEQ || error == EINVAL) {  // skip the invalid bytes
       const std::size_t skipped = std::min(unit_, left);
       append_utf8(kReplacement, text);
       ++invalid_, in += skipped, left -= skipped;
@@ -87,15 +87,17 @@ void CharsetDecoder::append(std::string_view bytes, std::string& text, bool last
 
 struct TextStream::State {
   std::string name;
-  int file = -1;             // or
-  std::string_view memory;   // what is left of it
-  std::vector<char> buffer;  // raw bytes [begin, end) are not given out yet
+  int file = -1;             // -1: the text is in memory
+  std::string_view memory;   // the unread rest
+  std::vector<char> buffer;  // raw bytes; [begin, end) are not converted yet
   std::size_t begin = 0, end = 0;
   bool ended = false, started = false;
   std::optional<CharsetDecoder> decoder;
-  std::string converted;     // holds a piece that had to be changed
-  std::string_view current;  // what line() has not used of the latest piece
+  std::string converted;     // a chunk that had to be changed
+  std::string_view current;  // the rest of the last chunk, for line()
   std::int64_t position = 0, lines = 0, replaced = 0;
+  std::int64_t newlines = 0;       // up to the first replacement
+  std::int64_t first_invalid = 0;  // the line of the first replacement
 
   ~State() {
     if (file > STDIN_FILENO) ::close(file);
@@ -130,6 +132,15 @@ struct TextStream::State {
   }
 
   std::string_view raw() const { return {buffer.data() + begin, end - begin}; }
+  std::int64_t invalid() const { return replaced + (decoder ? decoder->invalid() : 0); }
+
+  /// Returns a chunk of text. `first` is the position of its first replacement, or npos.
+  std::string_view give(std::string_view text, std::size_t first = std::string_view::npos) {
+    if (first_invalid > 0) return text;
+    newlines += std::ranges::count(text.substr(0, first), '\n');
+    if (first != std::string_view::npos) first_invalid = newlines + 1;
+    return text;
+  }
 
   void skip_byte_order_mark() {
     started = true;
@@ -194,9 +205,12 @@ std::string_view TextStream::piece() {
     if (bytes.empty() && !state.decoder) return {};
     if (state.decoder) {
       state.converted.clear();
+      const std::int64_t before = state.invalid();
       state.decoder->append(bytes, state.converted, state.ended);
       state.begin = state.end;
-      if (!state.converted.empty() || state.ended) return state.converted;
+      if (!state.converted.empty() || state.ended)
+        return state.give(state.converted,
+                          state.invalid() > before ? state.converted.find("\uFFFD") : std::string::npos);
       continue;
     }
     const std::size_t tail = state.ended ? 0 : unfinished_utf8(bytes);
@@ -204,10 +218,11 @@ std::string_view TextStream::piece() {
     state.begin += whole.size();
     if (whole.empty()) continue;
     const std::int64_t invalid = count_invalid_utf8(whole);
-    if (invalid == 0) return whole;
+    if (invalid == 0) return state.give(whole);
     state.replaced += invalid;
     state.converted = replace_invalid_utf8(whole);
-    return state.converted;
+    const auto first = std::ranges::mismatch(whole, state.converted).in1;
+    return state.give(state.converted, static_cast<std::size_t>(first - whole.begin()));
   }
 }
 
@@ -240,8 +255,19 @@ bool TextStream::line(std::string& line) {
 const std::string& TextStream::name() const { return state_->name; }
 std::int64_t TextStream::lines() const { return state_->lines; }
 std::int64_t TextStream::position() const { return state_->position; }
-std::int64_t TextStream::invalid() const {
-  return state_->replaced + (state_->decoder ? state_->decoder->invalid() : 0);
+InvalidText invalid_text_in(const std::vector<std::filesystem::path>& files) {
+  InvalidText all;
+  for (const std::filesystem::path& file : files) {
+    TextStream text = TextStream::open(file);
+    while (!text.piece().empty()) {
+    }
+    all += text.invalid();
+  }
+  return all;
+}
+
+InvalidText TextStream::invalid() const {
+  return {state_->invalid(), state_->name + ", line " + std::to_string(state_->first_invalid)};
 }
 
 }  // namespace attend

@@ -1,4 +1,4 @@
-// Translation Memory eXchange 1.1 to 1.4: a <tu> holds a <tuv> for each language, and that a <seg>.
+// Translation Memory eXchange 1.1 to 1.4: a <tu> has a <tuv> for each language, with the text in <seg>.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -19,11 +19,11 @@ class TmxReader final : public XmlReader {
     if (element == "seg") {
       in_segment_ = true;
     } else if (in_segment_) {
-      // Inside a segment these hold codes of the original document; <hi> and unknown elements hold text.
+      // In a segment these elements contain codes of the original document; <hi> and unknown elements contain text.
       if (attributes["type"] == "lb") characters_outside_codes(" ");
       if (code_depth_ > 0 || is_code(element)) ++code_depth_;
     } else if (element == "tuv") {
-      const std::string_view xml_lang = attributes["xml:lang"];  // 1.1 and 1.2 have it without the prefix
+      const std::string_view xml_lang = attributes["xml:lang"];  // 1.1 and 1.2 have "lang"
       start_variant(xml_lang.empty() ? attributes["lang"] : xml_lang);
     } else if (element == "tu") {
       variants_.clear();
@@ -68,7 +68,7 @@ class TmxReader final : public XmlReader {
     return element == "bpt" || element == "ept" || element == "it" || element == "ph" || element == "ut";
   }
 
-  /// A language of the file, and what it is to us.
+  /// A language of the file, and whether it is the source or the target.
   struct Language {
     std::string code;
     bool is_source, is_target;
@@ -77,7 +77,7 @@ class TmxReader final : public XmlReader {
     const auto found = std::ranges::find(seen_, code, &Language::code);
     if (found != seen_.end()) return *found;
     constexpr std::size_t kMostLanguages = 1000;
-    if (seen_.size() >= kMostLanguages) give_up("has more languages than there can be");
+    if (seen_.size() >= kMostLanguages) give_up("has too many languages");
     const auto is = [&](const std::string& asked) { return !asked.empty() && language_matches(asked, code); };
     return seen_.emplace_back(Language{std::string(code), is(languages_.source), is(languages_.target)});
   }
@@ -107,7 +107,7 @@ class TmxReader final : public XmlReader {
     if (languages_.source.empty() || languages_.target.empty())
       give_up(std::string("no ") + (languages_.source.empty() ? "source" : "target") +
               " language was named: the first unit has " + seen_languages());
-    constexpr std::size_t kMostVariants = 64;  // of a unit; each source goes with each target
+    constexpr std::size_t kMostVariants = 64;  // in one unit; each source is paired with each target
     if (variants_.size() > kMostVariants) return skip("too many variants", line_);
     bool any = false;
     for (const Variant& source : variants_)

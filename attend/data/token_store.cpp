@@ -14,7 +14,7 @@ constexpr std::int64_t kMaxVocabulary = std::int64_t{1} << 31;
 
 int width_of(std::int64_t vocabulary) { return vocabulary <= std::numeric_limits<std::uint16_t>::max() + 1 ? 2 : 4; }
 
-/// Ids as they are stored to ids as they are used. False when one is too large.
+/// Converts stored ids to int32. False if one is too large.
 template <typename Stored>
 bool widen(const std::byte* stored, std::span<std::int32_t> ids, std::int64_t vocabulary) {
   std::uint32_t largest = 0;
@@ -40,8 +40,8 @@ TokenStore::TokenStore(DocumentFile file) : file_(std::move(file)) {
   const DocumentFileHeader& header = file_.header();
   if (header.limit < 1 || header.limit > static_cast<std::uint64_t>(kMaxVocabulary) ||
       header.element_bytes != static_cast<std::uint64_t>(width_of(static_cast<std::int64_t>(header.limit))))
-    fail<InputError>("load", file_.name(), ": a vocabulary of ", header.limit, " with ids of ", header.element_bytes,
-                     " bytes cannot be");
+    fail<InputError>("load", file_.name(), ": invalid header: got a vocabulary of ", header.limit, " with ids of ",
+                     header.element_bytes, " bytes");
 }
 
 std::int64_t TokenStore::document_at(std::int64_t position) const {
@@ -132,7 +132,7 @@ TokenRange TokenWindows::text(std::size_t t) const {
 
 TokenRange TokenWindows::operator[](std::int64_t i) const {
   if (i < 0 || i >= size()) fail("token_store", "there is no window ", i, ": expected 0 to ", size() - 1);
-  const auto after = std::ranges::upper_bound(counts_, i);  // of the first text whose windows are all behind i
+  const auto after = std::ranges::upper_bound(counts_, i);  // one after the text that contains window i
   const auto t = static_cast<std::size_t>(after - counts_.begin()) - 1;
   const TokenRange whole = text(t);
   const std::int64_t begin = whole.begin + (i - counts_[t]) * length_;

@@ -1,5 +1,6 @@
-// A long text as token ids in a file: made once, mapped afterwards, so that training starts at once and memory holds
-// only what it touches. Documents are kept apart. Ids take 16 bits where the vocabulary allows, otherwise 32.
+// Token ids of long texts in a file. The file is written once and then memory-mapped, so training starts at once and
+// memory holds only the pages in use. Document boundaries are stored. An id takes 16 bits if the vocabulary allows,
+// otherwise 32.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -13,22 +14,22 @@
 
 namespace attend {
 
-/// What a store was made from. A store with another key is out of date.
+/// Identifies what a store was made from. A store with another key is out of date.
 struct TokenStoreKey {
   std::uint64_t sources = 0;    ///< fingerprint of the texts (attend/data/fingerprint.h)
-  std::uint64_t tokenizer = 0;  ///< fingerprint of what made ids of them
+  std::uint64_t tokenizer = 0;  ///< fingerprint of the tokenizer
   bool operator==(const TokenStoreKey&) const = default;
 };
 
 /// Ids [begin, end) of a store.
 using TokenRange = ElementRange;
 
-/// An open store: immutable, cheap to copy, safe to read from many threads. Opening looks at the frame and the
-/// documents, and throws InputError [load] for anything that is not a complete store; ids are checked as they are read.
+/// An open store: immutable, cheap to copy, and safe to read from many threads. The constructor checks the header, the
+/// trailer and the documents, and throws InputError if the store is incomplete. Ids are checked when they are read.
 class TokenStore {
  public:
   explicit TokenStore(const std::filesystem::path& path);
-  /// The same over bytes in memory; `name` is for messages, `owner` keeps the bytes.
+  /// A store in memory. `name` is used in messages; `owner` keeps the bytes alive.
   TokenStore(std::string name, std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
 
   std::int64_t size() const { return file_.elements(); }  ///< tokens of all documents
@@ -36,16 +37,16 @@ class TokenStore {
   /// Ids are 0 … vocabulary() - 1.
   std::int64_t vocabulary() const { return static_cast<std::int64_t>(file_.header().limit); }
   TokenStoreKey key() const { return {file_.header().sources, file_.header().tokenizer}; }
-  /// How many texts were left out or cut when the store was made.
+  /// The number of texts that were left out or truncated when the store was made.
   std::int64_t left_out() const { return static_cast<std::int64_t>(file_.header().left_out); }
 
-  /// Where document d stands, 0 <= d < documents().
+  /// The ids of document d, 0 <= d < documents().
   TokenRange document(std::int64_t d) const { return file_.document(d); }
-  /// The document that holds a token, 0 <= position < size(). O(log documents).
+  /// The document that contains a position, 0 <= position < size(). O(log documents).
   std::int64_t document_at(std::int64_t position) const;
 
-  /// Copies as many ids as `ids` takes, from `position` on, across documents. Throws when they are not all there, and
-  /// InputError when one does not belong to the vocabulary: then the file is damaged.
+  /// Fills `ids` with the tokens from `position` on, across documents. Throws if the store ends before, and InputError
+  /// if an id is not in the vocabulary, which means that the file is damaged.
   void read(std::int64_t position, std::span<std::int32_t> ids) const;
   std::vector<std::int32_t> read(TokenRange range) const;
 
@@ -55,23 +56,23 @@ class TokenStore {
   DocumentFile file_;
 };
 
-/// Whether a file begins as a token store does, of this version. False when there is no such file.
+/// Whether a file is a token store of this version, by its first bytes. False if there is no such file.
 bool is_token_store(const std::filesystem::path& path);
 
-/// Makes a store. The file appears at commit(), complete (see AtomicFile); memory grows with the documents, by 8 bytes
-/// each, and not with the tokens.
+/// Writes a store. The complete file appears at commit() (see AtomicFile). Memory grows by 8 bytes for each document,
+/// and not with the tokens.
 class TokenStoreWriter {
  public:
   /// Throws unless 1 <= vocabulary <= 2^31.
   TokenStoreWriter(std::filesystem::path path, std::int64_t vocabulary, const TokenStoreKey& key = {});
 
-  /// More tokens of the document at hand. Throws on an id that the vocabulary does not have.
+  /// Appends tokens to the current document. Throws if an id is not in the vocabulary.
   void add(std::span<const std::int32_t> ids);
-  /// The next token begins another document. Documents may be empty.
+  /// Ends the current document. Documents may be empty.
   void end_document() { file_.end_document(); }
-  /// Counts a text that is left out, or cut: see TokenStore::left_out().
+  /// Counts a text that was left out or truncated: see TokenStore::left_out().
   void leave_out() { file_.leave_out(); }
-  /// A document that was not ended ends here.
+  /// Ends the current document and writes the file.
   void commit() { file_.commit(); }
 
  private:
@@ -80,22 +81,22 @@ class TokenStoreWriter {
   std::vector<std::uint16_t> narrow_;  // ids of 16 bits, before they are written
 };
 
-/// A store that is made when it must be.
+/// A store that was reused or made.
 struct CachedTokenStore {
   TokenStore store;
-  std::string made_because;  ///< why it had to be made: "there is none yet"; empty: it was there
+  std::string made_because;  ///< why it was made: "there is none yet"; empty: it was reused
 };
-/// The store at `path`, if it has this key and vocabulary; otherwise fill(writer) makes it anew first.
+/// The store at `path`. If it does not have this key and vocabulary, fill(writer) makes it first.
 CachedTokenStore cached_token_store(const std::filesystem::path& path, std::int64_t vocabulary,
                                     const TokenStoreKey& key, const std::function<void(TokenStoreWriter&)>& fill);
 
-/// A store cut into windows for a language model: each has up to T + 1 ids, of which the first T are what the model
-/// sees and the last T what it should say, so that neighbours share one id and every token but the first of a text is
-/// predicted once.
+/// Cuts a store into windows for training a language model. A window has up to T + 1 ids: the first T are the inputs
+/// and the last T the targets. Neighbouring windows share one id, so each token except the first of a text is predicted
+/// once.
 class TokenWindows {
  public:
-  /// With across_documents the store is one text, otherwise each document is cut on its own and nothing crosses its
-  /// borders. The last window of a text may be shorter; a text of one token has none. Throws unless T >= 1.
+  /// With across_documents, the whole store is one text. Otherwise each document is a text, and no window crosses its
+  /// boundaries. The last window of a text may be shorter, and a text of one token has no window. Throws unless T >= 1.
   TokenWindows(TokenStore store, std::int64_t T, bool across_documents = true);
 
   std::int64_t size() const { return counts_.back(); }
@@ -103,7 +104,7 @@ class TokenWindows {
   std::int64_t length() const { return length_; }  ///< T
   const TokenStore& store() const { return store_; }
 
-  /// How many ids of each window the model sees, for BatchSampler.
+  /// The number of inputs of each window, for BatchSampler.
   std::vector<std::int32_t> lengths() const;
 
  private:
@@ -112,7 +113,7 @@ class TokenWindows {
   TokenStore store_;
   std::int64_t length_;  // T
   bool across_;
-  std::vector<std::int64_t> counts_;  // windows of the texts before text t; the last is all of them
+  std::vector<std::int64_t> counts_;  // number of windows before text t; the last element is the total
 };
 
 }  // namespace attend

@@ -16,14 +16,14 @@
 namespace attend {
 namespace {
 
-constexpr std::size_t kPiece = 256 << 10;        // a piece of text for one thread
-constexpr std::size_t kLongestPiece = 16 << 20;  // where a text offers no good place to cut it, a bad one is taken
-constexpr std::size_t kBatch = 8 << 20;          // pieces that are in memory at once
+constexpr std::size_t kPiece = 256 << 10;        // bytes of text for one task
+constexpr std::size_t kLongestPiece = 16 << 20;  // a longer text is cut here, even if this changes its tokens
+constexpr std::size_t kBatch = 8 << 20;          // bytes of text in memory at once
 
 bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/// Whether a text may be cut behind a line feed between two visible characters, so that both parts have the ids of the
-/// whole. So it is for all but those that put something before each text.
+/// Whether a text can be cut after a line feed between two visible characters without changing its ids. This is not the
+/// case for tokenizers that add something before each text.
 bool can_cut(const Tokenizer& tokenizer) {
   for (const auto& [left, right] : {std::pair("a word\n", "and one"), std::pair("Stop.\n", "(1)")}) {
     std::vector<std::int32_t> parts = tokenizer.ids(left);
@@ -33,14 +33,14 @@ bool can_cut(const Tokenizer& tokenizer) {
   return true;
 }
 
-/// The last such place. 0: there is none.
+/// The last such position, or 0 if there is none.
 std::size_t cut_of(std::string_view text) {
   for (std::size_t at = text.rfind('\n'); at != std::string_view::npos && at > 0; at = text.rfind('\n', at - 1))
     if (at + 1 < text.size() && !is_blank(text[at - 1]) && !is_blank(text[at + 1])) return at + 1;
   return 0;
 }
 
-/// Takes texts, gives ids to a writer.
+/// Tokenizes texts on all threads, and passes the ids to a writer.
 class Filler {
  public:
   Filler(TokenStoreWriter& writer, const Tokenizer& tokenizer, const TokenizeOptions& options)
@@ -49,7 +49,7 @@ class Filler {
     if (options.end_token) end_ = special.eos ? special.eos : special.separator;
   }
 
-  /// More of the document at hand.
+  /// Appends text to the current document.
   void add(std::string_view text) {
     text_ += text;
     if (text_.size() < kPiece) return;
@@ -81,7 +81,7 @@ class Filler {
  private:
   struct Piece {
     std::string text;
-    bool last;  // of its document
+    bool last;  // the last piece of its document
   };
 
   void take(std::size_t size, bool last) {

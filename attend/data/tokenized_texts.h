@@ -1,4 +1,4 @@
-// Texts as token ids on disk: what a language model is trained from.
+// Tokenizes text files into a token store on disk, from which a language model is trained.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -15,9 +15,9 @@ namespace attend {
 
 /// Where a document ends.
 enum class DocumentEnd : std::uint8_t {
-  file,        ///< with its file; the text is kept to the byte, line ends and all
-  line,        ///< with each line; empty lines are none
-  empty_line,  ///< at an empty line; the lines of a document stay apart by one line feed
+  file,        ///< a file is one document; its text is kept byte by byte, with line ends
+  line,        ///< each line is a document; empty lines are skipped
+  empty_line,  ///< empty lines separate documents; the lines of a document are joined by a line feed
 };
 
 inline const std::vector<std::pair<std::string, DocumentEnd>> kDocumentEndNames = {
@@ -25,18 +25,18 @@ inline const std::vector<std::pair<std::string, DocumentEnd>> kDocumentEndNames 
 
 struct TokenizeOptions {
   DocumentEnd document_end = DocumentEnd::file;
-  bool end_token = true;  ///< each document ends with the tokenizer's eos, or else its separator, if it has one
+  bool end_token = true;  ///< end each document with the tokenizer's eos token, or its separator if it has no eos
 };
 
-/// The lines of all files, one file after the other. Opens each when its turn comes. Progress is in bytes.
+/// Reads the lines of all files in order. A file is opened when it is needed. Progress is in bytes.
 std::function<bool(std::string& line)> lines_of(const std::vector<std::filesystem::path>& texts,
                                                 const Progress& progress = {});
 
-/// Changes with anything that could change the ids of a text.
+/// A number that changes with everything that could change the ids of a text.
 std::uint64_t fingerprint(const Tokenizer& tokenizer);
 
-/// The texts of some files as a store at `path`: found there if nothing has changed since, otherwise made, on all
-/// threads, in memory that does not grow with the texts. Progress is in bytes of text. No special tokens but the end.
+/// The token store of these files at `path`. It is reused if nothing has changed, and otherwise made, on all threads,
+/// in constant memory. No special tokens are added except the end token. Progress is in bytes of text.
 CachedTokenStore tokenized_texts(const std::vector<std::filesystem::path>& texts, const Tokenizer& tokenizer,
                                  const std::filesystem::path& path, const TokenizeOptions& options = {},
                                  const Progress& progress = {});

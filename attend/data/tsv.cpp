@@ -1,4 +1,4 @@
-// Tab-separated values: a line a row, a tab between fields, nothing quoted.
+// Tab-separated values: each line is a row, and quotes have no special meaning.
 #include <utility>
 
 #include "attend/data/table.h"
@@ -23,6 +23,8 @@ class TsvReader final : public TableReader {
     fields.resize(count);
     return true;
   }
+
+  std::string separator() const override { return "tab"; }
 
  private:
   std::string line_;

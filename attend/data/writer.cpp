@@ -21,8 +21,7 @@ void CorpusWriter::append_flat(std::string_view text) {
     return c == '\n' || c == '\r' || c == tab;
   };
   bool any = false;
-  for (const char c : text)
-    any |= is_break(c);  // no early end: this becomes vector code, and nearly all texts have none
+  for (const char c : text) any |= is_break(c);  // without an early exit the loop is vectorised; few texts have a break
   const std::size_t begin = line_.size();
   line_ += text;
   if (!any) return;

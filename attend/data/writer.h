@@ -1,5 +1,4 @@
-// Corpora written: tab-separated, JSON lines, or lines with one place for each side. Where the text goes is the
-// caller's.
+// Writes records as TSV, as JSON lines, or as lines with one output for each side. The caller provides the outputs.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -17,13 +16,13 @@ class CorpusWriter {
  public:
   using Sink = std::function<void(std::string_view text)>;
 
-  /// One sink, or two for lines with targets.
+  /// Takes one sink, or two for lines with targets.
   CorpusWriter(WriteFormat format, bool has_targets, std::vector<Sink> sinks);
 
   void write(const Record& record);
 
   std::int64_t records() const { return records_; }
-  /// Texts with a line break or tab, which became a space. JSON lines keep everything.
+  /// Number of texts in which line breaks or tabs became spaces. JSON lines keep them.
   std::int64_t flattened() const { return flattened_; }
 
  private:

@@ -16,7 +16,8 @@ class XliffReader final : public XmlReader {
 
  protected:
   void start(std::string_view element, const XmlAttributes& attributes) override {
-    if (ignored_depth_ > 0 || element == "alt-trans" || element == "match") {  // proposals of other memories
+    if (ignored_depth_ > 0 || element == "alt-trans" ||
+        element == "match") {  // suggestions from other translation memories
       ++ignored_depth_;
     } else if (text_) {
       start_inline(element, attributes);
@@ -62,7 +63,7 @@ class XliffReader final : public XmlReader {
   }
 
  private:
-  /// Codes of the original document are left out; <g>, <pc> and <mrk> hold text.
+  /// Removes codes of the original document; <g>, <pc> and <mrk> contain text.
   void start_inline(std::string_view element, const XmlAttributes& attributes) {
     static constexpr std::array<std::string_view, 4> kCodes = {"bpt", "ept", "ph", "it"};
     for (const char* type : {"ctype", "type", "subType"})
@@ -87,7 +88,7 @@ class XliffReader final : public XmlReader {
   Languages languages_;
   std::string source_language_, target_language_;
   Record record_;
-  std::string* text_ = nullptr;  // what is being read
+  std::string* text_ = nullptr;  // the text that is being read
   bool in_unit_ = false, translate_ = true, translated_ = true;
   int ignored_depth_ = 0, code_depth_ = 0;
 };

@@ -1,5 +1,5 @@
-// Why Expat: it reads a piece at a time, so a translation memory of any size takes the memory of one unit; a library
-// that builds a tree would hold all of it, several times its size. Since 2.4 it also stops entities that multiply.
+// Expat parses a stream, so a translation memory of any size needs the memory of one unit. A library that builds a tree
+// would need several times the size of the file. Expat also limits the expansion of entities (since 2.4).
 #include "attend/data/xml.h"
 
 #include <expat.h>
@@ -31,13 +31,13 @@ std::string declared_charset(std::string_view bytes) {
   return close == std::string_view::npos ? "" : std::string(declaration.substr(open + 1, close - open - 1));
 }
 
-/// XML 1.0 has no control characters but white space, though programs write them.
+/// XML 1.0 forbids control characters except white space, but some programs write them.
 bool is_forbidden(std::uint32_t c) {
   return (c < 0x20 && c != '\t' && c != '\n' && c != '\r') || (c >= 0xD800 && c < 0xE000) || c == 0xFFFE ||
          c == 0xFFFF || c > 0x10FFFF;
 }
 
-/// The character that "&#…;" at the start of text stands for, and its length; 0 when it is no such reference.
+/// The character of the reference "&#…;" at the start of `text`, and the length of the reference; 0 if there is none.
 std::pair<std::uint32_t, std::size_t> reference(std::string_view text) {
   const std::size_t end = text.find(';');
   if (!text.starts_with("&#") || end == std::string_view::npos) return {0, 0};
@@ -61,7 +61,7 @@ std::string_view XmlAttributes::operator[](std::string_view name) const {
 }
 
 struct XmlReader::Expat {
-  XML_Parser parser = XML_ParserCreate("UTF-8");  // TextStream has converted the text, whatever it declares
+  XML_Parser parser = XML_ParserCreate("UTF-8");  // TextStream has already converted the text
   std::exception_ptr thrown;
 
   explicit Expat(XmlReader* reader) {
@@ -76,7 +76,7 @@ struct XmlReader::Expat {
     XML_SetCharacterDataHandler(parser, [](void* user, const XML_Char* text, int size) {
       guarded(user, [&](XmlReader& r) { r.characters({text, static_cast<std::size_t>(size)}); });
     });
-    // An entity of a DTD that lies elsewhere, which is not read: it stays as it is written.
+    // An entity from an external DTD, which is not read. It is kept as written.
     XML_SetSkippedEntityHandler(parser, [](void* user, const XML_Char* name, int is_parameter) {
       if (!is_parameter) guarded(user, [&](XmlReader& r) { r.characters('&' + std::string(name) + ';'); });
     });
@@ -85,7 +85,7 @@ struct XmlReader::Expat {
   Expat(const Expat&) = delete;
   Expat& operator=(const Expat&) = delete;
 
-  /// An exception must not pass through Expat, which is C: it waits until the parser has stopped.
+  /// Expat is C code, so an exception must not pass through it. It is stored and thrown after the parser has stopped.
   template <typename Event>
   static void guarded(void* user, Event event) {
     auto& reader = *static_cast<XmlReader*>(user);
@@ -108,7 +108,7 @@ XmlReader::XmlReader(TextStream text, std::string format)
 XmlReader::~XmlReader() = default;
 
 std::int64_t XmlReader::line() const {
-#if XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 9  // which calls the other one deprecated
+#if XML_MAJOR_VERSION > 2 || XML_MINOR_VERSION >= 9  // where the other one is deprecated
   return static_cast<std::int64_t>(XML_GetCurrentLineNumber64(expat_->parser));
 #else
   return static_cast<std::int64_t>(XML_GetCurrentLineNumber(expat_->parser));
@@ -147,8 +147,8 @@ void XmlReader::parse_piece() {
   if (ended_) finish();
 }
 
-/// Programs that export translation memories leave control characters in them, plain or as &#x1F;, which no XML parser
-/// takes. They become spaces, and are counted.
+/// Some programs write control characters into translation memories, directly or as &#x1F;, which no XML parser
+/// accepts. They become spaces, and are counted as skipped.
 std::string_view XmlReader::repaired(std::string_view piece) {
   constexpr std::size_t kLongestReference = 12;
   if (!held_back_.empty()) {
@@ -157,13 +157,19 @@ std::string_view XmlReader::repaired(std::string_view piece) {
   }
   const auto is_control = [](char c) { return is_forbidden(static_cast<unsigned char>(c)); };
   bool any = false;
-  for (const char c : piece) any |= is_control(c);  // no early end: this becomes vector code
+  for (const char c : piece) any |= is_control(c);  // without an early exit, so that the loop is vectorised
   if (!any && piece.find("&#") == std::string_view::npos && !piece.ends_with('&')) return piece;
 
   std::string clean(piece);
-  for (char& c : clean)
-    if (is_control(c)) c = ' ', ++repaired_;
-  if (!ended_) {  // a reference may be cut
+  std::int64_t first = 0;  // the line of the first control character in this chunk
+  const auto blank = [&](std::size_t at, std::size_t size) {
+    if (first == 0) first = line() + std::count(clean.begin(), clean.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+    skip("control character", first);
+    clean.replace(at, size, size, ' ');
+  };
+  for (std::size_t at = 0; at < clean.size(); ++at)
+    if (is_control(clean[at])) blank(at, 1);
+  if (!ended_) {  // a reference may be incomplete
     const std::size_t last = clean.rfind('&');
     if (last != std::string::npos && last + kLongestReference > clean.size() &&
         clean.find(';', last) == std::string::npos) {
@@ -173,9 +179,7 @@ std::string_view XmlReader::repaired(std::string_view piece) {
   }
   for (std::size_t at = clean.find("&#"); at != std::string::npos; at = clean.find("&#", at + 1)) {
     const auto [character, size] = reference(std::string_view(clean).substr(at, 2 * kLongestReference));
-    if (size == 0 || !is_forbidden(character)) continue;
-    std::fill_n(clean.begin() + static_cast<std::ptrdiff_t>(at), size, ' ');
-    ++repaired_;
+    if (size > 0 && is_forbidden(character)) blank(at, size);
   }
   repair_ = std::move(clean);
   return repair_;

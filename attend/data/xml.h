@@ -1,5 +1,5 @@
-// XML as a stream of events, for formats whose files do not fit in memory, and what their readers share. Expat is
-// behind it and in no header.
+// The base of the TMX and XLIFF readers: parses XML as a stream of events, so files need not fit in memory. Only the
+// .cpp file includes Expat.
 #pragma once
 #include <cstdint>
 #include <deque>
@@ -15,20 +15,21 @@ namespace attend {
 class XmlAttributes {
  public:
   explicit XmlAttributes(const char** pairs) : pairs_(pairs) {}
-  /// "" when there is none of the name. Valid as long as the event.
+  /// The value of an attribute, or "" if there is none. Valid until the event ends.
   std::string_view operator[](std::string_view name) const;
 
  private:
   const char** pairs_;  // name, value, …, null
 };
 
-/// Feeds a text to handlers of events; element names come without their prefix ("mtc:match" is "match").
+/// Calls start(), end() and characters() for the events. Element names come without their prefix: "mtc:match" is
+/// "match".
 class XmlReader : public CorpusReader {
  public:
   bool next(Record& record) final;
   const std::string& name() const final { return text_.name(); }
   std::int64_t position() const final { return text_.position(); }
-  std::int64_t invalid_text() const final { return text_.invalid() + repaired_; }
+  InvalidText invalid_text() const final { return text_.invalid(); }
 
   ~XmlReader() override;
 
@@ -38,12 +39,12 @@ class XmlReader : public CorpusReader {
   virtual void start(std::string_view element, const XmlAttributes& attributes) = 0;
   virtual void end(std::string_view element) = 0;
   virtual void characters(std::string_view text) = 0;
-  /// The file is over and was well formed.
+  /// Called at the end of a well-formed file.
   virtual void finish() {}
 
-  std::int64_t line() const;  ///< where the event stands
+  std::int64_t line() const;  ///< the line of the current event
   void give(Record record) { records_.push_back(std::move(record)); }
-  /// Appends, but not without end.
+  /// Appends text. Throws InputError if the result is longer than kLongestText.
   void append(std::string& to, std::string_view text) const;
   /// Throws InputError: "[format] file:line: …".
   [[noreturn]] void give_up(const std::string& what) const;
@@ -58,7 +59,6 @@ class XmlReader : public CorpusReader {
   std::unique_ptr<Expat> expat_;
   std::deque<Record> records_;
   std::string repair_, held_back_;
-  std::int64_t repaired_ = 0;
   bool ended_ = false;
 };
 

@@ -8,7 +8,7 @@
 namespace attend {
 namespace {
 
-/// The code point that ends at text[end - 1]: where it begins.
+/// Where the code point that ends at text[end - 1] begins.
 std::size_t step_back(std::string_view text, std::size_t end) {
   do --end;
   while (end > 0 && (text[end] & 0xC0) == 0x80);
@@ -39,7 +39,7 @@ const AddedTokenFinder::Entry* AddedTokenFinder::at(std::string_view text, std::
 
 void AddedTokenFinder::cut(std::string_view text, std::vector<Word>& words) const {
   words.clear();
-  std::size_t done = 0;  // up to here the text is in words
+  std::size_t done = 0;  // the end of the text that was already split
   for (std::size_t from = 0; from < text.size();) {
     const std::size_t found = first_bytes_.empty() ? std::string_view::npos : text.find_first_of(first_bytes_, from);
     if (found == std::string_view::npos) break;

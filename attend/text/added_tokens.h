@@ -1,4 +1,4 @@
-// Finds added tokens in a text: at each place the longest that fits.
+// Finds added tokens in a text. At each position the longest match wins.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -14,10 +14,10 @@ struct AddedToken;
 
 class AddedTokenFinder {
  public:
-  /// One of the tokens, by what is looked for, which normalisation may have changed.
+  /// Adds a token to search for. `content` is its text after normalization, if the token is normalized.
   void add(std::string content, const AddedToken& token);
   bool empty() const { return tokens_.empty(); }
-  /// Makes the text words: tokens that were found, and what is between them. None for an empty text.
+  /// Splits the text into words: the added tokens, and the text between them. An empty text has no words.
   void cut(std::string_view text, std::vector<Word>& words) const;
 
  private:
@@ -28,8 +28,8 @@ class AddedTokenFinder {
   };
   const Entry* at(std::string_view text, std::size_t at) const;
 
-  std::vector<Entry> tokens_;                           // the longest first
-  std::array<std::vector<std::uint32_t>, 256> begins_;  // those that begin with a byte, the longest first
+  std::vector<Entry> tokens_;                           // longest first
+  std::array<std::vector<std::uint32_t>, 256> begins_;  // by first byte, longest first
   std::string first_bytes_;
 };
 

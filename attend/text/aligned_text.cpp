@@ -13,7 +13,7 @@ bool continues(char byte) { return (byte & 0xC0) == 0x80; }
 
 int size_of(char32_t c) { return c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4; }
 
-/// Bytes of the code point that begins with this one, in valid UTF-8.
+/// The size of the code point with this first byte, in valid UTF-8.
 std::size_t size_at(char lead) {
   const auto byte = static_cast<unsigned char>(lead);
   return byte < 0x80 ? 1 : byte < 0xE0 ? 2 : byte < 0xF0 ? 3 : 4;

@@ -1,4 +1,4 @@
-// Bytes as text, as JSON files carry them (RFC 4648).
+// Base64 (RFC 4648), which JSON files use for bytes.
 #pragma once
 #include <string>
 #include <string_view>
@@ -6,7 +6,7 @@
 namespace attend {
 
 std::string to_base64(std::string_view bytes);
-/// False where the text is not valid.
+/// Returns false if the text is not valid.
 bool from_base64(std::string_view text, std::string& bytes);
 
 }  // namespace attend

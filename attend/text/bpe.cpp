@@ -46,7 +46,7 @@ Bpe::Bpe(Vocabulary vocabulary, std::vector<BpeMerge> merges, BpeOptions options
       fail<InputError>("tokenizer", "merge ", rank + 1, " gives \"", joined, "\", which is not in the vocabulary");
     std::size_t at = hash(left, right) & (size - 1);
     while (slots_[at].left >= 0 && (slots_[at].left != left || slots_[at].right != right)) at = (at + 1) & (size - 1);
-    slots_[at] = {left, right, {*id, rank}};  // of a pair that comes twice the later counts, as in a map
+    slots_[at] = {left, right, {*id, rank}};  // for a repeated pair, the later merge wins
   }
   for (std::size_t byte = 0; byte < 256; ++byte) {
     std::string letter;
@@ -70,9 +70,9 @@ void Bpe::merge(std::vector<Symbol>& symbols) const {
   symbols.size() <= kFew ? merge_few(symbols) : merge_many(symbols);
 }
 
-/// Looks through all pairs for each merge: quickest for words as they are.
+/// Scans all pairs for each merge, which is the fastest way for usual words.
 void Bpe::merge_few(std::vector<Symbol>& symbols) const {
-  Merged next[64];  // what symbols i and i + 1 become
+  Merged next[64];  // the merge of symbols i and i + 1
   std::size_t count = symbols.size();
   for (std::size_t i = 0; i + 1 < count; ++i) next[i] = merged(symbols[i].id, symbols[i + 1].id);
   while (count > 1) {
@@ -90,7 +90,7 @@ void Bpe::merge_few(std::vector<Symbol>& symbols) const {
   symbols.resize(count);
 }
 
-/// Keeps the pairs in a heap and the symbols in a list: n log n, for words without end.
+/// Keeps the pairs in a heap and the symbols in a linked list: O(n log n), for very long words.
 void Bpe::merge_many(std::vector<Symbol>& symbols) const {
   struct Candidate {
     std::uint32_t rank, at;
@@ -105,7 +105,7 @@ void Bpe::merge_many(std::vector<Symbol>& symbols) const {
   const auto candidate = [&](std::uint32_t at) -> Candidate {
     return {merged(symbols[at].id, symbols[links[at].next].id).rank, at};
   };
-  for (std::uint32_t i = 0; i < end; ++i) links[i] = {i - 1, i + 1};  // the first one's previous is never followed
+  for (std::uint32_t i = 0; i < end; ++i) links[i] = {i - 1, i + 1};  // the first `previous` is never used
   for (std::uint32_t i = 0; i + 1 < end; ++i)
     if (const Candidate c = candidate(i); c.rank != kNone) first.push_back(c);
   std::priority_queue<Candidate, std::vector<Candidate>, std::greater<>> heap(std::greater<>{}, std::move(first));
@@ -118,7 +118,7 @@ void Bpe::merge_many(std::vector<Symbol>& symbols) const {
     if (symbols[at].size == 0 || links[at].next == end) continue;
     const std::uint32_t right = links[at].next;
     const Merged result = merged(symbols[at].id, symbols[right].id);
-    if (result.rank != rank) continue;  // one of the two has been merged since
+    if (result.rank != rank) continue;  // outdated: one of the two was merged
     symbols[at] = {result.id, symbols[at].size + symbols[right].size};
     symbols[right].size = 0;
     links[at].next = links[right].next;
@@ -146,7 +146,7 @@ void Bpe::encode(std::string_view word, std::vector<Piece>& pieces) const {
       return pieces.push_back({*id, 0, static_cast<std::uint32_t>(word.size())});
   static thread_local std::vector<Symbol> symbols;
   symbols.clear();
-  Symbol unknown{0, 0};  // what is unknown so far; size 0: nothing
+  Symbol unknown{0, 0};  // the current run of unknown characters; size 0: none
   const auto flush = [&] {
     if (unknown.size > 0) symbols.push_back(unknown);
     unknown.size = 0;
@@ -187,9 +187,9 @@ void Bpe::encode_bytes(std::string_view word, std::vector<Piece>& pieces) const 
     for (const char byte : word) symbols.push_back({byte_ids_[static_cast<unsigned char>(byte)], 1});
     return finish(symbols, pieces);
   }
-  // As letters, and back: a letter of the alphabet takes one byte or two.
+  // Encode the letters, then convert positions back to bytes: a letter takes one or two bytes.
   const std::string letters = to_byte_letters(word);
-  std::vector<std::uint32_t> bytes(letters.size() + 1, 0);  // how many letters begin before
+  std::vector<std::uint32_t> bytes(letters.size() + 1, 0);  // number of letters that begin before
   for (std::size_t i = 0; i < letters.size(); ++i) bytes[i + 1] = bytes[i] + ((letters[i] & 0xC0) != 0x80);
   const std::size_t first = pieces.size();
   encode(letters, pieces);

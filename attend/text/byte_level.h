@@ -1,5 +1,5 @@
-// GPT-2's byte alphabet: each byte has a printable letter, itself where it is printable, else one from U+0100 on. So a
-// vocabulary of bytes can be written as text: " hello" is "Ġhello".
+// GPT-2's byte alphabet. Each byte has a printable letter: the byte itself if it is printable, otherwise a letter from
+// U+0100 on. So a vocabulary of bytes can be written as text: " hello" is "Ġhello".
 #pragma once
 #include <array>
 #include <optional>
@@ -10,10 +10,10 @@ namespace attend {
 
 /// The letters of the 256 bytes.
 const std::array<char32_t, 256>& byte_letters();
-/// The byte of a letter; none where the alphabet has no such letter.
+/// The byte of a letter, or none if the letter is not in the alphabet.
 std::optional<unsigned char> byte_of_letter(char32_t letter);
 
-/// Each byte of `bytes` as its letter, in UTF-8.
+/// Converts each byte to its letter, in UTF-8.
 std::string to_byte_letters(std::string_view bytes);
 
 }  // namespace attend

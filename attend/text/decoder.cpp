@@ -17,7 +17,7 @@ void replace_all(std::string& text, std::string_view what, std::string_view by) 
     text.replace(at, what.size(), by);
 }
 
-/// No spaces before punctuation and in English contractions.
+/// Removes spaces before punctuation and in English contractions.
 void clean_up(std::string& text) {
   static constexpr std::pair<std::string_view, std::string_view> kRules[] = {
       {" .", "."},   {" ?", "?"},           {" !", "!"},   {" ,", ","},     {" ' ", "'"},    {" n't", "n't"},
@@ -34,7 +34,7 @@ std::optional<char> fallback_byte(std::string_view token) {
   return error == std::errc{} && end == token.data() + 5 ? std::optional(static_cast<char>(value)) : std::nullopt;
 }
 
-/// The bytes of a token in the byte alphabet; one with other letters is an added token, which is text.
+/// The bytes of a token in the byte alphabet. A token with other letters is an added token, which is plain text.
 std::string bytes_of(const std::string& token) {
   std::string bytes;
   for (std::size_t at = 0; at < token.size();) {

@@ -1,4 +1,4 @@
-// From tokens back to text. Steps and fields as in tokenizer.json.
+// Converts tokens back to text. The steps and their fields are those of tokenizer.json.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -13,36 +13,36 @@ namespace attend {
 
 namespace decoder {
 
-/// Letters of the byte alphabet become bytes; what is then no UTF-8 becomes U+FFFD.
+/// Converts letters of the byte alphabet to bytes. Invalid UTF-8 becomes U+FFFD.
 struct ByteLevel {};
-/// Words are joined by spaces, pieces that begin with the prefix by nothing.
+/// Joins tokens with spaces; a token with the prefix is joined without a space.
 struct WordPiece {
   std::string prefix = "##";
-  bool cleanup = true;  ///< no space before punctuation and in contractions
+  bool cleanup = true;  ///< removes spaces before punctuation and in contractions
 };
 struct Metaspace {
   std::string replacement = "▁";
   pre_tokenizer::Metaspace::Prepend prepend_scheme = pre_tokenizer::Metaspace::Prepend::always;
   bool split = true;
 };
-/// The suffix becomes a space, except at the end.
+/// Replaces the suffix by a space, except at the end.
 struct Bpe {
   std::string suffix = "</w>";
 };
 /// Joins all tokens into one.
 struct Fuse {};
-/// <0x61> becomes the byte; runs that are no UTF-8 become U+FFFD, one a byte.
+/// Converts <0x61> to the byte. A run of bytes that is not valid UTF-8 becomes one U+FFFD for each byte.
 struct ByteFallback {};
 struct Replace {
   Pattern pattern;
   std::string content;
 };
-/// Takes up to `start` and `stop` times the character off each token's ends.
+/// Removes the character up to `start` times from the beginning, and up to `stop` times from the end of each token.
 struct Strip {
   std::string content = " ";
   std::int64_t start = 0, stop = 0;
 };
-/// As transformers joins the pieces of a SentencePiece model (join_pieces); not in tokenizer.json.
+/// Joins SentencePiece tokens as transformers does (join_pieces). This step is not in tokenizer.json.
 struct SentencePiece {
   std::vector<std::string> special_tokens;
 };
@@ -51,12 +51,12 @@ using Step = std::variant<ByteLevel, WordPiece, Metaspace, Bpe, Fuse, ByteFallba
 
 }  // namespace decoder
 
-/// One after the other. None: tokens are joined by spaces.
+/// Steps are applied in order. Without steps, tokens are joined with spaces.
 using Decoder = std::vector<decoder::Step>;
 
-/// The text of some tokens.
+/// Converts tokens to text.
 std::string decode_tokens(const Decoder& decoder, std::vector<std::string> tokens);
-/// How many tokens at the end hold the beginning of a character that is not finished.
+/// The number of tokens at the end that hold an incomplete character.
 std::size_t unfinished_tokens(const Decoder& decoder, std::span<const std::string> tokens);
 
 }  // namespace attend

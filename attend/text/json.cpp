@@ -11,7 +11,7 @@ using nlohmann::json;
 
 enum class Kind : std::uint8_t { null, boolean, integer, unsigned_integer, real, string, array, object };
 
-/// A piece of the document's text.
+/// A range of the document's strings.
 struct Text {
   std::uint32_t begin = 0, size = 0;
 };
@@ -34,7 +34,7 @@ struct JsonValue::Node {
   };
 };
 
-/// All values in one list and all strings in another; written by the parser as it goes.
+/// All values in one list and all strings in another. The parser appends to both.
 struct JsonDocument::Tree final : nlohmann::json_sax<json> {
   using Node = JsonValue::Node;
   std::vector<Node> nodes;
@@ -72,7 +72,7 @@ struct JsonDocument::Tree final : nlohmann::json_sax<json> {
   }
 
  private:
-  /// A container that is being filled, and its latest child.
+  /// An open array or object, and its last child.
   struct Open {
     std::uint32_t node, latest;
   };
@@ -96,7 +96,7 @@ struct JsonDocument::Tree final : nlohmann::json_sax<json> {
     return true;
   }
   bool open(Kind kind) {
-    constexpr std::size_t kDeepest = 64;  // readers may walk it by recursion
+    constexpr std::size_t kDeepest = 64;  // limits the recursion of readers
     if (open_.size() >= kDeepest) {
       error = "nested too deep";
       return false;
@@ -228,7 +228,7 @@ JsonValue JsonValue::operator[](std::size_t index) const {
 std::uint32_t JsonValue::member(std::string_view key) const {
   if (!is_object()) fail_kind("an object");
   const JsonDocument::Tree& tree = *document_->tree_;
-  std::uint32_t found = kNone;  // of several with one key, the last counts
+  std::uint32_t found = kNone;  // the last member with this key wins
   for (std::uint32_t child = node().first; child != kNone; child = tree.nodes[child].next)
     if (tree.text(tree.nodes[child].key) == key) found = child;
   return found;

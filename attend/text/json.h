@@ -1,5 +1,5 @@
-// JSON that others wrote: every access is checked, and an error names the file and the place in it, so that readers of
-// configuration files need no checks of their own.
+// A JSON reader for untrusted files. Every access is checked, and an error gives the file and the place in it, so the
+// readers of configuration files need no checks of their own.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -14,7 +14,7 @@ namespace attend {
 
 class JsonDocument;
 
-/// A value of a document, which must outlive it. Cheap to copy.
+/// A value of a document. The document must outlive it. Cheap to copy.
 class JsonValue {
  public:
   bool is_null() const;
@@ -24,7 +24,7 @@ class JsonValue {
   bool is_array() const;
   bool is_object() const;
 
-  /// All throw InputError where the value is of another kind, or too large.
+  /// All throw InputError if the value has another type, or is too large.
   bool boolean() const;
   std::int64_t integer() const;
   std::int32_t id() const;  ///< an integer from 0 to 2^31 - 1
@@ -34,13 +34,13 @@ class JsonValue {
   /// Elements of an array, or members of an object.
   std::size_t size() const;
   JsonValue operator[](std::size_t index) const;
-  JsonValue operator[](std::string_view key) const;  ///< throws InputError where there is none
-  /// None where there is no such member, or it is null.
+  JsonValue operator[](std::string_view key) const;  ///< throws InputError if there is none
+  /// The member, or none if it does not exist or is null.
   std::optional<JsonValue> find(std::string_view key) const;
   void each_element(const std::function<void(JsonValue)>& f) const;
   void each_member(const std::function<void(std::string_view, JsonValue)>& f) const;
 
-  /// A member, or something else where there is none.
+  /// The member, or `otherwise` if there is none.
   bool boolean(std::string_view key, bool otherwise) const;
   std::string string(std::string_view key, std::string_view otherwise) const;
 
@@ -63,10 +63,10 @@ class JsonValue {
   std::uint32_t node_;
 };
 
-/// A whole file. Takes some 40 bytes a value and the bytes of its strings: vocabularies are large.
+/// A parsed file. It takes about 40 bytes for each value, plus the strings.
 class JsonDocument {
  public:
-  /// Throws InputError where the text is no JSON. `file` is for messages.
+  /// Throws InputError if the text is not valid JSON. `file` is used in messages.
   JsonDocument(std::string_view text, std::string file);
   ~JsonDocument();
   JsonDocument(const JsonDocument&) = delete;

@@ -23,7 +23,7 @@ bool is_ascii(std::string_view text) {
   return std::ranges::all_of(text, [](char byte) { return static_cast<unsigned char>(byte) < 0x80; });
 }
 
-/// Rewrites a text: ASCII by the map, what the map does not have by special(edit, next code point).
+/// Rewrites a text: ASCII by a map, all other characters by special(edit, next code point).
 void rewrite(AlignedText& text, const AsciiMap& map, auto special) {
   TextEdit edit(text);
   while (!edit.done()) {
@@ -62,7 +62,7 @@ void drop_all(AlignedText& text, property::Property kind) {
           [kind](TextEdit& edit, char32_t c) { properties(c) & kind ? edit.drop() : edit.keep(); });
 }
 
-/// Makes the code points the text, each saying what it stands for.
+/// Replaces the text by the code points of a normal form.
 void rewrite(AlignedText& text, const std::vector<NormalCodePoint>& code_points) {
   TextEdit edit(text);
   for (const NormalCodePoint& c : code_points) {
@@ -89,7 +89,7 @@ struct Apply {
       const char cleaned = clean_ascii(c);
       return cleaned >= 'A' && cleaned <= 'Z' ? static_cast<char>(cleaned + 32) : cleaned;
     });
-    if (bert.clean_text && bert.lowercase && is_ascii(text.text()))  // no accents, nothing Chinese
+    if (bert.clean_text && bert.lowercase && is_ascii(text.text()))  // ASCII has no accents and no ideographs
       return rewrite(text, clean_and_lower_map, clean);
     if (bert.clean_text) rewrite(text, clean_map, clean);
     if (bert.handle_chinese_chars)
@@ -180,7 +180,7 @@ struct Apply {
   }
 };
 
-/// SentencePiece's map: a double-array trie (darts-clone's layout) from UTF-8 to places in a block of strings.
+/// SentencePiece's map: a double-array trie (in the layout of darts-clone) from UTF-8 to offsets in a block of strings.
 class CharsMap {
  public:
   explicit CharsMap(std::string_view bytes) {
@@ -192,7 +192,7 @@ class CharsMap {
     strings_ = bytes.substr(4 + size);
   }
 
-  /// What the shortest beginning of `text` that is in the map becomes; none: nothing is.
+  /// The replacement of the shortest prefix of `text` that is in the map, or none.
   std::optional<std::string_view> find(std::string_view text) const {
     std::size_t node = offset(unit(0));
     for (const char byte : text) {
@@ -221,8 +221,9 @@ class CharsMap {
   std::string_view trie_, strings_;
 };
 
-/// Puts `by` where there were `old` code points: one for one as far as both go. What is left over goes with the last
-/// code point before it; at the beginning of a text there is none, and what follows moves up. (So does Hugging Face.)
+/// Replaces `old` code points by those of `by`, one by one. Surplus new code points are marked as inserted. Surplus old
+/// ones are counted with the last code point before them; at the beginning of a text there is none, so they are not
+/// counted. (This is what Hugging Face does.)
 void substitute(std::vector<NormalCodePoint>& code_points, std::int64_t old, std::string_view by) {
   for (std::size_t at = 0; at < by.size();) {
     const CodePoint c = decode_utf8(by, at);
@@ -233,7 +234,7 @@ void substitute(std::vector<NormalCodePoint>& code_points, std::int64_t old, std
 }
 
 void Apply::operator()(const normalizer::Precompiled& precompiled) const {
-  constexpr std::size_t kLongestGrapheme = 5;  // bytes; longer ones are looked up by code points only
+  constexpr std::size_t kLongestGrapheme = 5;  // in bytes; longer ones are looked up by code point
   const CharsMap map(precompiled.charsmap);
   const std::string_view old = text.text();
   std::vector<NormalCodePoint> code_points;

@@ -1,5 +1,5 @@
-// What is done to a text before it is cut: cleaned, lower-cased, composed. The steps and their fields are those of
-// tokenizer.json, so that reading and writing it is a copy.
+// The normalizer of a tokenizer changes a text before it is split: it cleans, lower-cases, composes accents and so on.
+// The steps and their fields are those of tokenizer.json.
 #pragma once
 #include <optional>
 #include <string>
@@ -16,12 +16,12 @@ class AlignedText;
 
 namespace normalizer {
 
-/// BERT's: control characters go, all white space becomes a space, spaces around CJK ideographs, no accents, lower
-/// case.
+/// BERT's: removes control characters, converts white space to spaces, puts spaces around CJK ideographs, removes
+/// accents, and converts to lower case.
 struct Bert {
   bool clean_text = true;
   bool handle_chinese_chars = true;
-  std::optional<bool> strip_accents{};  ///< as lowercase says, unless given
+  std::optional<bool> strip_accents{};  ///< default: the value of `lowercase`
   bool lowercase = true;
 };
 using Form = NormalForm;
@@ -29,9 +29,9 @@ struct Unicode {
   Form form = Form::nfc;
 };
 struct Lowercase {};
-/// Removes combining marks; wants decomposed text (NFD, NFKD).
+/// Removes combining marks. The text must be decomposed (NFD, NFKD).
 struct StripAccents {};
-/// Removes white space at the ends.
+/// Removes white space at the beginning and at the end.
 struct Strip {
   bool left = true, right = true;
 };
@@ -39,28 +39,29 @@ struct Replace {
   Pattern pattern;
   std::string content;
 };
-/// Puts a string before a text that is not empty.
+/// Adds a string before a text that is not empty.
 struct Prepend {
   std::string prepend;
 };
-/// SentencePiece's compiled map: 4 bytes of trie size, a double-array trie, the replacements, each ended by a zero.
+/// SentencePiece's compiled map: the size of the trie (4 bytes), a double-array trie, and zero-terminated replacements.
 struct Precompiled {
   std::string charsmap;  ///< the bytes, decoded from base64
 };
-/// SentencePiece's clean-up: some control characters go, others and odd spaces become a space.
+/// SentencePiece's clean-up: removes some control characters; others, and unusual spaces, become a space.
 struct Nmt {};
-/// Bytes as letters of the byte alphabet (byte_level.h).
+/// Converts bytes to letters of the byte alphabet (byte_level.h).
 struct ByteLevel {};
 
 using Step = std::variant<Bert, Unicode, Lowercase, StripAccents, Strip, Replace, Prepend, Precompiled, Nmt, ByteLevel>;
 
 }  // namespace normalizer
 
-/// One after the other. None: the text stays as it is. (A "Sequence" of tokenizer.json is its steps.)
+/// Steps are applied in order. Without steps, the text is not changed. (A "Sequence" of tokenizer.json becomes its
+/// steps.)
 using Normalizer = std::vector<normalizer::Step>;
 
 void normalize(const Normalizer& normalizer, AlignedText& text);
-/// The same for text whose origin nobody asks for.
+/// The same without origins.
 std::string normalized(const Normalizer& normalizer, std::string_view text);
 
 }  // namespace attend

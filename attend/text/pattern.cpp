@@ -14,13 +14,13 @@ namespace {
 
 constexpr std::size_t kMany = std::numeric_limits<std::size_t>::max();
 
-/// A set of code points: ranges, classes, and those that are in a class if not in another set.
+/// A set of code points: ranges and classes, each possibly negated.
 struct Set {
   struct Range {
     char32_t first, last;
   };
   struct Class {
-    std::string name;  ///< a category or its first letter, or "s", "d", "w"
+    std::string name;  ///< a general category or its first letter, or "s", "d", "w"
     bool negated;
   };
   std::vector<Range> ranges;
@@ -33,7 +33,7 @@ struct Set {
   }
 
  private:
-  /// Long s counts as s where case does not; the Kelvin sign is k by Unicode's own lower case.
+  /// Without case, ſ (long s) equals s. (The Kelvin sign equals k by Unicode's lower case.)
   static char32_t fold(char32_t c) { return c == 0x17F ? U's' : lower_case(c).first; }
   static char32_t upper(char32_t c) { return fold(c) >= U'a' && fold(c) <= U'z' ? fold(c) - 32 : c; }
   bool has(char32_t c) const {
@@ -45,7 +45,7 @@ struct Set {
     if (name == "L") return bits & property::kLetter;
     if (name == "N") return bits & property::kNumber;
     if (name == "s") return bits & property::kWhiteSpace;
-    // Oniguruma's: without the joiners, and with the fractions and superscripts of Latin 1.
+    // As in Oniguruma: without joiners, but with the fractions and superscripts of Latin 1.
     if (name == "w")
       return (bits & property::kWord && c != 0x200C && c != 0x200D) || (c < 0x100 && bits & property::kNumber);
     if (name == "d") name = "Nd";
@@ -57,7 +57,7 @@ struct Set {
 struct Item;
 using Sequence = std::vector<Item>;
 
-/// One thing to match, and how often.
+/// An item of the expression, with its repetition.
 struct Item {
   enum Kind { set, group, look_ahead, look_ahead_not, text_begin, text_end } kind = set;
   Set characters;
@@ -155,12 +155,12 @@ class Parser {
     return set;
   }
 
-  /// A character, an escaped one, a range, or a class.
+  /// Parses a character, an escape, a range or a class.
   void parse_member(Set& set, bool may_be_range) {
     char32_t first = take();
     if (first == U'\\' && !parse_escape(set, first)) return;
     char32_t last = first;
-    // A dash at the end of a set is itself.
+    // A dash at the end of a set is a literal dash.
     if (may_be_range && next_is("-") && !next_is("-]")) {
       skip("-");
       last = take();
@@ -170,7 +170,7 @@ class Parser {
     set.ranges.push_back({first, last});
   }
 
-  /// After a backslash: true when it was a character, false when it was a class.
+  /// Parses an escape after the backslash. True: a character, false: a class.
   bool parse_escape(Set& set, char32_t& character) {
     const char32_t c = take();
     switch (c) {
@@ -258,8 +258,8 @@ class Parser {
   bool ignore_case_ = false;
 };
 
-/// Matches by trying: each item calls the rest of the expression with the place where it ended. A run of one set is a
-/// loop, so that long texts take no stack.
+/// A backtracking matcher: each item calls the rest of the expression with the position where it ended. The repetition
+/// of a set is a loop, so long texts do not need a deep stack.
 class Matcher {
  public:
   explicit Matcher(std::string_view text) : text_(text) {}
@@ -293,7 +293,7 @@ class Matcher {
     return false;
   }
 
-  /// One more code point of the set.
+  /// Matches one code point of the set.
   bool advance(const Set& set, std::size_t& at) const {
     if (at >= text_.size()) return false;
     const CodePoint c = decode_utf8(text_, at);
@@ -370,7 +370,7 @@ std::optional<Pattern::Match> Pattern::find(std::string_view in, std::size_t fro
   }
   for (std::size_t at = from; at < in.size(); at += static_cast<std::size_t>(decode_utf8(in, at).size)) {
     std::size_t end = at;
-    // A match of nothing is none: there is nothing to replace or to cut.
+    // An empty match does not count.
     if (Matcher(in).match(program_->alternatives, at, [&](std::size_t e) { return end = e, true; }) && end > at)
       return Match{at, end};
   }

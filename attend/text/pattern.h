@@ -1,4 +1,4 @@
-// What Replace and Split look for: a plain string, or one of the regular expressions that tokenizers use.
+// The pattern of Replace and Split: a plain string, or a regular expression as tokenizers use them.
 #pragma once
 #include <cstddef>
 #include <memory>
@@ -8,12 +8,12 @@
 
 namespace attend {
 
-/// Half a regular expression engine: characters, `.`, classes such as [^\s\p{L}] and \p{N}, groups, (?i:…),
+/// A subset of regular expressions: characters, `.`, classes such as [^\s\p{L}] and \p{N}, groups, (?i:…),
 /// alternatives, lookahead, and greedy, lazy or possessive repetition. Immutable and thread-safe.
 class Pattern {
  public:
   static Pattern string(std::string text);
-  /// Throws InputError where the expression has something else.
+  /// Throws InputError if the expression uses a feature that is not supported.
   static Pattern regex(std::string text);
 
   const std::string& text() const { return text_; }

@@ -1,10 +1,10 @@
-// What subword models make of a word.
+// A token of a word, as subword models return it.
 #pragma once
 #include <cstdint>
 
 namespace attend {
 
-/// A piece of a word: its id, and the bytes [begin, end) of the word that it stands for.
+/// A token: its id, and the bytes [begin, end) of the word that it covers.
 struct Piece {
   std::int32_t id;
   std::uint32_t begin, end;

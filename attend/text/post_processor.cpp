@@ -10,7 +10,7 @@ namespace {
 LayoutSlot text(int which, std::int32_t type) { return {which, -1, type}; }
 LayoutSlot special(std::int32_t id, std::int32_t type) { return {-1, id, type}; }
 
-/// Turns the layout so far into the step's.
+/// Applies a step to the layout.
 struct Arrange {
   std::vector<LayoutSlot>& slots;
   bool pair;
@@ -22,7 +22,7 @@ struct Arrange {
     if (pair) slots.insert(slots.end(), {text(1, 1), special(step.sep.id, 1)});
   }
 
-  void operator()(const post_processor::Roberta& step) const {  // knows no types
+  void operator()(const post_processor::Roberta& step) const {  // all types are 0
     slots = {special(step.cls.id, 0), text(0, 0), special(step.sep.id, 0)};
     if (pair) slots.insert(slots.end(), {special(step.sep.id, 0), text(1, 0), special(step.sep.id, 0)});
   }
@@ -50,7 +50,7 @@ std::vector<LayoutSlot> layout(const PostProcessor& processor, bool pair, bool s
   std::vector<LayoutSlot> slots = {text(0, 0)};
   if (pair) slots.push_back(text(1, 1));
   for (const post_processor::Step& step : processor)
-    // BERT's adds special tokens or does nothing; the others say of which type the texts are, too.
+    // Without special tokens BERT's step does nothing; the other steps still set the types.
     if (special_tokens || !std::holds_alternative<post_processor::Bert>(step)) std::visit(Arrange{slots, pair}, step);
   if (!special_tokens) std::erase_if(slots, [](const LayoutSlot& slot) { return slot.text < 0; });
   return slots;

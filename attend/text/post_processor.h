@@ -1,5 +1,5 @@
-// The special tokens around one text or two, and spans without the spaces that belong to tokens. Steps and fields as in
-// tokenizer.json.
+// The post-processor of a tokenizer adds special tokens around one text or a pair, and trims white space from spans.
+// The steps and their fields are those of tokenizer.json.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -24,20 +24,20 @@ struct Roberta {
   bool trim_offsets = true;
   bool add_prefix_space = true;
 };
-/// Adds nothing.
+/// Adds no tokens.
 struct ByteLevel {
   bool add_prefix_space = true;
-  bool trim_offsets = true;  ///< spans without the white space at the tokens' ends
-  bool use_regex = true;     ///< kept for the file
+  bool trim_offsets = true;  ///< remove white space from the ends of spans
+  bool use_regex = true;     ///< not used; kept for saving
 };
-/// Any order of texts and special tokens.
+/// A template of texts and special tokens.
 struct Template {
   struct Piece {
     enum Kind { first, second, special } kind = first;  ///< "A", "B", or a special token
     std::string special_token;                          ///< its name in special_tokens
     std::int32_t type_id = 0;
   };
-  /// A special token may stand for several.
+  /// A special token of the template can stand for several tokens.
   struct Special {
     std::string id;
     std::vector<std::int32_t> ids;
@@ -51,22 +51,22 @@ using Step = std::variant<Bert, Roberta, ByteLevel, Template>;
 
 }  // namespace post_processor
 
-/// One after the other. None: texts follow one another with nothing between.
+/// Steps are applied in order. Without steps, the second text follows the first directly.
 using PostProcessor = std::vector<post_processor::Step>;
 
-/// What a sequence is made of, in order: a text, or a special token.
+/// An element of a sequence: a text, or a special token.
 struct LayoutSlot {
   int text;         ///< 0 or 1; -1: a special token
-  std::int32_t id;  ///< the special token's
+  std::int32_t id;  ///< of the special token
   std::int32_t type;
 };
-/// The layout of one text or of a pair. Throws InputError where a template names a special token that it does not have.
+/// The layout of one text or of a pair. Throws InputError if a template uses a special token that it does not define.
 std::vector<LayoutSlot> layout(const PostProcessor& processor, bool pair, bool special_tokens);
 
-/// Whether spans leave out the white space at the ends of tokens.
+/// Whether white space is removed from the ends of spans.
 struct Trimming {
   bool trims = false;
-  bool keeps_first = false;  ///< except where a text begins, since that space was put there
+  bool keeps_first = false;  ///< except at the beginning of a text, where the space was added by the pre-tokenizer
 };
 Trimming trimming(const PostProcessor& processor);
 

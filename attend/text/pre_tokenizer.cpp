@@ -15,7 +15,7 @@ constexpr std::string_view kGpt2 = R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+|
 
 constexpr std::uint16_t kKinds = property::kLetter | property::kNumber | property::kWhiteSpace;
 
-/// Of the code point at text[at]: how GPT-2's expression sees it, and its size.
+/// The kind of the code point at text[at] in GPT-2's expression, and its size.
 struct Seen {
   std::uint16_t kind;  // kLetter, kNumber, kWhiteSpace, or 0 for all others
   std::size_t size;
@@ -31,10 +31,10 @@ Seen see(std::string_view text, std::size_t at) {
   return {static_cast<std::uint16_t>(properties(c.value) & kKinds), static_cast<std::size_t>(c.size)};
 }
 
-/// Cuts words into smaller ones. A cutter calls piece(begin, end, is_match) for pieces that cover a word in order.
+/// Splits words into smaller ones. A splitter calls piece(begin, end, is_match) for consecutive parts of a word.
 template <typename Cutter>
 void cut_words(std::vector<Word>& words, Behavior behavior, Cutter cutter) {
-  static thread_local std::vector<Word> cut;  // keeps its memory
+  static thread_local std::vector<Word> cut;  // reuses its memory
   cut.clear();
   for (const Word& word : words) {
     if (word.added >= 0) {
@@ -78,7 +78,7 @@ void cut_words(std::vector<Word>& words, Behavior behavior, Cutter cutter) {
   words.swap(cut);
 }
 
-/// A cutter where each code point of a kind is a match.
+/// A splitter in which each code point of a kind is a match.
 auto at_each(std::string_view text, std::uint16_t kind) {
   return [text, kind](const Word& word, auto piece) {
     std::size_t begin = word.begin;
@@ -96,7 +96,7 @@ auto at_each(std::string_view text, std::uint16_t kind) {
   };
 }
 
-/// A cutter where the pattern's matches are the matches; invert: what is between them.
+/// A splitter by a pattern. With `invert`, the matches are the text between the pattern's matches.
 auto at_pattern(std::string_view text, const Pattern& pattern, bool invert) {
   return [text, &pattern, invert](const Word& word, auto piece) {
     const std::string_view whole = text.substr(word.begin, word.end - word.begin);
@@ -110,7 +110,7 @@ auto at_pattern(std::string_view text, const Pattern& pattern, bool invert) {
   };
 }
 
-/// A cutter into words of GPT-2's expression, all of them matches.
+/// A splitter by GPT-2's expression; all parts are matches.
 auto at_gpt2_words(std::string_view text) {
   return [text](const Word& word, auto piece) {
     const std::string_view until = text.substr(0, word.end);
@@ -118,7 +118,7 @@ auto at_gpt2_words(std::string_view text) {
   };
 }
 
-/// Rewrites each word by write(edit, word), which reads up to word.end; the words move along.
+/// Rewrites each word by write(edit, word), which reads up to word.end, and updates the positions of the words.
 void rewrite_words(AlignedText& text, std::vector<Word>& words, auto write) {
   TextEdit edit(text);
   for (Word& word : words) {
@@ -255,7 +255,7 @@ std::size_t gpt2_word_end(std::string_view text, std::size_t at) {
   if (text[at] == ' ' && at + 1 < text.size())
     if (const Seen second = see(text, at + 1); second.kind != property::kWhiteSpace)
       return run_end(at + 1 + second.size, second.kind);
-  // A run of white space leaves its last to the word behind it.
+  // The last character of a run of white space belongs to the next word.
   std::size_t last = at, end = at;
   for (Seen next; end < text.size() && (next = see(text, end)).kind == property::kWhiteSpace; end += next.size)
     last = end;

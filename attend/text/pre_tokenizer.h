@@ -1,5 +1,5 @@
-// How a normalised text is cut into words, which the subword model then cuts further. Steps and fields as in
-// tokenizer.json.
+// The pre-tokenizer splits a normalized text into words. The subword model then splits the words into tokens. The steps
+// and their fields are those of tokenizer.json.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -15,18 +15,18 @@ class AlignedText;
 
 namespace pre_tokenizer {
 
-/// White space separates and goes; each punctuation mark is a word.
+/// Splits at white space, which is removed. Each punctuation mark is a word.
 struct Bert {};
-/// Each byte becomes a letter of the byte alphabet (byte_level.h), after GPT-2's expression cut the text.
+/// Splits by GPT-2's regular expression, then converts each byte to a letter of the byte alphabet (byte_level.h).
 struct ByteLevel {
-  bool add_prefix_space = true;  ///< unless the text begins with one
-  bool trim_offsets = true;      ///< kept for the file; the post-processor of that name trims
+  bool add_prefix_space = true;  ///< add a space before the text unless it begins with one
+  bool trim_offsets = true;      ///< not used here; kept for saving
   bool use_regex = true;
 };
-/// Words of letters, digits and underscores, and runs of anything else but white space.
+/// Words of letters, digits and underscores, and runs of all other characters except white space.
 struct Whitespace {};
 struct WhitespaceSplit {};
-/// What becomes of the separator.
+/// What happens to the separator.
 enum class Behavior { removed, isolated, merged_with_previous, merged_with_next, contiguous };
 struct Punctuation {
   Behavior behavior = Behavior::isolated;
@@ -34,7 +34,7 @@ struct Punctuation {
 struct Digits {
   bool individual_digits = false;
 };
-/// Spaces become `replacement`, each word begins with one.
+/// Replaces spaces by `replacement`. Each word begins with it.
 struct Metaspace {
   std::string replacement = "▁";
   enum class Prepend { always, never, first } prepend_scheme = Prepend::always;
@@ -43,9 +43,9 @@ struct Metaspace {
 struct Split {
   Pattern pattern;
   Behavior behavior = Behavior::isolated;
-  bool invert = false;  ///< the matches are the words, what is between them separates
+  bool invert = false;  ///< the matches are the words, and the text between them is the separator
 };
-/// Cuts at one character, which goes.
+/// Splits at a character, which is removed.
 struct CharDelimiterSplit {
   std::string delimiter;
 };
@@ -55,21 +55,21 @@ using Step = std::variant<Bert, ByteLevel, Whitespace, WhitespaceSplit, Punctuat
 
 }  // namespace pre_tokenizer
 
-/// One after the other, each cutting what the one before left. None: the text is one word.
+/// Each step splits the words of the step before. Without steps, the text is one word.
 using PreTokenizer = std::vector<pre_tokenizer::Step>;
 
-/// Bytes [begin, end) of a normalised text, which are to be cut further, or are an added token.
+/// Bytes [begin, end) of a normalized text: a word, or an added token.
 struct Word {
   std::size_t begin, end;
-  std::int32_t added = -1;  ///< the added token's id
+  std::int32_t added = -1;  ///< the id of the added token; -1: a word
 };
-/// Cuts words that are not empty into smaller ones; what belongs to none is lost. Steps may change the text.
-/// offset: where the text's original stands in the whole text. With `keep_bytes`, a last step ByteLevel leaves the
-/// bytes as they are, for Bpe::encode_bytes.
+/// Splits words that are not empty into smaller ones, and drops text that belongs to no word. Steps may change the
+/// text. `offset` is the position of the text's original in the whole text. With `keep_bytes`, a final ByteLevel step
+/// does not convert bytes to letters, for Bpe::encode_bytes.
 void pre_tokenize(const PreTokenizer& pre_tokenizer, AlignedText& text, std::vector<Word>& words, std::int64_t offset,
                   bool keep_bytes);
 
-/// The end of the word that begins at text[at] by GPT-2's expression:
+/// The end of the word at text[at] according to GPT-2's regular expression:
 /// 's|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+
 std::size_t gpt2_word_end(std::string_view text, std::size_t at);
 

@@ -12,7 +12,7 @@
 namespace attend {
 namespace {
 
-/// The fields of a message in protobuf's wire format. Groups, which nobody writes any more, count as garbled.
+/// The fields of a message in protobuf's wire format. Groups, which are obsolete, are errors.
 class Message {
  public:
   explicit Message(std::string_view bytes) : rest_(bytes) {}
@@ -24,7 +24,7 @@ class Message {
     std::uint64_t value;     // of a number
     std::string_view bytes;  // of a string or a message
   };
-  /// False at the end, and where the bytes are no message: then good() is false too.
+  /// Reads the next field. False at the end, and if the bytes are invalid; then good() is false too.
   bool next(Field& field) {
     if (rest_.empty() || !good_) return false;
     const std::uint64_t key = read_varint();
@@ -78,8 +78,8 @@ class Message {
   bool good_ = true;
 };
 
-/// SentencePiece's normaliser walks a double-array trie without looking where it steps. So we look before: no text may
-/// lead out of the array or out of the replacements, nor match more rules at once than the library has room for.
+/// SentencePiece's normalizer does not check bounds in its double-array trie. So the trie is checked here: no text may
+/// lead out of the array or the replacements, or match more rules at once than the library has room for.
 class CharsmapChecker {
  public:
   explicit CharsmapChecker(std::string_view charsmap) {
@@ -98,11 +98,11 @@ class CharsmapChecker {
   }
 
  private:
-  /// The most rules that match on a way on from a node, or kWrong.
+  /// The largest number of rules that match on a path from a node, or kWrong.
   int walk(std::size_t node, int depth) {
     constexpr int kDeepest = 256, kMostMatches = 31;
     if (matches_[node] != kUnknown) return matches_[node];
-    if (depth > kDeepest) return kWrong;  // a cycle, or a rule of more bytes than any rule has
+    if (depth > kDeepest) return kWrong;  // a cycle, or a rule that is too long
     const std::uint32_t unit = units_[node];
     const std::size_t children = node ^ ((unit >> 10) << ((unit & (1u << 9)) >> 6));
     if ((children | 255) >= units_.size()) return kWrong;
@@ -178,7 +178,7 @@ SentencePieceFile read_sentencepiece(std::string_view bytes, const std::string& 
       if (!trainer.good()) garbled(file, "its settings are garbled");
     }
     if (field.number == 3) model.charsmap = read_charsmap(field.bytes, file);
-    if (field.number == 5) read_charsmap(field.bytes, file);  // the way back, which only the library uses
+    if (field.number == 5) read_charsmap(field.bytes, file);  // for decoding, which only the library uses
   }
   if (!message.good()) garbled(file, "it ends early or is something else");
   if (model.pieces.empty()) garbled(file, "it has no pieces");
@@ -188,7 +188,7 @@ SentencePieceFile read_sentencepiece(std::string_view bytes, const std::string& 
 struct SentencePiece::Library {
   sentencepiece::SentencePieceProcessor processor;
   std::string bytes;
-  std::vector<std::int32_t> ids;  // in the vocabulary, by the model's own id; -1: not there
+  std::vector<std::int32_t> ids;  // ids in the vocabulary, by the id of the model; -1: none
 
   Library(std::string model, const Vocabulary& vocabulary, const std::string& file) : bytes(std::move(model)) {
     const SentencePieceFile checked = read_sentencepiece(bytes, file);
@@ -234,7 +234,7 @@ void SentencePiece::encode(std::string_view text, std::vector<Piece>& pieces) co
   for (std::size_t i = 0; i < result.pieces_size(); ++i) {
     const auto piece = result.pieces(static_cast<int>(i));
     std::int32_t id = piece.id() < used_->ids.size() ? used_->ids[piece.id()] : -1;
-    // The other side's pieces are in the vocabulary too, so what this side does not know may yet have an id.
+    // The vocabulary also has the tokens of the other language, so an unknown token of this model may have an id.
     if (used_->processor.IsUnknown(static_cast<int>(piece.id()))) id = vocabulary_->id(piece.piece()).value_or(-1);
     pieces.push_back({id >= 0 ? id : unknown_, start + piece.begin(), start + piece.end()});
   }
@@ -243,7 +243,7 @@ void SentencePiece::encode(std::string_view text, std::vector<Piece>& pieces) co
 std::string join_pieces(const std::vector<std::string>& tokens, const std::vector<std::string>& special_tokens) {
   constexpr std::string_view kSpace = "▁";
   std::string text;
-  bool first = true;  // after a special token, what follows begins anew
+  bool first = true;  // the next token begins a text; also after a special token
   for (const std::string& token : tokens) {
     if (std::ranges::find(special_tokens, token) != special_tokens.end()) {
       text += token + ' ';

@@ -1,5 +1,5 @@
-// SentencePiece models: the file itself, read by us, and encoding by SentencePiece's own library, which no header
-// shows.
+// SentencePiece models: a reader of the model file, and encoding with the SentencePiece library. Only the .cpp file
+// includes the library.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -12,7 +12,7 @@
 
 namespace attend {
 
-/// What a model file (.spm, spiece.model) says; its format is sentencepiece_model.proto.
+/// The contents of a model file (.spm, spiece.model). The format is sentencepiece_model.proto.
 struct SentencePieceFile {
   enum class Kind { normal = 1, unknown = 2, control = 3, user_defined = 4, unused = 5, byte = 6 };
   struct Piece {
@@ -25,19 +25,20 @@ struct SentencePieceFile {
   std::vector<Piece> pieces;  ///< by id
   Model model = Model::unigram;
   bool byte_fallback = false;
-  std::string charsmap;  ///< of the normaliser (normalizer::Precompiled); empty: none
+  std::string charsmap;  ///< for normalizer::Precompiled; empty: none
 };
-/// Throws InputError for anything but a complete model whose maps lead nowhere outside. `file` is for messages.
+/// Throws InputError if the model is incomplete or its maps point out of bounds. `file` is used in messages.
 SentencePieceFile read_sentencepiece(std::string_view bytes, const std::string& file);
 
-/// A translation model has a SentencePiece model a side and one vocabulary for both. Pieces that are not in it are
-/// unknown. A language code before a text (>>fr<<) is a token of its own. So does Marian, and so does transformers.
+/// The tokenizer of a Marian translation model: one SentencePiece model for each language, and one vocabulary for both.
+/// Tokens that are not in the vocabulary are unknown. A language code before a text (>>fr<<) is one token, as in
+/// transformers.
 class SentencePiece {
  public:
-  /// The bytes of both files. Throws InputError where the library refuses one, or <unk> is not in the vocabulary.
+  /// Takes the bytes of both files. Throws InputError if the library rejects one, or if <unk> is not in the vocabulary.
   SentencePiece(Vocabulary vocabulary, std::string source, std::string target, const std::string& folder);
 
-  /// The same tokenizer for texts of the other side.
+  /// The same tokenizer for texts in the target language.
   SentencePiece for_target() const;
 
   const Vocabulary& vocabulary() const { return *vocabulary_; }
@@ -52,7 +53,7 @@ class SentencePiece {
   std::int32_t unknown_ = 0;
 };
 
-/// Pieces as text: "▁" is a space, none at the ends. A special token has a space after it.
+/// Joins tokens to text: "▁" becomes a space, except at the ends. A special token is followed by a space.
 std::string join_pieces(const std::vector<std::string>& tokens, const std::vector<std::string>& special_tokens);
 
 }  // namespace attend

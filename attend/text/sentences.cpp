@@ -15,16 +15,16 @@ using Words = std::set<std::string_view>;
 bool is_one_of(char32_t c, std::u32string_view set) { return set.find(c) != std::u32string_view::npos; }
 
 bool is_line_end(char32_t c) { return is_one_of(c, U"\n\r\v\f\x85\u2028\u2029"); }
-/// Marks that end a sentence if white space follows: ! ? and their like, in Arabic, Devanagari, Armenian, Ethiopic …
+/// Marks that end a sentence if white space follows: ! ? and similar marks of Arabic, Devanagari, Armenian, Ethiopic …
 bool is_mark(char32_t c) { return is_one_of(c, U"!?…‼⁇⁈⁉‽؟۔।॥։።"); }
-/// Marks that end it in scripts without spaces.
+/// Marks that end a sentence in scripts without spaces.
 bool is_wide_mark(char32_t c) { return is_one_of(c, U"。！？｡．"); }
 bool is_closing(char32_t c) { return is_one_of(c, U"\"')]}’”“»«›‹」』）】》〉］｝＂"); }
 bool is_letter(char32_t c) { return (properties(c) & property::kLetter) != 0; }
 bool is_small(char32_t c) { return category(c) == std::string_view("Ll"); }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Abbreviations that something always follows, in small letters and without their last full stop.
+/// Abbreviations that never end a sentence, in lower case and without their last full stop.
 bool is_followed(std::string_view word) {
   static const Words kAbbreviations = {
       // titles
@@ -38,7 +38,7 @@ bool is_followed(std::string_view word) {
   return kAbbreviations.contains(word);
 }
 
-/// Abbreviations that also stand at the end of a sentence.
+/// Abbreviations that may end a sentence.
 bool may_be_last(std::string_view word) {
   static const Words kAbbreviations = {"etc", "ecc", "usw", "inc",  "ltd",  "co",  "corp", "bros", "jr",  "sr",  "jan",
                                        "feb", "mar", "apr", "jun",  "jul",  "aug", "sep",  "sept", "oct", "nov", "dec",
@@ -46,8 +46,8 @@ bool may_be_last(std::string_view word) {
   return kAbbreviations.contains(word);
 }
 
-/// Words that sentences often begin with, and that are written small elsewhere: where one stands behind "U.S.", it
-/// begins a sentence.
+/// Words that often begin a sentence, and are in lower case elsewhere. After "U.S.", such a capitalised word begins a
+/// sentence.
 bool begins_sentences(std::string_view word) {
   static const Words kWords = {
       "The",  "A",    "An",   "In",   "It", "He",  "She", "They", "We",     "This",   "That", "There", "But",
@@ -58,7 +58,7 @@ bool begins_sentences(std::string_view word) {
   return kWords.contains(word);
 }
 
-/// What a number before a full stop counts: the 3. Oktober, the 19. Jahrhundert.
+/// Words after an ordinal number: 3. Oktober, 19. Jahrhundert.
 bool takes_ordinal(std::string_view word) {
   static const Words kWords = {
       "Januar",    "Jänner",  "Februar",  "März",     "April",       "Mai",          "Juni",   "Juli",  "August",
@@ -126,20 +126,20 @@ class Cutter {
     inside_ = false, after_space_ = true;
   }
 
-  /// Decides what the mark at `start` is, and returns where to go on.
+  /// Decides whether the mark at `start` ends a sentence. Returns the position to continue from.
   std::size_t at_mark(std::size_t start, bool wide) {
     const auto any_mark = [](char32_t c) { return c == U'.' || is_mark(c) || is_wide_mark(c); };
     const std::size_t marks_end = skip(start, any_mark);
     std::size_t end = skip(marks_end, is_closing);
     last_ = end;
     if (wide) {
-      // A quotation that goes on behind its mark is part of a sentence: 「はい。」と言った。
+      // A quotation may be followed by the rest of its sentence: 「はい。」と言った。
       if (end == marks_end || ends_or_space(end)) end_at(end);
       return end;
     }
     if (!ends_or_space(end)) return end;
     const std::size_t quote = skip(end, is_space);
-    // French sets a space before its closing quote; an opening one has none behind it.
+    // French has a space before a closing quote; an opening quote has none after it.
     if (!crosses_line(end, quote) && at(quote) == U'»' && ends_or_space(quote + 2)) last_ = end = quote + 2;
     const std::size_t next = skip(end, is_space);
     const std::size_t begin_of_next = skip(next, [](char32_t c) { return is_one_of(c, U"\"'([{¿¡«»“‘„‚-–—*"); });
@@ -160,7 +160,7 @@ class Cutter {
     return false;
   }
 
-  /// Whether the full stop is part of the word before it, what follows begins at `next`.
+  /// Whether the full stop belongs to the word before it. The following text begins at `next`.
   bool belongs_to_word(std::size_t stop, std::size_t next) const {
     std::string_view word = text_.substr(word_, stop - word_);
     while (!word.empty() && is_one_of(static_cast<unsigned char>(word.front()), U"\"'([{")) word.remove_prefix(1);
@@ -171,7 +171,7 @@ class Cutter {
       const bool numbers_a_list = word_ == begin_ && word.size() <= 3;
       return numbers_a_list || (word.size() <= 2 && takes_ordinal(next_word));
     }
-    // One letter: an initial, or part of z. B.
+    // A single letter is an initial, or part of "z. B.".
     const CodePoint first = decode_utf8(word, 0);
     if (static_cast<std::size_t>(first.size) == word.size()) return is_letter(first.value);
     if (word.find('.') != std::string_view::npos) return !begins_sentences(next_word);
@@ -183,8 +183,8 @@ class Cutter {
 
   std::string_view text_;
   std::vector<Span> spans_;
-  std::size_t begin_ = 0, last_ = 0;  // of the sentence: where it begins, and where its last character so far ends
-  std::size_t word_ = 0;              // where the word began that is being read
+  std::size_t begin_ = 0, last_ = 0;  // start of the sentence, and end of its last character so far
+  std::size_t word_ = 0;              // start of the current word
   bool inside_ = false, after_space_ = true;
 };
 
@@ -195,18 +195,18 @@ bool is_in(char32_t c, std::span<const Range> ranges) {
   return std::ranges::any_of(ranges, [c](const Range& range) { return range.first <= c && c <= range.last; });
 }
 
-/// Chinese and Japanese, their marks included.
+/// Chinese and Japanese characters and punctuation.
 constexpr Range kWide[] = {{0x2E80, 0x2FFF}, {0x3000, 0x312F},   {0x31A0, 0x31FF},   {0x3300, 0x4DBF},
                            {0x4E00, 0x9FFF}, {0xF900, 0xFAFF},   {0xFE30, 0xFE4F},   {0xFF00, 0xFF9F},
                            {0xFFE0, 0xFFEF}, {0x16FE0, 0x18DFF}, {0x1AFF0, 0x1B2FF}, {0x20000, 0x3FFFF}};
-/// Scripts that have spaces between sentences, or what goes for one, but none between words: Thai and Lao, Tibetan,
-/// Burmese, Khmer, Javanese with what Burmese has beyond its own block.
+/// Scripts with spaces between sentences but not between words: Thai, Lao, Tibetan, Burmese with its extensions, Khmer,
+/// Javanese.
 constexpr Range kWithoutSpaces[] = {{0x0E00, 0x0EFF}, {0x0F00, 0x0FFF}, {0x1000, 0x109F}, {0x1780, 0x17FF},
                                     {0x19E0, 0x19FF}, {0xA980, 0xA9FF}, {0xAA60, 0xAA7F}};
 bool is_wide(char32_t c) { return is_in(c, kWide); }
 bool is_without_spaces(char32_t c) { return is_wide(c) || is_in(c, kWithoutSpaces); }
 
-/// The last character that is no quote or bracket of the kinds that several scripts share; 0 when there is none.
+/// The last character that is not a quote or bracket used by several scripts; 0 if there is none.
 char32_t last_of(std::string_view text) {
   char32_t last = 0;
   for (std::size_t at = text.size(); at > 0;) {
@@ -230,7 +230,7 @@ char32_t first_of(std::string_view text) {
 
 bool sentences_touch(std::string_view left, std::string_view right) {
   const char32_t last = last_of(left);
-  // Wide marks bring their own space, whatever follows.
+  // Full-width punctuation contains its own space.
   return is_wide(last) && (!is_letter(last) || is_wide(first_of(right)));
 }
 

@@ -1,4 +1,4 @@
-// Where sentences begin and end, for models that were trained on sentences and are given texts.
+// Splits texts into sentences, for models that were trained on single sentences.
 #pragma once
 #include <string_view>
 #include <vector>
@@ -7,22 +7,22 @@
 
 namespace attend {
 
-/// The sentences of a text, in order. Between them, before the first and behind the last is white space only, so that
-/// whoever translates them can put the text together again; a text of white space has none.
+/// The sentences of a text, in order. Only white space is outside of sentences, so the text can be put together again
+/// after a translation. A text of white space has no sentences.
 ///
-/// A sentence ends at . ! ? … and their like in other scripts, with the quotes and brackets that close there, and at
-/// the end of a line. A full stop ends none inside a word (3.14, example.com, S.p.A.), behind an initial or an
-/// abbreviation (Dr., z. B., e.g.), behind an ordinal (3. Oktober), or before a small letter. Where it is open, the
-/// text stays together: two sentences in one harm a translation less than half a sentence does.
+/// A sentence ends at . ! ? … and similar marks of other scripts, including closing quotes and brackets after them, and
+/// at the end of a line. A full stop does not end a sentence inside a word (3.14, example.com, S.p.A.), after an
+/// initial or an abbreviation (Dr., z. B., e.g.), after an ordinal (3. Oktober), or before a lower-case letter. In
+/// doubt, the text is not split, since two sentences in one harm a translation less than half a sentence.
 ///
-/// Linear in the text's length. Bytes that are not UTF-8 are ordinary letters.
+/// Linear in the length of the text. Bytes that are not valid UTF-8 are treated as letters.
 std::vector<Span> sentences(std::string_view text);
 
-/// Whether two neighbouring sentences are written without a space between them, as Chinese and Japanese ones are. Looks
-/// at where they meet; neither is empty.
+/// Whether two neighbouring sentences are written without a space between them, as in Chinese and Japanese. This is
+/// decided by the characters where they meet. Neither may be empty.
 bool sentences_touch(std::string_view left, std::string_view right);
-/// The same of two parts of one sentence: then also in Thai, Lao, Khmer, Burmese, Tibetan and Javanese, which have no
-/// spaces between words.
+/// The same for two parts of one sentence. It is then also true in Thai, Lao, Khmer, Burmese, Tibetan and Javanese,
+/// which have no spaces between words.
 bool words_touch(std::string_view left, std::string_view right);
 
 }  // namespace attend

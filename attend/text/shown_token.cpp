@@ -9,7 +9,7 @@
 namespace attend {
 namespace {
 
-/// Letters of the byte alphabet as the bytes that they stand for.
+/// Converts letters of the byte alphabet to bytes.
 std::string bytes_of(std::string_view letters) {
   std::string bytes;
   for (std::size_t at = 0; at < letters.size();) {
@@ -23,7 +23,7 @@ std::string bytes_of(std::string_view letters) {
   return bytes;
 }
 
-/// Bytes that are no UTF-8 by their numbers.
+/// Replaces invalid UTF-8 by escapes such as \xE2.
 std::string readable(std::string_view bytes) {
   std::string text;
   for (std::size_t at = 0; at < bytes.size();) {
@@ -40,7 +40,7 @@ std::string readable(std::string_view bytes) {
   return text;
 }
 
-/// With SentencePiece's sign for a space as one.
+/// Replaces SentencePiece's "▁" by a space.
 std::string with_spaces(std::string_view token) {
   constexpr std::string_view kSpace = "▁";
   std::string text;

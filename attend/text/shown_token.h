@@ -1,4 +1,4 @@
-// Tokens as people read them.
+// Formats tokens for display.
 #pragma once
 #include <string>
 
@@ -6,8 +6,8 @@
 
 namespace attend {
 
-/// "Ġhello" and "▁hello" are " hello", "##ing" and "[CLS]" stay; of a character that is cut in the middle, the bytes:
-/// "\xE2\x82". Throws InputError on an id that does not exist.
+/// The token for display: "Ġhello" and "▁hello" become " hello"; "##ing" and "[CLS]" are unchanged. An incomplete
+/// character is shown as its bytes: "\xE2\x82". Throws InputError for an id that does not exist.
 std::string shown_token(const Tokenizer& tokenizer, std::int32_t id);
 
 }  // namespace attend

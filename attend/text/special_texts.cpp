@@ -10,7 +10,7 @@ namespace {
 
 using Piece = post_processor::Template::Piece;
 
-/// first end second end, with types 0 and 1.
+/// The template: first text, end token, second text, end token, with types 0 and 1.
 post_processor::Template ended_by(const std::string& end, std::int32_t id) {
   post_processor::Template ended;
   ended.single = {{Piece::first, "", 0}, {Piece::special, end, 0}};
@@ -53,14 +53,14 @@ void set_special(Tokenizer::Parts& parts, const SpecialTexts& texts, bool append
     token.id = id(text).value();
     token.normalized = false;
     token.special = true;
-    token.lstrip = text == texts.mask;  // as BERT's and RoBERTa's
+    token.lstrip = text == texts.mask;  // as in BERT and RoBERTa
     parts.added_tokens.push_back(std::move(token));
   }
   if (parts.special.classify && parts.special.separator)
     parts.post_processor.emplace_back(
         post_processor::Bert{{texts.separator, *parts.special.separator}, {texts.classify, *parts.special.classify}});
   if (append_eos) {
-    if (!parts.special.eos) fail<InputError>("train", "no token ends a text, so none can be added: name one as eos");
+    if (!parts.special.eos) fail<InputError>("train", "append_eos needs an eos token: got none");
     parts.post_processor.emplace_back(ended_by(texts.eos, *parts.special.eos));
   }
 }

@@ -1,4 +1,4 @@
-// The special tokens of a tokenizer in the making: what they are called, their ids, and where they stand around a text.
+// Special tokens for the training of a tokenizer: their names, their ids, and their positions around a text.
 #pragma once
 #include <string>
 #include <vector>
@@ -7,20 +7,20 @@
 
 namespace attend {
 
-/// How each special token is written. Empty: the tokenizer has none. They get the first ids, in this order; those that
-/// are written alike are one token.
+/// The text of each special token. Empty: the tokenizer has no such token. The special tokens get the first ids, in
+/// this order. Equal texts are one token.
 struct SpecialTexts {
   std::string padding{}, unknown{}, bos{}, eos{}, classify{}, separator{}, mask{};
-  std::vector<std::string> more{};  ///< that are found whole in a text, such as ">>fr<<"
+  std::vector<std::string> more{};  ///< further special tokens, such as ">>fr<<"
 
   std::vector<std::string> all() const;
 };
 
-/// The special tokens, then the others that are not among them.
+/// A vocabulary of the special tokens, followed by the other tokens.
 Vocabulary vocabulary_of(const SpecialTexts& special, const std::vector<std::string>& others);
 
-/// Adds the tokens to the parts, whose model has them already: their roles; what surrounds a text ([CLS] … [SEP] where
-/// there are such tokens, with `append_eos` also the end of the text), and that they are found whole in a text.
+/// Sets the special tokens of a tokenizer whose vocabulary already has them: their roles, the post-processor ([CLS] …
+/// [SEP] if there are such tokens, eos with `append_eos`), and the added tokens.
 void set_special(Tokenizer::Parts& parts, const SpecialTexts& texts, bool append_eos);
 
 }  // namespace attend

@@ -21,7 +21,7 @@ std::string StreamDecoder::push(std::int32_t id) {
   std::string fresh = text.size() > given_ ? text.substr(given_) : "";
   given_ = std::max(given_, text.size());
   if (unfinished > 0) return fresh;
-  // All is given out. The last tokens stay, since they decide whether a space comes before the next.
+  // All text was returned. The last tokens are kept, since they decide whether a space precedes the next one.
   pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(settled_));
   settled_ = pending_.size();
   given_ = decode_first(settled_).size();

@@ -1,8 +1,8 @@
-// The models that cut a word into pieces of a vocabulary. Each has the same three functions:
+// The subword models, which split a word into tokens of a vocabulary. Each has the same three functions:
 //   const Vocabulary& vocabulary() const;
-//   const …Options& options() const;                                        // but for SentencePiece, which has none
+//   const …Options& options() const;                                        // except SentencePiece, which has none
 //   void encode(std::string_view word, std::vector<Piece>& pieces) const;   // appends; the word is valid UTF-8
-// All are immutable, and safe to use from many threads.
+// All are immutable and safe to use from many threads.
 #pragma once
 #include <variant>
 

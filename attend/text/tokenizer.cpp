@@ -15,7 +15,7 @@
 namespace attend {
 namespace {
 
-/// A text made valid, and how its places correspond to the original's.
+/// A text with invalid UTF-8 replaced, which maps positions back to the original.
 class ValidText {
  public:
   explicit ValidText(std::string_view original) : view_(original), invalid_(count_invalid_utf8(original)) {
@@ -39,7 +39,7 @@ class ValidText {
   }
 
  private:
-  /// Behind the replacement that ends at .valid the original goes on at .original.
+  /// The replacement that ends at `valid` corresponds to the end `original` in the original text.
   struct Shift {
     std::size_t valid, original;
   };
@@ -56,7 +56,7 @@ class ValidText {
   std::int64_t invalid_;
 };
 
-/// Tokens of one text, before special tokens are put around them.
+/// Tokens of one text, without special tokens.
 struct Tokens {
   std::vector<std::int32_t> ids, words;
   std::vector<Span> spans;
@@ -72,7 +72,7 @@ struct Range {
   std::int64_t size() const { return end - begin; }
 };
 
-/// Where the code point begins that ends at text[end - 1].
+/// Where the code point that ends at text[end - 1] begins.
 std::size_t previous(std::string_view text, std::size_t end) {
   do --end;
   while (end > 0 && (text[end] & 0xC0) == 0x80);
@@ -108,7 +108,7 @@ Encoding assemble(const std::vector<LayoutSlot>& slots, Range first, Range secon
   return result;
 }
 
-/// Tokens that remain for the texts beside the special ones.
+/// The number of tokens that remain for the texts after the special tokens.
 std::int64_t room(const std::vector<LayoutSlot>& slots, std::int64_t max_tokens) {
   const auto special = std::ranges::count_if(slots, [](const LayoutSlot& slot) { return slot.text < 0; });
   if (max_tokens < special)
@@ -122,8 +122,8 @@ std::int64_t room(const std::vector<LayoutSlot>& slots, std::int64_t max_tokens)
                    "; --long truncate keeps the beginning, --long split makes several texts of it");
 }
 
-/// Up to the end of the word in which token number `limit` is: so far does Hugging Face look at a text before it
-/// compares lengths.
+/// The number of tokens up to the end of the word that contains token `limit`. Hugging Face encodes only this part of a
+/// text before it compares lengths.
 std::int64_t seen(const Range& range, std::int64_t limit) {
   if (range.size() <= limit || limit == 0) return std::min(range.size(), limit);
   const std::vector<std::int32_t>& words = range.tokens->words;
@@ -132,8 +132,8 @@ std::int64_t seen(const Range& range, std::int64_t limit) {
                                                    [last = first[-1]](std::int32_t word) { return word != last; }));
 }
 
-/// Takes from the longer of two until both fit. Where both must give, the odd token is for the longer one; for the
-/// second where they are equally long.
+/// Truncates the longer of two texts until both fit. If both are truncated, an odd token goes to the longer text, or to
+/// the second text if they have the same length.
 void shorten(Range& first, Range& second, std::int64_t room, std::int64_t max_tokens) {
   first.end = first.begin + seen(first, max_tokens);
   second.end = second.begin + seen(second, max_tokens);
@@ -144,7 +144,7 @@ void shorten(Range& first, Range& second, std::int64_t room, std::int64_t max_to
   longer.end = longer.begin + std::min(longer.size(), room - small);
 }
 
-/// Windows over n tokens, each of at most `room`, neighbours sharing `overlap`.
+/// Windows over n tokens, of at most `room` tokens each, which overlap by `overlap` tokens.
 std::vector<std::pair<std::int64_t, std::int64_t>> windows(std::int64_t n, std::int64_t room, std::int64_t overlap) {
   if (overlap < 0 || overlap >= room)
     fail<InputError>("tokenize", "windows of ", room, " tokens cannot share ", overlap, ": expected 0 to ", room - 1);
@@ -183,7 +183,7 @@ struct Tokenizer::State {
         needs_origins = needs_origins || metaspace->prepend_scheme == pre_tokenizer::Metaspace::Prepend::first;
   }
 
-  /// Cuts a text; give(aligned text, offset of its original, word, pieces) gets each word in turn.
+  /// Tokenizes a text. Calls give(aligned text, offset of its original, word, tokens) for each word.
   template <typename Give>
   void cut(std::string_view text, bool keep_origins, Give give) const {
     WordCache& cache = word_cache(number);
@@ -191,7 +191,7 @@ struct Tokenizer::State {
       if (keep_bytes) return std::get<Bpe>(parts.model).encode_bytes(word, pieces);
       std::visit([&](const auto& model) { model.encode(word, pieces); }, parts.model);
     };
-    static thread_local std::vector<Word> text_parts, words;  // these keep their memory
+    static thread_local std::vector<Word> text_parts, words;  // reuse their memory
     static thread_local std::vector<Piece> long_word;
     in_original.cut(text, text_parts);
     for (const Word& part : text_parts) {
@@ -242,7 +242,7 @@ struct Tokenizer::State {
         });
   }
 
-  /// The span without the white space at the ends of its token: as many characters of the text as the token has there.
+  /// Removes from the span as many characters as the token has white space at its ends.
   Span trimmed(Span span, std::string_view token, bool first, std::string_view text) const {
     const auto is_blank = [](char32_t c) { return c == byte_letters()[' '] || is_space(c); };
     std::size_t leading = 0, trailing = 0;
@@ -272,13 +272,13 @@ struct Tokenizer::State {
   Parts parts;
   AddedTokenFinder in_original, in_normalized;
   Vocabulary added_tokens;  // their ids
-  Vocabulary added_ids;     // their tokens, as they are found in a normalised text
+  Vocabulary added_ids;     // their content in normalized text
   std::vector<bool> is_special;
   std::int64_t size = 0;
-  std::vector<LayoutSlot> layouts[2][2];  // by pair, and by special tokens
+  std::vector<LayoutSlot> layouts[2][2];  // [is a pair][with special tokens]
   Trimming trim;
-  bool keep_bytes = false;     // the model takes bytes for letters of the byte alphabet
-  bool needs_origins = false;  // a step asks where a word stood
+  bool keep_bytes = false;     // the model encodes raw bytes instead of letters of the byte alphabet
+  bool needs_origins = false;  // a step needs the original position of a word
   std::uint64_t number = new_model_number();
 };
 
@@ -288,7 +288,7 @@ const Tokenizer::Parts& Tokenizer::parts() const { return state_->parts; }
 
 Encoding Tokenizer::encode(std::string_view text, const EncodeOptions& options) const {
   if (options.max_tokens > 0) return std::move(encode_windows(text, options).front());
-  static thread_local Tokens tokens;  // keeps its memory
+  static thread_local Tokens tokens;  // reuses its memory
   state_->encode(text, tokens);
   return assemble(state_->slots(false, options), all(tokens), {});
 }
@@ -362,7 +362,7 @@ std::vector<std::int32_t> Tokenizer::ids(std::string_view text, bool special_tok
 }
 
 std::vector<Encoding> Tokenizer::encode_all(std::span<const std::string> texts, const EncodeOptions& options) const {
-  // Pieces of about equal length, however uneven the texts are.
+  // Tasks of about equal size, even if the lengths of the texts differ.
   constexpr std::size_t kPieceBytes = 1 << 15;
   std::vector<std::size_t> cuts = {0};
   for (std::size_t i = 0, bytes = 0; i < texts.size(); ++i)

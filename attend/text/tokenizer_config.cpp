@@ -12,7 +12,7 @@
 namespace attend {
 namespace {
 
-/// Calls f with the root of a file, if there is such a file.
+/// Calls f with the root of a JSON file, if the file exists.
 template <typename F>
 void with_json(const std::filesystem::path& path, const F& f) {
   if (!std::filesystem::exists(path)) return;
@@ -22,7 +22,7 @@ void with_json(const std::filesystem::path& path, const F& f) {
   f(document.root());
 }
 
-/// A special token: a string, or an object with its flags.
+/// Reads a special token: a string, or an object with flags.
 AddedToken read_special(const JsonValue& value) {
   if (!value.is_string()) {
     AddedToken token = read_added_token(value);
@@ -42,12 +42,12 @@ std::optional<bool> read_flag(const JsonValue& object, std::string_view key) {
   return value ? std::optional(value->boolean()) : std::nullopt;
 }
 
-/// What the config says of special tokens; what is known already stays.
+/// Reads the special tokens of a file. Roles that are already set are not changed.
 void read_special_tokens(const JsonValue& object, TokenizerConfig& config) {
   for (std::size_t i = 0; i < kSpecialRoles.size(); ++i) {
     const auto value = object.find(kSpecialRoles[i].key);
     if (!value || (value->is_string() && value->string().empty())) continue;
-    // A later file may have the flags of a token that an earlier one only names.
+    // A later file may have the flags of a token that an earlier file has only by name.
     AddedToken token = read_special(*value);
     if (!config.roles[i] || (config.roles[i]->content == token.content && value->is_object()))
       config.roles[i] = std::move(token);
@@ -69,7 +69,7 @@ void read_added_decoder(const JsonValue& object, TokenizerConfig& config) {
   object.each_member([&](std::string_view key, const JsonValue& value) {
     AddedToken token = read_added_token(value);
     const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), token.id);
-    if (error != std::errc() || end != key.data() + key.size() || token.id < 0) value.fail("its key is no id");
+    if (error != std::errc() || end != key.data() + key.size() || token.id < 0) value.fail("its key is not an id");
     config.added.push_back(std::move(token));
   });
   std::ranges::sort(config.added, {}, &AddedToken::id);
@@ -81,7 +81,7 @@ std::string family_of_class(std::string name) {
   return name == "PreTrained" || name == "TokenizersBackend" ? "" : name;
 }
 
-/// The tokenizer of a kind of model, where it has one that we know by its files.
+/// The tokenizer family of a model type, if it is known.
 std::string family_of_model(std::string_view type) {
   constexpr std::pair<std::string_view, std::string_view> kFamilies[] = {
       {"bert", "Bert"},
@@ -119,7 +119,7 @@ void read_main(const JsonValue& root, TokenizerConfig& config) {
     config.extra_ids = extra->integer();
     if (config.extra_ids < 0 || config.extra_ids > 100'000) extra->fail_kind("a number from 0 to 100000");
   }
-  // Where nobody knows, transformers writes a number of thirty digits.
+  // transformers writes a number of thirty digits if the length is not known.
   if (const auto most = root.find("model_max_length"); most && most->number() >= 1 && most->number() < 1e9)
     config.max_tokens = static_cast<std::int64_t>(most->number());
   read_special_tokens(root, config);
@@ -138,7 +138,7 @@ void write_roles(const Tokenizer::Parts& parts, Json& object) {
     if (const auto& id = parts.special.*role.id) object[std::string(role.key)] = token_of(parts, *id);
 }
 
-/// Whether the second text of a pair has types of its own, which the model then wants to see.
+/// Whether the second text of a pair has type 1, so that the model needs token types.
 bool has_types(const Tokenizer::Parts& parts) {
   return std::ranges::any_of(parts.post_processor, [](const post_processor::Step& step) {
     const auto* made = std::get_if<post_processor::Template>(&step);

@@ -1,5 +1,5 @@
-// The files beside a tokenizer's own: tokenizer_config.json, special_tokens_map.json, added_tokens.json, and the
-// model_type of config.json. Of what they say, this is what matters to us.
+// The configuration files of a tokenizer: tokenizer_config.json, special_tokens_map.json, added_tokens.json, and
+// "model_type" of config.json. Only the settings that Attend needs are read.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace attend {
 
-/// The roles of special tokens, as the files name them, in the order in which transformers adds them.
+/// The roles of special tokens with their keys in the files, in the order in which transformers adds the tokens.
 struct SpecialRole {
   std::string_view key;
   std::optional<std::int32_t> SpecialTokens::*id;
@@ -29,24 +29,24 @@ constexpr std::array<SpecialRole, 7> kSpecialRoles = {{
 }};
 
 struct TokenizerConfig {
-  /// "Bert", "GPT2", …: transformers' class without "Tokenizer" and "Fast", or the one that config.json's model_type
-  /// stands for. Empty: nobody says.
+  /// "Bert", "GPT2", …: the class in transformers without "Tokenizer" and "Fast", or the class for "model_type" of
+  /// config.json. Empty: not known.
   std::string family;
   std::optional<bool> do_lower_case, strip_accents, tokenize_chinese_chars, add_prefix_space;
   std::optional<bool> add_bos_token, add_eos_token;
-  std::int64_t extra_ids = 100;  ///< T5's
-  bool separate_vocabs = false;  ///< Marian's
-  std::int64_t max_tokens = 0;   ///< 0: not said
+  std::int64_t extra_ids = 100;  ///< of T5
+  bool separate_vocabs = false;  ///< of Marian
+  std::int64_t max_tokens = 0;   ///< 0: not set
 
-  std::array<std::optional<AddedToken>, kSpecialRoles.size()> roles;  ///< ids are not said here
-  std::vector<AddedToken> extra_special;                              ///< special tokens without a role, without ids
+  std::array<std::optional<AddedToken>, kSpecialRoles.size()> roles;  ///< without ids
+  std::vector<AddedToken> extra_special;                              ///< special tokens without role and id
   std::vector<AddedToken> added;                                      ///< with ids
 };
 
-/// Files that are not there say nothing. Throws InputError where one is garbled.
+/// A missing file is ignored. Throws InputError if a file is invalid.
 TokenizerConfig read_tokenizer_config(const std::filesystem::path& folder);
 
-/// tokenizer_config.json and special_tokens_map.json for a tokenizer. `tokenizer_class` is transformers' name.
+/// tokenizer_config.json and special_tokens_map.json for a tokenizer. `tokenizer_class` is the class in transformers.
 std::string write_tokenizer_config(const Tokenizer::Parts& parts, std::string_view tokenizer_class);
 std::string write_special_tokens_map(const Tokenizer::Parts& parts);
 

@@ -1,4 +1,4 @@
-// Which files a folder has decides how its tokenizer is put together; the files beside them say the rest.
+// Loads and saves tokenizer folders. The files in a folder determine the family of its tokenizer.
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -24,7 +24,7 @@ std::string read_text(const fs::path& path) {
   return {reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size()};
 }
 
-/// The names that a family gives to the roles where no file does, in the order of kSpecialRoles; empty: it has none.
+/// The default special tokens of a family, in the order of kSpecialRoles; empty: it has none.
 using RoleNames = std::array<std::string_view, kSpecialRoles.size()>;
 RoleNames default_names(std::string_view family) {
   //                              bos, eos, unknown, separator, padding, classify, mask
@@ -44,7 +44,7 @@ RoleNames default_names(std::string_view family) {
   return {};
 }
 
-/// <mask> stands for a word, so it takes the space before it.
+/// <mask> replaces a word, so it includes the space before it.
 bool mask_takes_space(std::string_view family) {
   return family == "Roberta" || family == "MPNet" || family == "XLMRoberta" || family == "Bart" ||
          family == "Longformer";
@@ -61,8 +61,8 @@ std::int32_t next_id(const Parts& parts) {
   return static_cast<std::int32_t>(next);
 }
 
-/// Makes a token an added one, with the id that it has in the vocabulary, or a new one. What is added already keeps its
-/// flags, but becomes special where it is now said to be.
+/// Adds a token to the added tokens, with its id in the vocabulary or a new one. A token that was already added keeps
+/// its flags, but can become special.
 std::int32_t add_token(Parts& parts, AddedToken token) {
   const auto known = std::ranges::find(parts.added_tokens, token.content, &AddedToken::content);
   if (known != parts.added_tokens.end()) {
@@ -74,7 +74,7 @@ std::int32_t add_token(Parts& parts, AddedToken token) {
   return parts.added_tokens.back().id;
 }
 
-/// The added tokens and special roles that the configuration files say, or that the family has anyway.
+/// Sets the added tokens and special roles from the configuration files, or from the defaults of the family.
 void add_special_tokens(Parts& parts, const TokenizerConfig& config) {
   for (const AddedToken& token : config.added) {
     const auto known = std::ranges::find(parts.added_tokens, token.content, &AddedToken::content);
@@ -122,7 +122,7 @@ post_processor::Template make_template(const Parts& parts, const Slots& single, 
   return made;
 }
 
-/// The token of a role, which a family cannot do without.
+/// The token of a role. Throws if the tokenizer does not have it.
 std::string need_role(const Parts& parts, std::optional<std::int32_t> SpecialTokens::*role, const fs::path& folder,
                       std::string_view name) {
   const auto& id = parts.special.*role;
@@ -132,7 +132,7 @@ std::string need_role(const Parts& parts, std::optional<std::int32_t> SpecialTok
   return added->content;
 }
 
-/// vocab.txt: WordPiece as BERT and its kin have it.
+/// vocab.txt: WordPiece, as in the BERT family.
 Parts from_vocab_txt(const fs::path& folder, const TokenizerConfig& config) {
   Parts parts;
   const fs::path file = folder / "vocab.txt";
@@ -160,7 +160,7 @@ Parts from_vocab_txt(const fs::path& folder, const TokenizerConfig& config) {
   return parts;
 }
 
-/// vocab.json and merges.txt: byte-level BPE as GPT-2 and RoBERTa have it.
+/// vocab.json and merges.txt: byte-level BPE, as in GPT-2 and RoBERTa.
 Parts from_merges(const fs::path& folder, const TokenizerConfig& config) {
   const bool roberta = config.family == "Roberta" || config.family == "Bart" || config.family == "Longformer";
   if (!roberta && config.family != "GPT2")
@@ -184,8 +184,8 @@ Parts from_merges(const fs::path& folder, const TokenizerConfig& config) {
   return parts;
 }
 
-/// A SentencePiece model alone: T5's, or XLM-R's, whose ids are shifted. Both cut at spaces first, as transformers
-/// does.
+/// A single SentencePiece model: that of T5, or of XLM-R, whose ids are shifted. Text is first split at spaces, as in
+/// transformers.
 Parts from_sentencepiece(const fs::path& path, const TokenizerConfig& config) {
   const bool t5 = config.family == "T5" || config.family == "MT5";
   if (!t5 && config.family != "XLMRoberta")
@@ -241,7 +241,7 @@ Parts from_sentencepiece(const fs::path& path, const TokenizerConfig& config) {
   return parts;
 }
 
-/// source.spm, target.spm and vocab.json: Marian's.
+/// source.spm, target.spm and vocab.json: Marian.
 Parts from_marian(const fs::path& folder, const TokenizerConfig& config, Side side) {
   if (config.separate_vocabs)
     fail<InputError>("tokenizer", folder.string(), ": a vocabulary for each side (separate_vocabs) is not supported");
@@ -272,7 +272,7 @@ Parts from_tokenizer_json(const fs::path& folder, const TokenizerConfig& config)
   return parts;
 }
 
-/// The flags of models that only go on with a text: which of the two ends gets a token.
+/// Applies add_bos_token and add_eos_token, the flags of language models.
 void apply_bos_and_eos(Parts& parts, const TokenizerConfig& config) {
   if (!config.add_bos_token && !config.add_eos_token) return;
   const auto token = [&](bool wanted, const std::optional<std::int32_t>& id) {
@@ -292,7 +292,7 @@ void apply_bos_and_eos(Parts& parts, const TokenizerConfig& config) {
 
 Parts read_parts(const fs::path& folder, TokenizerConfig config, Side side) {
   const auto has = [&](const char* name) { return fs::exists(folder / name); };
-  // Where nobody says the family, its files do.
+  // Without a declared family, the files determine it.
   const auto family = [&](const char* usual) -> const TokenizerConfig& {
     if (config.family.empty()) config.family = usual;
     return config;
@@ -315,7 +315,7 @@ void write_file(const fs::path& path, std::string_view text) {
   file.commit();
 }
 
-/// Whether a BPE's tokens are letters of the byte alphabet, as vocab.json and merges.txt have them.
+/// Whether all tokens of a BPE are in the byte alphabet, as vocab.json and merges.txt require.
 bool is_byte_level(const Parts& parts) {
   return parts.pre_tokenizer.size() == 1 && std::holds_alternative<pre_tokenizer::ByteLevel>(parts.pre_tokenizer[0]) &&
          parts.normalizer.empty();
@@ -340,7 +340,7 @@ void save_tokenizer(const Tokenizer& tokenizer, const fs::path& folder) {
   if (error) fail("save", folder.string(), ": cannot create the folder: ", error.message());
 
   if (const auto* pair = std::get_if<SentencePiece>(&parts.model)) {
-    fs::remove(folder / "tokenizer.json", error);  // an older one would be read first
+    fs::remove(folder / "tokenizer.json", error);  // a stale file would be read first
     write_file(folder / "source.spm", pair->source_file());
     write_file(folder / "target.spm", pair->target_file());
     write_file(folder / "vocab.json", write_vocabulary(pair->vocabulary()));
@@ -350,7 +350,7 @@ void save_tokenizer(const Tokenizer& tokenizer, const fs::path& folder) {
   write_file(folder / "tokenizer.json", write_tokenizer_json(parts));
   write_file(folder / "tokenizer_config.json", write_tokenizer_config(parts, "PreTrainedTokenizerFast"));
   write_file(folder / "special_tokens_map.json", write_special_tokens_map(parts));
-  // For those who do not read tokenizer.json.
+  // For programs that do not read tokenizer.json.
   if (std::holds_alternative<WordPiece>(parts.model))
     write_file(folder / "vocab.txt", write_vocab_txt(vocabulary(parts.model)));
   if (const auto* bpe = std::get_if<Bpe>(&parts.model); bpe && is_byte_level(parts)) {

@@ -12,7 +12,7 @@
 namespace attend {
 namespace {
 
-// Each part of the file is an object with a "type", null, or a "Sequence" of them under a name of its own.
+// Each part of the file is null, an object with a "type", or a "Sequence" of such objects.
 
 [[noreturn]] void unsupported(const JsonValue& part, std::string_view what, std::string_view type) {
   part.fail("the ", what, " \"", type, "\" is not supported; Attend reads what the families of BERT, GPT-2, RoBERTa, ",
@@ -21,7 +21,7 @@ namespace {
 
 std::string_view type_of(const JsonValue& part) { return part["type"].string(); }
 
-/// Adds the steps of a part, those of sequences one after the other.
+/// Adds the steps of a part. A sequence adds all of its steps.
 template <typename Step, typename Read>
 void read_steps(const JsonValue& part, std::string_view list, std::vector<Step>& steps, const Read& read) {
   if (type_of(part) == "Sequence")
@@ -87,7 +87,7 @@ pre_tokenizer::Behavior read_behavior(const JsonValue& step) {
   value->fail_kind("Removed, Isolated, MergedWithPrevious, MergedWithNext or Contiguous");
 }
 
-/// The pre-tokenizer's and the decoder's have the same fields.
+/// Metaspace has the same fields in the pre-tokenizer and the decoder.
 template <typename Metaspace>
 Metaspace read_metaspace(const JsonValue& step) {
   using tokenizer_json::Prepend;
@@ -95,7 +95,7 @@ Metaspace read_metaspace(const JsonValue& step) {
   metaspace.replacement = step.string("replacement", "▁");
   metaspace.split = step.boolean("split", true);
   const auto scheme = step.find("prepend_scheme");
-  if (!scheme) {  // older files have a flag instead
+  if (!scheme) {  // older files have add_prefix_space instead
     metaspace.prepend_scheme = step.boolean("add_prefix_space", true) ? Prepend::always : Prepend::never;
     return metaspace;
   }
@@ -197,7 +197,7 @@ std::optional<std::string> optional_string(const JsonValue& object, std::string_
   return value ? std::optional<std::string>(value->string()) : std::nullopt;
 }
 
-/// Two tokens, as a list of both, or as older files have it: with a space between.
+/// Reads a merge: a list of two tokens, or, in older files, a string with a space between them.
 std::pair<std::string_view, std::string_view> read_merge(const JsonValue& merge) {
   if (merge.is_array()) {
     if (merge.size() != 2) merge.fail("got ", merge.size(), " tokens, expected the two that are merged");
@@ -262,7 +262,7 @@ WordLevel read_word_level(const JsonValue& model) {
 
 SubwordModel read_model(const JsonValue& model) {
   std::string type = model.string("type", "");
-  if (type.empty())  // older files do not say
+  if (type.empty())  // older files have no type
     type = model.find("merges")                     ? "BPE"
            : model["vocab"].is_array()              ? "Unigram"
            : model.find("max_input_chars_per_word") ? "WordPiece"
@@ -274,7 +274,7 @@ SubwordModel read_model(const JsonValue& model) {
     if (type == "WordLevel") return read_word_level(model);
   } catch (const InputError& error) {
     if (std::string_view(error.what()).find(model.place()) != std::string_view::npos) throw;
-    model.fail(error.what());  // a constructor's, which does not know the file
+    model.fail(error.what());  // the error of a constructor, which does not know the file
   }
   unsupported(model, "model", type);
 }
@@ -289,7 +289,7 @@ std::vector<AddedToken> read_added_tokens(const JsonValue& file) {
   return tokens;
 }
 
-/// All ids that a step of the post-processor adds, with their tokens.
+/// The ids and tokens that a step of the post-processor adds.
 std::vector<post_processor::Token> tokens_of(const post_processor::Step& step) {
   std::vector<post_processor::Token> tokens;
   if (const auto* bert = std::get_if<post_processor::Bert>(&step)) tokens = {bert->sep, bert->cls};
@@ -371,7 +371,7 @@ void check_ids(const Tokenizer::Parts& parts, const std::string& file) {
       wrong("the added tokens \"", added[token.id], "\" and \"", token.content, "\" have the same id ", token.id);
     if (!contents.insert(token.content).second) wrong("the added token \"", token.content, "\" is there twice");
   }
-  // A few ids may be unused, as models like sizes that are round; more is a mistake that would cost memory.
+  // A few ids may be unused, since sizes are often rounded up; many unused ids are an error that would cost memory.
   constexpr std::int64_t kUnused = 1 << 20;
   if (!added.empty() && added.rbegin()->first > model.size() + static_cast<std::int64_t>(added.size()) + kUnused)
     wrong("the added token \"", added.rbegin()->second, "\" has the id ", added.rbegin()->first,

@@ -1,5 +1,5 @@
-// tokenizer.json, the one file that holds all of a tokenizer but the roles of its special tokens: read and written as
-// Hugging Face's tokenizers do. What Attend does not have is named in an error, never skipped.
+// Reads and writes tokenizer.json, Hugging Face's format for a whole tokenizer except the roles of its special tokens.
+// A feature that Attend does not support is an error that names it.
 #pragma once
 #include <string>
 #include <string_view>
@@ -10,22 +10,22 @@ namespace attend {
 
 class JsonValue;
 
-/// The parts but `special` and `max_tokens`, which other files say. `file` is for messages. Throws InputError, naming
-/// the place, where the text is no JSON, something is missing, contradictory or not supported.
+/// Reads all parts except `special` and `max_tokens`, which are in other files. `file` is used in messages. Throws
+/// InputError with the place if the JSON is invalid, or if something is missing, inconsistent or not supported.
 Tokenizer::Parts read_tokenizer_json(std::string_view text, const std::string& file);
-/// The text of such a file. Throws InputError for a model that it cannot hold (SentencePiece's own).
+/// The contents of tokenizer.json. Throws InputError for a class that the format does not have (SentencePiece).
 std::string write_tokenizer_json(const Tokenizer::Parts& parts);
 
-/// A vocabulary as an object: {"hello": 0, …}. Throws InputError where two tokens have one id.
+/// Reads a vocabulary from an object: {"hello": 0, …}. Throws InputError if two tokens have the same id.
 Vocabulary read_vocabulary(const JsonValue& object);
-/// The same as text, in the order of ids.
+/// The JSON of a vocabulary, in the order of ids.
 std::string write_vocabulary(const Vocabulary& vocabulary);
 
-/// Throws InputError where added tokens contradict the vocabulary or each other, or the post-processor adds an id that
-/// no token has. `file` is for the message.
+/// Throws InputError if added tokens contradict the vocabulary or each other, or if the post-processor adds an unknown
+/// id. `file` is used in messages.
 void check_ids(const Tokenizer::Parts& parts, const std::string& file);
 
-/// An added token as tokenizer.json and tokenizer_config.json describe it, but for its id.
+/// Reads an added token, without its id, from tokenizer.json or tokenizer_config.json.
 AddedToken read_added_token(const JsonValue& object);
 
 }  // namespace attend

@@ -1,4 +1,4 @@
-// What tokenizer.json calls the choices that a step has: for its reader and its writer.
+// The names of enum values in tokenizer.json, for its reader and its writer.
 #pragma once
 #include <array>
 #include <string_view>

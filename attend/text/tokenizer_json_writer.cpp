@@ -1,4 +1,4 @@
-// tokenizer.json, written with its members in the order in which Hugging Face's tokenizers write them.
+// Writes tokenizer.json, with its members in the same order as Hugging Face's tokenizers.
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -56,7 +56,7 @@ Json json_of_metaspace(const Metaspace& step) {
           {"split", step.split}};
 }
 
-/// The pre-tokenizer's and the post-processor's have the same fields.
+/// ByteLevel has the same fields in the pre-tokenizer and the post-processor.
 template <typename ByteLevel>
 Json json_of_byte_level(const ByteLevel& step) {
   return {{"type", "ByteLevel"},
@@ -124,7 +124,7 @@ struct WritePostProcessor {
 };
 
 struct WriteDecoder {
-  Json operator()(const decoder::ByteLevel&) const {  // its flags mean nothing here, but must be there
+  Json operator()(const decoder::ByteLevel&) const {  // the flags are not used, but required
     return {{"type", "ByteLevel"}, {"add_prefix_space", true}, {"trim_offsets", true}, {"use_regex", true}};
   }
   Json operator()(const decoder::WordPiece& step) const {
@@ -145,7 +145,7 @@ struct WriteDecoder {
   }
 };
 
-/// No step: null. One: itself. Several: a sequence.
+/// Null for no steps, the step itself for one, and a sequence for several.
 template <typename Step, typename Write>
 Json json_of_steps(const std::vector<Step>& steps, const char* list, const Write& write) {
   if (steps.empty()) return nullptr;
@@ -157,12 +157,12 @@ Json json_of_steps(const std::vector<Step>& steps, const char* list, const Write
 
 Json json_of(const Vocabulary& vocabulary) {
   Json object = Json::object();
-  // push_back, because looking up whether a key is there is slow in an object that keeps its order.
+  // push_back avoids the lookup of a key, which is slow in an ordered object.
   auto& members = object.get_ref<Json::object_t&>();
   members.reserve(static_cast<std::size_t>(vocabulary.count()));
   for (std::int32_t id = 0; id < vocabulary.size(); ++id) {
     const std::string_view token = vocabulary.token(id);
-    if (vocabulary.contains(id) && vocabulary.id(token) == id)  // a token with two ids keeps the later
+    if (vocabulary.contains(id) && vocabulary.id(token) == id)  // a token with two ids keeps the last one
       members.Container::emplace_back(std::string(token), id);
   }
   return object;

@@ -1,4 +1,4 @@
-// What a Tokenizer is made of: what readers and trainers fill in, and writers take apart.
+// The parts of a Tokenizer. Readers and trainers make them, and writers save them.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -13,15 +13,16 @@
 
 namespace attend {
 
-/// A token that is found in the text before anything else happens to it. Its id may be one of the model's or beyond.
+/// A token that is found in the text before the pre-tokenizer runs. Its id may be in the model's vocabulary or above
+/// it.
 struct AddedToken {
   std::string content;
   std::int32_t id = 0;
-  bool single_word = false;  ///< only where no word character touches it
-  bool lstrip = false;       ///< takes the white space before it
-  bool rstrip = false;       ///< takes the white space after it
-  bool normalized = true;    ///< found in the normalised text, itself normalised
-  bool special = false;      ///< left out when decoding
+  bool single_word = false;  ///< match only if no word character is next to it
+  bool lstrip = false;       ///< include the white space before it
+  bool rstrip = false;       ///< include the white space after it
+  bool normalized = true;    ///< match in the normalized text, with the normalized content
+  bool special = false;      ///< skipped by decode()
   bool operator==(const AddedToken&) const = default;
 };
 
@@ -33,7 +34,7 @@ struct Tokenizer::Parts {
   Decoder decoder;
   std::vector<AddedToken> added_tokens;
   SpecialTokens special;
-  std::int64_t max_tokens = 0;  ///< what the model can take; 0: not known
+  std::int64_t max_tokens = 0;  ///< of the model; 0: not known
 };
 
 }  // namespace attend

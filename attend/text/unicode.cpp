@@ -9,18 +9,18 @@ constexpr std::uint64_t kHighBits = 0x8080808080808080U;
 
 unsigned byte_at(std::string_view text, std::size_t at) { return static_cast<unsigned char>(text[at]); }
 
-/// What a first byte allows: how many bytes follow, and the range of the first of those (Unicode, table 3-7).
+/// For a first byte: the number of bytes that follow, and the valid range of the next one (Unicode, table 3-7).
 struct Lead {
   int followers = 0;
   unsigned low = 0x80, high = 0xBF;
 };
 Lead lead_of(unsigned byte) {
   if (byte >= 0xC2 && byte <= 0xDF) return {1};
-  if (byte == 0xE0) return {2, 0xA0, 0xBF};  // shorter forms exist
+  if (byte == 0xE0) return {2, 0xA0, 0xBF};  // no overlong forms
   if (byte == 0xED) return {2, 0x80, 0x9F};  // no surrogates
   if (byte >= 0xE1 && byte <= 0xEF) return {2};
-  if (byte == 0xF0) return {3, 0x90, 0xBF};  // shorter forms exist
-  if (byte == 0xF4) return {3, 0x80, 0x8F};  // nothing beyond U+10FFFF
+  if (byte == 0xF0) return {3, 0x90, 0xBF};  // no overlong forms
+  if (byte == 0xF4) return {3, 0x80, 0x8F};  // at most U+10FFFF
   if (byte >= 0xF1 && byte <= 0xF3) return {3};
   return {};
 }
@@ -72,7 +72,7 @@ void append_utf8(char32_t code_point, std::string& text) {
 std::size_t unfinished_utf8(std::string_view text) {
   for (std::size_t back = 1; back <= 3 && back <= text.size(); ++back) {
     const std::size_t at = text.size() - back;
-    if ((byte_at(text, at) & 0xC0) == 0x80) continue;  // a follower: its first byte stands further back
+    if ((byte_at(text, at) & 0xC0) == 0x80) continue;  // a continuation byte
     const CodePoint end = decode_utf8(text, at);
     const bool cut = !end.valid && static_cast<std::size_t>(end.size) == back &&
                      static_cast<std::size_t>(lead_of(byte_at(text, at)).followers) >= back;

@@ -1,5 +1,5 @@
-// UTF-8, and what Unicode knows about code points: categories, normal forms, case. Text is UTF-8 in std::string
-// everywhere in Attend; positions in it are bytes.
+// UTF-8, and Unicode properties of code points: categories, normal forms, case. Everywhere in Attend, text is UTF-8 in
+// std::string, and positions in it are in bytes.
 #pragma once
 #include <cstddef>
 #include <cstdint>
@@ -9,73 +9,73 @@
 
 namespace attend {
 
-/// What stands for bytes that are not UTF-8.
+/// Replaces invalid UTF-8.
 constexpr char32_t kReplacement = 0xFFFD;
 
-/// One code point, and the bytes it takes.
+/// A code point, and its size in bytes.
 struct CodePoint {
   char32_t value;
   int size;
   bool valid;
 };
-/// The code point at text[at], at < text.size(). Where the bytes are no UTF-8 (cut, overlong, a surrogate, beyond
-/// U+10FFFF) it is kReplacement, and as many bytes as a decoder that follows the Unicode standard replaces at once.
+/// The code point at text[at], at < text.size(). For invalid UTF-8 (incomplete, overlong, a surrogate, above U+10FFFF)
+/// it is kReplacement, and the size is the number of bytes that the Unicode standard recommends to replace at once.
 CodePoint decode_utf8(std::string_view text, std::size_t at);
-/// Appends the UTF-8 of a code point.
+/// Appends a code point in UTF-8.
 void append_utf8(char32_t code_point, std::string& text);
 
-/// Bytes at the end of text that begin a code point but do not finish it: 0 to 3.
+/// The number of bytes of an incomplete code point at the end of the text: 0 to 3.
 std::size_t unfinished_utf8(std::string_view text);
-/// How many sequences in text are not UTF-8. 0: the text is valid. Runs at memory speed on ASCII.
+/// The number of invalid UTF-8 sequences. 0: the text is valid. ASCII is checked at memory speed.
 std::int64_t count_invalid_utf8(std::string_view text);
-/// text with each invalid sequence replaced by U+FFFD.
+/// Replaces each invalid sequence by U+FFFD.
 std::string replace_invalid_utf8(std::string_view text);
 
-/// How many code points a valid text has.
+/// The number of code points of a valid text.
 std::int64_t count_code_points(std::string_view text);
 
-/// What is true of a code point. The bits hold what Hugging Face tokenizers believe, part by part, since each of its
-/// parts follows another version of Unicode.
+/// Properties of a code point, as bits. They agree with Hugging Face's tokenizers, whose parts use different versions
+/// of Unicode.
 namespace property {
 enum Property : std::uint16_t {
   kLetter = 1 << 0,          ///< \p{L}
   kNumber = 1 << 1,          ///< \p{N}
   kWhiteSpace = 1 << 2,      ///< \s
-  kControl = 1 << 3,         ///< what BERT's clean-up removes
-  kPunctuation = 1 << 4,     ///< BERT's: all ASCII symbols are
-  kNonspacingMark = 1 << 5,  ///< BERT's accents
+  kControl = 1 << 3,         ///< removed by BERT's clean-up
+  kPunctuation = 1 << 4,     ///< of BERT, which includes all ASCII symbols
+  kNonspacingMark = 1 << 5,  ///< accents that BERT removes
   kMark = 1 << 6,            ///< all combining marks
-  kDigit = 1 << 7,           ///< of the pre-tokeniser Digits
+  kDigit = 1 << 7,           ///< of the pre-tokenizer Digits
   kWord = 1 << 8,            ///< \w
   kChinese = 1 << 9,         ///< CJK ideographs, by BERT's ranges
   kCanonical = 1 << 10,      ///< has a canonical decomposition
   kCompatible = 1 << 11,     ///< has a canonical or compatibility decomposition
 };
 }  // namespace property
-/// The bits of a code point.
+/// The properties of a code point.
 std::uint16_t properties(char32_t code_point);
 inline bool is_space(char32_t code_point) { return properties(code_point) & property::kWhiteSpace; }
-/// Two letters of Unicode's general category: "Lu".
+/// Unicode's general category, two letters: "Lu".
 const char* category(char32_t code_point);
 
-/// Lower case, one code point at a time: only İ becomes two, and no rule looks at neighbours.
+/// Lower case of a single code point, without context. Only İ becomes two code points.
 struct LowerCase {
-  char32_t first, second;  ///< second: 0 where there is none
+  char32_t first, second;  ///< second is 0 if there is none
 };
 LowerCase lower_case(char32_t code_point);
 
 enum class NormalForm { nfc, nfd, nfkc, nfkd };
-/// A code point of a normal form. change says what it does to the text: 0 stands for the next code point of the input,
-/// -n for the next and the n after it, 1 for none.
+/// A code point of a normal form. `change` tells which code points of the input it replaces: 0 the next one, -n the
+/// next one and the n after it, 1 none (it is inserted).
 struct NormalCodePoint {
   char32_t value;
   int change;
 };
 std::vector<NormalCodePoint> normal_form(std::string_view text, NormalForm form);
-/// false: the text is certainly in that form already. Fast.
+/// A fast check. False: the text is already in this form.
 bool may_change_in_form(std::string_view text, NormalForm form);
 
-/// Whether a user sees two neighbours as parts of one character. state is 0 at the beginning of the text.
+/// Whether there is a grapheme break between two code points. `state` is 0 at the beginning of the text.
 bool is_grapheme_break(char32_t left, char32_t right, int& state);
 
 }  // namespace attend

@@ -10,12 +10,12 @@
 namespace attend {
 namespace {
 
-/// properties() as a table in two stages: blocks of 128 code points, most of which are equal.
+/// A two-stage table for properties(): blocks of 128 code points, most of which are equal.
 class PropertyTable {
  public:
   PropertyTable() {
     const std::span<const UnicodeRange> ranges = unicode_ranges();
-    std::array<std::uint16_t, 0x1000> uniform;  // the block that has one value everywhere, by value
+    std::array<std::uint16_t, 0x1000> uniform;  // blocks with a single value, by value
     uniform.fill(kNone);
     std::size_t range = 0;
     for (std::uint32_t block = 0; block < kBlocks; ++block) {
@@ -52,7 +52,7 @@ int combining_class(char32_t c) {
   return properties(c) & property::kMark ? utf8proc_get_property(signed_code(c))->combining_class : 0;
 }
 
-/// The one code point that two make up; 0 where there is none.
+/// The composition of two code points; 0 if there is none.
 char32_t compose(char32_t left, char32_t right) {
   std::array<utf8proc_int32_t, 2> pair = {signed_code(left), signed_code(right)};
   const auto options = static_cast<utf8proc_option_t>(UTF8PROC_COMPOSE | UTF8PROC_STABLE);
@@ -79,7 +79,7 @@ std::vector<NormalCodePoint> decompose(std::string_view text, bool compatible) {
         utf8proc_decompose_char(signed_code(c.value), parts.data(), parts.size(), options, &boundary);
     for (utf8proc_ssize_t i = 0; i < count; ++i) result.push_back({static_cast<char32_t>(parts[i]), i > 0});
   }
-  // Marks stand in the order of their classes, those of one class in the order of the text.
+  // Canonical ordering: marks are sorted by combining class; the sort is stable.
   for (std::size_t begin = 0; begin < result.size();) {
     std::size_t end = begin;
     while (end < result.size() && combining_class(result[end].value) != 0) ++end;
@@ -94,11 +94,11 @@ std::vector<NormalCodePoint> decompose(std::string_view text, bool compatible) {
   return result;
 }
 
-/// Composes in place: each mark joins the last starter, unless one of its class or a higher one stands between.
+/// Composes in place: a mark joins the last starter unless a mark of the same or a higher class is between them.
 void compose(std::vector<NormalCodePoint>& text) {
   std::size_t kept = 0, starter = 0;
   bool has_starter = false;
-  int last_class = 0;  // of what was kept after the starter; 0: nothing
+  int last_class = 0;  // class of the last mark after the starter; 0: none
   for (const NormalCodePoint& next : text) {
     const int own_class = combining_class(next.value);
     if (has_starter && (kept == starter + 1 || (last_class != 0 && last_class < own_class))) {
@@ -126,7 +126,7 @@ const char* category(char32_t code_point) { return utf8proc_category_string(sign
 LowerCase lower_case(char32_t c) {
   if (c < 0x80) return {c >= 'A' && c <= 'Z' ? c + 32 : c, 0};
   if (c == 0x130) return {U'i', 0x307};
-  // Letters of Unicode 16 and 17, which not every utf8proc knows.
+  // Letters of Unicode 16 and 17, which older versions of utf8proc do not have.
   struct Newer {
     char32_t first, last, lower;
   };
@@ -148,7 +148,7 @@ std::vector<NormalCodePoint> normal_form(std::string_view text, NormalForm form)
 
 bool may_change_in_form(std::string_view text, NormalForm form) {
   const bool compatible = form == NormalForm::nfkc || form == NormalForm::nfkd;
-  // Composed letters below U+0300 are NFC; only from there on are there marks to compose with.
+  // Text below U+0300 is in NFC, since combining marks begin there.
   const std::uint16_t suspects = property::kMark | (compatible ? property::kCompatible : property::kCanonical);
   for (std::size_t at = 0; at < text.size();) {
     const CodePoint c = decode_utf8(text, at);

@@ -1,11 +1,11 @@
-// The table behind properties() of unicode.h.
+// The table for properties() in unicode.h.
 #pragma once
 #include <cstdint>
 #include <span>
 
 namespace attend {
 
-/// From this code point to the next range's first, all have these properties.
+/// All code points from `first` up to the next range have these properties.
 struct UnicodeRange {
   std::uint32_t first;
   std::uint16_t properties;

@@ -15,9 +15,9 @@ Unigram::Unigram(Vocabulary vocabulary, std::vector<double> scores, UnigramOptio
     : vocabulary_(std::move(vocabulary)), scores_(std::move(scores)), options_(options) {
   if (static_cast<std::int64_t>(scores_.size()) != vocabulary_.size())
     fail<InputError>("tokenizer", "got ", scores_.size(), " scores, expected one for each of the ", vocabulary_.size(),
-                     " pieces");
+                     " tokens");
   if (options_.unk_id && !vocabulary_.contains(*options_.unk_id))
-    fail<InputError>("tokenizer", "the unknown piece has the id ", *options_.unk_id, ", expected less than ",
+    fail<InputError>("tokenizer", "the unknown token has the id ", *options_.unk_id, ", expected less than ",
                      vocabulary_.size());
   constexpr double kPenalty = 10;
   unknown_score_ = scores_.empty() ? 0 : *std::ranges::min_element(scores_) - kPenalty;
@@ -32,7 +32,7 @@ Unigram::Unigram(Vocabulary vocabulary, std::vector<double> scores, UnigramOptio
 
 void Unigram::encode(std::string_view word, std::vector<Piece>& pieces) const {
   constexpr auto kNone = std::numeric_limits<std::uint32_t>::max();
-  /// The best way to cut the word up to here: its last piece, and the sum of all.
+  /// The best segmentation of the word up to here: its last token and its score.
   struct Best {
     double score = 0;
     std::uint32_t begin = kNone;
@@ -49,7 +49,7 @@ void Unigram::encode(std::string_view word, std::vector<Piece>& pieces) const {
     const auto lead = static_cast<unsigned char>(word[begin]);
     std::span<const std::int32_t> range(sorted_.data() + first_[lead], first_[lead + 1u] - first_[lead]);
     bool single = false;
-    // All tokens of the range share word[begin, end). The one that is no longer than that comes first.
+    // All tokens of the range begin with word[begin, end). A token that equals it comes first.
     for (std::size_t end = begin + 1; !range.empty(); ++end) {
       if (vocabulary_.token(range.front()).size() == end - begin) {
         offer(begin, end, range.front(), scores_[static_cast<std::size_t>(range.front())]);
@@ -63,8 +63,8 @@ void Unigram::encode(std::string_view word, std::vector<Piece>& pieces) const {
     }
     if (!single) {
       if (!options_.unk_id)
-        fail<InputError>("tokenizer", "no piece has \"", word.substr(begin, next - begin),
-                         "\", and there is no unknown piece");
+        fail<InputError>("tokenizer", "no token covers \"", word.substr(begin, next - begin),
+                         "\", and there is no unknown token");
       offer(begin, next, *options_.unk_id, unknown_score_);
     }
     begin = next;
@@ -82,7 +82,7 @@ void Unigram::encode(std::string_view word, std::vector<Piece>& pieces) const {
   }
   std::reverse(pieces.begin() + static_cast<std::ptrdiff_t>(first), pieces.end());
   if (!fallback_) return;
-  // What is unknown becomes its bytes, each standing for the whole.
+  // An unknown run becomes its bytes; the span of each byte token is the whole run.
   std::vector<Piece> known(pieces.begin() + static_cast<std::ptrdiff_t>(first), pieces.end());
   pieces.resize(first);
   for (const Piece& piece : known) {

@@ -33,7 +33,7 @@ void Vocabulary::rehash(std::size_t slots) {
 }
 
 void Vocabulary::add(std::string_view token, std::int32_t id) {
-  // An id far beyond the number of tokens is a garbled file, and would take memory for all the ids below.
+  // An id far above the number of tokens means a damaged file, and would need memory for all ids below it.
   if (id < 0 || id > 16 * (count_ + 65536))
     fail<InputError>("tokenizer", "the token \"", token, "\" has the id ", id, ", of ", count_ + 1, " tokens so far");
   if (2 * (static_cast<std::size_t>(distinct_) + 1) > slots_.size()) rehash(slots_.empty() ? 16 : 2 * slots_.size());

@@ -1,4 +1,4 @@
-// Tokens and their ids: all bytes in one arena, a flat hash table from token to id. 50,000 tokens take about 2 MB.
+// A vocabulary: tokens and their ids. It is a flat hash table; 50,000 tokens take about 2 MB.
 #pragma once
 #include <cstdint>
 #include <initializer_list>
@@ -16,12 +16,12 @@ class Vocabulary {
   Vocabulary(std::initializer_list<std::string_view> tokens);
 
   void reserve(std::int64_t tokens, std::int64_t bytes);
-  /// Ids may come in any order and leave gaps, but must not be negative, nor so high that nearly all below are unused.
-  /// A token that is there already gets the new id, and its old id still means the same token. Throws InputError.
+  /// Ids may be added in any order and with gaps. Throws InputError if an id is negative, or so large that nearly all
+  /// ids below it are unused. If a token is added again, id() gives the new id, and both ids give the token.
   void add(std::string_view token, std::int32_t id);
 
   std::optional<std::int32_t> id(std::string_view token) const;
-  /// The token; empty where the id is unused or out of range.
+  /// The token, or "" if the id is unused or out of range.
   std::string_view token(std::int32_t id) const;
   bool contains(std::int32_t id) const;
 
@@ -33,13 +33,13 @@ class Vocabulary {
     std::uint32_t begin = 0, size = kUnused;
   };
   static constexpr std::uint32_t kUnused = 0xFFFFFFFF;
-  std::size_t slot(std::string_view token) const;  // where it is, or where it would go
+  std::size_t slot(std::string_view token) const;  // where the token is, or where it would be inserted
   void rehash(std::size_t slots);
 
   std::string bytes_;
   std::vector<Place> places_;              // by id
   std::vector<std::int32_t> slots_;        // ids, -1 where free; a power of two, at most half full
-  std::int64_t count_ = 0, distinct_ = 0;  // ids, and different tokens, that are there
+  std::int64_t count_ = 0, distinct_ = 0;  // number of ids, and of different tokens
 };
 
 }  // namespace attend

@@ -8,7 +8,7 @@
 namespace attend {
 namespace {
 
-/// Calls f(line, number from 1) for each line, which a newline ends, or a carriage return and one.
+/// Calls f(line, number from 1) for each line, which ends with LF or CR LF.
 template <typename F>
 void each_line(std::string_view text, const F& f) {
   for (std::int64_t number = 1; !text.empty(); ++number) {

@@ -1,4 +1,5 @@
-// The plain files of vocabularies: vocab.txt, one token a line, and merges.txt, one merge a line, most frequent first.
+// Reads and writes vocab.txt (one token on each line) and merges.txt (one merge on each line, in the order of
+// training).
 #pragma once
 #include <string>
 #include <string_view>
@@ -8,13 +9,14 @@
 
 namespace attend {
 
-/// The line's number, from 0, is the token's id. Throws InputError where a line is no UTF-8. `file` is for messages.
+/// The id of a token is the number of its line, from 0. Throws InputError if a line is not valid UTF-8. `file` is used
+/// in messages.
 Vocabulary read_vocab_txt(std::string_view text, const std::string& file);
-/// Ids that no token has become "[unused…]" lines.
+/// An unused id becomes a line "[unused…]".
 std::string write_vocab_txt(const Vocabulary& vocabulary);
 
-/// "left right" lines; the first may be a comment that begins with #version. Throws InputError, naming the line, where
-/// a line has not two tokens, or one that is not in the vocabulary.
+/// Each line is "left right"; the first line may be a comment that begins with #version. Throws InputError with the
+/// line if it does not have two tokens, or if one is not in the vocabulary.
 Bpe read_merges(std::string_view text, const std::string& file, Vocabulary vocabulary);
 std::string write_merges(const Bpe& bpe);
 

@@ -38,7 +38,7 @@ WordCache& word_cache(std::uint64_t model) {
     std::unique_ptr<WordCache> cache;
   };
   constexpr std::size_t kMost = 4;
-  static thread_local std::vector<Kept> kept;  // the one asked for last stands first
+  static thread_local std::vector<Kept> kept;  // most recently used first
   auto found = std::ranges::find(kept, model, &Kept::model);
   if (found == kept.end()) {
     if (kept.size() == kMost) kept.pop_back();

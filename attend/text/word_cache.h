@@ -1,4 +1,4 @@
-// Words that were cut into pieces before: language repeats itself, and looking a word up takes a tenth of cutting it.
+// A cache of encoded words. Words repeat, and a lookup takes a tenth of the time of encoding a word.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -10,13 +10,13 @@
 
 namespace attend {
 
-/// For one model and one thread. When it is full it forgets all; it takes at most some 5 MB.
+/// For one model and one thread. It is cleared when it is full, and takes at most about 5 MB.
 class WordCache {
  public:
   static constexpr std::size_t kLongestWord = 64;
 
-  /// The pieces of a word of at most kLongestWord bytes; where it is new, cut(word, pieces) appends them. They are good
-  /// until the next call.
+  /// The tokens of a word of at most kLongestWord bytes. For a new word, cut(word, pieces) appends them. The result is
+  /// valid until the next call.
   template <typename Cut>
   std::span<const Piece> find_or(std::string_view word, Cut cut) {
     if (slots_.empty()) slots_.resize(kSlots);
@@ -57,7 +57,7 @@ class WordCache {
   std::size_t used_ = 0;
 };
 
-/// The calling thread's cache for a model, by a number that no other model has or had. A thread keeps a few.
+/// The cache of the calling thread for a model, which is identified by a unique number. A thread keeps a few caches.
 WordCache& word_cache(std::uint64_t model);
 std::uint64_t new_model_number();
 

@@ -1,4 +1,4 @@
-// Whole words: each is in the vocabulary, or unknown.
+// A vocabulary of whole words. A word that is not in it is unknown.
 #pragma once
 #include <string>
 #include <string_view>
@@ -20,7 +20,7 @@ class WordLevel {
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
   const WordLevelOptions& options() const { return options_; }
-  /// Throws InputError for an unknown word where unk_token is not in the vocabulary.
+  /// Throws InputError for an unknown word if unk_token is not in the vocabulary.
   void encode(std::string_view word, std::vector<Piece>& pieces) const;
 
  private:

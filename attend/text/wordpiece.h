@@ -1,5 +1,5 @@
-// WordPiece: from left to right, the longest piece of the vocabulary that fits. A word that cannot be covered so, or is
-// too long, is one unknown token.
+// WordPiece: takes the longest matching token of the vocabulary, from left to right. A word that cannot be split in
+// this way, or that is too long, becomes one unknown token.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -20,7 +20,7 @@ struct WordPieceOptions {
 class WordPiece {
  public:
   WordPiece() = default;
-  /// Throws InputError where unk_token is not in the vocabulary.
+  /// Throws InputError if unk_token is not in the vocabulary.
   explicit WordPiece(Vocabulary vocabulary, WordPieceOptions options = {});
 
   const Vocabulary& vocabulary() const { return vocabulary_; }
@@ -31,7 +31,7 @@ class WordPiece {
   Vocabulary vocabulary_;
   WordPieceOptions options_;
   std::int32_t unknown_ = 0;
-  std::size_t longest_ = 0;  // bytes of the longest token
+  std::size_t longest_ = 0;  // size of the longest token in bytes
 };
 
 }  // namespace attend

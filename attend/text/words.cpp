@@ -7,7 +7,7 @@
 namespace attend {
 namespace {
 
-/// The word of each byte, or -1 where it is white space.
+/// The index of the word of each byte, or -1 for white space.
 std::vector<std::int32_t> words_of_bytes(std::string_view text) {
   std::vector<std::int32_t> words(text.size(), -1);
   std::int32_t count = 0;

@@ -1,4 +1,4 @@
-// Words of a text as people count them: what stands between white space.
+// Words of a text, separated by white space.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -9,11 +9,11 @@
 
 namespace attend {
 
-/// The word that each token is part of, counted from 0: that of its first byte which is no white space. -1 for a token
-/// that stands for no text, or for white space only.
+/// The index of the word that each token is part of, by its first byte that is not white space. -1 for a token that
+/// covers no text or only white space.
 std::vector<std::int32_t> words_of_tokens(std::string_view text, std::span<const Span> tokens);
 
-/// How many words a text has.
+/// The number of words in a text.
 std::size_t count_words(std::string_view text);
 
 }  // namespace attend

@@ -5,6 +5,8 @@
 #include "attend/core/error.h"
 #include "attend/core/file.h"
 #include "attend/core/wording.h"
+#include "attend/data/invalid_text.h"
+#include "attend/data/token_store.h"
 
 namespace attend {
 namespace {
@@ -49,10 +51,16 @@ std::vector<fs::path> model_files(const fs::path& folder) {
 
 }  // namespace
 
-void check_run(const TrainerOptions& options, const fs::path& from, const std::vector<fs::path>& files) {
+void check_run(const TrainerOptions& options, const fs::path& from, const std::vector<fs::path>& files,
+               const TrainingObserver& observer) {
   check_output(options, from);
-  for (const fs::path& file : files)
-    if (!file.empty()) check_file(file);
+  std::vector<fs::path> texts;
+  for (const fs::path& file : files) {
+    if (file.empty()) continue;
+    check_file(file);
+    if (!is_token_store(file)) texts.push_back(file);
+  }
+  if (const InvalidText invalid = invalid_text_in(texts); invalid.count > 0) observer.warn(invalid.warning());
 }
 
 void warn_of_weights(const Weights& weights, const TrainingObserver& observer) {

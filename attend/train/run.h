@@ -21,8 +21,9 @@ namespace attend {
 /// - if the output folder cannot be created, holds a run or a model that would be overwritten, or is the folder `from`
 ///   that the model is loaded from (empty: a new model);
 /// - if a data file does not exist or is a stream, since a run reads its data more than once. Empty names are ignored.
+/// Warns of text that is not valid UTF-8.
 void check_run(const TrainerOptions& options, const std::filesystem::path& from,
-               const std::vector<std::filesystem::path>& files);
+               const std::vector<std::filesystem::path>& files, const TrainingObserver& observer = {});
 
 /// Passes the first of Weights::warnings() to the observer, with the number of the others.
 void warn_of_weights(const Weights& weights, const TrainingObserver& observer);

@@ -89,8 +89,52 @@ TEST_F(Corpus, SplitsExactlyIntoAFolder) {
   for (const char* part : {"train", "validation", "test"})
     size += contents(folder_ / ("parts/" + std::string(part) + ".tsv")).size();
   EXPECT_EQ(size, text.size());
-  EXPECT_EQ(run_attend("corpus split " + tsv + " --test 1000 -o " + path("few") + " 2>&1 >/dev/null").output,
-            "attend: warning: asked for 1,000 records of test, and found only 500\n");
+}
+
+TEST_F(Corpus, ASplitThatLeavesNothingForTrainingIsAnErrorAndKeepsTheFilesOfBefore) {
+  const std::string tsv = write("a.tsv", "one\tuno\ntwo\tdue\nthree\ttre\n");
+  std::filesystem::create_directories(folder_ / "parts");
+  write("parts/train.tsv", "before\n");
+  for (const std::string sizes : {"--test 1000", "--validation 3", "--validation 2 --test 2"}) {
+    const Outcome outcome = run_for_errors("corpus clean " + tsv + ' ' + sizes + " -o " + path("parts"));
+    EXPECT_EQ(outcome.code, 2) << sizes;
+    EXPECT_TRUE(contains(outcome.output, "nothing is left for training: of 3 records validation takes"))
+        << outcome.output;
+  }
+  EXPECT_EQ(contents(folder_ / "parts/train.tsv"), "before\n");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "parts/test.tsv"));
+}
+
+TEST_F(Corpus, FilesThatCannotGiveWhatWasAskedForAreErrorsAndKeepTheFileOfBefore) {
+  const std::string english = write("english.txt", "one\ntwo\n"), italian = write("italian.txt", "uno\ndue\n");
+  const std::string tsv = write("a.tsv", "one\tuno\n"), json = write("a.jsonl", "{\"en\": \"one\"}\n");
+  const std::string output = write("out.tsv", "before\n");
+  for (const auto& [arguments, message] : std::vector<std::pair<std::string, std::string>>{
+           {english + ' ' + italian, "add --format parallel if line N of " + italian},
+           {english + " --from en --to it", "needs pairs, but " + english + " is read as lines"},
+           {english + " --columns 1,2", "add --format tsv"},
+           {tsv + " --columns 1,9", "a.tsv: no row has column 9: got 2 columns at most"},
+           {tsv + " --columns one,due", "a.tsv: the first row has no column \"due\""},
+           {json + " --columns en,it", "a.jsonl: no line gives a record: line 1 has no text under \"it\""}}) {
+    const Outcome outcome = run_for_errors("corpus clean " + arguments + " -o " + output);
+    EXPECT_EQ(outcome.code, 2) << arguments;
+    EXPECT_TRUE(contains(outcome.output, message)) << outcome.output;
+    EXPECT_EQ(contents(output), "before\n") << arguments;
+  }
+  const std::string both = english + ' ' + italian + " 2>/dev/null";
+  EXPECT_EQ(run_attend("corpus clean --format parallel " + both).output, "one\tuno\ntwo\tdue\n");
+  EXPECT_EQ(run_attend("corpus clean --format lines " + both).output, "one\ntwo\nuno\ndue\n");
+}
+
+TEST_F(Corpus, InvalidUtf8IsCountedWithItsFirstPlace) {
+  const std::string tsv = write("a.tsv", "one\tuno\ntwo\tdu\xE9\nthree\xFF\ttre\n");
+  const Outcome outcome = run_for_errors("corpus convert " + tsv + " -o " + path("out.tsv"));
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_TRUE(contains(outcome.output,
+                       "attend: warning: 2 byte sequences could not be decoded and became U+FFFD, the "
+                       "first in " +
+                           tsv + ", line 2"))
+      << outcome.output;
 }
 
 TEST_F(Corpus, GettextReadsFoldersAndRemovesMenuMarks) {

@@ -187,7 +187,9 @@ TEST_F(Evaluate, OddHypothesesAreCounted) {
   const Outcome outcome = run_for_errors("evaluate -r " + file("ref1") + " -i " + file("odd"));
   EXPECT_EQ(outcome.code, 0);
   EXPECT_TRUE(contains(outcome.output, "1 of 3 lines are empty")) << outcome.output;
-  EXPECT_TRUE(contains(outcome.output, "1 of 3 lines are not valid UTF-8")) << outcome.output;
+  EXPECT_TRUE(contains(outcome.output, "1 byte sequence could not be decoded and became U+FFFD, the first in " +
+                                           file("odd") + ", line 2"))
+      << outcome.output;
 }
 
 }  // namespace

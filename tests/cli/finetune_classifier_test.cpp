@@ -46,9 +46,10 @@ TEST_F(FinetuneClassifier, GoesOnWithAHeadForTheSameLabels) {
 TEST_F(FinetuneClassifier, NamesTheLineThatHasNoLabel) {
   const std::string good = "a\tart\nb\tsport\n";
   for (const auto& [train, more, says] : std::vector<std::array<std::string, 3>>{
-           {good + "\nhalf a line\nanother\n", "", "train.tsv, line 4: has too few columns"},
-           {good + "\nhalf a line\nanother\n", "", "2 lines are so"},
-           {good, "--label-column 3", "line 1: has too few columns"},
+           {good + "\nhalf a line\nanother\n", "",
+            "train.tsv, line 4: has only one column (no tab), expected text TAB label"},
+           {good, "--label-column 3",
+            "line 1: has only 2 columns, expected a text in column 1 and a label in column 3"},
            {good + "c\t \n", "", "line 3: has no label"},
            {good, "--label-column 1", "--label-column: 1 is the column of the text"},
            {good, "--label-column 0", "they count from 1"},

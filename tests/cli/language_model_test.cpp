@@ -233,6 +233,18 @@ TEST(Convert, WritesGguf) {
   EXPECT_LT(contents(small).size(), contents(path).size());
 }
 
+TEST(Convert, RefusesToOverwriteAModelUnlessAsked) {
+  const test::TempFolder folder;
+  for (const std::string name : {"model", "model.gguf"}) {
+    const std::string convert = "convert " + kModel + "--output " + (folder / name).string();
+    ASSERT_EQ(run_attend(convert).code, 0);
+    const Outcome again = run_for_errors(convert);
+    EXPECT_EQ(again.code, 2);
+    EXPECT_TRUE(contains(again.output, "holds a model; add --overwrite")) << again.output;
+    EXPECT_EQ(run_attend(convert + " --overwrite").code, 0);
+  }
+}
+
 TEST(Convert, SaysWhatIsWrong) {
   const test::TempFolder folder;
   const std::string to = "--output " + (folder / "x").string();

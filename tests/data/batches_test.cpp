@@ -15,7 +15,7 @@ namespace {
 using Ids = std::vector<std::int32_t>;
 using Batch = std::vector<std::int64_t>;
 
-/// Lengths of 1 to 60, most of them short, as sentences have.
+/// Random lengths from 1 to 60, mostly short, like those of sentences.
 Ids sentence_lengths(std::size_t count, std::uint64_t stream = 0) {
   Ids lengths;
   for (std::size_t i = 0; i < count; ++i) {
@@ -62,7 +62,7 @@ TEST(BatchSampler, BucketsKeepPaddingSmall) {
   const BatchSampler single(sentence_lengths(20000), {.max_tokens = 2000});
   EXPECT_LT(single.padding(), 0.02);
   Ids sources = sentence_lengths(20000), targets;
-  for (std::size_t i = 0; i < sources.size(); ++i)  // a translation is about as long
+  for (std::size_t i = 0; i < sources.size(); ++i)  // a translation has a similar length
     targets.push_back(std::max(1, sources[i] + static_cast<std::int32_t>(philox({6, 0}, i)[0] % 5) - 2));
   EXPECT_LT(BatchSampler::pairs(sources, targets, {.max_tokens = 2000}).padding(), 0.07);
   EXPECT_GT(BatchSampler::pairs(sources, targets, {.max_tokens = 2000, .pool = 1}).batches(), 19999)
@@ -97,11 +97,11 @@ TEST(BatchSampler, AResumedRunGivesTheSameBatchesFromAnyPosition) {
   }
 }
 
-TEST(BatchSampler, APositionOfOtherDataIsRefusedAndChangesNothing) {
+TEST(BatchSampler, APositionOfOtherDataIsAnErrorAndChangesNothing) {
   BatchSampler sampler(sentence_lengths(50), {.max_tokens = 100});
   sampler.next();
   const BatchPosition before = sampler.position();
-  EXPECT_ERROR(sampler.restore({0, 3, 10000}), "cannot go on from batch 10000 of epoch 3");
+  EXPECT_ERROR(sampler.restore({0, 3, 10000}), "cannot resume from batch 10000 of epoch 3");
   EXPECT_ERROR(sampler.restore({0, -1, 0}), "cannot go on");
   EXPECT_EQ(sampler.position(), before);
   BatchSampler untouched(sentence_lengths(50), {.max_tokens = 100});
@@ -109,7 +109,7 @@ TEST(BatchSampler, APositionOfOtherDataIsRefusedAndChangesNothing) {
   EXPECT_EQ(sampler.next(), untouched.next());
 }
 
-TEST(BatchSampler, ASequenceThatIsTooLongGoesAloneOrIsRefused) {
+TEST(BatchSampler, ASequenceThatIsTooLongIsABatchOfItsOwnOrAnError) {
   const Ids lengths = {5, 50, 3, 4};
   BatchSampler alone(lengths, {.max_tokens = 20, .shuffle = false});
   EXPECT_EQ(epoch_of(alone), (std::vector<Batch>{{2, 3, 0}, {1}}));
@@ -129,14 +129,14 @@ TEST(BatchSampler, EmptySequencesCountAsOneToken) {
   EXPECT_EQ(sampler.padding(), 0);
 }
 
-TEST(BatchSampler, OptionsThatCannotBeAreRefused) {
+TEST(BatchSampler, InvalidOptionsAreErrors) {
   EXPECT_ERROR(BatchSampler(Ids{}), "got 0 sequences");
   EXPECT_ERROR(BatchSampler::pairs(Ids{1}, Ids{1, 2}), "got 1 sources and 2 targets");
   EXPECT_ERROR(BatchSampler(Ids{1}, {.max_tokens = 0}), "max_tokens 0");
 }
 
 TEST(Shuffled, IsAFairPermutation) {
-  std::vector<int> first(6);  // how often each number comes first
+  std::vector<int> first(6);  // how often each number is first
   for (std::uint64_t stream = 0; stream < 6000; ++stream) {
     Batch order = shuffled(6, {1, stream});
     ++first[static_cast<std::size_t>(order[0])];
@@ -147,7 +147,7 @@ TEST(Shuffled, IsAFairPermutation) {
   EXPECT_TRUE(shuffled(0, {}).empty());
 }
 
-TEST(Pad, FillsUpToTheLongest) {
+TEST(Pad, PadsToTheLongest) {
   const std::vector<Ids> sequences = {{1, 2, 3}, {4}, {}, {5, 6}};
   const TokenBatch batch = pad(sequences, Batch{1, 0, 2}, 9);
   EXPECT_EQ(batch.ids.shape(), (Shape{3, 3}));
@@ -157,7 +157,7 @@ TEST(Pad, FillsUpToTheLongest) {
   EXPECT_EQ(pad(sequences, Batch{}, 0).ids.shape(), (Shape{0, 0}));
 }
 
-TEST(Pad, FillsFeaturesWithZeros) {
+TEST(Pad, PadsFeaturesWithZeros) {
   const std::vector<Tensor> sequences = {Tensor::from({1, 2, 3, 4}, {2, 2}), Tensor::from({5, 6}, {1, 2}),
                                          Tensor::empty({0, 2})};
   const FeatureBatch batch = pad(sequences);

@@ -1,4 +1,4 @@
-// gettext: .po and .mo, plural forms, charsets, the search for catalogues, and files that lie.
+// gettext: .po and .mo, plural forms, charsets, the search for catalogues, and damaged files.
 #include "attend/data/catalogue.h"
 
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ TEST(Po, PluralsPairSingularWithTheFormForOne) {
   EXPECT_EQ(pairs_of(read_po(
                 TextStream::of(kItalianHeader + plural + "msgstr[0] \"%d documento\"\nmsgstr[1] \"%d documenti\"\n"))),
             (Pairs{{"%d file", "%d documento"}, {"%d files", "%d documenti"}}));
-  // Slovenian: the form for one is the second.
+  // In Slovenian, the form for one thing is the second.
   const std::string slovenian =
       "msgid \"\"\nmsgstr \"Plural-Forms: nplurals=4; plural=(n%100==1 ? 1 : n%100==2 ? 2 : n%100==3 || n%100==4 ? 3 : "
       "0);\\n\"\n";
@@ -59,7 +59,7 @@ TEST(Po, PluralsPairSingularWithTheFormForOne) {
             (Pairs{{"%d file", "j"}, {"%d files", "j"}}));
 }
 
-TEST(Po, IsConvertedFromTheCharsetItNames) {
+TEST(Po, IsConvertedFromItsDeclaredCharset) {
   const std::string text =
       "msgid \"\"\nmsgstr \"Content-Type: text/plain; charset=ISO-8859-1\\n\"\n\nmsgid \"why\"\nmsgstr \"perch\xE9\"\n";
   EXPECT_EQ(pairs_of(read_po(TextStream::of(text))), (Pairs{{"why", "perch\xC3\xA9"}}));
@@ -68,7 +68,7 @@ TEST(Po, IsConvertedFromTheCharsetItNames) {
   EXPECT_EQ(pairs_of(read_po(TextStream::of(big5))), (Pairs{{"merit", "\xE5\x8A\x9F"}}));
 }
 
-TEST(Po, NamesTheLineOfWhatItCannotRead) {
+TEST(Po, ErrorsHaveTheLine) {
   EXPECT_ERROR(pairs_of(read_po(TextStream::of("msgid \"a\nmsgstr \"b\"\n", "x.po"))),
                "x.po:1: a string has no closing quote");
   EXPECT_ERROR(pairs_of(read_po(TextStream::of("\n\"lost\"\n", "x.po"))), "x.po:2: a string belongs to no keyword");
@@ -136,13 +136,13 @@ TEST(Mo, OffsetsOutsideTheFileAreErrors) {
   for (std::size_t at = 8; at < 60; at += 4) {
     std::string bad = good;
     bad.replace(at, 4, "\xFF\xFF\xFF\x7F");
-    if (at >= 20 && at < 28) continue;  // the hash table, which nobody needs here
+    if (at >= 20 && at < 28) continue;  // the hash table, which is not read
     EXPECT_NE(test::error_of([&] { (void)pairs_of(read_mo(bad, "x.mo")); }), "") << at;
   }
-  EXPECT_ERROR(read_mo(std::string(40, 'x'), "x.mo"), "x.mo: does not begin as a .mo file does");
+  EXPECT_ERROR(read_mo(std::string(40, 'x'), "x.mo"), "x.mo: is not a .mo file");
 }
 
-TEST(Mo, MessagesThatAllOverlapAreRefused) {
+TEST(Mo, OverlappingMessagesAreAnError) {
   std::string file = mo_file(std::vector<std::pair<std::string, std::string>>(1000, {"a", "b"}));
   for (std::size_t i = 0; i < 2000; ++i) {  // each string is the whole file
     const std::uint32_t size = static_cast<std::uint32_t>(file.size());

@@ -1,4 +1,4 @@
-// The rules of cleaning: what they drop, and what they must not.
+// The cleaning rules: what they drop and what they keep.
 #include "attend/data/clean.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ TEST(Tidy, SpacesAndControlsBecomeOneSpaceAndAccentsAreComposed) {
   EXPECT_EQ(tidied("perche\xCC\x81"), "perch\xC3\xA9");
   EXPECT_EQ(tidied(" \n"), "");
   EXPECT_EQ(tidied("\xE0\xA4\x95\xE2\x80\x8D\xE0\xA4\xB7"),
-            "\xE0\xA4\x95\xE2\x80\x8D\xE0\xA4\xB7");  // the joiner stays
+            "\xE0\xA4\x95\xE2\x80\x8D\xE0\xA4\xB7");  // the joiner is kept
 }
 
 class Cleaning : public ::testing::Test {
@@ -37,7 +37,7 @@ class Cleaning : public ::testing::Test {
   }()};
 };
 
-TEST_F(Cleaning, EachRuleDropsItsOwnAndCountsIt) {
+TEST_F(Cleaning, EachRuleDropsItsRecordAndCountsIt) {
   EXPECT_EQ(drop("hello", "привет"), std::nullopt);
   EXPECT_EQ(drop("hello", " \t"), DropReason::empty);
   EXPECT_EQ(drop("hello\xEF\xBF\xBD", "привет"), DropReason::garbled);
@@ -75,7 +75,7 @@ TEST(Cleaner, EachRuleCanBeSwitchedOff) {
   EXPECT_EQ(cleaner.drop(record, true), std::nullopt);
 }
 
-TEST(Cleaner, TextsWithoutTargetsAreJudgedAlone) {
+TEST(Cleaner, TextsWithoutTargetsAreCheckedAlone) {
   Cleaner cleaner({});
   Record record{"one text", "", 1};
   EXPECT_EQ(cleaner.drop(record, false), std::nullopt);

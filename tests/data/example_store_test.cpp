@@ -12,7 +12,7 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-/// The numbers 0 to count - 1, opened as often as somebody asks.
+/// The numbers 0 to count - 1. Can be opened several times.
 struct Numbers {
   int count = 0, opened = 0;
 
@@ -27,13 +27,14 @@ struct Numbers {
   }
 };
 
-/// n as n mod 5 times n mod 100, and as {n / 100}; every 7th is left out, every 7th but one is "cut".
+/// Two fields for n: the id n mod 100, repeated n mod 5 times, and the id n / 100. One in seven is left out, and one in
+/// seven is "cut".
 EncodedExample encode(const int& n) {
   if (n % 7 == 0) return {};
   return {{Ids(static_cast<std::size_t>(n % 5), n % 100), {n / 100}}, n % 7 == 1};
 }
 
-TEST(ExampleStore, GivesBackTheFieldsOfEveryExampleInOrder) {
+TEST(ExampleStore, ReturnsTheFieldsOfEveryExampleInOrder) {
   const test::TempFolder folder;
   Numbers numbers{10000};
   const ExampleFile file{folder / "examples", 2, 200, {1, 2}};
@@ -52,7 +53,7 @@ TEST(ExampleStore, GivesBackTheFieldsOfEveryExampleInOrder) {
   EXPECT_EQ(store.left_out(), 1429 + 1429);
 
   const std::vector<std::int64_t> chosen = {2, 0};
-  const TokenBatch batch = pad(store, 0, chosen, 9);  // of 3 and 1
+  const TokenBatch batch = pad(store, 0, chosen, 9);  // lengths 3 and 1
   EXPECT_TRUE(std::ranges::equal(batch.ids.span<std::int32_t>(), Ids{3, 3, 3, 1, 9, 9}));
   EXPECT_TRUE(std::ranges::equal(batch.lengths.span<std::int32_t>(), Ids{3, 1}));
 }
@@ -69,7 +70,7 @@ TEST(ExampleStore, IsMadeOnceForAKey) {
   EXPECT_EQ(numbers.opened, 2);
 }
 
-TEST(ExampleStore, WhatIsNotCompleteIsRefused) {
+TEST(ExampleStore, IncompleteExamplesAreErrors) {
   const test::TempFolder folder;
   Numbers numbers{20};
   EXPECT_ERROR(stored_examples<int>({folder / "examples", 3, 200, {}}, numbers.open(), encode),

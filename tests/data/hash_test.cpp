@@ -1,4 +1,4 @@
-// Hashes of texts: as good as random, and a set of them.
+// Hashes of texts, and sets of hashes.
 #include "attend/data/hash.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace attend {
 namespace {
 
-TEST(Hash, TellsTextsAndPairsApart) {
+TEST(Hash, DifferentTextsAndPairsHaveDifferentHashes) {
   std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
   std::set<std::uint64_t> high, low;
   const auto add = [&](Hash128 hash) {
@@ -21,7 +21,7 @@ TEST(Hash, TellsTextsAndPairsApart) {
   for (std::size_t n = 0; n < 100; ++n) add(hash_text(std::string(n, '\0')));
   add(hash_pair("ab", "c")), add(hash_pair("a", "bc")), add(hash_pair("c", "ab")), add(hash_pair("", "abc"));
   EXPECT_EQ(seen.size(), 20'104U);
-  EXPECT_EQ(high.size(), 20'104U);  // either half would do for so few
+  EXPECT_EQ(high.size(), 20'104U);  // for so few texts, half of the bits are enough
   EXPECT_EQ(low.size(), 20'104U);
   EXPECT_NE(hash_text("a", 1), hash_text("a", 2));
 }
@@ -38,7 +38,7 @@ TEST(Hash, EachBitOfATextChangesHalfOfTheHash) {
   }
 }
 
-TEST(Hash, ASetKnowsWhatItHas) {
+TEST(Hash, ASetContainsWhatWasInserted) {
   HashSet set;
   for (int i = 0; i < 10'000; ++i) EXPECT_TRUE(set.insert(hash_text(std::to_string(i))));
   for (int i = 0; i < 10'000; ++i) EXPECT_FALSE(set.insert(hash_text(std::to_string(i))));

@@ -1,4 +1,4 @@
-// Codes of languages, and scripts.
+// Language codes and scripts.
 #include "attend/data/language.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace attend {
 namespace {
 
-TEST(Language, CodesMatchByTheirBeginning) {
+TEST(Language, CodesMatchByPrefix) {
   EXPECT_TRUE(language_matches("en", "EN_us"));
   EXPECT_TRUE(language_matches("pt-BR", "pt_br"));
   EXPECT_FALSE(language_matches("en-US", "en"));

@@ -1,4 +1,4 @@
-// What texts of programs carry besides words.
+// Placeholders, markup and accelerators in messages of programs.
 #include "attend/data/message_text.h"
 
 #include <gtest/gtest.h>

@@ -65,7 +65,7 @@ TEST(PhraseBook, TheSameSeedGivesTheSamePairs) {
   EXPECT_FALSE(other.held_out == one.held_out);
 }
 
-TEST(PhraseBook, NobodyTrainsOnWhatAnyoneHoldsOut) {
+TEST(PhraseBook, HeldOutPairsAreInNoTrainingSet) {
   std::set<std::string> held_out;
   for (const std::uint64_t seed : {1, 2})
     for (const PhrasePair& pair : phrase_book({.pairs = 0, .held_out = 3000, .seed = seed}).held_out)
@@ -126,7 +126,7 @@ bool begins_heavily(const std::string& word) {
          (word.size() > 1 && word[0] == 's' && std::string_view("aeiou").find(word[1]) == std::string_view::npos);
 }
 
-TEST(PhraseBook, ItalianArticlesFitTheWordsBehindThem) {
+TEST(PhraseBook, ItalianArticlesFitTheNextWord) {
   const std::set<std::string> light = {"il", "i", "del", "dei", "al", "ai", "nel", "sul", "quel", "quei", "bel", "bei"};
   const std::set<std::string> heavy = {"gli", "degli", "agli", "quegli", "begli",
                                        "uno", "dello", "allo", "nello",  "quello"};
@@ -144,7 +144,7 @@ TEST(PhraseBook, ItalianArticlesFitTheWordsBehindThem) {
       if (heavy.contains(word)) {
         EXPECT_TRUE(begins_heavily(next) || (begins_with_vowel(next) && word.ends_with("gli"))) << pair.source;
       }
-      // "bella" and "quella" also stand behind their noun, or before another adjective.
+      // "bella" and "quella" also follow their noun, or before another adjective.
       if (feminine.contains(word) && word != "bella") {
         EXPECT_FALSE(begins_with_vowel(next)) << pair.source;
       }
@@ -184,16 +184,16 @@ TEST(PhraseBook, EnglishWordsAgree) {
   }
 }
 
-TEST(PhraseBook, HasWhatMakesTranslationInteresting) {
+TEST(PhraseBook, HasDifficultConstructions) {
   const auto has = [&](const std::string& source, const std::string& target) {
     return std::ranges::any_of(large_book().training, [&](const PhrasePair& pair) {
       return pair.source.find(source) != std::string::npos && pair.target.find(target) != std::string::npos;
     });
   };
   EXPECT_TRUE(has("Non ho ", "I did not "));     // dropped pronoun, negation, past
-  EXPECT_TRUE(has("Sono andata ", "I went "));   // agreement with an unsaid subject
+  EXPECT_TRUE(has("Sono andata ", "I went "));   // agreement with a dropped subject
   EXPECT_TRUE(has("L'ho ", " it"));              // pronoun before the verb
-  EXPECT_TRUE(has(" di Marco", "Marco's "));     // crossing
+  EXPECT_TRUE(has(" di Marco", "Marco's "));     // reordering
   EXPECT_TRUE(has("Mi piacciono ", "I like "));  // subject and object change places
   EXPECT_TRUE(has("Dove ", "Where did "));       // do
   EXPECT_TRUE(has(" che ", " who "));
@@ -201,7 +201,7 @@ TEST(PhraseBook, HasWhatMakesTranslationInteresting) {
   EXPECT_TRUE(has(" perché ", " because "));
 }
 
-TEST(PhraseBook, RefusesMoreThanItHas) {
+TEST(PhraseBook, MorePairsThanItHasAreAnError) {
   EXPECT_THROW(phrase_book({.pairs = 1'000'000'000}), InputError);
   EXPECT_THROW(phrase_book({.pairs = -1}), InputError);
   EXPECT_TRUE(phrase_book({.pairs = 0}).training.empty());
@@ -250,7 +250,7 @@ TEST(Italian, WordsAgreeAndVerbsAreConjugated) {
   EXPECT_EQ(italian::attach("leggere", "lo"), "leggerlo");
 }
 
-TEST(English, WordsAreBent) {
+TEST(English, WordsAreInflected) {
   EXPECT_EQ(english::plural("strawberry"), "strawberries");
   EXPECT_EQ(english::plural("policeman"), "policemen");
   EXPECT_EQ(english::plural("toy"), "toys");

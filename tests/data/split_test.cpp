@@ -1,4 +1,4 @@
-// Splits: nothing leaks, sizes are met, the same comes out again.
+// Splits: no leaks, correct sizes, reproducible results.
 #include "attend/data/split.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ Parts split(const std::vector<std::string>& sources, SplitOptions options) {
   return parts;
 }
 
-/// Some sources come alone, some with variants that differ in writing only.
+/// Some sources are unique, others have variants that differ only in case or punctuation.
 std::vector<std::string> sources() {
   std::vector<std::string> all;
   for (int i = 0; i < 5000; ++i) {
@@ -57,7 +57,7 @@ TEST(Split, NothingLeaks) {
   }
 }
 
-TEST(Split, SharesAreNearlyMet) {
+TEST(Split, FractionsAreMetApproximately) {
   const Parts parts = split(sources(), {.validation = {0.1, 0}, .test = {0.05, 0}});
   const auto n = static_cast<double>(sources().size());
   EXPECT_NEAR(static_cast<double>(parts[1].size()) / n, 0.1, 0.02);
@@ -78,20 +78,20 @@ TEST(Split, DependsOnTheSeedAndNotOnTheOrder) {
   EXPECT_NE(split(sources(), other)[2], once[2]);
 }
 
-TEST(Split, ASmallCorpusGivesWhatItHas) {
+TEST(Split, ASmallCorpusGivesAllItsRecords) {
   const Parts parts = split({"a", "b", "c"}, {.validation = {0, 1}, .test = {0, 1}});
   EXPECT_EQ(parts[0].size(), 1U);
   EXPECT_EQ(split({"a"}, {.validation = {0, 10}, .test = {0, 10}})[2].size(), 1U);
 }
 
-TEST(Split, KeysForgetWritingButNotWords) {
+TEST(Split, KeysIgnoreCaseAndPunctuationButNotWords) {
   EXPECT_EQ(split_key("Hello, World!"), split_key("hello world"));
   EXPECT_EQ(split_key("\xC3\x88 vero."), split_key("\xC3\xA8 vero"));
   EXPECT_NE(split_key("hello world"), split_key("helloworld"));
   EXPECT_NE(split_key("?!"), split_key("..."));
 }
 
-TEST(Split, SizesAreNumbersOrShares) {
+TEST(Split, SizesAreNumbersOrFractions) {
   EXPECT_EQ(parse_part_size("1000").records, 1000);
   EXPECT_DOUBLE_EQ(parse_part_size("5%").share, 0.05);
   EXPECT_DOUBLE_EQ(parse_part_size("0.25").share, 0.25);

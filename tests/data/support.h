@@ -1,4 +1,4 @@
-// What the tests of readers share.
+// Helpers for the tests of readers.
 #pragma once
 #include <cstdint>
 #include <memory>

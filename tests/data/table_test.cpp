@@ -21,7 +21,7 @@ TEST(Lines, AreTextsWithoutTargets) {
   EXPECT_EQ(pairs_of(reader), (Pairs{{"a", ""}, {"", ""}, {"b", ""}}));
 }
 
-TEST(Parallel, PairsLineByLineAndRefusesDifferentLengths) {
+TEST(Parallel, PairsLineByLineAndDifferentLengthsAreAnError) {
   EXPECT_EQ(pairs_of(read_parallel(TextStream::of("a\nb\n"), TextStream::of("x\ny"))), (Pairs{{"a", "x"}, {"b", "y"}}));
   EXPECT_ERROR(pairs_of(read_parallel(TextStream::of("a\nb\n", "en"), TextStream::of("x\n", "it"))),
                "it ends after 1 lines, but en goes on");
@@ -55,7 +55,7 @@ TEST(Csv, QuotedFieldsHoldAnything) {
   EXPECT_EQ(pairs_of(read_csv(TextStream::of(text))), (Pairs{{"a, \"b\"", "two\nlines"}, {"plain", ""}, {"x", "y"}}));
 }
 
-TEST(Csv, RecordsKnowTheLineOnWhichTheyBegin) {
+TEST(Csv, RecordsHaveTheirFirstLine) {
   const auto reader = read_csv(TextStream::of("\"a\n\nb\",c\nd,e\n"));
   Record record;
   ASSERT_TRUE(reader->next(record));
@@ -64,7 +64,7 @@ TEST(Csv, RecordsKnowTheLineOnWhichTheyBegin) {
   EXPECT_EQ(record.line, 4);
 }
 
-TEST(Csv, AQuoteThatNeverClosesIsNamedWhereItOpens) {
+TEST(Csv, AnUnclosedQuoteIsAnErrorWithItsLine) {
   EXPECT_ERROR(pairs_of(read_csv(TextStream::of("a,b\n\"c,d\ne,f\n", "file"))), "file:2: a quote opens in this row");
 }
 
@@ -82,13 +82,32 @@ TEST(JsonLines, FindsTextsByKeyAndByDots) {
   EXPECT_EQ(pairs_of(read_json_lines(TextStream::of(nested), {"translation.en", "label.x"})), (Pairs{{"one", "3"}}));
 }
 
-TEST(JsonLines, CountsLinesThatAreNotWhatTheyShould) {
+TEST(JsonLines, SkipsAndCountsInvalidLines) {
   const auto reader =
-      read_json_lines(TextStream::of("{\"source\": \n[1]\n{\"source\": 1}\n{\"source\": [], \"target\": 1}"));
-  EXPECT_TRUE(pairs_of(reader).empty());
+      read_json_lines(TextStream::of("{\"source\": \n[1]\n{\"source\": 1}\n{\"source\": [], \"target\": 1}\n"
+                                     "{\"source\": 2, \"target\": 3}"));
+  EXPECT_EQ(pairs_of(reader), (Pairs{{"2", "3"}}));
   EXPECT_EQ(skipped_of(*reader, "no JSON object"), 2);
   EXPECT_EQ(skipped_of(*reader, "no text under \"target\""), 1);
   EXPECT_EQ(skipped_of(*reader, "no text under \"source\""), 1);
+}
+
+TEST(JsonLines, AKeyThatNoLineHasIsAnError) {
+  EXPECT_ERROR(pairs_of(read_json_lines(TextStream::of("{\"en\": 1, \"it\": 2}\n", "file"), {"en", "de"})),
+               "file: no line gives a record: line 1 has no text under \"de\"; its keys are en, it");
+}
+
+TEST(Tsv, AColumnThatNoRowHasIsAnError) {
+  EXPECT_ERROR(pairs_of(read_tsv(TextStream::of("a\tb\n\nc\td\n", "file"), {"1", "9"})),
+               "file: no row has column 9: got 2 columns at most");
+  EXPECT_ERROR(pairs_of(read_csv(TextStream::of("en,it\none,uno\n", "file"), {"en", "9"})),
+               "file: there is no column 9: the first row has 2 columns (en, it)");
+}
+
+TEST(Tsv, ARowWithoutARequiredColumnIsAnError) {
+  const Columns columns{.source = "1", .target = "2", .required = "source TAB target"};
+  EXPECT_ERROR(pairs_of(read_tsv(TextStream::of("a\tb\n\nalone\n", "file"), columns)),
+               "file, line 3: has only one column (no tab), expected source TAB target");
 }
 
 TEST(Formats, AreKnownByTheEndOfAName) {

@@ -1,4 +1,4 @@
-// Bytes of any kind become valid text: marks, charsets, broken sequences, cuts between pieces.
+// Any bytes become valid text: byte order marks, charsets, invalid sequences, characters across chunks.
 #include "attend/data/text_stream.h"
 
 #include <gtest/gtest.h>
@@ -28,13 +28,13 @@ TEST(TextStream, LinesEndWithLineFeedOrBoth) {
   EXPECT_EQ(lines_of(TextStream::of("")), Lines{});
 }
 
-TEST(TextStream, AByteOrderMarkIsNoText) {
+TEST(TextStream, AByteOrderMarkIsRemoved) {
   EXPECT_EQ(lines_of(TextStream::of("\xEF\xBB\xBFone")), (Lines{"one"}));
   EXPECT_EQ(lines_of(TextStream::of(std::string("\xFF\xFEo\0\xE8\0\n\0x\0", 10))), (Lines{"o\xC3\xA8", "x"}));
   EXPECT_EQ(lines_of(TextStream::of(std::string("\xFE\xFF\0o", 4))), (Lines{"o"}));
 }
 
-TEST(TextStream, WhatIsNotTextIsReplacedAndCounted) {
+TEST(TextStream, InvalidUtf8IsReplacedAndCountedWithItsFirstLine) {
   TextStream stream = TextStream::of("ok\xFF\n\xC3(\n");
   std::string line;
   ASSERT_TRUE(stream.line(line));
@@ -42,7 +42,8 @@ TEST(TextStream, WhatIsNotTextIsReplacedAndCounted) {
   ASSERT_TRUE(stream.line(line));
   EXPECT_EQ(line, "\xEF\xBF\xBD(");
   EXPECT_FALSE(stream.line(line));
-  EXPECT_EQ(stream.invalid(), 2);
+  EXPECT_EQ(stream.invalid().count, 2);
+  EXPECT_EQ(stream.invalid().first, "text, line 1");
   EXPECT_EQ(stream.lines(), 2);
 }
 
@@ -50,20 +51,21 @@ TEST(TextStream, OtherCharsetsAreConverted) {
   TextStream stream = TextStream::of("perch\xE9");
   stream.set_charset("ISO-8859-1");
   EXPECT_EQ(lines_of(std::move(stream)), (Lines{"perch\xC3\xA9"}));
-  TextStream broken = TextStream::of("\x82\xA0\xFF\x82");  // あ, and two that are nothing
+  TextStream broken = TextStream::of("\x82\xA0\xFF\x82");  // あ, and two invalid bytes
   broken.set_charset("SHIFT_JIS");
   std::string line;
   ASSERT_TRUE(broken.line(line));
   EXPECT_EQ(line, "\xE3\x81\x82\xEF\xBF\xBD\xEF\xBF\xBD");
-  EXPECT_EQ(broken.invalid(), 2);
+  EXPECT_EQ(broken.invalid().count, 2);
   EXPECT_ERROR(TextStream::of("", "file").set_charset("no-such"),
                "file: its charset is not known here: got \"no-such\"");
 }
 
-TEST(TextStream, CharactersThatLieAcrossPiecesStayWhole) {
+TEST(TextStream, CharactersAcrossChunksStayWhole) {
   test::TempFolder folder;
   std::string text = "x";
-  for (int i = 0; i < 300'000; ++i) append_utf8(U'\u6F22', text);  // 3 bytes each: any power of two cuts one
+  for (int i = 0; i < 300'000; ++i)
+    append_utf8(U'\u6F22', text);  // 3 bytes each, so the ends of buffers are inside of characters
   std::ofstream(folder / "long.txt") << text << "\nend";
   TextStream stream = TextStream::open(folder / "long.txt");
   std::string line;
@@ -71,7 +73,7 @@ TEST(TextStream, CharactersThatLieAcrossPiecesStayWhole) {
   EXPECT_TRUE(line == text);
   ASSERT_TRUE(stream.line(line));
   EXPECT_EQ(line, "end");
-  EXPECT_EQ(stream.invalid(), 0);
+  EXPECT_EQ(stream.invalid().count, 0);
   EXPECT_EQ(stream.position(), static_cast<std::int64_t>(text.size() + 4));
 }
 

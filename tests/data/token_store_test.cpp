@@ -30,7 +30,7 @@ std::vector<std::byte> bytes_of(const std::filesystem::path& path) {
   return bytes;
 }
 
-TEST(TokenStore, GivesBackDocumentsInBothWidths) {
+TEST(TokenStore, ReturnsDocumentsInBothWidths) {
   const test::TempFolder folder;
   for (const std::int64_t vocabulary : {std::int64_t{65536}, std::int64_t{65537}, std::int64_t{1} << 31}) {
     const auto last = static_cast<std::int32_t>(vocabulary - 1);
@@ -82,7 +82,7 @@ TEST(TokenStore, StreamsMoreThanItsBufferHolds) {
   EXPECT_EQ(store.read({70'001 * 9, 70'001 * 10}), ids);
 }
 
-TEST(TokenStore, AnEmptyOneIsFine) {
+TEST(TokenStore, AnEmptyStoreIsValid) {
   const test::TempFolder folder;
   const TokenStore store = store_of(folder / "store", 10, {});
   EXPECT_EQ(store.size(), 0);
@@ -97,7 +97,7 @@ TEST(TokenStore, WithoutCommitThereIsNoFile) {
   EXPECT_TRUE(std::filesystem::is_empty(folder.path()));
 }
 
-TEST(TokenStore, AskingForWhatIsNotThereIsAnError) {
+TEST(TokenStore, ReadingOutOfBoundsIsAnError) {
   const test::TempFolder folder;
   const TokenStore store = store_of(folder / "store", 10, {{1, 2, 3}});
   EXPECT_ERROR(store.read({1, 4}), "has no tokens 1 to 4: it has 3");
@@ -109,7 +109,7 @@ TEST(TokenStore, AskingForWhatIsNotThereIsAnError) {
   EXPECT_ERROR(TokenStoreWriter(folder / "other", 0), "got 0");
 }
 
-TEST(TokenStore, EveryCutAndManyGarbledFilesAreRefusedOrReadable) {
+TEST(TokenStore, TruncatedAndDamagedFilesAreErrorsOrReadable) {
   const test::TempFolder folder;
   store_of(folder / "store", 10, {{1, 2, 3}, {4, 5}});
   const std::vector<std::byte> whole = bytes_of(folder / "store");
@@ -182,7 +182,7 @@ TEST(TokenWindows, CoverEveryTokenButTheFirstOnceAsATarget) {
   }
 }
 
-TEST(TokenWindows, StayWithinDocumentsWhereAsked) {
+TEST(TokenWindows, StayWithinDocumentsIfRequested) {
   const test::TempFolder folder;
   const TokenStore store = store_of(folder / "store", 10, {{0, 1, 2, 3, 4, 5}, {}, {6}, {7, 8, 9}});
   const TokenWindows windows(store, 3, false);
@@ -195,13 +195,13 @@ TEST(TokenWindows, StayWithinDocumentsWhereAsked) {
   EXPECT_ERROR(TokenWindows(store, 0), "T = 0");
 }
 
-TEST(Fingerprint, TellsApartWhatIsDifferent) {
+TEST(Fingerprint, ChangesWithItsInputs) {
   EXPECT_NE(Fingerprint().add("ab").add("c").value(), Fingerprint().add("a").add("bc").value());
   EXPECT_EQ(Fingerprint().add("ab").value(), Fingerprint().add("ab").value());
-  EXPECT_ERROR(Fingerprint().add_file("/nowhere/at/all"), "cannot look at it");
+  EXPECT_ERROR(Fingerprint().add_file("/nowhere/at/all"), "cannot read its status");
 }
 
-TEST(Fingerprint, OfContentsIsThatOfACopy) {
+TEST(Fingerprint, OfContentsIsTheSameForACopy) {
   const test::TempFolder folder;
   const auto written = [&](const char* name, std::string_view text) {
     AtomicFile file(folder / name);

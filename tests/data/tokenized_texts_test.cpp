@@ -16,7 +16,7 @@ using Ids = std::vector<std::int32_t>;
 
 Tokenizer fixture(const std::string& name) { return load_tokenizer(ATTEND_SOURCE_DIR "/tests/text/fixtures/" + name); }
 
-/// Lines with all that could go wrong at a cut: spaces at ends, empty lines, punctuation, other scripts.
+/// Lines with difficult places to cut: spaces at ends, empty lines, punctuation, other scripts.
 std::string long_text(std::size_t bytes) {
   std::string text;
   for (int i = 0; text.size() < bytes; ++i) {
@@ -33,7 +33,7 @@ void write(const std::filesystem::path& path, const std::string& text) {
 
 TEST(TokenizedTexts, AFileIsOneDocumentWithTheIdsOfItsWholeText) {
   const test::TempFolder folder;
-  const std::string text = long_text(1'200'000);  // several pieces
+  const std::string text = long_text(1'200'000);  // several chunks
   write(folder / "long", text);
   write(folder / "short", "One more.");
   for (const char* family : {"gpt2", "bert_uncased", "llama3", "t5"}) {
@@ -49,7 +49,7 @@ TEST(TokenizedTexts, AFileIsOneDocumentWithTheIdsOfItsWholeText) {
   }
 }
 
-TEST(TokenizedTexts, DocumentsEndWhereAsked) {
+TEST(TokenizedTexts, DocumentsEndAsRequested) {
   const test::TempFolder folder;
   write(folder / "text", "\none\ntwo\r\n\n\nthree\n");
   write(folder / "more", "four");
@@ -89,7 +89,7 @@ TEST(TokenizedTexts, AreMadeAgainOnlyWhenSomethingChanged) {
   EXPECT_ERROR(tokenized_texts({folder / "none"}, fixture("gpt2"), folder / "store"), "none");
 }
 
-TEST(TokenizedTexts, FingerprintsTellTokenizersApart) {
+TEST(TokenizedTexts, DifferentTokenizersHaveDifferentFingerprints) {
   EXPECT_EQ(fingerprint(fixture("gpt2")), fingerprint(fixture("gpt2")));
   EXPECT_NE(fingerprint(fixture("bert_cased")), fingerprint(fixture("bert_uncased")));
   const std::string marian = ATTEND_SOURCE_DIR "/tests/text/fixtures/marian";

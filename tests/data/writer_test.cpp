@@ -1,4 +1,4 @@
-// Each format as it is written, and what it costs a text.
+// The output of each format, and texts that are flattened.
 #include "attend/data/writer.h"
 
 #include <gtest/gtest.h>

@@ -36,28 +36,28 @@ TEST(Bpe, TheEarliestMergeComesFirstAndTheLeftmostOfEqualOnes) {
   EXPECT_EQ(tokens(model(), "aab"), "a ab");
 }
 
-TEST(Bpe, UnknownCharactersVanishOrAreUnknownOneByOneOrAsOne) {
+TEST(Bpe, UnknownCharactersAreDroppedOrUnknownOneByOneOrFused) {
   EXPECT_EQ(tokens(model(), "axyb"), "ab");
   EXPECT_EQ(tokens(model({.unk_token = "<unk>"}), "axyb"), "a <unk> <unk> b");
   EXPECT_EQ(tokens(model({.unk_token = "<unk>", .fuse_unk = true}), "axyb"), "a <unk> b");
   EXPECT_ERROR(cut(model({.unk_token = "?"}), "x"), "\"?\" is not in the vocabulary");
 }
 
-TEST(Bpe, AWordOfTheVocabularyStaysWholeWhereMergesAreIgnored) {
+TEST(Bpe, WithIgnoreMergesAWordOfTheVocabularyIsOneToken) {
   EXPECT_EQ(tokens(model({.ignore_merges = true}), "abc"), "abc");
 }
 
-TEST(Bpe, PiecesKnowTheirBytes) {
+TEST(Bpe, TokensHaveTheirBytes) {
   const std::vector<Piece> expected = {{6, 0, 2}, {3, 2, 4}};
   EXPECT_EQ(cut(model({.unk_token = "<unk>"}), "éab"), expected);
 }
 
-TEST(Bpe, AMergeOutsideOfTheVocabularyIsRefused) {
+TEST(Bpe, AMergeOutsideOfTheVocabularyIsAnError) {
   EXPECT_ERROR(Bpe({"a", "b"}, {{0, 1}}), "gives \"ab\"");
   EXPECT_ERROR(Bpe({"a", "b"}, {{0, 7}}), "not in the vocabulary: 0 and 7");
 }
 
-/// One merge after the other over the whole word, as the method is defined.
+/// The definition of BPE: applies one merge after the other to the whole word.
 std::vector<std::int32_t> merge_naively(const Bpe& bpe, std::vector<std::int32_t> ids) {
   for (bool merged = true; merged;) {
     merged = false;
@@ -103,7 +103,7 @@ TEST(Bpe, ShortAndLongWordsAreMergedByDefinition) {
   }
 }
 
-TEST(Bpe, BytesComeBackWhateverTheTextIs) {
+TEST(Bpe, AnyBytesAreRestoredByDecoding) {
   const Tokenizer tokenizer = load_tokenizer(fixture("gpt2"));
   std::mt19937 random(2);
   for (int round = 0; round < 2000; ++round) {
@@ -131,7 +131,7 @@ TEST(Bpe, AWordOfAMegabyteTakesLittleTime) {
   EXPECT_EQ(tokenizer.decode(tokenizer.ids(text)), text);
 }
 
-TEST(WordPiece, TakesTheLongestPieceThatFitsOrNothing) {
+TEST(WordPiece, TakesTheLongestMatchOrTheWordIsUnknown) {
   const WordPiece model({"[UNK]", "un", "##aff", "##able", "##a", "é"});
   EXPECT_EQ(tokens(model, "unaffable"), "un ##aff ##able");
   EXPECT_EQ(tokens(model, "unaffx"), "[UNK]");
@@ -141,17 +141,17 @@ TEST(WordPiece, TakesTheLongestPieceThatFitsOrNothing) {
   EXPECT_ERROR(WordPiece({"a"}), "\"[UNK]\" is not in the vocabulary");
 }
 
-TEST(Unigram, FindsTheLikeliestWayToCut) {
+TEST(Unigram, FindsTheMostLikelySegmentation) {
   const Unigram model({"<unk>", "a", "b", "ab", "abc", "c"}, {0, -1, -1, -1.5, -9, -1}, {.unk_id = 0});
   EXPECT_EQ(tokens(model, "abc"), "ab c");
   EXPECT_EQ(tokens(model, "axyb"), "a <unk> b");
   const std::vector<Piece> fused = {{1, 0, 1}, {0, 1, 4}, {2, 4, 5}};
   EXPECT_EQ(cut(model, "aéxb"), fused);
-  EXPECT_ERROR(cut(Unigram({"a"}, {-1.0}), "b"), "there is no unknown piece");
+  EXPECT_ERROR(cut(Unigram({"a"}, {-1.0}), "b"), "there is no unknown token");
   EXPECT_ERROR(Unigram({"a"}, {}), "got 0 scores");
 }
 
-TEST(WordLevel, KnowsAWordOrNot) {
+TEST(WordLevel, AWordIsInTheVocabularyOrUnknown) {
   EXPECT_EQ(tokens(WordLevel({"<unk>", "cat"}), "cat"), "cat");
   EXPECT_EQ(tokens(WordLevel({"<unk>", "cat"}), "dog"), "<unk>");
   EXPECT_ERROR(cut(WordLevel({"cat"}), "dog"), "\"dog\" is not in the vocabulary");

@@ -30,7 +30,7 @@ inline std::vector<std::string> strings_of(const std::filesystem::path& path, co
   return strings;
 }
 
-/// The texts that hurt.
+/// Difficult texts.
 inline const std::vector<std::string>& golden_texts() {
   static const std::vector<std::string> texts = strings_of(fixture("texts.json"), "texts");
   return texts;
@@ -73,7 +73,7 @@ inline std::vector<std::int32_t> numbers(const JsonValue& list) {
   return values;
 }
 
-/// Begins and ends of spans, one after the other, counted in characters as Python does.
+/// Starts and ends of spans in a list, counted in characters as in Python.
 inline std::vector<std::int32_t> character_spans(const Encoding& encoding, std::span<const std::string_view> texts) {
   std::vector<std::int32_t> edges;
   for (std::size_t i = 0; i < encoding.spans.size(); ++i) {

@@ -15,7 +15,7 @@ std::string matches(const Pattern& pattern, std::string_view text) {
   return joined;
 }
 
-TEST(Pattern, AStringIsFoundWhereItStands) {
+TEST(Pattern, FindsAString) {
   EXPECT_EQ(matches(Pattern::string("ab"), "abcabab"), "ab|ab|ab");
   EXPECT_EQ(matches(Pattern::string(""), "abc"), "");
   EXPECT_EQ(matches(Pattern::string("."), "a.b"), ".");
@@ -37,27 +37,27 @@ TEST(Pattern, RepetitionIsGreedyLazyOrPossessive) {
   EXPECT_EQ(matches(Pattern::regex("(ab|c)*d"), "ababcd d"), "ababcd|d");
 }
 
-TEST(Pattern, LookaheadTakesNothing) {
+TEST(Pattern, LookaheadConsumesNothing) {
   EXPECT_EQ(matches(Pattern::regex(R"(\s+(?!\S)|\s+)"), "a   b  "), "  | |  ");
   EXPECT_EQ(matches(Pattern::regex("a(?=b)"), "ac ab"), "a");
 }
 
-TEST(Pattern, CaseMayNotMatter) {
+TEST(Pattern, CaseCanBeIgnored) {
   EXPECT_EQ(matches(Pattern::regex("(?i:'s|'ll)"), "'S'LL's"), "'S|'LL|'s");
   EXPECT_EQ(matches(Pattern::regex("(?i:a)b"), "AB Ab"), "Ab");
 }
 
-TEST(Pattern, WhatIsNotSupportedIsNamed) {
+TEST(Pattern, UnsupportedFeaturesAreErrors) {
   for (const char* text : {"(?<=a)b", "(", "a)", "[a", "*a", "a**", R"(\p{Han})", R"(\1)", "a{x}", "[b-a]", "[a&&b]"})
     EXPECT_THROW(Pattern::regex(text), InputError) << text;
 }
 
-TEST(Pattern, AnExpressionThatExplodesIsStopped) {
+TEST(Pattern, ExponentialBacktrackingIsAnError) {
   const Pattern pattern = Pattern::regex("(a*)*b");
   EXPECT_THROW(pattern.find(std::string(40, 'a'), 0), InputError);
 }
 
-TEST(Pattern, LongRunsTakeNoStack) {
+TEST(Pattern, LongRunsNeedNoStack) {
   const std::string text(1 << 20, 'a');
   EXPECT_EQ(Pattern::regex(R"(\p{L}+)").find(text, 0)->end, text.size());
 }

@@ -13,7 +13,7 @@ SentencePiece marian(const std::string& source) {
                        read_file(fixture("marian") / "target.spm"), "folder");
 }
 
-TEST(SentencePiece, ReadsWhatTheFileSays) {
+TEST(SentencePiece, ReadsAModelFile) {
   const std::string bytes = read_file(fixture("t5_spm") / "spiece.model");
   const SentencePieceFile file = read_sentencepiece(bytes, "file");
   EXPECT_EQ(file.pieces.size(), 196u);
@@ -24,7 +24,7 @@ TEST(SentencePiece, ReadsWhatTheFileSays) {
   EXPECT_FALSE(file.charsmap.empty());
 }
 
-TEST(SentencePiece, PiecesStandWhereTheyDoInTheText) {
+TEST(SentencePiece, TokensHaveTheirPositions) {
   const SentencePiece model = marian(read_file(fixture("marian") / "source.spm"));
   std::vector<Piece> pieces;
   model.encode(">>fr<< The  child", pieces);
@@ -37,8 +37,8 @@ TEST(SentencePiece, JoinsPiecesWithASpaceAfterSpecialTokens) {
   EXPECT_EQ(join_pieces({}, {}), "");
 }
 
-/// Cut anywhere, and with any byte changed, a file is read or refused; the library must never be led astray.
-TEST(SentencePiece, GarbledFilesAreRefusedOrWork) {
+/// A truncated file, or one with a changed byte, is read or gives an error. It must never crash the library.
+TEST(SentencePiece, DamagedFilesAreErrorsOrWork) {
   const std::string whole = read_file(fixture("marian") / "source.spm");
   const auto attempt = [](const std::string& bytes) {
     try {

@@ -38,12 +38,12 @@ TEST(Sentences, KeepTheQuotesAndBracketsThatClose) {
   EXPECT_EQ(cut("Er kam. »Ja«, sagte sie."), (Parts{"Er kam.", "»Ja«, sagte sie."}));
 }
 
-TEST(Sentences, GoOnBeforeASmallLetter) {
+TEST(Sentences, DoNotEndBeforeALowerCaseLetter) {
   EXPECT_EQ(cut("\"Really?\" she asked. Well... maybe. Yahoo! is old."),
             (Parts{"\"Really?\" she asked.", "Well... maybe.", "Yahoo! is old."}));
 }
 
-TEST(Sentences, DoNotEndBehindAbbreviations) {
+TEST(Sentences, DoNotEndAfterAbbreviations) {
   for (const std::string_view text :
        {"Mr. Smith met Dr. Jones.", "Il dott. Rossi e la sig. Bianchi.", "Das ist z. B. Käse, d.h. Milch.",
         "See e.g. Paris or i.e. Rome.", "J. S. Bach wrote it.", "La Fiat S.p.A. Torino produce auto.",
@@ -52,7 +52,7 @@ TEST(Sentences, DoNotEndBehindAbbreviations) {
     EXPECT_EQ(cut(text), Parts{std::string(text)});
 }
 
-TEST(Sentences, EndBehindWhatOnlyLooksLikeAnAbbreviation) {
+TEST(Sentences, EndAfterWordsThatOnlyLookLikeAbbreviations) {
   EXPECT_EQ(cut("I said no. He left."), (Parts{"I said no.", "He left."}));
   EXPECT_EQ(cut("It was 1990. Then came war."), (Parts{"It was 1990.", "Then came war."}));
   EXPECT_EQ(cut("At 5 p.m. The bus came."), (Parts{"At 5 p.m.", "The bus came."}));
@@ -90,12 +90,12 @@ TEST(Sentences, WordsTouchInScriptsWithoutSpaces) {
   EXPECT_FALSE(words_touch("เขาใช้", "Linux"));
 }
 
-TEST(Sentences, OfNothingAreNone) {
+TEST(Sentences, AnEmptyTextHasNone) {
   EXPECT_TRUE(sentences("").empty());
   EXPECT_TRUE(sentences(" \n\t \u3000").empty());
 }
 
-// Random texts out of what matters: marks, spaces, letters, abbreviations, and bytes that are no text.
+// Random texts of marks, spaces, letters, abbreviations, and invalid bytes.
 TEST(Sentences, LoseNothingButWhiteSpaceBetweenThem) {
   const std::string_view pieces[] = {
       ".", "!", "?",       "…", "。",   "」",       "\"", "»", "«",   " ",   "\n",  "\u00a0", "a",  "B",      "Dr",
@@ -122,7 +122,7 @@ TEST(Sentences, LoseNothingButWhiteSpaceBetweenThem) {
   }
 }
 
-TEST(Sentences, OfSentencesAreThemselves) {
+TEST(Sentences, SplittingASentenceAgainChangesNothing) {
   const std::string text = "One here. And two? (Three.) \"Four!\" Five.";
   for (const std::string& part : cut(text)) EXPECT_EQ(cut(part), Parts{part});
 }

@@ -1,4 +1,4 @@
-// Every code point through every normaliser and pre-tokeniser, beside what Hugging Face makes of it (text_sweep.py).
+// Compares all normalizers and pre-tokenizers with Hugging Face on every code point (text_sweep.py).
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -29,7 +29,7 @@ std::map<std::string, std::string> expected(const std::string& kind) {
   return hashes;
 }
 
-/// The hash of what `change` makes of every code point in some company.
+/// The hash of the results of `change` for every code point, in a short context.
 std::string hash_of_all(const std::function<std::string(const std::string&)>& change) {
   std::string all;
   const auto ask = [&](char32_t c) {
@@ -45,7 +45,7 @@ std::string hash_of_all(const std::function<std::string(const std::string&)>& ch
   return hash(all);
 }
 
-TEST(Sweep, NormalisersAgreeWithHuggingFaceOnEveryCodePoint) {
+TEST(Sweep, NormalizersAgreeWithHuggingFaceOnEveryCodePoint) {
   using namespace normalizer;
   const std::map<std::string, Step> steps = {
       {"bert", Bert{}},
@@ -68,7 +68,7 @@ TEST(Sweep, NormalisersAgreeWithHuggingFaceOnEveryCodePoint) {
   }
 }
 
-TEST(Sweep, PreTokenisersAgreeWithHuggingFaceOnEveryCodePoint) {
+TEST(Sweep, PreTokenizersAgreeWithHuggingFaceOnEveryCodePoint) {
   using namespace pre_tokenizer;
   const std::map<std::string, Step> steps = {
       {"bert", Bert{}},

@@ -12,13 +12,13 @@
 namespace attend::test {
 namespace {
 
-/// Each test is asked of every family that the script makes, as it was made and as save_tokenizer wrote it.
+/// Each test runs for every family of fixtures, with the original folder and with the folder of save_tokenizer.
 class TokenizerFolder : public testing::TestWithParam<const char*> {
  protected:
   TokenizerFolder()
       : expected_file_(read_file(fixture(GetParam()) / "expected.json")), expected(expected_file_, "expected.json") {}
 
-  /// The tokenizer as made, then as written and read again.
+  /// The original tokenizer, and the same after saving and loading.
   std::vector<Tokenizer> both() const {
     const Tokenizer made = load_tokenizer(fixture(GetParam()));
     const TempFolder folder;
@@ -34,7 +34,7 @@ class TokenizerFolder : public testing::TestWithParam<const char*> {
   JsonDocument expected;
 };
 
-/// Numbers, or where the file is brief, their hash.
+/// Numbers, or their hash if the file has only that.
 void expect_numbers(const std::vector<std::int32_t>& actual, const JsonValue& expected, const std::string& what) {
   if (expected.is_string())
     EXPECT_EQ(hash(actual), expected.string()) << what;
@@ -136,7 +136,7 @@ TEST_P(TokenizerFolder, KnowsItsSpecialTokensAndItsSize) {
   }
 }
 
-/// For tests/golden/tokenizer_round_trip.py, which asks transformers what it thinks of our folders.
+/// For tests/golden/tokenizer_round_trip.py, which loads the folders with transformers.
 TEST_P(TokenizerFolder, DISABLED_WritesAllFamilies) {
   const char* saved = std::getenv("ATTEND_SAVED");
   ASSERT_NE(saved, nullptr) << "ATTEND_SAVED names the folder to write to";
@@ -184,7 +184,7 @@ TEST(TokenizerFolderErrors, NamesTheLineOfAMergeWithoutItsTokens) {
   EXPECT_NE(three.error().find("merges.txt: line 1: expected two tokens"), std::string::npos);
 }
 
-TEST(TokenizerFolderErrors, RefusesVocabulariesThatContradictThemselves) {
+TEST(TokenizerFolderErrors, InconsistentVocabulariesAreErrors) {
   const Folder twice{{"vocab.json", R"({"a": 0, "b": 0})"}, {"merges.txt", ""}};
   EXPECT_NE(twice.error().find("the id 0 also belongs to"), std::string::npos) << twice.error();
   const Folder negative{{"vocab.json", R"({"a": -1})"}, {"merges.txt", ""}};
@@ -197,14 +197,14 @@ TEST(TokenizerFolderErrors, RefusesVocabulariesThatContradictThemselves) {
   EXPECT_NE(without.error().find("vocab.txt: "), std::string::npos) << without.error();
 }
 
-TEST(TokenizerFolderErrors, RefusesFamiliesThatItWouldGetWrong) {
+TEST(TokenizerFolderErrors, UnsupportedFamiliesAreErrors) {
   const Folder clip{{"vocab.json", R"({"a": 0})"},
                     {"merges.txt", ""},
                     {"tokenizer_config.json", R"({"tokenizer_class": "CLIPTokenizer"})"}};
   EXPECT_NE(clip.error().find("\"CLIPTokenizer\" is not supported"), std::string::npos) << clip.error();
 }
 
-TEST(TokenizerFolderErrors, RefusesGarbledSentencePieceModels) {
+TEST(TokenizerFolderErrors, DamagedSentencePieceModelsAreErrors) {
   const std::string model = read_file(fixture("t5_spm") / "spiece.model");
   ASSERT_GT(model.size(), 2000u);
   for (const std::string& garbled : {std::string(), std::string("hello"), model.substr(0, model.size() / 2)}) {
@@ -219,7 +219,7 @@ TEST(AFolder, ReadsWindowsLinesOfVocabTxt) {
   EXPECT_EQ(tokenizer.encode("Hello").ids, (std::vector<std::int32_t>{1, 3, 2}));
 }
 
-TEST(AFolder, TellsHowLongATextMayBe) {
+TEST(AFolder, HasTheMaximumLength) {
   EXPECT_EQ(load_tokenizer(fixture("gpt2")).max_tokens(), 1024);
   EXPECT_EQ(load_tokenizer(fixture("words")).max_tokens(), 0);
 }

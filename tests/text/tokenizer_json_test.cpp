@@ -12,7 +12,7 @@ std::string error_of_file(const std::string& text) {
   return error_of([&] { read_tokenizer_json(text, "folder/tokenizer.json"); });
 }
 
-/// Expects a file to be refused with a message that contains a text.
+/// Expects an error that contains a text.
 #define EXPECT_REFUSED(file, text) \
   EXPECT_NE(error_of_file(file).find(text), std::string::npos) << "the error was: " << error_of_file(file)
 
@@ -22,13 +22,13 @@ std::string file_with(const std::string& parts,
   return R"({"model": )" + model + parts + "}";
 }
 
-TEST(TokenizerJson, ReadsTheLeastThatAFileCanSay) {
+TEST(TokenizerJson, ReadsAMinimalFile) {
   const Tokenizer::Parts parts = read_tokenizer_json(file_with(""), "file");
   EXPECT_TRUE(std::holds_alternative<WordLevel>(parts.model));
   EXPECT_TRUE(parts.normalizer.empty() && parts.pre_tokenizer.empty() && parts.decoder.empty());
 }
 
-TEST(TokenizerJson, NamesPartsThatItDoesNotHave) {
+TEST(TokenizerJson, UnsupportedPartsAreErrors) {
   EXPECT_REFUSED(file_with(R"(, "normalizer": {"type": "Backwards"})"),
                  "[tokenizer] folder/tokenizer.json: normalizer: the normalizer \"Backwards\" is not supported; ");
   EXPECT_REFUSED(file_with(R"(, "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "UnicodeScripts"}]})"),
@@ -39,7 +39,7 @@ TEST(TokenizerJson, NamesPartsThatItDoesNotHave) {
   EXPECT_REFUSED(file_with("", R"({"type": "BPE", "vocab": {}, "merges": [], "dropout": 0.1})"), "model.dropout: ");
 }
 
-TEST(TokenizerJson, NamesThePlaceOfWhatIsWrong) {
+TEST(TokenizerJson, ErrorsHaveThePlace) {
   EXPECT_REFUSED("", "folder/tokenizer.json: not valid JSON: ");
   EXPECT_REFUSED("{", "not valid JSON: parse error at line 1, column 2");
   EXPECT_REFUSED("[]", "folder/tokenizer.json: got a list, expected an object");
@@ -57,7 +57,7 @@ TEST(TokenizerJson, NamesThePlaceOfWhatIsWrong) {
                  "pre_tokenizer.behavior: got \"Odd\", expected Removed, Isolated");
 }
 
-TEST(TokenizerJson, RefusesVocabulariesThatContradictThemselves) {
+TEST(TokenizerJson, InconsistentVocabulariesAreErrors) {
   EXPECT_REFUSED(file_with("", R"({"type": "WordLevel", "vocab": {"a": 0, "b": 0}})"),
                  "model.vocab.b: the id 0 also belongs to \"a\"");
   EXPECT_REFUSED(file_with("", R"({"type": "WordLevel", "vocab": {"a": 0.5}})"),
@@ -72,7 +72,7 @@ TEST(TokenizerJson, RefusesVocabulariesThatContradictThemselves) {
   EXPECT_REFUSED(file_with("", R"({"type": "Unigram", "vocab": [["a"]]})"), "model.vocab[0]: got 1 elements");
 }
 
-TEST(TokenizerJson, RefusesAddedTokensThatContradictTheVocabulary) {
+TEST(TokenizerJson, AddedTokensThatContradictTheVocabularyAreErrors) {
   EXPECT_REFUSED(file_with(R"(, "added_tokens": [{"id": 0, "content": "b"}])"),
                  "the added token \"b\" has the id 0 of \"a\"");
   EXPECT_REFUSED(file_with(R"(, "added_tokens": [{"id": 5, "content": "a"}])"),
@@ -86,7 +86,7 @@ TEST(TokenizerJson, RefusesAddedTokensThatContradictTheVocabulary) {
       "the post-processor adds \"[SEP]\" with the id 9, which no token has");
 }
 
-TEST(TokenizerJson, RefusesTemplatesThatLoseAText) {
+TEST(TokenizerJson, TemplatesWithoutAllTextsAreErrors) {
   const std::string a = R"({"Sequence": {"id": "A", "type_id": 0}})", b = R"({"Sequence": {"id": "B", "type_id": 0}})";
   const auto file = [](const std::string& single, const std::string& pair) {
     return file_with(R"(, "post_processor": {"type": "TemplateProcessing", "single": [)" + single + R"(], "pair": [)" +
@@ -123,7 +123,7 @@ TEST(TokenizerJson, OlderFilesDoNotNameTheModel) {
   EXPECT_EQ(index(R"({"vocab": {"a": 0}})"), SubwordModel(WordLevel()).index());
 }
 
-TEST(Json, OfTwoMembersWithOneNameTheLastCounts) {
+TEST(Json, TheLastOfTwoMembersWithTheSameKeyWins) {
   const JsonDocument document(R"({"a": 1, "a": {"b": [1, 2, {"c": true}]}})", "file");
   EXPECT_TRUE(document.root()["a"]["b"][2]["c"].boolean());
   EXPECT_EQ(document.root()["a"]["b"][2]["c"].place(), "file: a.b[2].c");

@@ -33,7 +33,7 @@ TEST(Tokenizer, SpansAreBytesOfTheOriginal) {
   EXPECT_EQ(encoding.special, (std::vector<std::uint8_t>{1, 0, 0, 0, 0, 0, 1}));
 }
 
-TEST(Tokenizer, InvalidBytesAreReplacedCountedAndKeepTheirPlace) {
+TEST(Tokenizer, InvalidBytesAreReplacedAndCountedAndSpansStayCorrect) {
   Tokenizer::Parts words = parts();
   words.normalizer.clear();  // BERT's clean-up would drop U+FFFD
   const Encoding encoding = Tokenizer(words).encode("a \xFF b \xE4\xB8 c", {.special_tokens = false});
@@ -42,14 +42,14 @@ TEST(Tokenizer, InvalidBytesAreReplacedCountedAndKeepTheirPlace) {
   EXPECT_EQ(encoding.spans, spans({{0, 1}, {2, 3}, {4, 5}, {6, 8}, {9, 10}}));
 }
 
-TEST(Tokenizer, NoTextIsNoTokens) {
+TEST(Tokenizer, AnEmptyTextHasNoTokens) {
   EXPECT_EQ(tokenizer().encode("", {.special_tokens = false}).size(), 0);
   EXPECT_EQ(tokenizer().encode(" \n ").ids, (std::vector<std::int32_t>{1, 2}));
   EXPECT_TRUE(tokenizer().ids("").empty());
   EXPECT_EQ(tokenizer().decode({}), "");
 }
 
-TEST(Tokenizer, ALongTextIsAnErrorIsCutOrIsSplit) {
+TEST(Tokenizer, ALongTextIsAnErrorTruncatedOrSplit) {
   const Tokenizer t = tokenizer();
   const std::string text = "a b c a b";
   EXPECT_ERROR(t.encode(text, {.max_tokens = 5}), "got 7 tokens, expected at most 5");
@@ -78,8 +78,8 @@ TEST(Tokenizer, PairsKeepTheFirstTextInEachWindow) {
 
 TEST(Tokenizer, AddedTokensAreFoundBeforeAnythingElse) {
   Tokenizer::Parts with = parts();
-  with.added_tokens.push_back({"<Mask>", 9, false, true, false, false, true});  // takes the space before it
-  with.added_tokens.push_back({"CAB", 10, true, false, false, true, false});    // a word of its own, in any case
+  with.added_tokens.push_back({"<Mask>", 9, false, true, false, false, true});  // includes the space before it
+  with.added_tokens.push_back({"CAB", 10, true, false, false, true, false});    // a single word, normalized
   const Tokenizer t(with);
   EXPECT_EQ(t.size(), 11);
   const Encoding encoding = t.encode("a  <Mask>b cab acab", {.special_tokens = false});
@@ -92,7 +92,7 @@ TEST(Tokenizer, AddedTokensAreFoundBeforeAnythingElse) {
   EXPECT_FALSE(t.is_special(10));
 }
 
-TEST(Tokenizer, AnIdThatDoesNotExistIsRefused) {
+TEST(Tokenizer, AnUnknownIdIsAnError) {
   EXPECT_ERROR(tokenizer().decode(std::vector<std::int32_t>{3, 9}), "got the id 9, expected 0 to 8");
   EXPECT_ERROR(tokenizer().decode(std::vector<std::int32_t>{-1}), "got the id -1");
 }
@@ -123,7 +123,7 @@ TEST(Tokenizer, IdsAloneAreThoseOfEncode) {
   }
 }
 
-TEST(StreamDecoder, GivesInPiecesWhatDecodeGivesAtOnce) {
+TEST(StreamDecoder, GivesTheSameTextAsDecode) {
   for (const char* family : {"gpt2", "bert_uncased", "t5", "llama2", "words"}) {
     const Tokenizer t = load_tokenizer(fixture(family));
     for (const std::string& text : golden_texts()) {

@@ -1,4 +1,4 @@
-// What Hugging Face's trainers made of a text (tests/golden/tokenizer_training.py), and texts as trainers want them.
+// Results of Hugging Face's trainers (tests/golden/tokenizer_training.py), and line sources for trainers.
 #pragma once
 #include <fstream>
 #include <nlohmann/json.hpp>

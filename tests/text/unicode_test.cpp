@@ -1,4 +1,4 @@
-// UTF-8, valid and not, against what the Unicode standard says of each sequence.
+// Valid and invalid UTF-8, compared with the examples of the Unicode standard.
 #include "attend/text/unicode.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 namespace attend {
 namespace {
 
-TEST(Utf8, EveryCodePointComesBack) {
+TEST(Utf8, EveryCodePointIsDecodedAsItWasEncoded) {
   for (char32_t value = 0; value <= 0x10FFFF; ++value) {
     if (value >= 0xD800 && value < 0xE000) continue;
     std::string text;
@@ -48,7 +48,7 @@ TEST(Utf8, OnlyABeginningThatCanStillBecomeACharacterIsUnfinished) {
   EXPECT_EQ(unfinished_utf8("a\xE2\x82"), 2U);
   EXPECT_EQ(unfinished_utf8("a\xF0\x9F\x98"), 3U);
   EXPECT_EQ(unfinished_utf8("a\xF0\x9F\x98\x80"), 0U);
-  EXPECT_EQ(unfinished_utf8("\xE0\x80"), 0U);  // can only be wrong
+  EXPECT_EQ(unfinished_utf8("\xE0\x80"), 0U);  // cannot become valid
   EXPECT_EQ(unfinished_utf8("\x80\x80\x80\x80"), 0U);
 }
 

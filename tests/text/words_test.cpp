@@ -1,4 +1,4 @@
-// Words as people count them, and tokens as people read them.
+// Words of a text, and tokens for display.
 #include "attend/text/words.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace attend {
 namespace {
 
-TEST(Words, AreWhatStandsBetweenWhiteSpace) {
+TEST(Words, AreSeparatedByWhiteSpace) {
   EXPECT_EQ(count_words(""), 0u);
   EXPECT_EQ(count_words(" \t\n"), 0u);
   EXPECT_EQ(count_words("one"), 1u);
@@ -30,7 +30,7 @@ Tokenizer tokenizer(const std::string& name) {
   return load_tokenizer(std::filesystem::path(ATTEND_SOURCE_DIR) / "tests" / name);
 }
 
-TEST(ShownToken, SaysSpacesAsSpacesAndLeavesSpecialTokens) {
+TEST(ShownToken, ShowsSpacesAndKeepsSpecialTokens) {
   const Tokenizer gpt2 = tokenizer("models/fixtures/gpt2_tokenizer"), bert = tokenizer("tasks/fixtures/bert_words"),
                   marian = tokenizer("models/fixtures/marian_tokenizer");
   for (std::int32_t id = 0; id < gpt2.size(); ++id)
@@ -42,7 +42,7 @@ TEST(ShownToken, SaysSpacesAsSpacesAndLeavesSpecialTokens) {
   EXPECT_EQ(shown_token(gpt2, *gpt2.id("Ġ")), " ");
 }
 
-TEST(ShownToken, IsValidWhereACharacterIsCut) {
+TEST(ShownToken, IsValidUtf8ForIncompleteCharacters) {
   const Tokenizer gpt2 = tokenizer("models/fixtures/gpt2_tokenizer");
   for (std::int32_t id = 0; id < gpt2.size(); ++id) EXPECT_EQ(count_invalid_utf8(shown_token(gpt2, id)), 0);
   const std::vector<std::int32_t> ids = gpt2.ids("€");

@@ -99,5 +99,22 @@ TEST(CheckRun, FindsMissingFilesAndFoldersThatWouldBeOverwritten) {
   check_run(options, "", {});
 }
 
+TEST(CheckRun, WarnsOfInvalidUtf8InAnyFile) {
+  const test::TempFolder folder;
+  std::ofstream(folder / "good") << "text\n";
+  std::ofstream(folder / "bad") << "text\nperch\xE9\n\xFF\n";
+  TrainerOptions options;
+  options.output = folder / "new";
+  std::vector<std::string> warnings;
+  TrainingObserver observer;
+  observer.warning = [&](const std::string& line) { warnings.push_back(line); };
+  check_run(options, "", {folder / "good"}, observer);
+  EXPECT_TRUE(warnings.empty());
+  check_run(options, "", {folder / "good", folder / "bad"}, observer);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0], "2 byte sequences could not be decoded and became U+FFFD, the first in " +
+                             (folder / "bad").string() + ", line 2; is the text UTF-8?");
+}
+
 }  // namespace
 }  // namespace attend

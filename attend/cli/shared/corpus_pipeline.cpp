@@ -45,6 +45,24 @@ bool are_sides(const std::vector<std::string>& inputs) {
   return !format_of(a) && !format_of(b) && a.has_extension() && b.has_extension() && a.stem() == b.stem();
 }
 
+/// Throws where the flags ask for something that the format of a file does not have.
+void check_format(const CorpusJob& job, const std::string& input, CorpusFormat format) {
+  using enum CorpusFormat;
+  if (!job.columns.empty() && format != tsv && format != csv && format != json_lines)
+    throw CLI::ValidationError("--columns", "is for TSV, CSV and JSON lines, but " + input + " is read as " +
+                                                (format == lines ? "lines" : "another format") +
+                                                "; add --format tsv if its columns are separated by tabs");
+  if (format != lines) return;
+  if (!job.languages.target.empty())
+    throw CLI::ValidationError("--to", "needs pairs, but " + input +
+                                           " is read as lines, each a single text; add --format tsv for source TAB "
+                                           "target, or name two files and add --format parallel");
+  if (!job.format && job.inputs.size() == 2)
+    throw CLI::ValidationError("--format", "two files of lines: add --format parallel if line N of " + job.inputs[1] +
+                                               " is the translation of line N of " + job.inputs[0] +
+                                               ", or --format lines if both hold single texts");
+}
+
 std::vector<Source> sources_of(const CorpusJob& job) {
   CorpusOptions options;
   options.columns = columns_of(job);
@@ -57,12 +75,15 @@ std::vector<Source> sources_of(const CorpusJob& job) {
   if (parallel) {
     if (job.inputs.size() != 2)
       throw CLI::ValidationError("--format", "parallel needs two files; got " + std::to_string(job.inputs.size()));
+    check_format(job, job.inputs[0], CorpusFormat::parallel);
     return {source({job.inputs[0], job.inputs[1]}, CorpusFormat::parallel)};
   }
   std::vector<Source> sources;
   for (const std::string& input : job.inputs) {
     const CorpusFormat otherwise = input == "-" ? CorpusFormat::tsv : CorpusFormat::lines;
-    sources.push_back(source({input}, job.format.value_or(format_of(input).value_or(otherwise))));
+    const CorpusFormat format = job.format.value_or(format_of(input).value_or(otherwise));
+    check_format(job, input, format);
+    sources.push_back(source({input}, format));
   }
   if (sources.empty()) sources.push_back(source({"-"}, job.format.value_or(CorpusFormat::tsv)));
   return sources;
@@ -201,12 +222,21 @@ class Pipeline {
       }
     }
     if (splitter_) splitter_->finish();
+    check_split();
     for (PartWriter& writer : writers_) writer.finish(report_);
     if (rejected_) rejected_->finish();
     finish_report();
   }
 
  private:
+  /// Files appear only after this check, so that an error leaves existing ones as they are.
+  void check_split() const {
+    if (!splitter_ || report_.kept() == 0 || splitter_->size(Part::train) > 0) return;
+    fail<InputError>("corpus", "nothing is left for training: of ", counted(report_.kept(), "record"),
+                     " validation takes ", grouped(splitter_->size(Part::validation)), " and test ",
+                     grouped(splitter_->size(Part::test)), "; lower --validation or --test");
+  }
+
   /// The first reader tells whether there are targets; all must agree.
   void start(const CorpusReader& reader) {
     if (writers_.empty()) {
@@ -263,6 +293,7 @@ class Pipeline {
     const bool to_output = !job_.output.empty() && job_.output != "-";
     std::ostream& out = to_output ? std::cout : std::cerr;
     job_.json ? report_.print_json(out) : report_.print_table(out, report_.files.size() > 1);
+    if (report_.invalid_text.count > 0) warn(report_.invalid_text.warning());
     if (report_.kept() == 0) warn("nothing is left of what was read");
     const std::pair<Part, std::int64_t> asked[] = {{Part::validation, sizes_.validation.records},
                                                    {Part::test, sizes_.test.records}};

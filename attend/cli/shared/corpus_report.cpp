@@ -82,7 +82,6 @@ void CorpusReport::print_table(std::ostream& out, bool by_file) const {
   for (const Written& part : written)
     if (!part.part.empty() || !part.path.empty())
       print_row(out, part.part.empty() ? "  written" : "  " + part.part, part.records, part.path);
-  if (invalid_text > 0) out << grouped(invalid_text) << " sequences were not valid text and became U+FFFD\n";
   if (flattened > 0) out << grouped(flattened) << " texts had line breaks or tabs, which became spaces\n";
 }
 
@@ -96,7 +95,7 @@ void CorpusReport::print_json(std::ostream& out) const {
   Json& outputs = json["written"] = Json::array();
   for (const Written& part : written)
     outputs.push_back({{"part", part.part}, {"path", part.path}, {"records", part.records}});
-  json["invalid_text"] = invalid_text;
+  json["invalid_text"] = invalid_text.count;
   json["flattened"] = flattened;
   json["unreadable"] = unreadable;
   Json& each = json["files"] = Json::array();

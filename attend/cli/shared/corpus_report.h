@@ -31,8 +31,8 @@ struct CorpusReport {
   std::vector<std::pair<std::string, std::int64_t>> dropped;  ///< each rule, also those that dropped nothing
   std::vector<Written> written;
   std::vector<std::string> unreadable;  ///< files that were no catalogues, and why
-  std::int64_t invalid_text = 0;        ///< sequences that were not UTF-8
-  std::int64_t flattened = 0;           ///< texts whose line breaks or tabs became spaces
+  InvalidText invalid_text;
+  std::int64_t flattened = 0;  ///< texts whose line breaks or tabs became spaces
 
   std::int64_t read() const;
   std::int64_t kept() const;

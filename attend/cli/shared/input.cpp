@@ -10,9 +10,12 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "attend/cli/shared/interrupt.h"
+#include "attend/cli/shared/progress.h"
 #include "attend/core/error.h"
+#include "attend/text/unicode.h"
 
 namespace attend::cli {
 namespace {
@@ -99,10 +102,17 @@ bool LineReader::fill() {
   return got > 0;
 }
 
+void LineReader::finish() {
+  if (const InvalidText invalid = std::exchange(invalid_, {}); invalid.count > 0) warn(invalid.warning());
+}
+
 bool LineReader::next(std::string& line) {
   stop_if_interrupted();
   for (;;) {
-    if (file_ < 0 && !open_next()) return false;
+    if (file_ < 0 && !open_next()) {
+      finish();
+      return false;
+    }
     const char* end =
         scanned_ < buffer_.size()
             ? static_cast<const char*>(std::memchr(buffer_.data() + scanned_, '\n', buffer_.size() - scanned_))
@@ -112,6 +122,7 @@ bool LineReader::next(std::string& line) {
       if (fill()) continue;
       if (at_ == buffer_.size()) {
         if (open_next()) continue;
+        finish();
         return false;
       }
     }
@@ -123,6 +134,10 @@ bool LineReader::next(std::string& line) {
     if (found.ends_with('\r')) found.remove_suffix(1);
     line.assign(found);
     ++lines_read_;
+    if (const std::int64_t count = count_invalid_utf8(line); count > 0) {
+      line = replace_invalid_utf8(line);
+      invalid_ += {count, where()};
+    }
     return true;
   }
 }

@@ -9,6 +9,7 @@
 
 #include "attend/cli/shared/cli11.h"
 #include "attend/core/file.h"
+#include "attend/data/invalid_text.h"
 
 namespace attend::cli {
 
@@ -18,7 +19,8 @@ CLI::Option* add_input_flag(CLI::App& verb, std::vector<std::string>& paths);
 CLI::Option* add_output_flag(CLI::App& verb, std::string& path);
 
 /// The lines of several files, one after the other. A line ends with LF, CRLF or its file; a UTF-8 byte order mark at
-/// the beginning of a file is dropped; a line may be as long as memory allows, and holds whatever bytes it held.
+/// the beginning of a file is dropped; a line may be as long as memory allows. Lines are valid UTF-8: an invalid byte
+/// sequence becomes U+FFFD, and one warning at the end of the input counts them.
 class LineReader {
  public:
   /// "-", or no path at all, is standard input. Throws InputError when one of them cannot be read, before any is.
@@ -42,6 +44,7 @@ class LineReader {
 
  private:
   bool open_next();
+  void finish();    // warns of invalid text
   bool fill();      // more bytes into the buffer; false at the end of the file
   bool has_line();  // whether next() would give a line without waiting
   std::string name(std::size_t path) const;
@@ -53,6 +56,7 @@ class LineReader {
   std::size_t at_ = 0, scanned_ = 0;  // bytes of the buffer that were given out, and that hold no line end
   bool ended_ = false, beginning_ = true;
   std::int64_t lines_read_ = 0, bytes_read_ = 0, total_bytes_ = 0;
+  InvalidText invalid_;
 };
 
 /// Text to standard output or to a file. A file appears, complete, at finish(); without it, nothing does. Every failed

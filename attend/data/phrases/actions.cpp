@@ -349,7 +349,7 @@ Clause some_action(Dice& dice, const Subject& subject, const ActionOptions& opti
     using enum Modal;
     clause.modal =
         tense == Tense::future ? dice.pick({can, must}) : dice.pick({want, want, can, can, must, would_like});
-    // non dovere is must not or need not: nobody knows.
+    // non dovere is ambiguous: must not, or need not.
     if (clause.modal == must && negative) clause.modal = can;
     if (clause.polarity != Polarity::yes) clause.polarity = Polarity::no;
   }

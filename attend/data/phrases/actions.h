@@ -1,4 +1,4 @@
-// What people (and animals) do, with whom, where and when: predicates and clauses out of the words' tables.
+// Predicates and clauses from the tables of words: what people and animals do, with whom, where and when.
 #pragma once
 #include <optional>
 

@@ -1,4 +1,4 @@
-// Somebody does something: subject, verb and all around it, told or asked, in both languages at once.
+// A clause in both languages: subject, verb, objects and adverbs, as a statement or a question.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,4 +1,4 @@
-// Patterns that tell two things, and how they hang together.
+// Patterns of sentences with two clauses.
 #include <algorithm>
 #include <array>
 

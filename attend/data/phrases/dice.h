@@ -1,4 +1,4 @@
-// Chance for the grammar: the same key throws the same.
+// Random choices for the grammar. The same key gives the same choices.
 #pragma once
 #include <cstdint>
 #include <iterator>
@@ -11,14 +11,14 @@ class Dice {
  public:
   explicit Dice(PhiloxKey key) : key_(key) {}
 
-  /// 0 … n - 1, all alike.
+  /// A uniform random number from 0 to n - 1.
   std::size_t below(std::size_t n) {
     const std::uint64_t bits = philox(key_, thrown_++)[0];
     return static_cast<std::size_t>(bits * n >> 32);
   }
-  /// True in so many of 100 throws.
+  /// True with this probability, in percent.
   bool percent(std::size_t chance) { return below(100) < chance; }
-  /// One of a list, all alike.
+  /// A uniform random element of a list.
   template <typename List>
   const auto& pick(const List& list) {
     return *(std::begin(list) + static_cast<std::ptrdiff_t>(below(std::size(list))));

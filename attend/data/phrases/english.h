@@ -1,5 +1,5 @@
-// As much of English grammar as the phrase book needs. Rules for what is regular, a table for what is not. Of a phrase
-// ("wait for") the first word is bent.
+// The English grammar that the phrase book needs: rules for regular words, a table for irregular ones. In a phrase
+// ("wait for"), the first word is inflected.
 #pragma once
 #include <string>
 #include <string_view>

@@ -1,6 +1,6 @@
-// The sentences of the phrase book: some thirty patterns over the words, each in both languages at once. Every Italian
-// sentence has one right translation: where Italian leaves open who is meant (suo, gli, a verb in the third person
-// without subject), the grammar says it or leaves it out.
+// The sentences of the phrase book: some thirty patterns, each in both languages. Every Italian sentence has one
+// correct translation: ambiguous forms (suo, gli, a verb in the third person without a subject) are made clear or left
+// out.
 #pragma once
 #include <span>
 
@@ -8,10 +8,10 @@
 
 namespace attend::phrases {
 
-/// One sentence of many millions.
+/// A random sentence.
 Text some_sentence(Dice& dice);
 
-/// What one learns by heart: Buongiorno! Good morning!
+/// Fixed expressions: Buongiorno! Good morning!
 std::span<const Translated> formulas();
 
 }  // namespace attend::phrases

@@ -1,5 +1,5 @@
-// As much of Italian's grammar as the phrase book needs: which article a word takes, how words agree, how verbs are
-// conjugated. Rules for what is regular, a table for what is not.
+// The Italian grammar that the phrase book needs: articles, agreement, conjugation. Rules for regular words, a table
+// for irregular ones.
 #pragma once
 #include <cstdint>
 #include <string>

@@ -1,4 +1,4 @@
-// Patterns by which one gets what one wants: commands, wishes, greetings.
+// Patterns of commands, wishes and greetings.
 #include <algorithm>
 #include <array>
 

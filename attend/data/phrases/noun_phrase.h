@@ -1,4 +1,4 @@
-// Nouns with all that goes before and behind them, in both languages at once.
+// Noun phrases in both languages: a noun with determiner, adjectives and possessor.
 #pragma once
 #include <string>
 

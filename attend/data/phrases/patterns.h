@@ -1,4 +1,4 @@
-// The patterns of sentences, one a function, and what they share. grammar.cpp says how often each is drawn.
+// The patterns of sentences, one a function, and what they share. grammar.cpp defines how often each is used.
 #pragma once
 #include "attend/data/phrases/clause.h"
 

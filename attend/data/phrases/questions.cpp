@@ -1,4 +1,4 @@
-// Patterns that ask.
+// Patterns of questions.
 #include <algorithm>
 #include <array>
 

@@ -1,4 +1,4 @@
-// Patterns that tell one thing.
+// Patterns of statements with one main clause.
 #include <algorithm>
 #include <array>
 

@@ -1,4 +1,4 @@
-// The words of the phrase book, each with its translation and with what it goes with, so that nobody drinks a chair.
+// The words of the phrase book, with their translations and with the kinds of words that they can be combined with.
 #pragma once
 #include <cstdint>
 #include <span>

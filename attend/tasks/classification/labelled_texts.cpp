@@ -3,8 +3,6 @@
 #include <algorithm>
 
 #include "attend/core/error.h"
-#include "attend/core/wording.h"
-#include "attend/data/table.h"
 
 namespace attend {
 namespace {
@@ -35,31 +33,19 @@ LabelledReader::LabelledReader(std::filesystem::path path, LabelColumns columns,
 }
 
 std::unique_ptr<CorpusReader> LabelledReader::open(const std::string& column) const {
-  return read_tsv(TextStream::open(path_), {column, columns_.label});
-}
-
-void LabelledReader::check_end(const CorpusReader& reader, const std::string& column) const {
-  for (const Skipped& skipped : reader.skipped())
-    if (skipped.reason == kTooFewColumns)
-      fail<InputError>("labels", path_.string(), ", line ", skipped.first_line,
-                       ": has too few columns, expected a text in column ", column, " and a label in column ",
-                       columns_.label, ", separated by tabs",
-                       skipped.count == 1 ? "" : "; " + counted(skipped.count, "line") + " have too few columns");
+  const bool usual = columns_.text == "1" &&
+                     (columns_.pair.empty() ? columns_.label == "2" : columns_.pair == "2" && columns_.label == "3");
+  const std::string required = !usual ? "a text in column " + column + " and a label in column " + columns_.label
+                               : columns_.pair.empty() ? "text TAB label"
+                                                       : "text TAB text TAB label";
+  return read_tsv(TextStream::open(path_), {.source = column, .target = columns_.label, .required = required});
 }
 
 bool LabelledReader::next(LabelledText& text) {
   Record row, second;
-  const bool more = texts_->next(row), more_seconds = seconds_ && seconds_->next(second);
-  if (!more || (seconds_ && !more_seconds)) {
-    // If only one of the two readers skips a row, it ends early: read the rest of both to find the row.
-    while (texts_->next(row)) {
-    }
-    check_end(*texts_, columns_.text);
-    if (seconds_) {
-      while (seconds_->next(second)) {
-      }
-      check_end(*seconds_, columns_.pair);
-    }
+  const bool more = texts_->next(row);
+  if (seconds_) seconds_->next(second);  // the same rows: neither reader skips one that is not empty
+  if (!more) {
     if (!any_) fail<InputError>("labels", path_.string(), ": holds no labelled text");
     return false;
   }

@@ -35,13 +35,12 @@ class LabelledReader {
  public:
   LabelledReader(std::filesystem::path path, LabelColumns columns, Progress progress = {});
 
-  /// Returns false at the end. Throws InputError, naming the line, if a label is missing; and at the end if a line had
-  /// too few columns or there was no text.
+  /// False at the end. Throws InputError, with the line, where a column or a label is missing, and at the end of a file
+  /// that has no text.
   bool next(LabelledText& text);
 
  private:
   std::unique_ptr<CorpusReader> open(const std::string& column) const;
-  void check_end(const CorpusReader& reader, const std::string& column) const;
 
   std::filesystem::path path_;
   LabelColumns columns_;

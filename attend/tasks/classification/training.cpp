@@ -7,6 +7,9 @@
 #include "attend/core/wording.h"
 #include "attend/data/tokenized_texts.h"
 #include "attend/models/bert.h"
+#include "attend/models/gpt2.h"
+#include "attend/models/registry.h"
+#include "attend/ops/embedding.h"
 #include "attend/ops/tape.h"
 #include "attend/tasks/classification/classifier.h"
 #include "attend/tasks/classification/training_task.h"
@@ -79,7 +82,7 @@ ExampleStore stored_texts(const Options& options, const Prepared& made, const st
       });
 }
 
-// ---- a new recurrent network ----
+// ---- recurrent networks and GPT-2 ----
 
 Tokenizer make_tokenizer(const Options& options, const TrainingObserver& observer) {
   if (!options.tokenizer.empty()) return load_tokenizer(options.tokenizer);
@@ -96,37 +99,103 @@ Tokenizer make_tokenizer(const Options& options, const TrainingObserver& observe
        .append_eos = false});
 }
 
+/// A model whose texts have at most `max_tokens` tokens (0: no limit). `first_token`: of a text without tokens.
+template <typename M>
+Prepared prepared(const std::shared_ptr<M>& model, const Tokenizer& tokenizer, std::int32_t first_token,
+                  std::int64_t max_tokens, std::function<Tensor(const TokenBatch&, const Tensor&)> logits) {
+  train_parameters(*model);
+  return {
+      .model = {.parameters = parameters(*model),
+                .logits = std::move(logits),
+                .save =
+                    [model, tokenizer](const std::filesystem::path& folder) {
+                      model->save(folder);
+                      save_tokenizer(tokenizer, folder);
+                    }},
+      .labels = model->options.labels,
+      .tokenizer = tokenizer,
+      .config = model->config().dump(),
+      .parameters = count_parameters(*model),
+      .encode =
+          [tokenizer, first_token,
+           limit = EncodeOptions{.max_tokens = max_tokens, .long_text = LongText::truncate}](const LabelledText& text) {
+            Encoding encoding = tokenizer.encode(text.text, limit);
+            if (encoding.ids.empty()) encoding.ids.push_back(first_token);
+            return encoding;
+          },
+      .max_tokens = max_tokens,
+      .task = {.padding = tokenizer.special().padding.value_or(0),
+                  .unknown = tokenizer.special().unknown.value_or(-1)}};
+}
+
+Prepared prepared_recurrent(const std::shared_ptr<RecurrentClassifier>& model, const Tokenizer& tokenizer,
+                            std::int64_t max_tokens) {
+  return prepared(model, tokenizer, tokenizer.special().unknown.value_or(0), max_tokens,
+                  [model](const TokenBatch& texts, const Tensor&) { return (*model)(texts.ids, texts.lengths); });
+}
+
+Prepared prepared_gpt2(const std::shared_ptr<Gpt2>& model, const Tokenizer& tokenizer, std::int64_t max_tokens) {
+  return prepared(model, tokenizer, model->options.end, max_tokens, [model](const TokenBatch& texts, const Tensor&) {
+    const Tensor states = model->states(texts.ids);  // [B, T, width]
+    const std::int64_t B = states.dim(0), T = states.dim(1);
+    std::vector<std::int32_t> last;
+    for (std::int64_t b = 0; b < B; ++b)
+      last.push_back(static_cast<std::int32_t>(b * T) + texts.lengths.data<std::int32_t>()[b] - 1);
+    return model->labels(embedding(states.reshape({B * T, states.dim(2)}), Tensor::ids(last, {B})));
+  });
+}
+
 Prepared new_classifier(const Options& options, const TrainingObserver& observer) {
   const Labels labels = learned_labels(options, observer);
   const Tokenizer tokenizer = make_tokenizer(options, observer);
   RecurrentClassifierOptions o = options.model;
   o.labels = labels, o.vocabulary = tokenizer.size();
   Generator generator(options.trainer.seed);
-  const auto model = std::make_shared<RecurrentClassifier>(o, generator);
-  train_parameters(*model);
-  return {.model = {
-              .parameters = parameters(*model),
-              .logits = [model](const TokenBatch& texts, const Tensor&) { return (*model)(texts.ids, texts.lengths); },
-              .save =
-                  [model, tokenizer](const std::filesystem::path& folder) {
-                    model->save(folder);
-                    save_tokenizer(tokenizer, folder);
-                  }},
-          .labels = labels,
-          .tokenizer = tokenizer,
-          .config = model->config().dump(),
-          .parameters = count_parameters(*model),
-          .encode =
-              [tokenizer](const LabelledText& text) {
-                Encoding encoding = tokenizer.encode(text.text);
-                encoding.ids = ids_to_classify(tokenizer, std::move(encoding.ids));
-                return encoding;
-              },
-          .task = {.padding = tokenizer.special().padding.value_or(0),
-                   .unknown = tokenizer.special().unknown.value_or(-1)}};
+  return prepared_recurrent(std::make_shared<RecurrentClassifier>(o, generator), tokenizer, 0);
 }
 
-// ---- fine-tuning an encoder ----
+// ---- a model that is trained further ----
+
+void warn_of_new_head(const Labels& own, const TrainingObserver& observer) {
+  observer.warn("the model's head is for other labels (" + listed(own) + "), and starts from random weights");
+}
+
+/// Keeps the head of a model where the labels are the same, in any order; otherwise the model gets a new head.
+void fit_head(Linear& head, Labels& own, const Labels& labels, std::uint64_t seed, const TrainingObserver& observer) {
+  if (std::ranges::is_permutation(own, labels)) return;
+  warn_of_new_head(own, observer);
+  Generator generator(seed);
+  head = Linear(head.in(), std::ssize(labels), head.bias.defined(), generator);
+  own = labels;
+}
+
+/// Continues the training of a recurrent classifier, or of a GPT-2 classifier.
+Prepared continued_classifier(const ModelFolder& folder, const Options& options, const TrainingObserver& observer) {
+  folder.require("finetune", Ability::classify);
+  if (!options.columns.pair.empty() || !options.columns.separator.empty() || options.frozen_layers > 0)
+    fail<InputError>("finetune", folder.path().string(), ": is not of BERT's family; only that takes pairs of texts ",
+                     "(--pair-column), several labels (--several-labels), and layers that stay as they are (--freeze)");
+  const Labels labels = learned_labels(options, observer);
+  warn_of_weights(folder.weights(), observer);
+  const std::shared_ptr<Model> model = folder.load();
+  if (const auto gpt2 = std::dynamic_pointer_cast<Gpt2>(model)) {
+    Gpt2Options& o = gpt2->options;
+    if (o.several_labels)
+      fail<InputError>("finetune", folder.path().string(), ": gives texts any number of labels, expected one each");
+    fit_head(gpt2->labels, o.labels, labels, options.trainer.seed, observer);
+    if (options.dropout) {
+      o.dropout = o.embedding_dropout = o.attention_dropout = *options.dropout;
+      gpt2->decoder.set_dropout(*options.dropout, *options.dropout);
+    }
+    return prepared_gpt2(gpt2, folder.tokenizer(),
+                         options.max_tokens > 0 ? std::min(options.max_tokens, o.positions) : o.positions);
+  }
+  const auto recurrent = std::dynamic_pointer_cast<RecurrentClassifier>(model);
+  if (!recurrent) fail<InputError>("finetune", folder.path().string(), ": this kind of classifier cannot be trained");
+  fit_head(recurrent->output, recurrent->options.labels, labels, options.trainer.seed, observer);
+  if (options.dropout) recurrent->options.dropout = recurrent->encoder.options.dropout = *options.dropout;
+  return prepared_recurrent(recurrent, folder.tokenizer(), options.max_tokens);
+}
 
 /// Converts a padded batch to packed sequences.
 BertInput packed(const TokenBatch& batch, const Tensor& types) {
@@ -169,9 +238,11 @@ void set_dropout(Bert& model, float dropout) {
 }
 
 Prepared tuned_classifier(const Options& options, const TrainingObserver& observer) {
+  const std::filesystem::path from = transformer_in(options.from);
+  if (const ModelFolder folder(from); !folder.can(Ability::embed))
+    return continued_classifier(folder, options, observer);
   const bool several_labels = !options.columns.separator.empty();
   const Labels labels = learned_labels(options, observer);
-  const std::filesystem::path from = transformer_in(options.from);
   warn_of_weights(Weights(from), observer);
   const Tokenizer tokenizer = load_tokenizer(from);
   std::vector<std::string> initialised;
@@ -182,7 +253,7 @@ Prepared tuned_classifier(const Options& options, const TrainingObserver& observ
                                                              .initialised = &initialised}));
   if (const BertOptions own = BertOptions::read(Config(from / "config.json"));
       own.head == BertHead::sequence_classification && !initialised.empty())
-    observer.warn("the model's head is for other labels (" + listed(own.labels) + "), and starts from random weights");
+    warn_of_new_head(own.labels, observer);
   if (options.dropout) set_dropout(*model, *options.dropout);
   train_parameters(*model);
   if (options.frozen_layers > 0) freeze(*model, options.frozen_layers);
@@ -242,7 +313,7 @@ TrainingResult train_classification(const Options& options, const TrainingObserv
   const bool fine_tuned = !options.from.empty();
   if (!fine_tuned && (several_labels || !options.columns.pair.empty()))
     fail<InputError>("train", "pairs of texts and several labels per text need an encoder to fine-tune");
-  check_run(options.trainer, options.from, {options.train, options.validation});
+  check_run(options.trainer, options.from, {options.train, options.validation}, observer);
   Prepared made = fine_tuned ? tuned_classifier(options, observer) : new_classifier(options, observer);
   const ExampleStore training = stored_texts(options, made, options.train, "train.tokens", observer);
   const ExampleStore validation = stored_texts(options, made, options.validation, "validation.tokens", observer);

@@ -1,4 +1,5 @@
-// Trains a classifier of texts or of pairs of texts: a new recurrent network, or an encoder that is fine-tuned.
+// Trains a classifier of texts, or of pairs of texts: a new recurrent network, an encoder that is fine-tuned, or a
+// classifier that is trained further.
 //
 //   auto options = attend::ClassificationTrainingOptions::finetune("bert-base-uncased");
 //   options.train = "reviews.tsv";
@@ -22,7 +23,7 @@ namespace attend {
 struct ClassificationTrainingOptions {
   std::filesystem::path train, validation = {};
   LabelColumns columns = {};
-  std::filesystem::path from = {};   ///< the folder of an encoder (BERT's family) to fine-tune; empty: a new network
+  std::filesystem::path from = {};   ///< the folder of an encoder (BERT's family) or classifier; empty: a new network
   std::int64_t batch_tokens = 4096;  ///< tokens in a batch, including padding
   std::int64_t batch = 64;           ///< the maximum number of texts in a batch
   float word_dropout = 0.1f;         ///< fraction of tokens that are replaced in training by the unknown or mask token

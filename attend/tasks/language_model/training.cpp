@@ -106,7 +106,7 @@ TrainingResult train_language_model(const Options& options, const TrainingObserv
   if (options.train.empty()) fail<InputError>("train", "there is no text to learn from: got no file");
   Files files = options.train;
   std::ranges::copy(options.validation, std::back_inserter(files));
-  check_run(options.trainer, options.from, files);
+  check_run(options.trainer, options.from, files, observer);
   const std::filesystem::path& given = options.from.empty() ? options.tokenizer : options.from;
   const Tokenizer tokenizer = given.empty() ? learn_tokenizer(options, observer) : load_tokenizer(given);
   Gpt2 model = options.from.empty() ? new_model(options, tokenizer) : folder_model(options, tokenizer);

@@ -192,7 +192,7 @@ TrainingResult train_masked_lm(const Options& options, const TrainingObserver& o
   if (options.train.empty()) fail<InputError>("train", "there are no training files");
   Files files = options.train;
   std::ranges::copy(options.validation, std::back_inserter(files));
-  check_run(options.trainer, options.from, files);
+  check_run(options.trainer, options.from, files, observer);
   const std::filesystem::path from = options.from.empty() ? options.from : transformer_in(options.from);
   CountedSentences sentences(open_sentences(options.train, options.document_end, observer.progress("Reading")));
   const auto check_validation = [&] {

@@ -25,10 +25,13 @@ using Tokenizers = TranslationTokenizers;
 /// Reads pairs one by one, and reports how far it is.
 std::function<bool(Record&)> open_pairs(const PairFiles& files, const Progress& progress = {}) {
   std::shared_ptr<CorpusReader> reader =
-      files.pairs.empty() ? read_parallel(TextStream::open(files.source), TextStream::open(files.target))
-                          : read_tsv(TextStream::open(files.pairs));
-  return [reader, progress](Record& record) {
+      files.pairs.empty()
+          ? read_parallel(TextStream::open(files.source), TextStream::open(files.target))
+          : read_tsv(TextStream::open(files.pairs), {.source = "1", .target = "2", .required = "source TAB target"});
+  return [reader, progress, any = false](Record& record) mutable {
     const bool more = reader->next(record);
+    if (!more && !any) fail<InputError>("train", reader->name(), ": holds no pairs");
+    any = true;
     if (progress) progress(reader->position(), 0);
     return more;
   };
@@ -135,7 +138,7 @@ TrainingResult train_translation(const TranslationTrainingOptions& options, cons
   if (!options.train.given()) fail<InputError>("train", "there are no pairs to learn from: got no file");
   std::vector<std::filesystem::path> files = options.train.all();
   std::ranges::copy(options.validation.all(), std::back_inserter(files));
-  check_run(options.trainer, options.from, files);
+  check_run(options.trainer, options.from, files, observer);
   std::optional<TranslatorFolder> from;
   if (!options.from.empty()) from.emplace(options.from);
   const TranslatorArchitecture architecture = from ? from->architecture : options.model.architecture;

@@ -14,22 +14,22 @@
 namespace attend {
 namespace {
 
-using Pair = std::uint64_t;  // left id above, right id below: comparing pairs compares ids from left to right
+using Pair = std::uint64_t;  // left id in the high bits, so pairs compare by left id, then right id
 
 Pair pair_of(std::uint32_t left, std::uint32_t right) { return Pair{left} << 32 | right; }
 std::uint32_t left_of(Pair pair) { return static_cast<std::uint32_t>(pair >> 32); }
 std::uint32_t right_of(Pair pair) { return static_cast<std::uint32_t>(pair); }
 
-/// Pairs with their counts: open addressing, since this is where the time goes.
+/// A hash table of pairs and their counts, with open addressing. Most of the time is spent here.
 class PairTable {
  public:
   struct Entry {
     Pair pair = kFree;
     std::int64_t count = 0;
-    std::int32_t fresh = -1;  // the list of words where the merge at work makes this pair
+    std::int32_t fresh = -1;  // the list of words in which the current merge creates this pair
   };
 
-  /// The entry of a pair, made when there is none. Valid until the next call.
+  /// The entry of a pair, which is added if needed. Valid until the next call.
   Entry& operator[](Pair pair) {
     if (2 * used_ >= entries_.size()) grow();
     Entry& entry = entries_[slot(pair)];
@@ -57,22 +57,22 @@ class PairTable {
   std::size_t used_ = 0;
 };
 
-/// A pair to merge, with the words to merge it in. Its count may have changed since; then it goes back to the queue.
+/// A pair to merge, with the words that contain it. If its count has changed, it is queued again.
 struct Candidate {
   std::int64_t count;
   Pair pair;
-  std::uint32_t words;  // which list
+  std::uint32_t words;  // index of the list
   bool operator<(const Candidate& other) const {
     return count != other.count ? count < other.count : pair > other.pair;
   }
 };
 
-/// Words as numbers of their characters, so that UTF-8 is read once.
+/// Words as indices of their characters, so that UTF-8 is decoded once.
 struct Spelling {
-  std::vector<char32_t> letters;     // that the words have, as they come
+  std::vector<char32_t> letters;     // the characters of the words, in order of occurrence
   std::vector<std::int64_t> counts;  // of the letters
-  std::vector<std::uint32_t> text;   // places in `letters`, of all words one after the other
-  std::vector<std::size_t> ends;     // of the words, in `text`
+  std::vector<std::uint32_t> text;   // indices into `letters`, all words concatenated
+  std::vector<std::size_t> ends;     // ends of the words in `text`
 
   explicit Spelling(std::span<const WordCount> words) {
     constexpr std::uint32_t kNew = 0xFFFFFFFF;
@@ -131,7 +131,7 @@ class Training {
   }
 
   TrainedMerges result() && {
-    // A pair can come up twice, since a token can come about in two ways; the later place counts.
+    // A pair can be merged twice, since a token can be formed in two ways. The later merge counts.
     std::unordered_set<Pair> seen;
     std::vector<BpeMerge>& merges = result_.merges;
     auto kept = merges.rbegin();
@@ -159,7 +159,7 @@ class Training {
     return found->second;
   }
 
-  /// The characters that words are made of, by code point.
+  /// The alphabet, sorted by code point.
   std::vector<char32_t> alphabet(const Spelling& spelling) const {
     constexpr auto kAlways = std::numeric_limits<std::int64_t>::max();
     std::map<char32_t, std::int64_t> counts;
@@ -176,12 +176,12 @@ class Training {
     return letters;
   }
 
-  /// Words as ids of their characters, with prefix and suffix where they belong.
+  /// Converts words to the ids of their characters, with prefix and suffix.
   void spell(std::span<const WordCount> words, const Spelling& spelling) {
     constexpr std::uint32_t kUnseen = 0xFFFFFFFF, kLeftOut = 0xFFFFFFFE;
     const std::size_t prefixed = options_.continuing_subword_prefix.empty() ? 0 : 1;
     const std::size_t suffixed = options_.end_of_word_suffix.empty() ? 0 : 2;
-    std::vector<std::array<std::uint32_t, 4>> ids;  // of each letter's forms: [inside + 2 * last], where that matters
+    std::vector<std::array<std::uint32_t, 4>> ids;  // of the forms of each letter: [inside + 2 * last]
     for (const char32_t letter : spelling.letters)
       ids.emplace_back().fill(ids_.contains(utf8(letter)) ? kUnseen : kLeftOut);
     auto each_letter = [&](std::size_t word, auto&& use) {
@@ -211,7 +211,7 @@ class Training {
     }
   }
 
-  /// The list of words that the merge at work, or the first count, makes for a pair.
+  /// The list of words that the current merge, or the first count, makes for a pair.
   void note(Pair pair, std::uint32_t word, std::int64_t count) {
     PairTable::Entry& entry = pairs_[pair];
     entry.count += count;
@@ -259,7 +259,7 @@ class Training {
     queue_fresh();
   }
 
-  /// The count of the merged pair itself stays as it was: nobody asks for it again, unless the pair comes about anew.
+  /// The count of the merged pair is not updated, since it is needed again only if the pair is formed anew.
   void merge_in(std::uint32_t index, std::uint32_t left, std::uint32_t right, std::uint32_t joined) {
     Word& word = words_[index];
     std::uint32_t* symbols = symbols_.data() + word.begin;
@@ -304,9 +304,9 @@ class Training {
   std::vector<Word> words_;
   PairTable pairs_;
   std::priority_queue<Candidate> queue_;
-  std::vector<std::vector<std::uint32_t>> lists_;  // of words, each one once
-  std::vector<std::uint32_t> free_;                // lists that nobody uses
-  std::vector<Pair> fresh_;                        // pairs that got a list since queue_fresh()
+  std::vector<std::vector<std::uint32_t>> lists_;  // lists of words without duplicates
+  std::vector<std::uint32_t> free_;                // unused lists
+  std::vector<Pair> fresh_;                        // pairs with a new list since queue_fresh()
 };
 
 }  // namespace

@@ -1,6 +1,5 @@
-// The training that BPE and WordPiece share: the pair of neighbouring tokens that is most frequent in the words becomes
-// a token, again and again (Sennrich et al. 2016, algorithm 1). Counts are kept up to date instead of counted anew, and
-// each pair knows the words that have it.
+// The training loop of BPE and WordPiece: it repeatedly merges the most frequent pair of adjacent tokens into a new
+// token (Sennrich et al. 2016, algorithm 1). A merge updates only the counts of the words that contain the pair.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -14,25 +13,25 @@
 namespace attend {
 
 struct MergeOptions {
-  std::int64_t vocab_size = 30000;    ///< tokens in all: special tokens, the alphabet, then merges while there is room
-  std::int64_t min_frequency = 0;     ///< a pair that is seen less often is not merged
-  std::int64_t limit_alphabet = 0;    ///< keep so many characters, the most frequent; 0: all. The others vanish
-  std::u32string initial_alphabet{};  ///< characters that are kept whether they are seen or not
-  std::string continuing_subword_prefix{};    ///< begins every token that does not begin a word
-  std::string end_of_word_suffix{};           ///< ends every token that ends a word
-  std::vector<std::string> special_tokens{};  ///< get the first ids
+  std::int64_t vocab_size = 30000;    ///< size of the vocabulary: special tokens, alphabet, then merges
+  std::int64_t min_frequency = 0;     ///< rarer pairs are not merged
+  std::int64_t limit_alphabet = 0;    ///< keep only the N most frequent characters and drop the others; 0: keep all
+  std::u32string initial_alphabet{};  ///< characters that are always kept
+  std::string continuing_subword_prefix{};    ///< prefix of every token that does not begin a word
+  std::string end_of_word_suffix{};           ///< suffix of every token that ends a word
+  std::vector<std::string> special_tokens{};  ///< they get the first ids
 };
 
 struct TrainedMerges {
   std::vector<std::string> tokens;  ///< by id
-  std::vector<BpeMerge> merges;     ///< the most frequent first
+  std::vector<BpeMerge> merges;     ///< in the order of training
 };
 
-/// Among equally frequent pairs the one with the smaller ids is merged, the left id first; ids go to special tokens,
-/// the alphabet by code point, its forms with prefix and suffix likewise, then merges. So the result depends on the
-/// counts alone, and is that of Hugging Face's trainer, token by token (where prefixes leave that one to chance, it is
-/// one of its results). Words are valid UTF-8. Throws InputError where there are none, or vocab_size is too small
-/// for the alphabet.
+/// Ids are assigned to the special tokens, to the alphabet in the order of code points, to its forms with prefix and
+/// suffix in the same order, and then to the merges. Of equally frequent pairs, the pair with the smaller left id, then
+/// the smaller right id is merged. So the result depends only on the counts. It equals the result of Hugging Face's
+/// trainer (with a prefix, that one is random in the order of ids, and this is one of its results). Words must be valid
+/// UTF-8. Throws InputError if there are no words, or if vocab_size is too small for the alphabet.
 TrainedMerges train_merges(std::span<const WordCount> words, const MergeOptions& options,
                            const Progress& progress = {});
 

@@ -15,7 +15,7 @@ namespace {
 
 constexpr const char* kSpace = "▁";
 
-/// Lines as the library asks for them.
+/// The interface by which the library reads lines.
 class Sentences : public sentencepiece::SentenceIterator {
  public:
   explicit Sentences(const LineSource& lines) : lines_(lines) { Next(); }
@@ -25,7 +25,7 @@ class Sentences : public sentencepiece::SentenceIterator {
     if (!done_ && count_invalid_utf8(line_) > 0) line_ = replace_invalid_utf8(line_);
   }
   const std::string& value() const override { return line_; }
-  /// All is well. Its type has another name in newer versions of the library.
+  /// An OK status. Its type has another name in newer versions of the library.
   decltype(std::declval<const sentencepiece::SentenceIterator&>().status()) status() const override { return {}; }
 
  private:
@@ -34,8 +34,8 @@ class Sentences : public sentencepiece::SentenceIterator {
   bool done_ = false;
 };
 
-/// A random sample of `most` lines (Vitter 1985, algorithm R); all of them, in their order, if there are no more. The
-/// library could do it, but would note it in its file even where it took every line.
+/// A random sample of `most` lines (Vitter 1985, algorithm R), or all lines in order if there are no more. The
+/// library's own sampling is not used, since it changes the model file even if all lines are taken.
 LineSource sampled(const LineSource& lines, std::int64_t most) {
   return [&lines, most, kept = std::vector<std::string>(), next = std::size_t{0},
           read = false](std::string& line) mutable {
@@ -62,7 +62,7 @@ std::string joined(const std::vector<std::string>& texts) {
   return result;
 }
 
-/// All ways to put a piece together from two others, in the order of pieces: the merges that give the same cuts.
+/// All ways to form a token from two others, in the order of tokens. As merges, they give the same segmentation.
 std::vector<BpeMerge> merges_of(const SentencePieceFile& file, const Vocabulary& vocabulary) {
   std::vector<BpeMerge> merges;
   for (const SentencePieceFile::Piece& piece : file.pieces) {
@@ -92,8 +92,8 @@ std::string train_sentencepiece_file(const LineSource& lines, const SentencePiec
       {"character_coverage", std::to_string(options.character_coverage)},
       {"byte_fallback", options.byte_fallback ? "true" : "false"},
       {"normalization_rule_name", options.lowercase ? "nmt_nfkc_cf" : "nmt_nfkc"},
-      {"max_sentence_length", "1000000000"},  // the library would leave long lines out without a word
-      {"num_threads", "16"},                  // sums are cut by it, so that another number is another result
+      {"max_sentence_length", "1000000000"},  // by default the library silently drops long lines
+      {"num_threads", "16"},                  // the result depends on this number
       {"minloglevel", "2"},
       {"train_extremely_large_corpus", "true"},
   };
@@ -128,7 +128,7 @@ std::string train_sentencepiece_file(const LineSource& lines, const SentencePiec
     refused = error.what();
   }
   if (!any) fail<InputError>("train_sentencepiece", "the text has no words");
-  if (!refused.empty()) fail<InputError>("train_sentencepiece", "SentencePiece refuses: ", refused);
+  if (!refused.empty()) fail<InputError>("train_sentencepiece", "SentencePiece failed: ", refused);
   return file;
 }
 
@@ -172,7 +172,7 @@ Tokenizer train_sentencepiece_pair(const LineSource& source, const LineSource& t
                                    const SentencePieceTrainingOptions& options) {
   const SpecialTexts marian{.padding = "<pad>", .unknown = "<unk>", .eos = "</s>"};
   SentencePieceTrainingOptions side = options;
-  side.special = {.unknown = marian.unknown, .bos = "<s>", .eos = marian.eos};  // what the library expects by default
+  side.special = {.unknown = marian.unknown, .bos = "<s>", .eos = marian.eos};  // the library's defaults
   std::string source_file = train_sentencepiece_file(source, side),
               target_file = train_sentencepiece_file(target, side);
 

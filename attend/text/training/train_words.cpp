@@ -10,7 +10,7 @@
 namespace attend {
 namespace {
 
-/// The most frequent, as many as fit beside the special tokens; among equals those that come first.
+/// The most frequent words that fit beside the special tokens. Of equally frequent words, the first ones.
 template <typename Counted>
 void keep_frequent(std::vector<Counted>& counted, const WordTrainingOptions& options, const char* where) {
   std::erase_if(counted, [&](const Counted& item) { return item.count < options.min_frequency; });
@@ -29,7 +29,7 @@ Tokenizer train_words(const LineSource& lines, const WordTrainingOptions& option
   Tokenizer::Parts parts;
   if (options.lowercase) parts.normalizer.emplace_back(normalizer::Lowercase{});
   parts.pre_tokenizer.emplace_back(pre_tokenizer::Bert{});
-  parts.decoder.emplace_back(decoder::WordPiece{});  // no word begins with its prefix; it takes spaces off punctuation
+  parts.decoder.emplace_back(decoder::WordPiece{});  // removes spaces before punctuation; no word has the prefix
 
   std::vector<WordCount> words = count_words(lines, parts.normalizer, parts.pre_tokenizer);
   keep_frequent(words, options, "train_words");

@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kBatchBytes = 1 << 22;
 
-/// What one thread counts.
+/// The counts of one thread.
 class Counter {
  public:
   void count(std::string_view line, const Normalizer& normalizer, const PreTokenizer& pre_tokenizer) {
@@ -50,7 +50,7 @@ class Counter {
   }
 
  private:
-  Vocabulary words_;  // ids as they come
+  Vocabulary words_;  // ids in order of occurrence
   std::vector<std::int64_t> counts_;
   std::vector<Word> found_;
 };

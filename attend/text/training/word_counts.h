@@ -1,5 +1,5 @@
-// How often each word stands in a text: what the trainers of subword models look at. The text is a stream of lines, of
-// which only the different words are kept.
+// Counts the words of a text, for the trainers of subword models. The text is a stream of lines, and only the different
+// words are kept in memory.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace attend {
 
-/// Gives the next line of a text, without its end, or false when there is none.
+/// Reads the next line of a text, without its line end. Returns false at the end.
 using LineSource = std::function<bool(std::string& line)>;
 
 struct WordCount {
@@ -20,9 +20,9 @@ struct WordCount {
   bool operator==(const WordCount&) const = default;
 };
 
-/// Cuts lines into words as a tokenizer with these parts does, on all threads. Sorted by the words' bytes, so that the
-/// order depends on the text alone; with a last step ByteLevel the words are in letters of its alphabet. Invalid UTF-8
-/// counts as U+FFFD.
+/// Splits lines into words as a tokenizer with these parts does, on all threads, and counts the words. The result is
+/// sorted by the bytes of the words. After a final ByteLevel step, words consist of letters of the byte alphabet.
+/// Invalid UTF-8 counts as U+FFFD.
 std::vector<WordCount> count_words(const LineSource& lines, const Normalizer& normalizer,
                                    const PreTokenizer& pre_tokenizer);
 

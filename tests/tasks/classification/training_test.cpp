@@ -75,13 +75,64 @@ TEST_F(ClassificationTraining, FineTunesAnEncoderOnPairsOfTexts) {
   EXPECT_ERROR(train_classification(o), "one label each");
 }
 
+TEST_F(ClassificationTraining, ARecurrentClassifierIsTrainedFurther) {
+  train_classification(options("first"));
+  auto o = ClassificationTrainingOptions::finetune(folder_ / "first");
+  o.train = o.validation = folder_ / "texts.tsv";
+  o.trainer.output = folder_ / "second", o.trainer.steps = 1, o.trainer.learning_rate = 1e-12;
+  std::vector<std::string> warnings;
+  TrainingObserver observer;
+  observer.warning = [&](const std::string& line) { warnings.push_back(line); };
+  train_classification(o, observer);
+  EXPECT_TRUE(warnings.empty()) << warnings[0];
+  const std::vector<std::string> texts{"a lovely film", "an awful plot", "film"};
+  const auto before = Classifier(folder_ / "first")(texts), after = Classifier(folder_ / "second")(texts);
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    EXPECT_NEAR(before[i].probabilities[0], after[i].probabilities[0], 1e-5) << "the head is kept";
+
+  std::ofstream(folder_ / "other.tsv") << "a lovely film\tfunny\nan awful plot\tsad\na film\tother\n";
+  o.train = folder_ / "other.tsv", o.validation = "", o.trainer.output = folder_ / "third";
+  train_classification(o, observer);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0], "the model's head is for other labels (good, poor), and starts from random weights");
+  EXPECT_EQ(Classifier(folder_ / "third").labels(), (std::vector<std::string>{"funny", "other", "sad"}));
+  o.frozen_layers = 1, o.trainer.output = folder_ / "fourth";
+  EXPECT_ERROR(train_classification(o), "is not of BERT's family");
+}
+
+TEST_F(ClassificationTraining, AGpt2ClassifierIsTrainedFurther) {
+  const std::filesystem::path from = ATTEND_SOURCE_DIR "/tests/models/fixtures/gpt2_labels";
+  std::ofstream(folder_ / "labels.tsv") << "a good film\tgood\na bad plot\tbad\nfilm\tneither\n";
+  auto o = ClassificationTrainingOptions::finetune(from);
+  o.train = o.validation = folder_ / "labels.tsv";
+  o.trainer.output = folder_ / "same", o.trainer.steps = 1, o.trainer.learning_rate = 1e-12, o.dropout = 0.f;
+  train_classification(o);
+  const std::vector<std::string> texts{"a good film", "bad"};
+  const auto before = Classifier(from)(texts), after = Classifier(folder_ / "same")(texts);
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    EXPECT_NEAR(before[i].probabilities[0], after[i].probabilities[0], 1e-5);
+
+  o.trainer = {.epochs = 60, .learning_rate = 1e-2};
+  o.trainer.output = folder_ / "learned";
+  const TrainingResult result = train_classification(o);
+  EXPECT_EQ(result.state.best.front().first, "accuracy");
+  EXPECT_EQ(result.state.best.front().second, 1) << "three texts are learned by heart";
+  EXPECT_ERROR(train_classification([&] {
+                 auto other = o;
+                 other.from = ATTEND_SOURCE_DIR "/tests/models/fixtures/gpt2_tokenizer";
+                 other.trainer.output = folder_ / "never";
+                 return other;
+               }()),
+               "classifier");
+}
+
 TEST_F(ClassificationTraining, ARowWithoutTheSecondTextIsAnErrorThatNamesTheLine) {
   std::ofstream(folder_ / "named.tsv") << "label\ttext\tsecond\ngood\ta\tb\npoor\tc\n";
   LabelledReader reader(folder_ / "named.tsv", {.text = "text", .pair = "second", .label = "label"});
   LabelledText text;
   ASSERT_TRUE(reader.next(text));
   EXPECT_EQ(text.text + text.second + text.labels.at(0), "abgood");
-  EXPECT_ERROR(reader.next(text), "line 3: has too few columns, expected a text in column second");
+  EXPECT_ERROR(reader.next(text), "line 3: has only 2 columns, expected a text in column second");
 }
 
 }  // namespace

@@ -41,7 +41,7 @@ TEST(TrainBpe, TheNumberOfThreadsDoesNotMatter) {
   set_threads(before);
 }
 
-TEST(TrainBpe, WhatItGivesEncodesAnyTextAndBack) {
+TEST(TrainBpe, EncodesAndDecodesAnyText) {
   const Tokenizer tokenizer = train_bpe(source_of({"to be or not to be", "to be is to do"}), {.vocab_size = 280});
   EXPECT_EQ(test::tokens_of(tokenizer, "to be"), (std::vector<std::string>{"to", "Ġbe"}));
   for (const std::string text : {"", " ", "never  seen: naïve 文字 🙂", "line\nend\ttab"})
@@ -62,7 +62,7 @@ TEST(TrainBpe, OfCharactersRareOnesAreUnknownAndTextsCanEnd) {
   EXPECT_EQ(tokenizer.decode(tokenizer.encode("aaa bbb").ids), "aaa bbb");
 }
 
-TEST(TrainBpe, AFolderHoldsIt) {
+TEST(TrainBpe, CanBeSavedAndLoaded) {
   const test::TempFolder folder;
   const test::TrainingGolden golden;
   BpeTrainingOptions options{.vocab_size = 700, .lowercase = true};
@@ -76,7 +76,7 @@ TEST(TrainBpe, AFolderHoldsIt) {
   EXPECT_EQ(loaded.special().eos, tokenizer.special().eos);
 }
 
-TEST(TrainBpe, TellsItsProgress) {
+TEST(TrainBpe, ReportsProgress) {
   std::int64_t calls = 0, last = 0;
   train_bpe(source_of({"abab abab abab"}), {.vocab_size = 260}, [&](std::int64_t done, std::int64_t total) {
     EXPECT_GT(done, last);
@@ -92,7 +92,7 @@ TEST(TrainBpe, InvalidUtf8CountsAsTheReplacementCharacter) {
   EXPECT_EQ(test::tokens_of(tokenizer, "\xFF\xFF").size(), 1u);
 }
 
-TEST(TrainBpe, RefusesNoTextAndNoRoom) {
+TEST(TrainBpe, NoTextAndATooSmallVocabularyAreErrors) {
   EXPECT_ERROR(train_bpe(source_of({})), "no words");
   EXPECT_ERROR(train_bpe(source_of({"", ""})), "no words");
   EXPECT_ERROR(train_bpe(source_of({"text"}), {.vocab_size = 100}), "got vocab_size 100, expected at least 257");

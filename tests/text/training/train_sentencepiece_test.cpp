@@ -26,7 +26,7 @@ SentencePieceTrainingOptions small(bool unigram) {
   return options;
 }
 
-/// What the library itself makes of a text with a model file.
+/// The tokens that the library itself gives for a text.
 std::vector<std::int32_t> library_ids(const std::string& file, const std::string& text) {
   sentencepiece::SentencePieceProcessor processor;
   EXPECT_TRUE(processor.LoadFromSerializedProto(file).ok());
@@ -35,7 +35,7 @@ std::vector<std::int32_t> library_ids(const std::string& file, const std::string
   return {ids.begin(), ids.end()};
 }
 
-TEST(TrainSentencePiece, TheTokenizerCutsAsTheLibraryDoes) {
+TEST(TrainSentencePiece, TheTokenizerAgreesWithTheLibrary) {
   const test::TrainingGolden golden;
   for (const bool unigram : {true, false}) {
     const std::string file = train_sentencepiece_file(golden.lines(), small(unigram));
@@ -58,7 +58,7 @@ TEST(TrainSentencePiece, UnknownCharactersCanBeTheirBytes) {
   }
 }
 
-TEST(TrainSentencePiece, AFolderHoldsIt) {
+TEST(TrainSentencePiece, CanBeSavedAndLoaded) {
   const test::TrainingGolden golden;
   for (const bool unigram : {true, false}) {
     const test::TempFolder folder;
@@ -74,7 +74,7 @@ TEST(TrainSentencePiece, AFolderHoldsIt) {
   }
 }
 
-TEST(TrainSentencePiece, APairHasAModelASideAndOneVocabulary) {
+TEST(TrainSentencePiece, APairHasTwoModelsAndOneVocabulary) {
   const test::TempFolder folder;
   const test::TrainingGolden golden;
   const LineSource target =
@@ -112,11 +112,11 @@ TEST(TrainSentencePiece, ASampleOfAllLinesIsAllLinesInTheirOrder) {
   EXPECT_EQ(train_sentencepiece_file(golden.lines(), options), some);
 }
 
-TEST(TrainSentencePiece, RefusesInWordsThatHelp) {
+TEST(TrainSentencePiece, ErrorsHaveTheMessageOfTheLibrary) {
   EXPECT_ERROR(train_sentencepiece(test::source_of({})), "no words");
   SentencePieceTrainingOptions options;
   options.vocab_size = 3;
-  EXPECT_ERROR(train_sentencepiece(test::source_of({"some words"}), options), "SentencePiece refuses");
+  EXPECT_ERROR(train_sentencepiece(test::source_of({"some words"}), options), "SentencePiece failed");
 }
 
 }  // namespace

@@ -19,7 +19,7 @@ TEST(TrainWordPiece, AgreesWithHuggingFaceTokenByToken) {
   expect_golden({.vocab_size = 10000, .min_frequency = 2}, "wordpiece all");
 }
 
-TEST(TrainWordPiece, WhatItGivesIsBertsKindOfTokenizer) {
+TEST(TrainWordPiece, HasTheNormalizerAndSpecialTokensOfBert) {
   const Tokenizer tokenizer =
       train_wordpiece(test::source_of({"reading reads Reader", "playing plays PLAYER"}), {.vocab_size = 40});
   EXPECT_EQ(test::tokens_of(tokenizer, "Reads!").front(), "[CLS]");
@@ -30,7 +30,7 @@ TEST(TrainWordPiece, WhatItGivesIsBertsKindOfTokenizer) {
   EXPECT_EQ(tokenizer.special().mask, 4);
 }
 
-TEST(TrainWordPiece, AFolderHoldsIt) {
+TEST(TrainWordPiece, CanBeSavedAndLoaded) {
   const test::TempFolder folder;
   const test::TrainingGolden golden;
   const Tokenizer tokenizer = train_wordpiece(golden.lines(), {.vocab_size = 400, .lowercase = false});
@@ -41,7 +41,7 @@ TEST(TrainWordPiece, AFolderHoldsIt) {
   EXPECT_EQ(loaded.special().mask, tokenizer.special().mask);
 }
 
-TEST(TrainWordPiece, RefusesNoText) { EXPECT_ERROR(train_wordpiece(test::source_of({" "})), "no words"); }
+TEST(TrainWordPiece, NoTextIsAnError) { EXPECT_ERROR(train_wordpiece(test::source_of({" "})), "no words"); }
 
 }  // namespace
 }  // namespace attend

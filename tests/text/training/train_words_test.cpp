@@ -40,7 +40,7 @@ TEST(TrainCharacters, TheMostFrequentAreKept) {
   EXPECT_EQ(test::tokens_of(tokenizer, "CBA"), (Tokens{"c", "b", "<unk>", "</s>"}));
 }
 
-TEST(TrainWords, FoldersHoldBoth) {
+TEST(TrainWords, CanBeSavedAndLoaded) {
   const test::TempFolder folder;
   const test::TrainingGolden golden;
   for (const Tokenizer& tokenizer : {train_words(golden.lines()), train_characters(golden.lines())}) {
@@ -56,7 +56,7 @@ TEST(TrainWords, FoldersHoldBoth) {
   }
 }
 
-TEST(TrainWords, RefuseWhereNothingIsLeft) {
+TEST(TrainWords, NoWordsAreAnError) {
   EXPECT_ERROR(train_words(source_of({})), "nothing is left to learn");
   EXPECT_ERROR(train_words(source_of({"a"}), {.vocab_size = 4}), "vocab_size (4) too low");
   EXPECT_ERROR(train_characters(source_of({})), "nothing is left to learn");

@@ -10,7 +10,7 @@ namespace {
 
 using Counts = std::vector<WordCount>;
 
-TEST(WordCounts, AreByWordWhateverTheThreads) {
+TEST(WordCounts, DoNotDependOnThreads) {
   const int before = threads();
   for (const int count : {1, 2, 5}) {
     set_threads(count);
@@ -20,7 +20,7 @@ TEST(WordCounts, AreByWordWhateverTheThreads) {
   set_threads(before);
 }
 
-TEST(WordCounts, OfBytesAreInLettersOfTheAlphabet) {
+TEST(WordCounts, WithByteLevelWordsAreInByteLetters) {
   EXPECT_EQ(count_words(test::source_of({"é é"}), {}, {pre_tokenizer::ByteLevel{.add_prefix_space = false}}),
             (Counts{{"Ã©", 1}, {"ĠÃ©", 1}}));
 }
