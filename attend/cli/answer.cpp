@@ -1,5 +1,4 @@
 // attend answer: a question and a text to the place of the answer.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -101,33 +100,28 @@ void run(const AnswerFlags& flags) {
 
 }  // namespace
 
-void add_answer(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("answer", "A question and a text to the answer in it");
+void add_answer(Verb& program) {
+  Verb* verb = program.add_subcommand("answer", "A question and a text to the answer in it");
   verb->group(kUseAModel);
   auto flags = std::make_shared<AnswerFlags>();
   AnswerOptions& options = flags->options;
   add_model_flag(*verb, flags->model);
-  CLI::Option* question = verb->add_option("-q,--question", flags->question, "What is asked");
+  Flag* question = verb->add_option("-q,--question", flags->question, "What is asked");
   question->type_name("TEXT");
-  CLI::Option* text = verb->add_option("-t,--text", flags->text, "Where the answer stands; otherwise --input is read");
+  Flag* text = verb->add_option("-t,--text", flags->text, "Where the answer stands; otherwise --input is read");
   text->type_name("TEXT")->needs(question);
   add_input_flag(*verb, flags->input)->excludes(text);
   add_output_flag(*verb, flags->output);
-  verb->add_option("--top", options.top, "Answers, the best first")
-      ->type_name("N")
-      ->check(kPositive)
-      ->capture_default_str();
+  verb->add_option("--top", options.top, "Answers, the best first")->type_name("N")->check(kPositive);
   verb->add_option("--max-answer-tokens", options.longest, "Tokens of an answer at most")
       ->type_name("N")
-      ->check(kPositive)
-      ->capture_default_str();
+      ->check(kPositive);
   verb->add_flag("--may-lack", options.may_lack,
                  "The text may have no answer: an empty one is compared with the others");
   verb->add_option("--max-tokens", options.max_tokens,
                    "Of question and text together; longer texts are read in windows")
       ->type_name("N")
-      ->check(kPositive)
-      ->capture_default_str();
+      ->check(kPositive);
   add_overlap_flag(*verb, options.overlap, options.max_tokens);
   verb->add_flag("--json", flags->json,
                  "One JSON object a question: question, answer, score, start, end; answers where --top is more than 1");

@@ -1,5 +1,4 @@
 // attend attention: texts to pictures of where a model looks.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -149,20 +148,20 @@ void run(AttentionFlags& flags) {
   warn_of(cut, "text", "cut: longer than the model takes (--long truncate)");
 }
 
-void add_what_flags(CLI::App& verb, AttentionFlags& flags) {
+void add_what_flags(Verb& verb, AttentionFlags& flags) {
   constexpr const char* kGroup = "What is shown";
   std::vector<std::string> views;
   for (const auto& [name, kind] : kAttentionKindNames) views.push_back(name);
   verb.add_option("--view", flags.view,
                   "self, or of translators encoder, decoder or cross; otherwise the one that says most")
       ->type_name("NAME")
-      ->check(CLI::IsMember(views).description(""))
+      ->check(is_one_of(views))
       ->group(kGroup);
-  CLI::Option* layer =
+  Flag* layer =
       verb.add_option("--layer", flags.choice.layer,
                       "From 0, or from -1 back; otherwise the last (of more than four at a source the last but one)");
   layer->type_name("N")->group(kGroup);
-  CLI::Option* head = verb.add_option("--head", flags.choice.head, "From 0; otherwise the mean of all");
+  Flag* head = verb.add_option("--head", flags.choice.head, "From 0; otherwise the mean of all");
   head->type_name("N")->group(kGroup);
   verb.add_flag("--average", flags.choice.average, "The mean of all layers")->group(kGroup)->excludes(layer);
   verb.add_flag("--rollout", flags.choice.rollout,
@@ -182,7 +181,7 @@ void add_what_flags(CLI::App& verb, AttentionFlags& flags) {
       ->group(kGroup);
 }
 
-void add_writing_flags(CLI::App& verb, AttentionFlags& flags) {
+void add_writing_flags(Verb& verb, AttentionFlags& flags) {
   constexpr const char* kGroup = "Models that write";
   // A language model generates nothing unless --max-new-tokens is given.
   for (const char* name : {"max_new_tokens", "beam", "nbest"})
@@ -194,15 +193,15 @@ void add_writing_flags(CLI::App& verb, AttentionFlags& flags) {
 
 }  // namespace
 
-void add_attention(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("attention", "Where a model looks: every layer and head, as a picture");
+void add_attention(Verb& program) {
+  Verb* verb = program.add_subcommand("attention", "Where a model looks: every layer and head, as a picture");
   verb->group(kUseAModel);
   auto flags = std::make_shared<AttentionFlags>();
   verb->add_option("text", flags->texts, "Texts; otherwise the lines of --input, or of standard input")
       ->type_name("TEXT");
   add_model_flag(*verb, flags->model);
   add_input_flag(*verb, flags->input)->excludes("text");
-  CLI::Option* output =
+  Flag* output =
       verb->add_option("-o,--output", flags->output,
                        "A file .html (every layer and head, to look around in), .svg, .png or .json; otherwise a "
                        "picture in the terminal");
@@ -226,8 +225,8 @@ void add_attention(CLI::App& program) {
         if (name == flags->view) flags->choice.view = kind;
     const bool pictures = flags->output.empty() ? !flags->json && !flags->summary : !is_json(flags->output);
     if (!pictures && (flags->choice.words || flags->choice.average))
-      throw CLI::ValidationError(flags->choice.words ? "--words" : "--average",
-                                 "is for pictures: numbers are of every token and layer");
+      throw UsageError(flags->choice.words ? "--words" : "--average",
+                       "is for pictures: numbers are of every token and layer");
     finish_generation_flags(flags->request.search);
     run(*flags);
   });

@@ -1,7 +1,6 @@
 // attend chat: a conversation with a model whose turns are kept apart by the end of text, as DialoGPT was trained.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -33,8 +32,8 @@ void run(ChatFlags& flags) {
     search.max_new_tokens = std::min<std::int64_t>(128, std::max<std::int64_t>(model.positions() / 4, 1));
   const std::int64_t most = model.positions() + 1 - *search.max_new_tokens;
   if (most < 1)
-    throw CLI::ValidationError("--max-new-tokens", "must leave room for what is said: the model sees " +
-                                                       std::to_string(model.positions()) + " tokens");
+    throw UsageError("--max-new-tokens", "must leave room for what is said: the model sees " +
+                                             std::to_string(model.positions()) + " tokens");
   const bool terminal = flags.input.empty() && isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
   LineReader reader(flags.input);
   TextWriter writer;
@@ -75,8 +74,8 @@ void run(ChatFlags& flags) {
 
 }  // namespace
 
-void add_chat(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("chat", "A conversation, line by line");
+void add_chat(Verb& program) {
+  Verb* verb = program.add_subcommand("chat", "A conversation, line by line");
   verb->group(kUseAModel);
   auto flags = std::make_shared<ChatFlags>();
   verb->add_option("-m,--model", flags->model, "The model's folder, DialoGPT's say")->type_name("DIR")->required();

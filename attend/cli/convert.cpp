@@ -1,5 +1,4 @@
 // attend convert: a model's folder as another folder, or as a file for other programs.
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
@@ -136,14 +135,13 @@ void report_check(const ConvertFlags& flags) {
 void run(const ConvertFlags& flags) {
   const fs::path from = flags.model, to = flags.output;
   if (!flags.check.empty() && (!flags.int8 || flags.gguf()))
-    throw CLI::ValidationError("--check",
-                               "compares a folder of int8 with what it was made from: give --int8, and a "
-                               "folder for --output");
+    throw UsageError("--check",
+                     "compares a folder of int8 with what it was made from: give --int8, and a "
+                     "folder for --output");
   if (flags.half && !flags.gguf())
-    throw CLI::ValidationError("--half", "is for GGUF files: give --output a name that ends in .gguf");
+    throw UsageError("--half", "is for GGUF files: give --output a name that ends in .gguf");
   std::error_code error;
-  if (fs::equivalent(from, to, error))
-    throw CLI::ValidationError("--output", "is the model's own folder, which would be lost");
+  if (fs::equivalent(from, to, error)) throw UsageError("--output", "is the model's own folder, which would be lost");
 
   const fs::path inside = fs::relative(transformer_in(from), from);  // of a sentence-transformers model
   const ModelFolder folder(from / inside);
@@ -162,8 +160,8 @@ void run(const ConvertFlags& flags) {
 
 }  // namespace
 
-void add_convert(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("convert", "A model in int8, or as a GGUF file for llama.cpp");
+void add_convert(Verb& program) {
+  Verb* verb = program.add_subcommand("convert", "A model in int8, or as a GGUF file for llama.cpp");
   verb->group(kMakeAModel);
   auto flags = std::make_shared<ConvertFlags>();
   verb->add_option("-m,--model", flags->model, "The folder of any model; a GGUF file can be made of GPT-2")

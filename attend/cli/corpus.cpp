@@ -1,11 +1,11 @@
 // attend corpus: whatever people have → files to train on. One pipeline (read, clean, split, write) with four faces:
 // gettext, convert, clean, split.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/corpus_pipeline.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/numbers.h"
@@ -14,41 +14,23 @@
 namespace attend::cli {
 namespace {
 
-/// An option that is one of some words.
-template <typename Value, typename Target>
-CLI::Option* add_choice(CLI::App& verb, const std::string& name, Target& target,
-                        const std::vector<std::pair<std::string, Value>>& choices, const std::string& description) {
-  std::string words;
-  std::vector<std::string> names;
-  for (const auto& [word, value] : choices) words += (words.empty() ? "" : "|") + word, names.push_back(word);
-  return verb
-      .add_option_function<std::string>(
-          name,
-          [&target, choices](const std::string& word) {
-            for (const auto& [known, value] : choices)
-              if (known == word) target = value;
-          },
-          description)
-      ->check(CLI::IsMember(names).description(""))
-      ->type_name(words);
-}
-
-void add_reading(CLI::App& verb, CorpusJob& job) {
+void add_reading(Verb& verb, CorpusJob& job) {
   using enum CorpusFormat;
   const char* group = "Reading";
   verb.add_option("FILE", job.inputs, "What to read; - or nothing is standard input")->group(group);
-  add_choice<CorpusFormat>(verb, "--format", job.format,
-                           {{"lines", lines},
-                            {"parallel", parallel},
-                            {"tsv", tsv},
-                            {"csv", csv},
-                            {"jsonl", json_lines},
-                            {"tmx", tmx},
-                            {"xliff", xliff},
-                            {"po", po},
-                            {"mo", mo}},
-                           "How to read it; otherwise as the names end. Other names are lines, two with one stem "
-                           "(train.en train.it) parallel, standard input is TSV")
+  add_choice<std::optional<CorpusFormat>, CorpusFormat>(
+      verb, "--format", job.format,
+      {{"lines", lines},
+       {"parallel", parallel},
+       {"tsv", tsv},
+       {"csv", csv},
+       {"jsonl", json_lines},
+       {"tmx", tmx},
+       {"xliff", xliff},
+       {"po", po},
+       {"mo", mo}},
+      "How to read it; otherwise as the names end. Other names are lines, two with one stem "
+      "(train.en train.it) parallel, standard input is TSV")
       ->group(group);
   verb.add_option(
           "--columns", job.columns,
@@ -59,21 +41,21 @@ void add_reading(CLI::App& verb, CorpusJob& job) {
   verb.add_flag("--header", job.header, "The first row of TSV or CSV is no record")->group(group);
 }
 
-void add_languages(CLI::App& verb, CorpusJob& job) {
+void add_languages(Verb& verb, CorpusJob& job) {
   verb.add_option("--from", job.languages.source, "Language of the source, by code; en takes en-US too")
       ->type_name("CODE")
       ->group("Reading");
   verb.add_option("--to", job.languages.target, "Language of the target")->type_name("CODE")->group("Reading");
 }
 
-void add_writing(CLI::App& verb, CorpusJob& job) {
+void add_writing(Verb& verb, CorpusJob& job) {
   const char* group = "Writing";
   add_output_flag(verb, job.output)
       ->description(job.splits ? "Where to write: a file, or the folder of a split; otherwise standard output"
                                : "Where to write; otherwise standard output")
       ->type_name("PATH")
       ->group(group);
-  add_choice<WriteFormat>(
+  add_choice<std::optional<WriteFormat>, WriteFormat>(
       verb, "--as", job.as,
       {{"tsv", WriteFormat::tsv}, {"jsonl", WriteFormat::json_lines}, {"lines", WriteFormat::lines}},
       "What to write: source TAB target, JSON lines, or PATH.en and PATH.it line by line; otherwise TSV, "
@@ -82,7 +64,7 @@ void add_writing(CLI::App& verb, CorpusJob& job) {
   verb.add_flag("--json", job.json, "Report as one JSON object instead of a table")->group(group);
 }
 
-void add_splitting(CLI::App& verb, CorpusJob& job) {
+void add_splitting(Verb& verb, CorpusJob& job) {
   const char* group = "Splitting (into train, validation and test; a source stands in one part only)";
   verb.add_option("--validation", job.validation, "So many records (2000), or a share of them (5%)")
       ->type_name("N|P%")
@@ -91,7 +73,7 @@ void add_splitting(CLI::App& verb, CorpusJob& job) {
   verb.add_option("--seed", job.seed, "Another seed chooses other sources")->type_name("N")->group(group);
 }
 
-void add_cleaning(CLI::App& verb, CorpusJob& job) {
+void add_cleaning(Verb& verb, CorpusJob& job) {
   CleanOptions& clean = job.cleaning;
   using Markup = CleanOptions::Markup;
   using Placeholders = CleanOptions::Placeholders;
@@ -100,51 +82,46 @@ void add_cleaning(CLI::App& verb, CorpusJob& job) {
   const std::vector<std::pair<std::string, bool>> drop_or_keep = {{"drop", true}, {"keep", false}};
   verb.add_option("--max-length", clean.max_length, "Drop longer texts, in characters; 0 keeps all")
       ->type_name("N")
-      ->capture_default_str()
       ->check(kNotNegative)
       ->group(group);
   verb.add_option("--max-ratio", clean.max_ratio,
                   "Drop pairs where one side is so many times as long, after 10 characters more for each; 0 keeps all")
       ->type_name("R")
-      ->capture_default_str()
       ->check(kNotNegative)
       ->group(group);
-  add_choice<bool>(verb, "--empty", clean.empty, drop_or_keep, "Pairs with an empty side; otherwise drop")
+  add_choice(verb, "--empty", clean.empty, drop_or_keep, "Pairs with an empty side; otherwise drop")->group(group);
+  add_choice(verb, "--garbled", clean.garbled, drop_or_keep, "Texts that were not valid UTF-8; otherwise drop")
       ->group(group);
-  add_choice<bool>(verb, "--garbled", clean.garbled, drop_or_keep, "Texts that were not valid UTF-8; otherwise drop")
+  add_choice(verb, "--identical", clean.identical, drop_or_keep, "Pairs with two equal sides; otherwise drop")
       ->group(group);
-  add_choice<bool>(verb, "--identical", clean.identical, drop_or_keep, "Pairs with two equal sides; otherwise drop")
+  add_choice(verb, "--markup", clean.markup, {{"drop", Markup::drop}, {"strip", Markup::strip}, {"keep", Markup::keep}},
+             "Texts with tags; strip removes only the tags; entities are decoded, unless keep; otherwise drop")
       ->group(group);
-  add_choice<Markup>(verb, "--markup", clean.markup,
-                     {{"drop", Markup::drop}, {"strip", Markup::strip}, {"keep", Markup::keep}},
-                     "Texts with tags; strip removes only the tags; entities are decoded, unless keep; otherwise drop")
-      ->group(group);
-  add_choice<Placeholders>(verb, "--placeholders", clean.placeholders,
-                           {{"match", Placeholders::match}, {"drop", Placeholders::drop}, {"keep", Placeholders::keep}},
-                           "%s, {0}, ${name}: match drops pairs whose sides differ in them; otherwise match")
+  add_choice(verb, "--placeholders", clean.placeholders,
+             {{"match", Placeholders::match}, {"drop", Placeholders::drop}, {"keep", Placeholders::keep}},
+             "%s, {0}, ${name}: match drops pairs whose sides differ in them; otherwise match")
       ->group(group);
   verb.add_option("--min-script", clean.min_script,
                   "Drop texts with a smaller share of letters in the script of their language; 0 keeps all")
       ->type_name("SHARE")
-      ->capture_default_str()
       ->check(between(0.0, 1.0))
       ->group(group);
-  add_choice<Duplicates>(verb, "--duplicates", clean.duplicates,
-                         {{"pair", Duplicates::pair}, {"source", Duplicates::source}, {"keep", Duplicates::keep}},
-                         "What must not come twice; otherwise pair")
+  add_choice(verb, "--duplicates", clean.duplicates,
+             {{"pair", Duplicates::pair}, {"source", Duplicates::source}, {"keep", Duplicates::keep}},
+             "What must not come twice; otherwise pair")
       ->group(group);
-  add_choice<bool>(verb, "--accelerators", clean.accelerators, {{"remove", true}, {"keep", false}},
-                   clean.accelerators ? "Marks of menus, _File and &File; otherwise remove"
-                                      : "Marks of menus, _File and &File; otherwise keep")
+  add_choice(verb, "--accelerators", clean.accelerators, {{"remove", true}, {"keep", false}},
+             clean.accelerators ? "Marks of menus, _File and &File; otherwise remove"
+                                : "Marks of menus, _File and &File; otherwise keep")
       ->group(group);
   verb.add_option("--rejected", job.rejected, "Write what was dropped here: reason, place, source, target")
       ->type_name("FILE")
       ->group(group);
 }
 
-CLI::App* add_face(CLI::App& parent, const std::string& name, const std::string& description,
-                   const std::shared_ptr<CorpusJob>& job) {
-  CLI::App* verb = parent.add_subcommand(name, description);
+Verb* add_face(Verb& parent, const std::string& name, const std::string& description,
+               const std::shared_ptr<CorpusJob>& job) {
+  Verb* verb = parent.add_subcommand(name, description);
   if (!job->catalogues) add_reading(*verb, *job);
   add_languages(*verb, *job);
   if (job->cleans) add_cleaning(*verb, *job);
@@ -154,15 +131,14 @@ CLI::App* add_face(CLI::App& parent, const std::string& name, const std::string&
   return verb;
 }
 
-void add_gettext(CLI::App& parent) {
+void add_gettext(Verb& parent) {
   auto job = std::make_shared<CorpusJob>();
   job->catalogues = job->cleans = job->splits = job->cleaning.accelerators = true;
   job->languages.source = "en";
-  CLI::App* verb = add_face(parent, "gettext", "The translations of programs that this machine has installed", job);
+  Verb* verb = add_face(parent, "gettext", "The translations of programs that this machine has installed", job);
   verb->add_option("PLACE", job->inputs, "Files or folders with .po and .mo; otherwise what is installed")
       ->group("Reading");
   verb->get_option("--to")->required();
-  verb->get_option("--from")->capture_default_str();
   verb->footer(
       "Any Linux machine has a real translation corpus: the messages of its programs. They are cleaned, and menu marks "
       "removed.\n"
@@ -171,7 +147,7 @@ void add_gettext(CLI::App& parent) {
       "  attend corpus gettext --from de --to it my-project/po");
 }
 
-void add_corpus_convert(CLI::App& parent) {
+void add_corpus_convert(Verb& parent) {
   const auto job = std::make_shared<CorpusJob>();
   add_face(parent, "convert", "Any format to TSV, JSON lines or parallel lines", job)
       ->footer(
@@ -180,7 +156,7 @@ void add_corpus_convert(CLI::App& parent) {
           "  attend corpus convert pairs.tsv --as lines --from en --to it --output train    writes train.en, train.it");
 }
 
-void add_clean(CLI::App& parent) {
+void add_clean(Verb& parent) {
   const auto job = std::make_shared<CorpusJob>();
   job->cleans = job->splits = true;
   add_face(parent, "clean", "Read, drop what harms training, count why, and split if asked", job)
@@ -190,10 +166,10 @@ void add_clean(CLI::App& parent) {
           "  attend corpus clean *.tsv --from en --to it --validation 2000 --test 2% --output data");
 }
 
-void add_split(CLI::App& parent) {
+void add_split(Verb& parent) {
   const auto job = std::make_shared<CorpusJob>();
   job->splits = true;
-  CLI::App* verb = add_face(parent, "split", "Train, validation and test, by source, so that nothing leaks", job);
+  Verb* verb = add_face(parent, "split", "Train, validation and test, by source, so that nothing leaks", job);
   verb->get_option("--output")->required()->description("The folder of the parts");
   verb->footer(
       "All records whose source is the same, but for case, spaces and punctuation, go to one part; which one depends "
@@ -204,8 +180,8 @@ void add_split(CLI::App& parent) {
 
 }  // namespace
 
-void add_corpus(CLI::App& program) {
-  CLI::App* parent =
+void add_corpus(Verb& program) {
+  Verb* parent =
       add_parent(program, "corpus", "Gettext, TMX, TSV … to clean training files, with counts of what was dropped");
   parent->group(kMakeAModel);
   add_gettext(*parent);

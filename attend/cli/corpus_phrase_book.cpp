@@ -1,5 +1,4 @@
 // attend corpus phrase-book: the sentence pairs that are built into the program.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
@@ -24,12 +23,12 @@ void write_pairs(const std::vector<PhrasePair>& pairs, const std::string& path) 
 
 }  // namespace
 
-void add_corpus_phrase_book(CLI::App& corpus) {
-  CLI::App* verb = corpus.add_subcommand("phrase-book", "Italian sentences in English, out of a grammar: no download");
+void add_corpus_phrase_book(Verb& corpus) {
+  Verb* verb = corpus.add_subcommand("phrase-book", "Italian sentences in English, out of a grammar: no download");
   auto flags = std::make_shared<Flags>();
   flags->options.held_out = 1000;
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
-    return verb->add_option(name, value, help)->type_name(type)->capture_default_str();
+    return verb->add_option(name, value, help)->type_name(type);
   };
   option("--pairs", flags->options.pairs, "How many to learn from", "N")->check(kNotNegative);
   add_output_flag(*verb, flags->output);

@@ -1,5 +1,4 @@
 // attend doctor: what this machine gives, what the build uses of it, and what would make it slow.
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <iomanip>
 #include <iostream>
@@ -148,8 +147,8 @@ void print_json(const Diagnosis& d, std::ostream& out) {
 
 }  // namespace
 
-void add_doctor(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("doctor", "What this machine gives, and what would make Attend slow on it");
+void add_doctor(Verb& program) {
+  Verb* verb = program.add_subcommand("doctor", "What this machine gives, and what would make Attend slow on it");
   verb->group(kTheMachine);
   auto json = std::make_shared<bool>(false);
   verb->add_flag("--json", *json, "Print one JSON object");

@@ -1,5 +1,4 @@
 // attend embed: lines to vectors.
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <filesystem>
 #include <memory>
@@ -35,11 +34,11 @@ Format format_of(const EmbedFlags& flags) {
   for (const auto& [name, format] : kFormats)
     if (ending == "." + name) named = format;
   if (flags.format == Format::automatic && named == Format::automatic)
-    throw CLI::ValidationError("--output", flags.output + ": no format ends in " + ending + "; choose one by --format");
+    throw UsageError("--output", flags.output + ": no format ends in " + ending + "; choose one by --format");
   if (flags.format == Format::automatic) return named;
   if (!ending.empty() && named != Format::automatic && named != flags.format)
-    throw CLI::ValidationError(
-        "--output", flags.output + ": ends in " + ending + ", but --format is " + name_of(flags.format, kFormats));
+    throw UsageError("--output",
+                     flags.output + ": ends in " + ending + ", but --format is " + name_of(flags.format, kFormats));
   return flags.format;
 }
 
@@ -56,8 +55,7 @@ class VectorWriter {
       : format_(format), size_(size), writer_(path) {
     if (format_ != Format::npy) return;
     if (!writer_.is_file())
-      throw CLI::ValidationError("--format",
-                                 "npy needs a file, --output FILE: the number of rows stands at its beginning");
+      throw UsageError("--format", "npy needs a file, --output FILE: the number of rows stands at its beginning");
     writer_.write(npy_header(0, size_));
   }
 
@@ -117,8 +115,8 @@ void run(const EmbedFlags& flags) {
 
 }  // namespace
 
-void add_embed(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("embed", "Text to vector");
+void add_embed(Verb& program) {
+  Verb* verb = program.add_subcommand("embed", "Text to vector");
   verb->group(kUseAModel);
   auto flags = std::make_shared<EmbedFlags>();
   add_embedding_flags(*verb, flags->embedding);
@@ -129,8 +127,8 @@ void add_embed(CLI::App& program) {
       ->excludes("--prompt");
   add_input_flag(*verb, flags->input);
   add_output_flag(*verb, flags->output);
-  CLI::Option* format = add_choice(*verb, "--format", flags->format, kFormats,
-                                   "How vectors are written; otherwise as --output ends, jsonl where it has no ending");
+  Flag* format = add_choice(*verb, "--format", flags->format, kFormats,
+                            "How vectors are written; otherwise as --output ends, jsonl where it has no ending");
   verb->add_flag_callback(
           "--json", [flags] { flags->format = Format::jsonl; }, "The same as --format jsonl")
       ->excludes(format);

@@ -1,5 +1,4 @@
 // attend evaluate: how good are translations, labels or log-probabilities that are already there in files?
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iomanip>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/evaluate_report.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/numbers.h"
@@ -277,20 +277,20 @@ void check(const EvaluateOptions& options) {
   const auto is = [&](auto&& property) { return std::ranges::any_of(options.metrics, property); };
   const bool compares = is(needs_references);
   if (compares && !std::ranges::all_of(options.metrics, needs_references))
-    throw CLI::ValidationError("--metric", "perplexity and bits_per_byte read other files than the rest");
+    throw UsageError("--metric", "perplexity and bits_per_byte read other files than the rest");
   if (compares && options.references.empty())
-    throw CLI::ValidationError("--reference", "is needed to compare with, but for perplexity and bits_per_byte");
+    throw UsageError("--reference", "is needed to compare with, but for perplexity and bits_per_byte");
   if (!compares && !options.references.empty())
-    throw CLI::ValidationError("--reference", "is nothing that perplexity and bits_per_byte could use");
+    throw UsageError("--reference", "is nothing that perplexity and bits_per_byte could use");
   if (is(is_of_labels) && options.references.size() > 1)
-    throw CLI::ValidationError("--reference", "of accuracy and f1 can only be one");
-  if (options.sentence && options.inputs.size() > 1) throw CLI::ValidationError("--sentence", "takes one --input");
+    throw UsageError("--reference", "of accuracy and f1 can only be one");
+  if (options.sentence && options.inputs.size() > 1) throw UsageError("--sentence", "takes one --input");
   if (options.sentence && (options.confidence || is([](const std::string& metric) { return metric == "f1"; })))
-    throw CLI::ValidationError("--sentence", "gives scores of single lines, which have neither F1 nor confidence");
+    throw UsageError("--sentence", "gives scores of single lines, which have neither F1 nor confidence");
   if (!options.sources.empty() && (options.sentence || options.confidence))
-    throw CLI::ValidationError("--by-length", "goes with neither --sentence nor --confidence");
+    throw UsageError("--by-length", "goes with neither --sentence nor --confidence");
   if (options.sources.empty() && !options.lengths.empty())
-    throw CLI::ValidationError("--lengths", "needs --by-length, whose lines it groups");
+    throw UsageError("--lengths", "needs --by-length, whose lines it groups");
 }
 
 void run(const EvaluateOptions& options) {
@@ -344,8 +344,8 @@ void run(const EvaluateOptions& options) {
 
 }  // namespace
 
-void add_evaluate(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("evaluate", "Score translations, labels or log-probabilities in files");
+void add_evaluate(Verb& program) {
+  Verb* verb = program.add_subcommand("evaluate", "Score translations, labels or log-probabilities in files");
   verb->group(kUseAModel);
   auto options = std::make_shared<EvaluateOptions>();
   verb->add_option("-m,--metric", options->metrics,
@@ -353,8 +353,7 @@ void add_evaluate(CLI::App& program) {
                    "score --json` prints); several with commas. Otherwise bleu,chrf")
       ->type_name("NAME")
       ->delimiter(',')
-      ->check(
-          CLI::IsMember({"bleu", "chrf", "chrf++", "accuracy", "f1", "perplexity", "bits_per_byte"}).description(""));
+      ->check(is_one_of({"bleu", "chrf", "chrf++", "accuracy", "f1", "perplexity", "bits_per_byte"}));
   verb->add_option("-r,--reference", options->references,
                    "What the lines should be; several files are several translations of the same lines")
       ->type_name("FILE");

@@ -1,5 +1,4 @@
 // attend fill-mask: the words that fit where a text hides them.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -79,15 +78,14 @@ void run(const FillMaskFlags& flags) {
 
 }  // namespace
 
-void add_fill_mask(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("fill-mask", "The words that fit where a text hides them");
+void add_fill_mask(Verb& program) {
+  Verb* verb = program.add_subcommand("fill-mask", "The words that fit where a text hides them");
   verb->group(kUseAModel);
   auto flags = std::make_shared<FillMaskFlags>();
   add_line_flags(*verb, flags->lines, "Texts with [MASK] or <mask>");
   verb->add_option("--top", flags->options.top, "Words for each mask, the most probable first")
       ->type_name("N")
-      ->check(kPositive)
-      ->capture_default_str();
+      ->check(kPositive);
   add_long_text_flags(*verb, flags->options.max_tokens, flags->options.long_text,
                       "Longer lines: error stops, truncate drops their end, split fills each mask with what is "
                       "around it");

@@ -1,5 +1,4 @@
 // attend finetune classifier: a classifier of texts, or of pairs of texts, from a pretrained encoder.
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "attend/cli/shared/label_flags.h"
@@ -8,8 +7,8 @@
 
 namespace attend::cli {
 
-void add_finetune_classifier(CLI::App& parent) {
-  CLI::App* verb =
+void add_finetune_classifier(Verb& parent) {
+  Verb* verb =
       parent.add_subcommand("classifier", "A classifier of texts or pairs of texts, from an encoder (BERT's family)");
   auto flags = std::make_shared<LabelFlags>();
   ClassificationTrainingOptions& o = flags->options;
@@ -19,19 +18,19 @@ void add_finetune_classifier(CLI::App& parent) {
       ->required();
   add_label_data_flags(*verb, o);
   const auto column = [&](const char* name, std::string& value, const char* help, const char* type) {
-    verb->add_option(name, value, help)->type_name(type);
+    return verb->add_option(name, value, help)->type_name(type);
   };
   column("--pair-column", o.columns.pair, "Column of a second text, to classify pairs", "C");
-  column("--label-column", o.columns.label, "Column of the label (default: 2, or 3 with --pair-column)", "C");
+  column("--label-column", o.columns.label, "Column of the label", "C")->default_text("2, or 3 with --pair-column");
   column("--several-labels", o.columns.separator, "A text may have any number of labels, with this text between them",
          "TEXT");
   verb->add_flag("--balanced", o.balanced, "Give rare labels as much weight as frequent ones");
-  verb->add_option("--max-tokens", o.max_tokens, "Cut longer texts (default: the model's own limit)")
+  verb->add_option("--max-tokens", o.max_tokens, "Cut texts that have more tokens")
       ->type_name("N")
+      ->default_text("the model's limit")
       ->check(kPositive);
   verb->add_option("--freeze", o.frozen_layers, "Keep the embeddings and the first N layers as they are")
       ->type_name("N")
-      ->capture_default_str()
       ->check(kNotNegative);
   verb->add_option("--dropout", o.dropout, "Dropout, instead of the model's own")
       ->type_name("P")
@@ -44,7 +43,7 @@ void add_finetune_classifier(CLI::App& parent) {
       "  echo 'A wonderful film.' | attend classify --model reviews");
   verb->callback([flags] {
     if (flags->options.balanced && !flags->options.columns.separator.empty())
-      throw CLI::ValidationError("--balanced", "is for texts with one label each");
+      throw UsageError("--balanced", "is for texts with one label each");
     train_labels(*flags, "Fine-tuning of " + flags->options.from.string());
   });
 }

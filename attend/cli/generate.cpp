@@ -1,5 +1,4 @@
 // attend generate: prompts to texts.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -122,8 +121,8 @@ void run(const GenerateFlags& flags) {
 
 }  // namespace
 
-void add_generate(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("generate", "Text that goes on from a prompt");
+void add_generate(Verb& program) {
+  Verb* verb = program.add_subcommand("generate", "Text that goes on from a prompt");
   verb->group(kUseAModel);
   auto flags = std::make_shared<GenerateFlags>();
   verb->add_option("prompt", flags->prompts, "Prompts; otherwise the lines of --input, or of standard input")

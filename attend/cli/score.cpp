@@ -1,5 +1,4 @@
 // attend score: how likely texts are to a language model.
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <iostream>
 #include <memory>
@@ -90,8 +89,8 @@ void run(const ScoreFlags& flags) {
 
 }  // namespace
 
-void add_score(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("score", "How likely a text is: log-probabilities and perplexity");
+void add_score(Verb& program) {
+  Verb* verb = program.add_subcommand("score", "How likely a text is: log-probabilities and perplexity");
   verb->group(kUseAModel);
   auto flags = std::make_shared<ScoreFlags>();
   add_line_flags(*verb, flags->lines);
@@ -100,8 +99,7 @@ void add_score(CLI::App& program) {
                  "The model's start stands before each text, so that its first token has a probability too");
   verb->add_option("--batch-tokens", flags->options.batch_tokens, "Tokens that are read at once")
       ->type_name("N")
-      ->check(kPositive)
-      ->capture_default_str();
+      ->check(kPositive);
   verb->add_flag("--json", flags->lines.json,
                  "One JSON object a line: text, tokens, ids, logprobs, logprob, perplexity; the first token's "
                  "log-probability is null, as nothing precedes it");

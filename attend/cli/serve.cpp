@@ -1,5 +1,4 @@
 // attend serve: models over HTTP.
-#include <CLI/CLI.hpp>
 #include <fstream>
 #include <future>
 #include <iostream>
@@ -69,54 +68,46 @@ void run(ServeFlags& flags) {
 
 }  // namespace
 
-void add_serve(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("serve", "Models over HTTP, for other people's clients and for the browser");
+void add_serve(Verb& program) {
+  Verb* verb = program.add_subcommand("serve", "Models over HTTP, for other people's clients and for the browser");
   verb->group(kUseAModel);
   auto flags = std::make_shared<ServeFlags>();
   verb->add_option("-m,--model", flags->models, "A model's folder, and the name it is called by; may be given often")
       ->type_name("NAME=DIR")
       ->required()
-      ->allow_extra_args(false);
+      ->one_at_a_time();
   verb->add_option("--host", flags->options.host, "Address to listen at; 0.0.0.0 lets in everybody")
-      ->type_name("ADDRESS")
-      ->capture_default_str();
+      ->type_name("ADDRESS");
   verb->add_option("--port", flags->options.port, "Port to listen at; 0: any that is free")
       ->type_name("N")
-      ->check(between(0, 65535))
-      ->capture_default_str();
+      ->check(between(0, 65535));
   verb->add_option("--api-key-file", flags->key_file, "Only who has a key of this file may call; one a line")
       ->type_name("FILE");
   const char* limits = "Limits";
   verb->add_option("--max-batch-rows", flags->options.batch_rows, "Texts that a model writes at once")
       ->type_name("N")
       ->check(kPositive)
-      ->group(limits)
-      ->capture_default_str();
+      ->group(limits);
   verb->add_option("--max-batch-tokens", flags->options.batch_tokens, "Tokens of all of them, prompts included")
       ->type_name("N")
       ->check(kPositive)
-      ->group(limits)
-      ->capture_default_str();
+      ->group(limits);
   verb->add_option("--queue", flags->options.queue, "Requests that may wait for a model; one more gets status 429")
       ->type_name("N")
       ->check(kPositive)
-      ->group(limits)
-      ->capture_default_str();
+      ->group(limits);
   verb->add_option("--timeout", flags->timeout, "Seconds until a request is given up")
       ->type_name("S")
       ->check(between(1, 1'000'000))
-      ->group(limits)
-      ->capture_default_str();
+      ->group(limits);
   verb->add_option("--body-limit", flags->body_limit, "Megabytes of a request at most")
       ->type_name("MB")
       ->check(between(1, 1024))
-      ->group(limits)
-      ->capture_default_str();
+      ->group(limits);
   verb->add_option("--connections", flags->options.connections, "Clients at once")
       ->type_name("N")
       ->check(between(1, 4096))
-      ->group(limits)
-      ->capture_default_str();
+      ->group(limits);
   verb->footer(
       "OpenAI's clients find /v1/completions, /v1/chat/completions, /v1/embeddings and /v1/models, LibreTranslate's "
       "find\n"

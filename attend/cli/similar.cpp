@@ -1,5 +1,4 @@
 // attend similar: the lines of a file that mean what a query means.
-#include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -136,14 +135,13 @@ void run(const SimilarFlags& flags) {
 
 }  // namespace
 
-void add_similar(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("similar", "The texts nearest to a query");
+void add_similar(Verb& program) {
+  Verb* verb = program.add_subcommand("similar", "The texts nearest to a query");
   verb->group(kUseAModel);
   auto flags = std::make_shared<SimilarFlags>();
-  CLI::Option* query = verb->add_option("-q,--query", flags->queries, "What to look for; may be given several times");
-  query->type_name("TEXT")->allow_extra_args(false);
-  CLI::Option* file =
-      verb->add_option("--queries", flags->query_file, "A file with a query a line; - is standard input");
+  Flag* query = verb->add_option("-q,--query", flags->queries, "What to look for; may be given several times");
+  query->type_name("TEXT")->one_at_a_time();
+  Flag* file = verb->add_option("--queries", flags->query_file, "A file with a query a line; - is standard input");
   file->type_name("FILE");
   verb->add_option("--texts", flags->texts, "Where to look: a file with a text a line; - is standard input")
       ->type_name("FILE")
@@ -152,10 +150,7 @@ void add_similar(CLI::App& program) {
                    "What attend embed wrote of these texts (.npy), with the same model and prompt; otherwise they are "
                    "embedded now")
       ->type_name("FILE");
-  verb->add_option("--top", flags->top, "Texts of each query, the nearest first")
-      ->type_name("N")
-      ->check(kPositive)
-      ->capture_default_str();
+  verb->add_option("--top", flags->top, "Texts of each query, the nearest first")->type_name("N")->check(kPositive);
   add_embedding_flags(*verb, flags->embedding);
   verb->add_option("--query-prompt", flags->query_prompt,
                    "Put this before each query; otherwise the folder's \"query\"")
@@ -173,9 +168,9 @@ void add_similar(CLI::App& program) {
       "  attend similar --model all-MiniLM-L6-v2 --queries new.txt --texts faq.txt --vectors faq.npy --json");
   verb->callback([flags] {
     if (flags->queries.empty() && flags->query_file.empty())
-      throw CLI::ValidationError("--query", "say what to look for with --query TEXT or --queries FILE");
+      throw UsageError("--query", "say what to look for with --query TEXT or --queries FILE");
     if (flags->query_file == "-" && flags->texts == "-")
-      throw CLI::ValidationError("--queries", "and --texts cannot both be standard input");
+      throw UsageError("--queries", "and --texts cannot both be standard input");
     run(*flags);
   });
 }

@@ -1,5 +1,4 @@
 // attend tag: names, places and other things that a model finds in lines.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -68,8 +67,8 @@ void run(TagFlags& flags) {
 
 }  // namespace
 
-void add_tag(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("tag", "Names and other things found in text");
+void add_tag(Verb& program) {
+  Verb* verb = program.add_subcommand("tag", "Names and other things found in text");
   verb->group(kUseAModel);
   auto flags = std::make_shared<TagFlags>();
   add_line_flags(*verb, flags->lines);

@@ -1,5 +1,4 @@
 // attend train classifier: a recurrent classifier from labelled texts.
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "attend/cli/shared/choice.h"
@@ -17,20 +16,19 @@ struct Flags : LabelFlags {
 
 }  // namespace
 
-void add_train_classifier(CLI::App& parent) {
-  CLI::App* verb = parent.add_subcommand("classifier", "A text classifier from labelled texts");
+void add_train_classifier(Verb& parent) {
+  Verb* verb = parent.add_subcommand("classifier", "A text classifier from labelled texts");
   auto flags = std::make_shared<Flags>();
   ClassificationTrainingOptions& o = flags->options;
   o.columns.label = "2";
-  const auto option = [](CLI::App* app, const char* name, auto& value, const char* help, const char* type) {
-    return app->add_option(name, value, help)->type_name(type)->capture_default_str();
+  const auto option = [](Verb* app, const char* name, auto& value, const char* help, const char* type) {
+    return app->add_option(name, value, help)->type_name(type);
   };
   add_label_data_flags(*verb, o);
   option(verb, "--label-column", o.columns.label, "Column of the label", "C");
-  option(verb, "--arch", flags->arch, "rnn: a recurrent network", "NAME")
-      ->check(CLI::IsMember({"rnn"}).description(""));
-  CLI::Option* tokenizer = add_path_flag(*verb, "--tokenizer", o.tokenizer,
-                                         "Folder of a tokenizer to use, instead of learning words", "DIR");
+  option(verb, "--arch", flags->arch, "rnn: a recurrent network", "NAME")->check(is_one_of({"rnn"}));
+  Flag* tokenizer = add_path_flag(*verb, "--tokenizer", o.tokenizer,
+                                  "Folder of a tokenizer to use, instead of learning words", "DIR");
   option(verb, "--vocab-size", o.vocab_size, "Largest number of words; the most frequent are kept", "N")
       ->check(kPositive)
       ->excludes(tokenizer);

@@ -1,5 +1,4 @@
 // attend train language-model and attend finetune language-model: a GPT-2 from plain text.
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "attend/cli/shared/choice.h"
@@ -17,11 +16,11 @@ struct Flags {
 };
 
 /// Flags of training and of fine-tuning.
-void add_flags(CLI::App& verb, Flags& flags) {
+void add_flags(Verb& verb, Flags& flags) {
   LanguageModelTrainingOptions& o = flags.options;
   o.sample_tokens = 100;
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
-    return verb.add_option(name, value, help)->type_name(type)->capture_default_str();
+    return verb.add_option(name, value, help)->type_name(type);
   };
   add_paths_flag(verb, "--train", o.train,
                  "Plain text to learn from, several files are several documents; or a store of `attend tokenize`");
@@ -44,7 +43,7 @@ void add_flags(CLI::App& verb, Flags& flags) {
 
 void check_and_run(Flags& flags) {
   const LanguageModelTrainingOptions& o = flags.options;
-  if (o.train.empty()) throw CLI::ValidationError("--train", "name the text to learn from");
+  if (o.train.empty()) throw UsageError("--train", "name the text to learn from");
   check_validation(flags.training, !o.validation.empty() || o.validation_share > 0);
   run_training(flags.training, "Training of " + o.trainer.output.string(),
                [&](const TrainingObserver& observer) { return train_language_model(o, observer); });
@@ -52,24 +51,23 @@ void check_and_run(Flags& flags) {
 
 }  // namespace
 
-void add_train_language_model(CLI::App& parent) {
-  CLI::App* verb = parent.add_subcommand("language-model", "A language model (GPT-2) from plain text");
+void add_train_language_model(Verb& parent) {
+  Verb* verb = parent.add_subcommand("language-model", "A language model (GPT-2) from plain text");
   auto flags = std::make_shared<Flags>();
   LanguageModelTrainingOptions& o = flags->options;
   add_flags(*verb, *flags);
-  CLI::Option* tokenizer =
+  Flag* tokenizer =
       add_path_flag(*verb, "--tokenizer", o.tokenizer, "Folder of a tokenizer to use, instead of learning one", "DIR");
   add_choice(*verb, "--tokens", o.tokens, {{"bpe", LearnedTokens::bpe}, {"characters", LearnedTokens::characters}},
              "What to learn: byte-level subwords as GPT-2's, or characters")
       ->excludes(tokenizer);
   verb->add_option("--vocab-size", o.vocab_size, "Largest number of tokens to learn")
       ->type_name("N")
-      ->capture_default_str()
       ->check(kPositive)
       ->excludes(tokenizer);
   auto* net = verb->add_option_group("The network");
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
-    return net->add_option(name, value, help)->type_name(type)->capture_default_str();
+    return net->add_option(name, value, help)->type_name(type);
   };
   Gpt2Options& m = o.model;
   option("--layers", m.layers, "Number of layers", "N")->check(kPositive);
@@ -94,8 +92,8 @@ void add_train_language_model(CLI::App& parent) {
   });
 }
 
-void add_finetune_language_model(CLI::App& parent) {
-  CLI::App* verb = parent.add_subcommand("language-model", "A language model, trained further on your own texts");
+void add_finetune_language_model(Verb& parent) {
+  Verb* verb = parent.add_subcommand("language-model", "A language model, trained further on your own texts");
   auto flags = std::make_shared<Flags>();
   LanguageModelTrainingOptions& o = flags->options;
   o = LanguageModelTrainingOptions::finetune("");

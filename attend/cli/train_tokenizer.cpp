@@ -1,14 +1,15 @@
 // attend train tokenizer: a vocabulary from text.
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/interrupt.h"
 #include "attend/cli/shared/numbers.h"
@@ -170,8 +171,8 @@ void run(const TrainTokenizerFlags& flags) {
 
 }  // namespace
 
-void add_train_tokenizer(CLI::App& parent) {
-  CLI::App* verb = parent.add_subcommand("tokenizer", "A vocabulary from text: subwords, words or characters");
+void add_train_tokenizer(Verb& parent) {
+  Verb* verb = parent.add_subcommand("tokenizer", "A vocabulary from text: subwords, words or characters");
   auto flags = std::make_shared<TrainTokenizerFlags>();
   const std::map<std::string, Type> types{{"bpe", Type::bpe},
                                           {"wordpiece", Type::wordpiece},
@@ -182,7 +183,7 @@ void add_train_tokenizer(CLI::App& parent) {
   verb->add_option("-t,--type", flags->type_name,
                    "bpe (the default), wordpiece, unigram, sentencepiece-bpe, characters or words")
       ->type_name("TYPE")
-      ->check(CLI::IsMember(types).description(""));
+      ->check(is_one_of({"bpe", "wordpiece", "unigram", "sentencepiece-bpe", "characters", "words"}));
   add_input_flag(*verb, flags->input);
   verb->add_option("-o,--output", flags->output, "The folder to write, made when there is none")
       ->type_name("DIR")
@@ -236,10 +237,10 @@ void add_train_tokenizer(CLI::App& parent) {
     flags->type = types.at(flags->type_name);
     const bool library = flags->type == Type::unigram || flags->type == Type::sentencepiece_bpe;
     if (!flags->target_input.empty() && !library)
-      throw CLI::ValidationError("--target-input", "only unigram and sentencepiece-bpe have a model for each side");
+      throw UsageError("--target-input", "only unigram and sentencepiece-bpe have a model for each side");
     if (!flags->target_input.empty() && flags->input.empty())
-      throw CLI::ValidationError("--target-input", "wants the other side in files too: give --input");
-    if (flags->letters && flags->type != Type::bpe) throw CLI::ValidationError("--letters", "is for --type bpe");
+      throw UsageError("--target-input", "wants the other side in files too: give --input");
+    if (flags->letters && flags->type != Type::bpe) throw UsageError("--letters", "is for --type bpe");
     run(*flags);
   });
 }

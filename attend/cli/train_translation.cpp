@@ -1,5 +1,4 @@
 // attend train translation and attend finetune translation: a translator from sentence pairs.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 
@@ -21,20 +20,20 @@ struct Flags {
   TranslationTrainingOptions options;
 };
 
-void add_pair_flags(CLI::App& verb, PairFiles& files, const std::string& prefix, const std::string& what) {
-  CLI::Option* pairs = add_path_flag(verb, "--" + prefix, files.pairs, what + ": source, tab, target on each line");
-  CLI::Option* source = add_path_flag(verb, "--" + prefix + "-source", files.source, what + ": sources, one a line");
-  CLI::Option* target = add_path_flag(verb, "--" + prefix + "-target", files.target, what + ": targets, one a line");
+void add_pair_flags(Verb& verb, PairFiles& files, const std::string& prefix, const std::string& what) {
+  Flag* pairs = add_path_flag(verb, "--" + prefix, files.pairs, what + ": source, tab, target on each line");
+  Flag* source = add_path_flag(verb, "--" + prefix + "-source", files.source, what + ": sources, one a line");
+  Flag* target = add_path_flag(verb, "--" + prefix + "-target", files.target, what + ": targets, one a line");
   pairs->excludes(source)->excludes(target);
   source->needs(target);
   target->needs(source);
 }
 
 /// Flags of training and of fine-tuning.
-void add_flags(CLI::App& verb, Flags& flags) {
+void add_flags(Verb& verb, Flags& flags) {
   TranslationTrainingOptions& o = flags.options;
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
-    return verb.add_option(name, value, help)->type_name(type)->capture_default_str();
+    return verb.add_option(name, value, help)->type_name(type);
   };
   add_pair_flags(verb, o.train, "train", "Pairs to learn from");
   add_pair_flags(verb, o.validation, "validation", "Pairs to evaluate on");
@@ -48,7 +47,7 @@ void add_flags(CLI::App& verb, Flags& flags) {
 }
 
 void check_and_run(Flags& flags, const std::string& title) {
-  if (!flags.options.train.given()) throw CLI::ValidationError("--train", "name the pairs to learn from");
+  if (!flags.options.train.given()) throw UsageError("--train", "name the pairs to learn from");
   check_validation(flags.training, flags.options.validation.given());
   run_training(flags.training, title,
                [&](const TrainingObserver& observer) { return train_translation(flags.options, observer); });
@@ -56,7 +55,7 @@ void check_and_run(Flags& flags, const std::string& title) {
 
 /// A flag that sets the same option of both architectures.
 template <typename Value, typename One, typename Other>
-CLI::Option* add_shared(CLI::App& verb, const char* name, One& one, Other& other, const char* help, const char* type) {
+Flag* add_shared(Verb& verb, const char* name, One& one, Other& other, const char* help, const char* type) {
   return verb
       .add_option_function<Value>(
           name,
@@ -65,7 +64,7 @@ CLI::Option* add_shared(CLI::App& verb, const char* name, One& one, Other& other
       ->type_name(type);
 }
 
-void add_architecture_flags(CLI::App& verb, TranslatorOptions& options) {
+void add_architecture_flags(Verb& verb, TranslatorOptions& options) {
   using Architecture = TranslatorArchitecture;
   TransformerOptions& t = options.transformer;
   RecurrentTranslatorOptions& r = options.recurrent;
@@ -84,19 +83,19 @@ void add_architecture_flags(CLI::App& verb, TranslatorOptions& options) {
                     "Dropout of embeddings and between layers (default: 0.1, or 0.2 with --arch rnn)", "P")
       ->check(fraction);
 
-  const auto option = [](CLI::App* group, const char* name, auto& value, const char* help, const char* type) {
-    return group->add_option(name, value, help)->type_name(type)->capture_default_str();
+  const auto option = [](Verb* group, const char* name, auto& value, const char* help, const char* type) {
+    return group->add_option(name, value, help)->type_name(type);
   };
   auto* transformer = verb.add_option_group(kTransformerGroup);
   option(transformer, "--width", t.width, "Size of the hidden states", "N")->check(kPositive);
   add_shared<std::int64_t>(*transformer, "--heads", t.encoder_heads, t.decoder_heads,
                            "Attention heads; they divide the width", "N")
       ->check(kPositive)
-      ->default_str(std::to_string(t.encoder_heads));
+      ->default_value(std::to_string(t.encoder_heads));
   add_shared<std::int64_t>(*transformer, "--inner", t.encoder_inner, t.decoder_inner,
                            "Size of the feed-forward networks", "N")
       ->check(kPositive)
-      ->default_str(std::to_string(t.encoder_inner));
+      ->default_value(std::to_string(t.encoder_inner));
   add_choice(*transformer, "--activation", t.activation,
              {{"relu", Activation::relu}, {"gelu", Activation::gelu}, {"silu", Activation::silu}},
              "Activation of the feed-forward networks");
@@ -118,34 +117,34 @@ void add_architecture_flags(CLI::App& verb, TranslatorOptions& options) {
                       "Encode in both directions (the default), or only forward");
   recurrent->add_flag("--reverse-source", r.reverse_source, "Encode the source backwards");
   verb.add_flag_function(
-      "--tied-output,!--untied-output", [&t, &r](std::int64_t count) { t.tied_output = r.tied_output = count > 0; },
+      "--tied-output,!--untied-output", [&t, &r](bool tied) { t.tied_output = r.tied_output = tied; },
       "Output layer and target embeddings share their weights (the default), or not");
 }
 
 /// Throws when a flag of the other architecture was given.
-void check_architecture_flags(const CLI::App& verb, const TranslatorOptions& options) {
+void check_architecture_flags(const Verb& verb, const TranslatorOptions& options) {
   const bool recurrent = options.architecture == TranslatorArchitecture::recurrent;
-  CLI::App* others = verb.get_option_group(recurrent ? kTransformerGroup : kRecurrentGroup);
-  for (const CLI::Option* option : others->get_options())
-    if (option->count() > 0)
-      throw CLI::ValidationError(option->get_name(), recurrent ? "is for --arch marian, and this is --arch rnn"
-                                                               : "is for --arch rnn, and this is --arch marian");
-  others->disabled();  // the recipe of this run does not name them
+  for (Flag* option : verb.flags()) {
+    if (option->group() != (recurrent ? kTransformerGroup : kRecurrentGroup)) continue;
+    if (option->given())
+      throw UsageError(option->name(), recurrent ? "is for --arch marian, and this is --arch rnn"
+                                                 : "is for --arch rnn, and this is --arch marian");
+    option->configurable(false);  // the recipe of this run does not name it
+  }
   if (!recurrent) check_heads(options.transformer.encoder_heads, options.transformer.width);
 }
 
 }  // namespace
 
-void add_train_translation(CLI::App& parent) {
-  CLI::App* verb = parent.add_subcommand("translation", "A translator from sentence pairs");
+void add_train_translation(Verb& parent) {
+  Verb* verb = parent.add_subcommand("translation", "A translator from sentence pairs");
   auto flags = std::make_shared<Flags>();
   add_flags(*verb, *flags);
-  CLI::Option* tokenizer = add_path_flag(*verb, "--tokenizer", flags->options.tokenizer,
-                                         "Folder of a tokenizer to use, instead of learning one", "DIR");
+  Flag* tokenizer = add_path_flag(*verb, "--tokenizer", flags->options.tokenizer,
+                                  "Folder of a tokenizer to use, instead of learning one", "DIR");
   verb->add_option("--vocab-size", flags->options.vocab_size,
                    "Subwords to learn: of each language (--arch marian), or of both together")
       ->type_name("N")
-      ->capture_default_str()
       ->excludes(tokenizer)
       ->check(kPositive);
   add_architecture_flags(*verb, flags->options.model);
@@ -161,8 +160,8 @@ void add_train_translation(CLI::App& parent) {
   });
 }
 
-void add_finetune_translation(CLI::App& parent) {
-  CLI::App* verb = parent.add_subcommand("translation", "A translator, trained further on your own pairs");
+void add_finetune_translation(Verb& parent) {
+  Verb* verb = parent.add_subcommand("translation", "A translator, trained further on your own pairs");
   auto flags = std::make_shared<Flags>();
   TranslationTrainingOptions& o = flags->options;
   o = TranslationTrainingOptions::finetune("");
@@ -170,7 +169,7 @@ void add_finetune_translation(CLI::App& parent) {
                 "DIR")
       ->required();
   add_flags(*verb, *flags);
-  CLI::Option* tokenizer =
+  Flag* tokenizer =
       add_path_flag(*verb, "--tokenizer", o.tokenizer,
                     "Folder of a tokenizer to use instead of the model's own; embeddings of tokens that both have are "
                     "kept",
@@ -179,6 +178,7 @@ void add_finetune_translation(CLI::App& parent) {
                    "Learn N new subwords from the pairs, instead of the model's own; embeddings of tokens that both "
                    "have are kept")
       ->type_name("N")
+      ->default_text("the model's own tokenizer")
       ->check(kPositive)
       ->excludes(tokenizer);
   verb->add_option("--dropout", o.dropout, "Dropout of embeddings and between layers, instead of the model's own")

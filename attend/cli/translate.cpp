@@ -1,5 +1,4 @@
 // attend translate: lines in one language to lines in another.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -163,7 +162,7 @@ void run(TranslateFlags& flags) {
   warnings.report();
 }
 
-void add_attention_flags(CLI::App& verb, TranslateFlags& flags) {
+void add_attention_flags(Verb& verb, TranslateFlags& flags) {
   constexpr const char* kGroup = "Looking inside";
   verb.add_flag("--alignments", flags.alignments, "Behind a tab, source-target pairs of words: 0-0 1-2")->group(kGroup);
   verb.add_option("--attention", flags.attention_file, "Draw where each token looks: a file .html, .svg, .png or .json")
@@ -181,8 +180,8 @@ void add_attention_flags(CLI::App& verb, TranslateFlags& flags) {
 
 }  // namespace
 
-void add_translate(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("translate", "Text to text in another language");
+void add_translate(Verb& program) {
+  Verb* verb = program.add_subcommand("translate", "Text to text in another language");
   verb->group(kUseAModel);
   auto flags = std::make_shared<TranslateFlags>();
   TranslateOptions& options = flags->options;
@@ -197,8 +196,7 @@ void add_translate(CLI::App& program) {
       "Longer lines: split translates them sentence by sentence, truncate drops their end, error stops");
   verb->add_option("--batch-tokens", options.batch_tokens, "Source tokens that are translated at once")
       ->type_name("N")
-      ->check(kPositive)
-      ->capture_default_str();
+      ->check(kPositive);
   add_generation_flags(*verb, options.search, OptionModels::encoder_decoders);
   add_attention_flags(*verb, *flags);
   verb->footer(
@@ -210,8 +208,8 @@ void add_translate(CLI::App& program) {
   verb->callback([flags] {
     TranslateOptions& given = flags->options;
     if ((given.layer || given.head) && flags->attention_file.empty() && !flags->alignments)
-      throw CLI::ValidationError(given.layer ? "--layer" : "--head",
-                                 "says which attention is shown, and needs --attention or --alignments");
+      throw UsageError(given.layer ? "--layer" : "--head",
+                       "says which attention is shown, and needs --attention or --alignments");
     finish_generation_flags(given.search);
     run(*flags);
   });

@@ -1,6 +1,5 @@
 #include "attend/cli/shared/attention_file.h"
 
-#include <CLI/CLI.hpp>
 #include <limits>
 
 #include "attend/cli/shared/progress.h"
@@ -36,9 +35,9 @@ struct SvgForm : Picture {
 struct PngForm : Picture {
   PngForm(const std::string& flag, const std::string& path) {
     if (!has_png())
-      throw CLI::ValidationError(flag, path +
-                                           ": this build of Attend has no PNG support; write .svg or .html, or "
-                                           "configure with -DATTEND_PICTURES=ON");
+      throw UsageError(flag, path +
+                                 ": this build of Attend has no PNG support; write .svg or .html, or "
+                                 "configure with -DATTEND_PICTURES=ON");
   }
   std::string finish() override {
     if (!has_fonts()) warn("there is no font on this machine: the picture has no labels");
@@ -77,19 +76,18 @@ std::unique_ptr<AttentionFile::Form> form_of(const std::string& flag, const std:
   if (path.ends_with(".svg")) return std::make_unique<SvgForm>();
   if (path.ends_with(".png")) return std::make_unique<PngForm>(flag, path);
   if (is_json(path)) return std::make_unique<JsonForm>();
-  throw CLI::ValidationError(flag, path + ": must end with .html, .svg, .png or .json");
+  throw UsageError(flag, path + ": must end with .html, .svg, .png or .json");
 }
 
 }  // namespace
 
-void add_attention_file_flags(CLI::App& verb, std::string& path, AttentionChoice& choice) {
-  CLI::Option* file =
-      verb.add_option("--attention", path, "Draw where each token looked: a file .html, .svg, .png or .json");
+void add_attention_file_flags(Verb& verb, std::string& path, AttentionChoice& choice) {
+  Flag* file = verb.add_option("--attention", path, "Draw where each token looked: a file .html, .svg, .png or .json");
   file->type_name("FILE");
   add_attention_choice_flags(verb, *file, choice);
 }
 
-void add_attention_choice_flags(CLI::App& verb, CLI::Option& file, AttentionChoice& choice) {
+void add_attention_choice_flags(Verb& verb, Flag& file, AttentionChoice& choice) {
   constexpr const char* kGroup = "Looking inside";
   file.group(kGroup);
   verb.add_option("--layer", choice.layer, "From 0, or from -1 back; otherwise the last")

@@ -1,16 +1,16 @@
 #include "attend/cli/shared/embedding_flags.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 
+#include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/line_verb.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/core/error.h"
 
 namespace attend::cli {
 
-void add_embedding_flags(CLI::App& verb, EmbeddingFlags& flags) {
+void add_embedding_flags(Verb& verb, EmbeddingFlags& flags) {
   EmbedOptions& options = flags.options;
   add_model_flag(verb, flags.model);
   verb.add_option_function<std::string>(
@@ -21,8 +21,8 @@ void add_embedding_flags(CLI::App& verb, EmbeddingFlags& flags) {
           },
           "How tokens become one vector: cls, mean or max; otherwise as the folder says, else mean")
       ->type_name("NAME")
-      ->check(CLI::IsMember({"cls", "mean", "max"}).description(""));
-  CLI::Option* normalize = verb.add_flag_callback(
+      ->check(is_one_of({"cls", "mean", "max"}));
+  Flag* normalize = verb.add_flag_callback(
       "--normalize", [&options] { options.normalize = true; }, "Make each vector 1 long; otherwise as the folder says");
   verb.add_flag_callback(
           "--no-normalize", [&options] { options.normalize = false; }, "Leave vectors as long as they are")

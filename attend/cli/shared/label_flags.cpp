@@ -1,24 +1,21 @@
 #include "attend/cli/shared/label_flags.h"
 
-#include <CLI/CLI.hpp>
-
 #include "attend/cli/shared/numbers.h"
 
 namespace attend::cli {
 
-void add_label_data_flags(CLI::App& verb, ClassificationTrainingOptions& options) {
+void add_label_data_flags(Verb& verb, ClassificationTrainingOptions& options) {
   add_path_flag(verb, "--train", options.train, "Texts to learn from: text, tab, label on each line")->required();
   add_path_flag(verb, "--validation", options.validation, "Texts to evaluate on; the best model on them is kept");
   verb.add_option("--text-column", options.columns.text, "Column of the text: a number, or a name of the first row")
-      ->type_name("C")
-      ->capture_default_str();
+      ->type_name("C");
 }
 
-void add_label_learning_flags(CLI::App& verb, LabelFlags& flags) {
+void add_label_learning_flags(Verb& verb, LabelFlags& flags) {
   ClassificationTrainingOptions& o = flags.options;
   const auto fraction = between(0.0, 0.99);
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
-    return verb.add_option(name, value, help)->type_name(type)->capture_default_str();
+    return verb.add_option(name, value, help)->type_name(type);
   };
   option("--batch", o.batch, "Largest number of texts in a batch", "N")->check(kPositive);
   option("--word-dropout", o.word_dropout, "Fraction of tokens that are hidden in training", "P")->check(fraction);

@@ -1,6 +1,5 @@
 #include "attend/cli/shared/training.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -186,28 +185,28 @@ void print_summary(const TrainingFlags& flags, const TrainingResult& result) {
 
 }  // namespace
 
-CLI::Option* add_path_flag(CLI::App& verb, const std::string& name, std::filesystem::path& path,
-                           const std::string& help, const char* type) {
+Flag* add_path_flag(Verb& verb, const std::string& name, std::filesystem::path& path, const std::string& help,
+                    const char* type) {
   return verb
       .add_option_function<std::string>(
           name, [&path](const std::string& given) { path = given; }, help)
       ->type_name(type);
 }
 
-CLI::Option* add_paths_flag(CLI::App& verb, const std::string& name, std::vector<std::filesystem::path>& paths,
-                            const std::string& help) {
+Flag* add_paths_flag(Verb& verb, const std::string& name, std::vector<std::filesystem::path>& paths,
+                     const std::string& help) {
   return verb
       .add_option_function<std::vector<std::string>>(
           name, [&paths](const std::vector<std::string>& given) { paths.assign(given.begin(), given.end()); }, help)
       ->type_name("FILE");
 }
 
-void add_training_flags(CLI::App& verb, TrainingFlags& flags, TrainerOptions& t, std::int64_t& batch_tokens,
+void add_training_flags(Verb& verb, TrainingFlags& flags, TrainerOptions& t, std::int64_t& batch_tokens,
                         const std::vector<std::string>& metrics) {
   flags.verb = &verb, flags.trainer = &t;
   add_config_flag(verb, flags.from_recipe);
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
-    return verb.add_option(name, value, help)->type_name(type)->capture_default_str();
+    return verb.add_option(name, value, help)->type_name(type);
   };
   add_path_flag(verb, "-o,--output", t.output,
                 "Folder for the model; the checkpoint and the learning curve go there too", "DIR")
@@ -237,7 +236,7 @@ void add_training_flags(CLI::App& verb, TrainingFlags& flags, TrainerOptions& t,
   verb.add_option("--metric", t.metric,
                   "Score that decides which model is kept: " + one_of(metrics) + "; otherwise the first")
       ->type_name("NAME")
-      ->check(CLI::IsMember(metrics).description(""));
+      ->check(is_one_of(metrics));
   option("--checkpoint-every", t.checkpoint_seconds, "Seconds between checkpoints", "S")->check(kNotNegative);
   option("--seed", t.seed, "Random seed; the same seed gives the same model", "N");
   verb.add_flag("--json", flags.json, "Print the summary as one JSON object")->configurable(false);
@@ -248,11 +247,11 @@ void check_validation(const TrainingFlags& flags, bool given) {
   const TrainerOptions& t = *flags.trainer;
   // Recipes may set flags of validation for users who have validation data, and defaults are not the user's choice.
   const auto chosen = [&](const char* name) {
-    const CLI::Option* option = flags.verb->get_option(name);
-    return option->count() > 0 && !flags.from_recipe.contains(option);
+    const Flag* option = flags.verb->get_option(name);
+    return option->given() && !flags.from_recipe.contains(option);
   };
   const auto refuse_if = [](bool asked, const char* name) {
-    if (asked) throw CLI::ValidationError(name, "needs --validation");
+    if (asked) throw UsageError(name, "needs --validation");
   };
   refuse_if(!t.metric.empty(), "--metric");
   refuse_if(t.average_best > 0, "--average-best");
@@ -262,8 +261,7 @@ void check_validation(const TrainingFlags& flags, bool given) {
 
 void check_heads(std::int64_t heads, std::int64_t width) {
   if (width % heads != 0)
-    throw CLI::ValidationError("--heads",
-                               grouped(heads) + " heads do not divide the width, which is " + grouped(width));
+    throw UsageError("--heads", grouped(heads) + " heads do not divide the width, which is " + grouped(width));
 }
 
 void run_training(const TrainingFlags& flags, const std::string& title,
