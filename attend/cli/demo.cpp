@@ -126,11 +126,12 @@ void run(const Flags& flags) {
 }  // namespace
 
 void add_demo(Verb& program) {
-  Verb* verb = program.add_subcommand("demo", "Trains a small Italian-English translator in a minute, and shows it");
+  Verb* verb = program.add_subcommand(
+      "demo", "Train a small Italian-English translator in a minute or two, and show what it does");
   verb->group(kLearn);
   auto flags = std::make_shared<Flags>();
-  verb->add_option("-o,--output", flags->output, "The model's folder")->type_name("DIR");
-  verb->add_flag("--anew", flags->anew, "Train again though the folder holds a model");
+  verb->add_option("-o,--output", flags->output, "Folder for the model")->type_name("DIR");
+  verb->add_flag("--anew", flags->anew, "Train again, although the folder holds a model");
   verb->callback([flags] { run(*flags); });
 }
 

@@ -2,11 +2,11 @@
 #include <charconv>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/embedding_flags.h"
 #include "attend/cli/shared/input.h"
+#include "attend/cli/shared/json_line.h"
 #include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
@@ -66,9 +66,7 @@ class VectorWriter {
       writer_.write({reinterpret_cast<const char*>(vector.data()), vector.size_bytes()});
       return;
     }
-    if (format_ == Format::jsonl)
-      line_ = R"({"text":)" + nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
-              R"(,"embedding":[)";
+    if (format_ == Format::jsonl) line_ = R"({"text":)" + json_string(text) + R"(,"embedding":[)";
     for (std::size_t i = 0; i < vector.size(); ++i) {
       if (i > 0) line_ += format_ == Format::tsv ? '\t' : ',';
       append(vector[i], line_);
@@ -116,24 +114,26 @@ void run(const EmbedFlags& flags) {
 }  // namespace
 
 void add_embed(Verb& program) {
-  Verb* verb = program.add_subcommand("embed", "Text to vector");
+  Verb* verb = program.add_subcommand("embed", "Compute a vector for each line of text");
   verb->group(kUseAModel);
   auto flags = std::make_shared<EmbedFlags>();
   add_embedding_flags(*verb, flags->embedding);
-  verb->add_option("--prompt", flags->embedding.prompt, "Put this before each line; otherwise the folder's default")
+  verb->add_option("--prompt", flags->embedding.prompt, "Text to put before each line")
+      ->default_text("the default prompt of the model's folder")
       ->type_name("TEXT");
-  verb->add_option("--prompt-name", flags->embedding.prompt_name, "The prompt that the folder has under this name")
+  verb->add_option("--prompt-name", flags->embedding.prompt_name,
+                   "Use the prompt that the model's folder has under this name")
       ->type_name("NAME")
       ->excludes("--prompt");
   add_input_flag(*verb, flags->input);
   add_output_flag(*verb, flags->output);
-  Flag* format = add_choice(*verb, "--format", flags->format, kFormats,
-                            "How vectors are written; otherwise as --output ends, jsonl where it has no ending");
+  Flag* format = add_choice(*verb, "--format", flags->format, kFormats, "Output format")
+                     ->default_text("by the ending of --output, or jsonl");
   verb->add_flag_callback(
           "--json", [flags] { flags->format = Format::jsonl; }, "The same as --format jsonl")
       ->excludes(format);
   verb->footer(
-      "jsonl: an object a line with text and embedding; tsv: numbers with tabs between; npy: a matrix for NumPy;\n"
+      "jsonl: one object per line with text and embedding; tsv: numbers separated by tabs; npy: a NumPy matrix;\n"
       "f32: the same numbers without a header.\n"
       "Examples:\n"
       "  echo 'How do I reset my password?' | attend embed --model all-MiniLM-L6-v2\n"

@@ -5,7 +5,7 @@
 namespace attend::cli {
 
 void add_finetune(Verb& program) {
-  Verb* finetune = add_parent(program, "finetune", "Train a model further, on texts of one's own");
+  Verb* finetune = add_parent(program, "finetune", "Train a model further on your own texts");
   finetune->group(kMakeAModel);
   add_finetune_translation(*finetune);
   add_finetune_language_model(*finetune);

@@ -64,14 +64,15 @@ const std::vector<Lesson>& lessons() {
 Enlist::Enlist(Lesson lesson) { enlisted().push_back(std::move(lesson)); }
 
 void add_lesson(Verb& program) {
-  Verb* verb = program.add_subcommand("lesson", "One mechanism at a time, with its numbers and its picture");
+  Verb* verb =
+      program.add_subcommand("lesson", "Learn one attention mechanism at a time, with its numbers and a picture");
   verb->group(kLearn);
   struct Choices {
     std::string name;
     std::string folder = "lessons";
   };
   auto choices = std::make_shared<Choices>();
-  verb->add_option("name", choices->name, "Which lesson; without it, all are listed")->type_name("NAME");
+  verb->add_option("name", choices->name, "Name of the lesson")->type_name("NAME")->default_text("list all lessons");
   verb->add_option("--output", choices->folder, "Folder for the HTML page and the SVG pictures")->type_name("FOLDER");
   verb->footer("Example: attend lesson pooling");
   verb->callback([choices] {

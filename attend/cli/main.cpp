@@ -28,11 +28,13 @@ int run(int argc, char** argv) {
   program
       .add_flag_callback(
           "-h,--help", [] {}, "Print this help and exit")
+      ->configurable(false)
       ->for_all_verbs();
   program.add_option_function<int>("--threads", set_threads, "Number of threads to use")
       ->type_name("N")
       ->check(between(1, 1024))
       ->default_text("one for each available CPU")
+      ->configurable(false)
       ->for_all_verbs();
   add_translate(program);
   add_generate(program);

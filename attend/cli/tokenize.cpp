@@ -233,41 +233,41 @@ void run(TokenizeFlags flags) {
 }  // namespace
 
 void add_tokenize(Verb& program) {
-  Verb* verb = program.add_subcommand("tokenize", "Text to tokens and ids; --decode for the way back");
+  Verb* verb = program.add_subcommand("tokenize", "Split text into tokens and ids, or turn ids into text (--decode)");
   verb->group(kUseAModel);
   auto flags = std::make_shared<TokenizeFlags>();
-  verb->add_option("-m,--model", flags->model, "A folder with a tokenizer")->type_name("DIR")->required();
+  verb->add_option("-m,--model", flags->model, "Folder with a tokenizer")->type_name("DIR")->required();
   add_input_flag(*verb, flags->input);
   Flag* output = add_output_flag(*verb, flags->output);
-  Flag* json = verb->add_flag("--json", flags->json, "Print one JSON object a line: text, tokens, ids");
-  Flag* ids = verb->add_flag("--ids", flags->ids, "Print the ids only");
-  Flag* offsets = verb->add_flag("--offsets", flags->offsets,
-                                 "With --json: where each token stands in the text, in characters, and in which word");
-  Flag* pair = verb->add_flag("--pair", flags->pair, "A line is two texts with a tab between them");
-  Flag* plain = verb->add_flag("--no-special", flags->no_special, "Add no special tokens such as [CLS] and </s>");
+  Flag* json = verb->add_flag("--json", flags->json, "Print one JSON object per line: text, tokens, ids");
+  Flag* ids = verb->add_flag("--ids", flags->ids, "Print ids only");
+  Flag* offsets = verb->add_flag(
+      "--offsets", flags->offsets,
+      "With --json: add the position of each token in the text, in characters, and the number of its word");
+  Flag* pair = verb->add_flag("--pair", flags->pair, "Each line holds two texts with a tab between them");
+  Flag* plain = verb->add_flag("--no-special", flags->no_special, "Do not add special tokens such as [CLS] and </s>");
   Flag* limit = verb->add_option("--max-tokens", flags->max_tokens, "Largest number of tokens in a text")
                     ->default_text("no limit")
                     ->type_name("N")
                     ->check(kPositive);
   Flag* kind = add_choice(*verb, "--long", flags->long_text,
                           {{"error", LongText::error}, {"truncate", LongText::truncate}, {"split", LongText::split}},
-                          "What becomes of a longer text; split makes several lines of it");
-  Flag* overlap =
-      verb->add_option("--overlap", flags->overlap, "With --long split: tokens that neighbouring lines share")
-          ->type_name("N")
-          ->check(kNotNegative);
+                          "What to do with longer texts; split prints several lines");
+  Flag* overlap = verb->add_option("--overlap", flags->overlap,
+                                   "With --long split: number of tokens that two neighbouring lines share")
+                      ->type_name("N")
+                      ->check(kNotNegative);
   add_choice(*verb, "--side", flags->side, {{"source", Side::source}, {"target", Side::target}},
-             "Which language of a translation model");
-  verb->add_flag("-d,--decode", flags->decode,
-                 "Read ids, or the JSON objects that this verb prints, and print the text");
-  Flag* keep = verb->add_flag("--keep-special", flags->keep_special, "With --decode: print special tokens too");
+             "Which tokenizer of a translation model to use");
+  verb->add_flag("-d,--decode", flags->decode, "Read ids, or JSON objects with ids, and print the text");
+  Flag* keep = verb->add_flag("--keep-special", flags->keep_special, "With --decode: keep special tokens");
   Flag* store =
-      verb->add_option("--store", flags->store, "Write a token store here, which `attend train language-model` reads")
+      verb->add_option("--store", flags->store, "Write a token store to this file, for `attend train language-model`")
           ->type_name("FILE");
   add_choice(*verb, "--documents", flags->document_end, kDocumentEndNames, "With --store: where a document ends")
       ->needs(store);
   verb->footer(
-      "Each line of text gives a line: tokens, a tab, ids.\n\n"
+      "Prints tokens, a tab and ids for each line of text.\n\n"
       "Examples:\n"
       "  echo 'Hello world' | attend tokenize --model gpt2\n"
       "  attend tokenize --model gpt2 --input book.txt --ids --output book.ids\n"

@@ -10,7 +10,7 @@
 namespace attend::cli {
 
 void add_model_flag(Verb& verb, std::string& model) {
-  verb.add_option("-m,--model", model, "The model's folder")->type_name("DIR")->required();
+  verb.add_option("-m,--model", model, "Folder of the model")->type_name("DIR")->required();
 }
 
 void add_long_text_flags(Verb& verb, std::int64_t& max_tokens, LongText& long_text, const std::string& help,
@@ -26,7 +26,8 @@ void add_long_text_flags(Verb& verb, std::int64_t& max_tokens, LongText& long_te
 
 void add_overlap_flag(Verb& verb, std::int64_t& overlap, const std::int64_t& max_tokens) {
   const Flag* flag =
-      verb.add_option("--overlap", overlap, "Tokens that neighbouring windows share, at most half a window")
+      verb.add_option("--overlap", overlap,
+                      "Number of tokens that two neighbouring windows share; at most half of a window is used")
           ->type_name("N")
           ->check(kNotNegative);
   verb.check_flags([flag, &overlap, &max_tokens] {
@@ -38,14 +39,15 @@ void add_overlap_flag(Verb& verb, std::int64_t& overlap, const std::int64_t& max
 
 void add_line_flags(Verb& verb, LineFlags& flags, const std::string& help) {
   add_model_flag(verb, flags.model);
-  Flag* texts = verb.add_option("text", flags.texts, help + "; otherwise the lines of --input, or of standard input");
-  texts->type_name("TEXT");
+  Flag* texts = verb.add_option("text", flags.texts, help + "");
+  texts->type_name("TEXT")->default_text("the lines of --input");
   add_input_flag(verb, flags.input)->excludes(texts);
   add_output_flag(verb, flags.output);
 }
 
 void add_batch_flag(Verb& verb, std::int64_t& batch_tokens) {
-  verb.add_option("--batch-tokens", batch_tokens, "Tokens that are read at once: more memory, rarely more speed")
+  verb.add_option("--batch-tokens", batch_tokens,
+                  "Largest number of tokens in a batch, padding included; more takes more memory and is rarely faster")
       ->type_name("N")
       ->check(kPositive);
 }

@@ -78,7 +78,8 @@ std::filesystem::path find_recipe(const std::string& name) {
 void add_config_flag(Verb& verb, std::set<const Flag*>& decided) {
   verb.add_option_function<std::string>(
           "--config", [&](const std::string& name) { apply(verb, find_recipe(name), decided); },
-          "Flags from a TOML file, or from one of Attend's recipes by its name; flags given here win")
+          "Read flags from a TOML file, or from one of Attend's recipes by its name; flags on the command line take "
+          "precedence")
       ->type_name("RECIPE")
       ->configurable(false);
 }
