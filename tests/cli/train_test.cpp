@@ -384,7 +384,7 @@ TEST_F(Train, BadInputIsNamed) {
         {classifier("x", "--average-best 3"), "needs --validation"},
         {classifier("x", "--patience 3"), "needs --validation"},
         {classifier("x", "--validate-every 3"), "needs --validation"},
-        {classifier("x", "--tokenizer x --cased"), "--tokenizer and --lowercase cannot be given together"},
+        {classifier("x", "--tokenizer x --cased"), "--tokenizer and --cased cannot be given together"},
         {classifier("films.tsv/x"), "films.tsv/x: cannot be made"},
         {"train classifier --train - --output " + file("x"), "reads its texts more than once"},
         {encoder("x", "--heads 3"), "3 heads do not divide the width, which is 16"},

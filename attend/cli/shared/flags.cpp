@@ -39,6 +39,14 @@ constexpr const char* kWholeNumber = "must be a whole number";
 constexpr const char* kWholePositive = "must be a whole number, 0 or more";
 constexpr const char* kNumber = "must be a number";
 
+/// The name that was typed, as far as the value tells it: --cased and not --lowercase.
+const std::string& typed_name(const Flag& flag) {
+  if (flag.kind() == Flag::Kind::on_off && flag.given() && flag.values().back() == "false")
+    for (const Flag::Name& name : flag.names())
+      if (name.negates) return name.text;
+  return flag.name();
+}
+
 }  // namespace
 
 void read_value(const std::string& text, std::string& value) { value = text; }
@@ -225,9 +233,10 @@ void Verb::run() const {
   for (const auto& flag : flags_) {
     if (!flag->given()) continue;
     for (const Flag* other : flag->needed())
-      if (!other->given()) throw UsageError(flag->name(), "needs " + other->name());
+      if (!other->given()) throw UsageError(typed_name(*flag), "needs " + other->name());
     for (const Flag* other : flag->excluded())
-      if (other->given()) throw UsageError(flag->name() + " and " + other->name() + " cannot be given together");
+      if (other->given())
+        throw UsageError(typed_name(*flag) + " and " + typed_name(*other) + " cannot be given together");
   }
   for (const std::function<void()>& check : checks_) check();
   if (callback_) callback_();
