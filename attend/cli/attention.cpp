@@ -227,7 +227,7 @@ void add_attention(Verb& program) {
     const bool pictures = flags->output.empty() ? !flags->json && !flags->summary : !is_json(flags->output);
     if (!pictures && (flags->choice.words || flags->choice.average))
       throw UsageError(flags->choice.words ? "--words" : "--average",
-                       "is for pictures: numbers are of every token and layer");
+                       "is for pictures only; data has every token and layer");
     finish_generation_flags(flags->request.search);
     run(*flags);
   });

@@ -32,7 +32,7 @@ void run(ChatFlags& flags) {
     search.max_new_tokens = std::min<std::int64_t>(128, std::max<std::int64_t>(model.positions() / 4, 1));
   const std::int64_t most = model.positions() + 1 - *search.max_new_tokens;
   if (most < 1)
-    throw UsageError("--max-new-tokens", "must leave room for what is said: the model sees " +
+    throw UsageError("--max-new-tokens", "leaves no room for the conversation: the model's context is " +
                                              std::to_string(model.positions()) + " tokens");
   const bool terminal = flags.input.empty() && isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
   LineReader reader(flags.input);

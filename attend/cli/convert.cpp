@@ -135,13 +135,12 @@ void report_check(const ConvertFlags& flags) {
 void run(const ConvertFlags& flags) {
   const fs::path from = flags.model, to = flags.output;
   if (!flags.check.empty() && (!flags.int8 || flags.gguf()))
-    throw UsageError("--check",
-                     "compares a folder of int8 with what it was made from: give --int8, and a "
-                     "folder for --output");
+    throw UsageError("--check", "compares an int8 folder with its original: give --int8, and a folder for --output");
   if (flags.half && !flags.gguf())
     throw UsageError("--half", "is for GGUF files: give --output a name that ends in .gguf");
   std::error_code error;
-  if (fs::equivalent(from, to, error)) throw UsageError("--output", "is the model's own folder, which would be lost");
+  if (fs::equivalent(from, to, error))
+    throw UsageError("--output", "is the folder of the model itself; give another one");
 
   const fs::path inside = fs::relative(transformer_in(from), from);  // of a sentence-transformers model
   const ModelFolder folder(from / inside);

@@ -54,8 +54,7 @@ class VectorWriter {
   VectorWriter(const std::string& path, Format format, std::int64_t size)
       : format_(format), size_(size), writer_(path) {
     if (format_ != Format::npy) return;
-    if (!writer_.is_file())
-      throw UsageError("--format", "npy needs a file, --output FILE: the number of rows stands at its beginning");
+    if (!writer_.is_file()) throw UsageError("--format", "npy needs a file: give --output FILE");
     writer_.write(npy_header(0, size_));
   }
 

@@ -277,20 +277,20 @@ void check(const EvaluateOptions& options) {
   const auto is = [&](auto&& property) { return std::ranges::any_of(options.metrics, property); };
   const bool compares = is(needs_references);
   if (compares && !std::ranges::all_of(options.metrics, needs_references))
-    throw UsageError("--metric", "perplexity and bits_per_byte read other files than the rest");
+    throw UsageError("--metric",
+                     "perplexity and bits_per_byte cannot be combined with other metrics, which read other files");
   if (compares && options.references.empty())
-    throw UsageError("--reference", "is needed to compare with, but for perplexity and bits_per_byte");
+    throw UsageError("--reference", "is missing; only perplexity and bits_per_byte do without it");
   if (!compares && !options.references.empty())
-    throw UsageError("--reference", "is nothing that perplexity and bits_per_byte could use");
+    throw UsageError("--reference", "has no use: perplexity and bits_per_byte need no reference");
   if (is(is_of_labels) && options.references.size() > 1)
-    throw UsageError("--reference", "of accuracy and f1 can only be one");
+    throw UsageError("--reference", "accuracy and f1 take one reference file");
   if (options.sentence && options.inputs.size() > 1) throw UsageError("--sentence", "takes one --input");
   if (options.sentence && (options.confidence || is([](const std::string& metric) { return metric == "f1"; })))
-    throw UsageError("--sentence", "gives scores of single lines, which have neither F1 nor confidence");
+    throw UsageError("--sentence", "cannot be combined with f1 or --confidence, which a single line does not have");
   if (!options.sources.empty() && (options.sentence || options.confidence))
-    throw UsageError("--by-length", "goes with neither --sentence nor --confidence");
-  if (options.sources.empty() && !options.lengths.empty())
-    throw UsageError("--lengths", "needs --by-length, whose lines it groups");
+    throw UsageError("--by-length", "cannot be combined with --sentence or --confidence");
+  if (options.sources.empty() && !options.lengths.empty()) throw UsageError("--lengths", "needs --by-length");
 }
 
 void run(const EvaluateOptions& options) {

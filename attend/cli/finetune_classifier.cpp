@@ -44,7 +44,7 @@ void add_finetune_classifier(Verb& parent) {
       "  echo 'A wonderful film.' | attend classify --model reviews");
   verb->callback([flags] {
     if (flags->options.balanced && !flags->options.columns.separator.empty())
-      throw UsageError("--balanced", "is for texts with one label each");
+      throw UsageError("--balanced", "cannot be combined with --several-labels");
     train_labels(*flags, "Fine-tuning of " + flags->options.from.string());
   });
 }

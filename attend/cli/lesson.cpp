@@ -81,7 +81,7 @@ void add_lesson(Verb& program) {
       if (lesson.name == choices->name) return give(lesson, choices->folder);
     std::string names;
     for (const Lesson& lesson : lessons()) names += (names.empty() ? "" : ", ") + lesson.name;
-    throw UsageError("there is no lesson \"" + choices->name + "\"; there are " + names);
+    throw UsageError("there is no lesson \"" + choices->name + "\"; the lessons are " + names);
   });
 }
 

@@ -170,9 +170,9 @@ void add_similar(Verb& program) {
       "  attend similar --model all-MiniLM-L6-v2 --queries new.txt --texts faq.txt --vectors faq.npy --json");
   verb->callback([flags] {
     if (flags->queries.empty() && flags->query_file.empty())
-      throw UsageError("--query", "say what to look for with --query TEXT or --queries FILE");
+      throw UsageError("--query", "is missing: give --query TEXT or --queries FILE");
     if (flags->query_file == "-" && flags->texts == "-")
-      throw UsageError("--queries", "and --texts cannot both be standard input");
+      throw UsageError("--queries and --texts cannot both be standard input");
     run(*flags);
   });
 }

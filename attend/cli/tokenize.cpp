@@ -169,7 +169,7 @@ Result decode(const Tokenizer& tokenizer, const TokenizeFlags& flags, const std:
 }
 
 void make_store(const TokenizeFlags& flags, const Tokenizer& tokenizer) {
-  if (flags.input.empty()) throw UsageError("--store", "name the texts by --input");
+  if (flags.input.empty()) throw UsageError("--store", "needs --input FILE");
   ProgressBar bar("Tokenizing", "B");
   const CachedTokenStore made = tokenized_texts({flags.input.begin(), flags.input.end()}, tokenizer, flags.store,
                                                 {.document_end = flags.document_end}, bar.progress());
@@ -184,8 +184,7 @@ void run(TokenizeFlags flags) {
   if (!flags.store.empty()) return make_store(flags, tokenizer);
   if (flags.long_text != LongText::error && flags.max_tokens == 0) {
     flags.max_tokens = tokenizer.max_tokens();
-    if (flags.max_tokens == 0)
-      throw UsageError("--long", "the model's folder does not say how many tokens it takes: give --max-tokens");
+    if (flags.max_tokens == 0) throw UsageError("--long", "needs --max-tokens N: the model's folder has no limit");
   }
   LineReader reader(flags.input);
   TextWriter writer(flags.output);
@@ -278,15 +277,15 @@ void add_tokenize(Verb& program) {
     const auto refuse = [](const Flag* option, const std::string& why) {
       if (option->given()) throw UsageError(option->name(), why);
     };
-    if (flags->json) refuse(ids, "does not go together with --json");
-    if (!flags->json) refuse(offsets, "is for --json");
-    if (!flags->decode) refuse(keep, "is for --decode");
+    if (flags->json) refuse(ids, "cannot be given together with --json");
+    if (!flags->json) refuse(offsets, "needs --json");
+    if (!flags->decode) refuse(keep, "needs --decode");
     if (flags->decode)
       for (const Flag* option : {ids, offsets, pair, plain, limit, kind, overlap, store})
-        refuse(option, "does not go together with --decode");
+        refuse(option, "cannot be given together with --decode");
     if (!flags->store.empty())
       for (const Flag* option : {output, json, ids, pair, plain, limit, kind})
-        refuse(option, "does not go together with --store");
+        refuse(option, "cannot be given together with --store");
     run(*flags);
   });
 }

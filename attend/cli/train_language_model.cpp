@@ -44,7 +44,7 @@ void add_flags(Verb& verb, Flags& flags) {
 
 void check_and_run(Flags& flags) {
   const LanguageModelTrainingOptions& o = flags.options;
-  if (o.train.empty()) throw UsageError("--train", "name the text to learn from");
+  if (o.train.empty()) throw UsageError("--train", "is missing: give --train FILE, the text to learn from");
   check_validation(flags.training, !o.validation.empty() || o.validation_share > 0);
   run_training(flags.training, "Training of " + o.trainer.output.string(),
                [&](const TrainingObserver& observer) { return train_language_model(o, observer); });

@@ -41,7 +41,7 @@ void check_and_run(Flags& flags) {
   const MaskedLmTrainingOptions& o = flags.options;
   check_validation(flags.training, !o.validation.empty());
   if (o.trainer.metric.starts_with("next_") && !o.next_sentence)
-    throw UsageError("--metric", o.trainer.metric + " is of --next-sentence");
+    throw UsageError("--metric", o.trainer.metric + " needs --next-sentence");
   run_training(flags.training, "Training of " + o.trainer.output.string(),
                [&](const TrainingObserver& observer) { return train_masked_lm(o, observer); });
 }

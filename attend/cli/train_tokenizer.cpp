@@ -239,10 +239,10 @@ void add_train_tokenizer(Verb& parent) {
     flags->type = types.at(flags->type_name);
     const bool library = flags->type == Type::unigram || flags->type == Type::sentencepiece_bpe;
     if (!flags->target_input.empty() && !library)
-      throw UsageError("--target-input", "only unigram and sentencepiece-bpe have a model for each side");
+      throw UsageError("--target-input", "needs --type unigram or sentencepiece-bpe");
     if (!flags->target_input.empty() && flags->input.empty())
-      throw UsageError("--target-input", "wants the other side in files too: give --input");
-    if (flags->letters && flags->type != Type::bpe) throw UsageError("--letters", "is for --type bpe");
+      throw UsageError("--target-input", "needs --input FILE, the text in the source language");
+    if (flags->letters && flags->type != Type::bpe) throw UsageError("--letters", "needs --type bpe");
     run(*flags);
   });
 }

@@ -48,7 +48,8 @@ void add_flags(Verb& verb, Flags& flags) {
 }
 
 void check_and_run(Flags& flags, const std::string& title) {
-  if (!flags.options.train.given()) throw UsageError("--train", "name the pairs to learn from");
+  if (!flags.options.train.given())
+    throw UsageError("--train", "is missing: give --train FILE, or --train-source FILE and --train-target FILE");
   check_validation(flags.training, flags.options.validation.given());
   run_training(flags.training, title,
                [&](const TrainingObserver& observer) { return train_translation(flags.options, observer); });
@@ -135,9 +136,7 @@ void check_architecture_flags(const Verb& verb, const TranslatorOptions& options
   const bool recurrent = options.architecture == TranslatorArchitecture::recurrent;
   for (Flag* option : verb.flags()) {
     if (option->group() != (recurrent ? kTransformerGroup : kRecurrentGroup)) continue;
-    if (option->given())
-      throw UsageError(option->name(), recurrent ? "is for --arch marian, and this is --arch rnn"
-                                                 : "is for --arch rnn, and this is --arch marian");
+    if (option->given()) throw UsageError(option->name(), recurrent ? "needs --arch marian" : "needs --arch rnn");
     option->configurable(false);  // the recipe of this run does not name it
   }
   if (!recurrent) check_heads(options.transformer.encoder_heads, options.transformer.width);

@@ -211,8 +211,7 @@ void add_translate(Verb& program) {
   verb->callback([flags] {
     TranslateOptions& given = flags->options;
     if ((given.layer || given.head) && flags->attention_file.empty() && !flags->alignments)
-      throw UsageError(given.layer ? "--layer" : "--head",
-                       "says which attention is shown, and needs --attention or --alignments");
+      throw UsageError(given.layer ? "--layer" : "--head", "needs --attention or --alignments");
     finish_generation_flags(given.search);
     run(*flags);
   });

@@ -147,7 +147,7 @@ std::vector<PartWriter> writers_of(const CorpusJob& job, bool split, bool has_ta
   std::vector<PartWriter> writers;
   if (!split) {
     if (two_files && job.output.empty())
-      throw UsageError("--as", "lines of both sides need --output NAME, for NAME.en and NAME.it");
+      throw UsageError("--as", "lines needs --output NAME, to write NAME.en and NAME.it");
     writers.emplace_back("", two_files ? sides(job.output, job.languages) : std::vector<std::string>{job.output},
                          format, has_targets);
     return writers;
@@ -169,7 +169,7 @@ class Pipeline {
  public:
   explicit Pipeline(const CorpusJob& job) : job_(job) {
     split_ = job.splits && (!job.validation.empty() || !job.test.empty());
-    if (split_ && job.output.empty()) throw UsageError("--output", "a split needs a folder for its parts");
+    if (split_ && job.output.empty()) throw UsageError("--output", "is missing: a split needs a folder for its parts");
     if (!job.validation.empty()) sizes_.validation = parse_part_size(job.validation);
     if (!job.test.empty()) sizes_.test = parse_part_size(job.test);
     sizes_.seed = job.seed;

@@ -32,7 +32,7 @@ void add_overlap_flag(Verb& verb, std::int64_t& overlap, const std::int64_t& max
           ->check(kNotNegative);
   verb.check_flags([flag, &overlap, &max_tokens] {
     if (flag->given() && max_tokens > 0 && overlap >= max_tokens)
-      throw UsageError("--overlap", "is " + std::to_string(overlap) + ", but windows have " +
+      throw UsageError("--overlap", "is " + std::to_string(overlap) + ", which is not less than the windows of " +
                                         std::to_string(max_tokens) + " tokens (--max-tokens)");
   });
 }
