@@ -171,7 +171,7 @@ void add_what_flags(Verb& verb, AttentionFlags& flags) {
       ->excludes(head)
       ->excludes("--average");
   verb.add_flag("--words", flags.choice.words, "Show words instead of tokens")->group(kGroup);
-  verb.add_option("--top-k", flags.choice.top_k,
+  verb.add_option("--top-weights", flags.choice.top_k,
                   "Keep only the N largest weights of each row; JSON then has pairs of position and weight")
       ->type_name("N")
       ->check(kPositive)

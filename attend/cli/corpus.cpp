@@ -82,7 +82,7 @@ void add_cleaning(Verb& verb, CorpusJob& job) {
   using Duplicates = CleanOptions::Duplicates;
   const char* group = "Cleaning (spaces and accents are always normalized)";
   const std::vector<std::pair<std::string, bool>> drop_or_keep = {{"drop", true}, {"keep", false}};
-  verb.add_option("--max-length", clean.max_length, "Drop texts with more characters; 0 disables it")
+  verb.add_option("--max-characters", clean.max_length, "Drop texts with more characters; 0 disables it")
       ->type_name("N")
       ->check(kNotNegative)
       ->group(group);
@@ -166,7 +166,7 @@ void add_clean(Verb& parent) {
   add_face(parent, "clean", "Drop pairs that harm training, and report why", job)
       ->footer(
           "  attend corpus clean memory.tmx --from en --to it --rejected dropped.tsv > clean.tsv\n"
-          "  attend corpus clean train.de train.en --from de --to en --max-length 200 --output clean.tsv\n"
+          "  attend corpus clean train.de train.en --from de --to en --max-characters 200 --output clean.tsv\n"
           "  attend corpus clean *.tsv --from en --to it --validation 2000 --test 2% --output data");
 }
 
