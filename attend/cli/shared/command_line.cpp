@@ -104,8 +104,7 @@ class Parser {
       names += (names.empty() ? "" : ",") + std::string(name.negates ? "!" : "") + name.text;
     const bool is_switch = flag.kind() == Flag::Kind::on_off || flag.kind() == Flag::Kind::optional_value;
     CLI::Option* option = is_switch ? app_->add_flag(names) : app_->add_option(names);
-    if (!is_switch) option->type_size(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-    if (!is_switch) option->expected(1);
+    if (!is_switch) option->type_size(1)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     if (flag.kind() == Flag::Kind::values && !flag.is_one_at_a_time())
       option->expected(CLI::detail::expected_max_vector_size);
     options_.emplace_back(&flag, option);
@@ -182,6 +181,10 @@ const Verb& verb_of(const Verb& program, const std::vector<std::string>& argumen
   return *verb;
 }
 
+bool is_long_flag(const Verb& verb, const std::string& word) {
+  return word.starts_with("--") && verb.find_option(word.substr(0, word.find('=')));
+}
+
 /// The arguments as CLI11 is to see them.
 std::vector<std::string> prepared(const Verb& verb, const std::vector<std::string>& arguments) {
   std::vector<std::string> words;
@@ -191,21 +194,21 @@ std::vector<std::string> prepared(const Verb& verb, const std::vector<std::strin
       for (; i < arguments.size(); ++i) words.push_back(marked(arguments[i]));
       break;
     }
+    const std::string* next = i + 1 < arguments.size() ? &arguments[i + 1] : nullptr;
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
-    if (word.size() > 2 && word[0] == '-' && word[1] != '-' && verb.find_option("-" + name) != nullptr)
+    if (word.size() > 2 && word[0] == '-' && word[1] != '-' && verb.find_option("-" + name))
       throw UsageError("there is no flag " + name + "; did you mean -" + name + ", with two dashes?");
     const Flag* flag = word.starts_with('-') ? verb.find_option(name) : nullptr;
-    if (flag && flag->kind() != Flag::Kind::on_off && flag->kind() != Flag::Kind::optional_value &&
-        equals == word.npos && i + 1 < arguments.size() && arguments[i + 1].starts_with("--") &&
-        verb.find_option(arguments[i + 1].substr(0, arguments[i + 1].find('='))) != nullptr)
-      throw UsageError(name, "needs a value, but " + arguments[i + 1] + " follows it");
-    if (flag && equals != word.npos && equals + 1 == word.size() && flag->kind() != Flag::Kind::on_off) {
+    const bool takes_value = flag && (flag->kind() == Flag::Kind::value || flag->kind() == Flag::Kind::values);
+    if (takes_value && equals == word.npos && next && is_long_flag(verb, *next))
+      throw UsageError(name, "needs a value, but " + *next + " follows it");
+    if (takes_value && equals + 1 == word.size()) {
       words.push_back(name), words.emplace_back();  // --prompt= is the empty text
-    } else if (flag && flag->kind() == Flag::Kind::optional_value && equals == word.npos && i + 1 < arguments.size() &&
-               std::ranges::any_of(flag->endings(),
-                                   [&](const std::string& end) { return arguments[i + 1].ends_with(end); })) {
-      words.push_back(marked(word + '=' + arguments[++i]));
+    } else if (flag && flag->kind() == Flag::Kind::optional_value && equals == word.npos && next &&
+               std::ranges::any_of(flag->endings(), [&](const std::string& end) { return next->ends_with(end); })) {
+      words.push_back(marked(word + '=' + *next));
+      ++i;
     } else {
       words.push_back(marked(word));
     }
@@ -238,18 +241,20 @@ void run_command(Verb& program, const std::vector<std::string>& arguments, std::
     out << help_of(*verb);
     return;
   }
-  const Verb& verb = *(reached = &verb_of(program, arguments));
+  reached = &verb_of(program, arguments);
   Parser parser(program);
   try {
-    parser.parse(prepared(verb, arguments));
+    parser.parse(prepared(*reached, arguments));
   } catch (const CLI::ArgumentMismatch&) {  // the words have ended
-    const Flag* flag = verb.find_option(arguments.back());
+    const Flag* flag = reached->find_option(arguments.back());
     throw UsageError(arguments.back(),
                      "needs a value" + (flag && !flag->type_name().empty() ? ": " + flag->type_name() : ""));
   } catch (const CLI::ParseError& error) {
     throw UsageError(error.what());
   }
 
+  for (const Parser* part = &parser; part; part = part->next()) reached = &part->verb();
+  const Verb& verb = *reached;
   Given given;
   parser.collect(given);
   if (std::ranges::any_of(given, [](const auto& entry) { return entry.first->has_name("--help"); })) {
