@@ -11,7 +11,8 @@ MINUTES ?= 5
 OURS := git ls-files 'attend/*.h' 'attend/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.h' 'bench/*.cpp' 'examples/*.cpp'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build run test components web-test clients load bench lint tidy format asan tsan fuzz install clean
+.PHONY: help setup configure build run test check components web-test clients load bench lint format-check tidy format asan \
+  tsan fuzz install clean
 
 help: ## list the jobs
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -31,6 +32,15 @@ run: build ## build, train a small translator in a minute or two, and show what 
 test: configure ## build, and run all tests
 	@cmake --build --preset release
 	@ctest --preset release
+
+# Each step installs what it needs.
+CHECKS := test format-check tidy asan tsan web-test clients fuzz
+check: ## all that a release must pass, step by step; stops at the first step that fails, and names it
+	@for step in $(CHECKS); do \
+	  echo "check: make $$step"; \
+	  $(MAKE) --no-print-directory $$step FUZZ_SECONDS=10 || { echo "check: FAILED at the step: make $$step" >&2; exit 1; }; \
+	done
+	@echo "check: passed: $(CHECKS)"
 
 components: setup ## build and try the program with each component (server, pictures) left out
 	@scripts/components
@@ -55,11 +65,16 @@ else
 	@for program in build/release/bench/*_bench; do $$program all || exit 1; done
 endif
 
-lint: configure ## check format, clang-tidy and that includes point one way
+lint: format-check tidy ## check format, that includes point one way, and clang-tidy
+
+format-check: configure
 	@scripts/setup lint
 	@$(OURS) | xargs clang-format --dry-run -Werror
 	@cmake --build --preset release --target tree_test
 	@build/release/tests/tree_test --gtest_brief=1
+
+tidy: configure
+	@scripts/setup lint
 	@$(OURS) | grep '\.cpp$$' | xargs scripts/tidy build/release
 
 format: ## format all sources in place, and list all headers in attend/attend.h

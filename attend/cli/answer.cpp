@@ -1,5 +1,4 @@
 // attend answer: a question and a text to the place of the answer.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -101,39 +100,39 @@ void run(const AnswerFlags& flags) {
 
 }  // namespace
 
-void add_answer(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("answer", "A question and a text to the answer in it");
+void add_answer(Verb& program) {
+  Verb* verb = program.add_subcommand("answer", "Find the answer to a question in a text");
   verb->group(kUseAModel);
   auto flags = std::make_shared<AnswerFlags>();
   AnswerOptions& options = flags->options;
   add_model_flag(*verb, flags->model);
-  CLI::Option* question = verb->add_option("-q,--question", flags->question, "What is asked");
+  Flag* question = verb->add_option("-q,--question", flags->question,
+                                    "The question; without it, each line of the input is a question, a tab and a text");
   question->type_name("TEXT");
-  CLI::Option* text = verb->add_option("-t,--text", flags->text, "Where the answer stands; otherwise --input is read");
-  text->type_name("TEXT")->needs(question);
+  Flag* text = verb->add_option("-t,--text", flags->text, "The text that holds the answer");
+  text->type_name("TEXT")->needs(question)->default_text("the content of --input");
   add_input_flag(*verb, flags->input)->excludes(text);
   add_output_flag(*verb, flags->output);
-  verb->add_option("--top", options.top, "Answers, the best first")
+  verb->add_option("--top", options.top, "Number of answers to print, the best first")
       ->type_name("N")
-      ->check(kPositive)
-      ->capture_default_str();
-  verb->add_option("--max-answer-tokens", options.max_answer_tokens, "Tokens of an answer at most")
+      ->check(kPositive);
+  verb->add_option("--max-answer-tokens", options.max_answer_tokens, "Largest number of tokens in an answer")
       ->type_name("N")
-      ->check(kPositive)
-      ->capture_default_str();
+      ->check(kPositive);
   verb->add_flag("--may-lack", options.may_lack,
-                 "The text may have no answer: an empty one is compared with the others");
-  verb->add_option("--max-tokens", options.max_tokens,
-                   "Of question and text together; longer texts are read in windows")
+                 "The text may hold no answer: an empty answer competes with the others");
+  verb->add_option(
+          "--max-tokens", options.max_tokens,
+          "Largest number of tokens of question and text together; longer texts are read in overlapping windows")
       ->type_name("N")
-      ->check(kPositive)
-      ->capture_default_str();
+      ->check(kPositive);
   add_overlap_flag(*verb, options.overlap, options.max_tokens);
-  verb->add_flag("--json", flags->json,
-                 "One JSON object a question: question, answer, score, start, end; answers where --top is more than 1");
+  verb->add_flag(
+      "--json", flags->json,
+      "Print one JSON object per question: question, answer, score, start, end; with --top above 1 also answers");
   verb->footer(
-      "Prints score, place (in characters) and answer. With --question, the input is one text; without it, each line\n"
-      "is a question, a tab and its text; empty ones are passed over.\n"
+      "Prints score, position (in characters) and answer. With --question, the input is one text. Empty lines are "
+      "skipped.\n"
       "Examples:\n"
       "  attend answer --model distilbert-squad --question 'Who lives here?' --text 'Joe lives in Rome.'\n"
       "  attend answer --model distilbert-squad --question 'When was it built?' --input castle.txt --top 3\n"

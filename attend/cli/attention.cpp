@@ -1,5 +1,4 @@
 // attend attention: texts to pictures of where a model looks.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -11,6 +10,7 @@
 #include "attend/cli/shared/generation.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/interrupt.h"
+#include "attend/cli/shared/json_line.h"
 #include "attend/cli/shared/line_verb.h"
 #include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/numbers.h"
@@ -85,7 +85,7 @@ class Summary {
       line.update({{"entropy", s.entropy}, {"distance", s.distance}});
       if (kind_ != AttentionKind::cross) line.update({{"previous", s.previous}, {"next", s.next}, {"self", s.self}});
       line.update({{"first", s.first}, {"separator", s.separator}, {"same_word", s.same_word}});
-      lines += line.dump() + "\n";
+      lines += as_line(line);
     }
     return lines;
   }
@@ -149,72 +149,72 @@ void run(AttentionFlags& flags) {
   warn_of(cut, "text", "cut: longer than the model takes (--long truncate)");
 }
 
-void add_what_flags(CLI::App& verb, AttentionFlags& flags) {
+void add_what_flags(Verb& verb, AttentionFlags& flags) {
   constexpr const char* kGroup = "What is shown";
   std::vector<std::string> views;
   for (const auto& [name, kind] : kAttentionKindNames) views.push_back(name);
-  verb.add_option("--view", flags.view,
-                  "self, or of translators encoder, decoder or cross; otherwise the one that says most")
+  verb.add_option("--view", flags.view, "Attention to show: self; with a translation model encoder, decoder or cross")
       ->type_name("NAME")
-      ->check(CLI::IsMember(views).description(""))
+      ->check(is_one_of(views))
+      ->default_text("self, or cross for a translation model")
       ->group(kGroup);
-  CLI::Option* layer =
-      verb.add_option("--layer", flags.choice.layer,
-                      "From 0, or from -1 back; otherwise the last (of more than four at a source the last but one)");
-  layer->type_name("N")->group(kGroup);
-  CLI::Option* head = verb.add_option("--head", flags.choice.head, "From 0; otherwise the mean of all");
-  head->type_name("N")->group(kGroup);
-  verb.add_flag("--average", flags.choice.average, "The mean of all layers")->group(kGroup)->excludes(layer);
-  verb.add_flag("--rollout", flags.choice.rollout,
-                "Through all layers: how much of a token comes from which (Abnar & Zuidema 2020)")
+  Flag* layer = verb.add_option("--layer", flags.choice.layer, "Layer to show: 0 is the first, -1 the last");
+  layer->type_name("N")->group(kGroup)->default_text("the last; in deep decoders, the last but one");
+  Flag* head = verb.add_option("--head", flags.choice.head, "Head to show, counted from 0");
+  head->type_name("N")->group(kGroup)->default_text("the mean of all heads");
+  verb.add_flag("--average", flags.choice.average, "Show the mean of all layers")->group(kGroup)->excludes(layer);
+  verb.add_flag(
+          "--rollout", flags.choice.rollout,
+          "Show attention rollout through all layers: how much of each token comes from which (Abnar & Zuidema 2020)")
       ->group(kGroup)
       ->excludes(layer)
       ->excludes(head)
       ->excludes("--average");
-  verb.add_flag("--words", flags.choice.words, "Words instead of tokens")->group(kGroup);
-  verb.add_option("--top-k", flags.choice.top_k, "Of each row only the N greatest weights; in JSON as pairs")
+  verb.add_flag("--words", flags.choice.words, "Show words instead of tokens")->group(kGroup);
+  verb.add_option("--top-weights", flags.choice.top_k,
+                  "Keep only the N largest weights of each row; JSON then has pairs of position and weight")
       ->type_name("N")
       ->check(kPositive)
       ->group(kGroup);
   verb.add_flag("--summary", flags.summary,
-                "A table of what each head looks at, and the roll-out, the mean of all texts: entropy, distance, "
-                "previous, next, first, separator, same word")
+                "Print statistics of each head and of the rollout, averaged over all texts: entropy, distance, and the "
+                "shares of the weight on the previous, next and first token, on separators and on the same word")
       ->group(kGroup);
 }
 
-void add_writing_flags(CLI::App& verb, AttentionFlags& flags) {
-  constexpr const char* kGroup = "Models that write";
+void add_writing_flags(Verb& verb, AttentionFlags& flags) {
+  constexpr const char* kGroup = "Generation and translation";
   // A language model generates nothing unless --max-new-tokens is given.
   for (const char* name : {"max_new_tokens", "beam", "nbest"})
     add_generation_flag(verb, flags.request.search, name)->group(kGroup);
-  verb.add_option("--target", flags.target, "Look at this translation instead of one of the model's own")
+  verb.add_option("--target", flags.target, "Use this translation instead of the model's own")
       ->type_name("TEXT")
       ->group(kGroup);
 }
 
 }  // namespace
 
-void add_attention(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("attention", "Where a model looks: every layer and head, as a picture");
+void add_attention(Verb& program) {
+  Verb* verb = program.add_subcommand("attention", "Show the attention weights of any layer and head");
   verb->group(kUseAModel);
   auto flags = std::make_shared<AttentionFlags>();
-  verb->add_option("text", flags->texts, "Texts; otherwise the lines of --input, or of standard input")
-      ->type_name("TEXT");
+  verb->add_option("text", flags->texts, "Texts")->type_name("TEXT")->default_text("the lines of --input");
   add_model_flag(*verb, flags->model);
   add_input_flag(*verb, flags->input)->excludes("text");
-  CLI::Option* output =
+  Flag* output =
       verb->add_option("-o,--output", flags->output,
-                       "A file .html (every layer and head, to look around in), .svg, .png or .json; otherwise a "
-                       "picture in the terminal");
-  output->type_name("FILE");
-  verb->add_flag("--json", flags->json, "One JSON object a line: tokens, layers, views and more")->excludes(output);
+                       "Output file: a page with every layer and head (.html), a picture (.svg, .png) or data (.json)");
+  output->type_name("FILE")->default_text("a picture in the terminal");
+  verb->add_flag("--json", flags->json, "Print one JSON object per text: tokens, layers, views and more")
+      ->excludes(output);
   add_long_text_flags(*verb, flags->request.max_tokens, flags->request.long_text,
-                      "Longer texts: error stops, truncate cuts them and says so", /*may_split=*/false);
+                      "What to do with longer texts. error: stop; truncate: drop the end, with a warning",
+                      /*may_split=*/false);
   add_what_flags(*verb, *flags);
   add_writing_flags(*verb, *flags);
   verb->footer(
-      "The model is any folder that Attend reads: GPT-2, BERT and its kin, MarianMT, or one of Attend's own.\n"
-      "A tab separates two texts: of BERT a pair, of a translator a source and the translation to look at.\n"
+      "The model is any folder that Attend reads, for example GPT-2, BERT, MarianMT, or one that Attend has trained.\n"
+      "A tab separates two texts: a pair for BERT; a source and its translation for a translation model.\n"
       "Examples:\n"
       "  attend attention --model bert-base-uncased 'The cat sat on the mat.' --output cat.html\n"
       "  attend attention --model gpt2 'The trophy does not fit' --max-new-tokens 12 --layer 5 --head 1\n"
@@ -226,8 +226,8 @@ void add_attention(CLI::App& program) {
         if (name == flags->view) flags->choice.view = kind;
     const bool pictures = flags->output.empty() ? !flags->json && !flags->summary : !is_json(flags->output);
     if (!pictures && (flags->choice.words || flags->choice.average))
-      throw CLI::ValidationError(flags->choice.words ? "--words" : "--average",
-                                 "is for pictures: numbers are of every token and layer");
+      throw UsageError(flags->choice.words ? "--words" : "--average",
+                       "is for pictures only; data has every token and layer");
     finish_generation_flags(flags->request.search);
     run(*flags);
   });

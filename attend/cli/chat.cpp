@@ -1,7 +1,6 @@
 // attend chat: a conversation with a model whose turns are kept apart by the end of text, as DialoGPT was trained.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <iostream>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -33,8 +32,8 @@ void run(ChatFlags& flags) {
     search.max_new_tokens = std::min<std::int64_t>(128, std::max<std::int64_t>(model.positions() / 4, 1));
   const std::int64_t most = model.positions() + 1 - *search.max_new_tokens;
   if (most < 1)
-    throw CLI::ValidationError("--max-new-tokens", "must leave room for what is said: the model sees " +
-                                                       std::to_string(model.positions()) + " tokens");
+    throw UsageError("--max-new-tokens", "leaves no room for the conversation: the model's context is " +
+                                             std::to_string(model.positions()) + " tokens");
   const bool terminal = flags.input.empty() && isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
   LineReader reader(flags.input);
   TextWriter writer;
@@ -75,19 +74,20 @@ void run(ChatFlags& flags) {
 
 }  // namespace
 
-void add_chat(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("chat", "A conversation, line by line");
+void add_chat(Verb& program) {
+  Verb* verb = program.add_subcommand("chat", "Talk to a language model, line by line");
   verb->group(kUseAModel);
   auto flags = std::make_shared<ChatFlags>();
-  verb->add_option("-m,--model", flags->model, "The model's folder, DialoGPT's say")->type_name("DIR")->required();
+  verb->add_option("-m,--model", flags->model, "Folder of the model, for example DialoGPT")
+      ->type_name("DIR")
+      ->required();
   add_input_flag(*verb, flags->input);
-  verb->add_flag("--json", flags->json, "One JSON object a line for each reply: prompt, text, ids, finish");
+  verb->add_flag("--json", flags->json, "Print one JSON object per reply: prompt, text, ids, finish");
   add_generation_flags(*verb, flags->options.search, OptionModels::language_models, {"nbest"});
   add_long_context_flag(*verb, flags->options.long_context);
   verb->footer(
-      "Each line is a turn, and is answered by one. Turns are kept apart by the end of text, as DialoGPT learned "
-      "them;\n"
-      "when they become more than the model sees, the oldest are forgotten.\n"
+      "Each line of the input is a turn, and the model replies to it. The end-of-text token separates turns, as in\n"
+      "DialoGPT. When a conversation is longer than the model's context, its oldest turns are dropped.\n"
       "Example: attend chat --model DialoGPT-small --top-p 0.9 --temperature 0.7 --no-repeat-ngram 3");
   verb->callback([flags] {
     finish_generation_flags(flags->options.search);

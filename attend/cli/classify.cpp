@@ -1,5 +1,4 @@
 // attend classify: lines to labels.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -120,43 +119,45 @@ void run(const ClassifyFlags& flags) {
 
 }  // namespace
 
-void add_classify(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("classify", "Text to label");
+void add_classify(Verb& program) {
+  Verb* verb = program.add_subcommand("classify", "Predict the label of a text");
   verb->group(kUseAModel);
   auto flags = std::make_shared<ClassifyFlags>();
   add_line_flags(*verb, flags->lines);
-  verb->add_option("--top", flags->top,
-                   "Labels to print, the most probable first; otherwise the best, of a model with several labels all "
-                   "above 0.5")
+  verb->add_option("--top", flags->top, "Number of labels to print, the most probable first")
       ->type_name("N")
+      ->default_text("1; with a multi-label model, all labels above 0.5")
       ->check(kPositive);
-  verb->add_option("--max-tokens", flags->options.max_tokens, "Longer lines are cut, and a warning says how many")
+  verb->add_option("--max-tokens", flags->options.max_tokens,
+                   "Cut lines that have more tokens; a warning says how many were cut")
       ->type_name("N")
+      ->default_text("the model's limit")
       ->check(kPositive);
-  verb->add_flag("--pairs", flags->options.pairs, "Each line is two texts with a tab between them");
-  CLI::Option* attention = verb->add_option_function<std::vector<std::string>>(
+  verb->add_flag("--pairs", flags->options.pairs, "Each line holds two texts with a tab between them");
+  Flag* attention = verb->add_option_function<std::vector<std::string>>(
       "--attention",
       [flags](const std::vector<std::string>& file) {
         flags->options.attention = true;
         if (!file.empty()) flags->attention_file = file.front();
       },
-      "Print the words that the model looks at most, with their weights, a hint at what decided; with a file .html, "
-      ".svg, .png or .json also draw where it looks");
-  attention->type_name("[FILE]")->expected(0, 1);
+      "Print the words with the largest attention weights. With a file also write the weights to it: a page (.html), a "
+      "picture (.svg, .png) or data (.json). The file is given as --attention=FILE, or as the next word if that has "
+      "one of these endings");
+  attention->type_name("FILE")->optional_value({".html", ".svg", ".png", ".json", ".jsonl"});
   add_attention_choice_flags(*verb, *attention, flags->shown);
-  verb->add_flag(
-      "--json", flags->lines.json,
-      "One JSON object a line: text, label, prob, probs (all, or --top of them); labels where several may hold");
+  verb->add_flag("--json", flags->lines.json,
+                 "Print one JSON object per line: text, label, prob, probs (all, or --top of them); labels with a "
+                 "multi-label model");
   verb->footer(
-      "Prints label, tab, probability for each line. The model is one that attend trained, or a folder of BERT and its "
-      "kin.\n"
+      "Prints label, tab, probability for each line. The model is one that Attend has trained, or a BERT, DistilBERT "
+      "or\n"
+      "RoBERTa classifier.\n"
       "Examples:\n"
       "  attend classify --model topics 'What is the capital of France?' --attention\n"
       "  attend classify --model bert-mnli --pairs --input premise-hypothesis.tsv --top 3");
   verb->callback([flags] {
     if ((flags->shown.layer || flags->shown.head) && flags->attention_file.empty())
-      throw CLI::ValidationError(flags->shown.layer ? "--layer" : "--head",
-                                 "is for a picture: name --attention's file");
+      throw UsageError(flags->shown.layer ? "--layer" : "--head", "is for a picture: give --attention=FILE");
     run(*flags);
   });
 }

@@ -1,5 +1,4 @@
 // attend convert: a model's folder as another folder, or as a file for other programs.
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
@@ -136,14 +135,12 @@ void report_check(const ConvertFlags& flags) {
 void run(const ConvertFlags& flags) {
   const fs::path from = flags.model, to = flags.output;
   if (!flags.check.empty() && (!flags.int8 || flags.gguf()))
-    throw CLI::ValidationError("--check",
-                               "compares a folder of int8 with what it was made from: give --int8, and a "
-                               "folder for --output");
+    throw UsageError("--check", "compares an int8 folder with its original: give --int8, and a folder for --output");
   if (flags.half && !flags.gguf())
-    throw CLI::ValidationError("--half", "is for GGUF files: give --output a name that ends in .gguf");
+    throw UsageError("--half", "is for GGUF files: give --output a name that ends in .gguf");
   std::error_code error;
   if (fs::equivalent(from, to, error))
-    throw CLI::ValidationError("--output", "is the model's own folder, which would be lost");
+    throw UsageError("--output", "is the folder of the model itself; give another one");
 
   const fs::path inside = fs::relative(transformer_in(from), from);  // of a sentence-transformers model
   const ModelFolder folder(from / inside);
@@ -168,29 +165,27 @@ void run(const ConvertFlags& flags) {
 
 }  // namespace
 
-void add_convert(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("convert", "A model in int8, or as a GGUF file for llama.cpp");
+void add_convert(Verb& program) {
+  Verb* verb = program.add_subcommand("convert", "Quantize a model to int8, or write a GGUF file for llama.cpp");
   verb->group(kMakeAModel);
   auto flags = std::make_shared<ConvertFlags>();
-  verb->add_option("-m,--model", flags->model, "The folder of any model; a GGUF file can be made of GPT-2")
+  verb->add_option("-m,--model", flags->model, "Folder of the model; GGUF files can be made from GPT-2 models only")
       ->type_name("DIR")
       ->required();
-  verb->add_option("-o,--output", flags->output,
-                   "A folder for Attend, or a file whose name ends in .gguf, for llama.cpp")
+  verb->add_option("-o,--output", flags->output, "Folder to write, or a file ending in .gguf for llama.cpp")
       ->type_name("PATH")
       ->required();
   verb->add_flag("--int8", flags->int8,
-                 "Store matrices as int8 with a scale for each row (in a GGUF file: q8_0): a quarter of the memory");
-  verb->add_flag("--half", flags->half, "Two bytes a weight (f16), in a GGUF file")->excludes("--int8");
-  verb->add_flag("--overwrite", flags->overwrite, "Convert although the output holds a model");
+                 "Store matrices as int8 with one scale per row (in a GGUF file: q8_0); takes a quarter of the memory");
+  verb->add_flag("--half", flags->half, "Store two bytes per weight (f16); GGUF files only")->excludes("--int8");
+  verb->add_flag("--overwrite", flags->overwrite, "Convert even if the output already holds a model");
   verb->add_option("--check", flags->check,
-                   "With --int8: run both models on the lines of this text and print what changed: the perplexity of "
-                   "language models, translations, labels, or the vectors of encoders")
-      ->type_name("FILE ...");
+                   "With --int8: run both models on the lines of these files, and print how perplexity, translations, "
+                   "labels or vectors change")
+      ->type_name("FILE");
   verb->footer(
-      "Without --int8 weights are float32: a folder with PyTorch's files becomes one with safetensors. A folder of "
-      "int8 "
-      "can be run, but not trained further, and is for Attend alone.\n"
+      "Without --int8, weights are float32; PyTorch files become safetensors. Only Attend reads an int8 folder, which\n"
+      "cannot be trained further.\n"
       "Examples:\n"
       "  attend convert --model gpt2 --int8 --output gpt2-int8 --check held-out.txt\n"
       "  attend convert --model gpt2 --output gpt2.gguf");

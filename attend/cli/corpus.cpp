@@ -1,11 +1,11 @@
 // attend corpus: whatever people have → files to train on. One pipeline (read, clean, split, write) with four faces:
 // gettext, convert, clean, split.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/corpus_pipeline.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/numbers.h"
@@ -14,137 +14,117 @@
 namespace attend::cli {
 namespace {
 
-/// An option that is one of some words.
-template <typename Value, typename Target>
-CLI::Option* add_choice(CLI::App& verb, const std::string& name, Target& target,
-                        const std::vector<std::pair<std::string, Value>>& choices, const std::string& description) {
-  std::string words;
-  std::vector<std::string> names;
-  for (const auto& [word, value] : choices) words += (words.empty() ? "" : "|") + word, names.push_back(word);
-  return verb
-      .add_option_function<std::string>(
-          name,
-          [&target, choices](const std::string& word) {
-            for (const auto& [known, value] : choices)
-              if (known == word) target = value;
-          },
-          description)
-      ->check(CLI::IsMember(names).description(""))
-      ->type_name(words);
-}
-
-void add_reading(CLI::App& verb, CorpusJob& job) {
+void add_reading(Verb& verb, CorpusJob& job) {
   using enum CorpusFormat;
   const char* group = "Reading";
-  verb.add_option("FILE", job.inputs, "What to read; - or nothing is standard input")->group(group);
-  add_choice<CorpusFormat>(verb, "--format", job.format,
-                           {{"lines", lines},
-                            {"parallel", parallel},
-                            {"tsv", tsv},
-                            {"csv", csv},
-                            {"jsonl", json_lines},
-                            {"tmx", tmx},
-                            {"xliff", xliff},
-                            {"po", po},
-                            {"mo", mo}},
-                           "How to read it; otherwise as the names end. Other names are lines, two with one stem "
-                           "(train.en train.it) parallel, standard input is TSV")
+  verb.add_option("FILE", job.inputs, "Files to read; - is standard input")
+      ->default_text("standard input")
       ->group(group);
-  verb.add_option(
-          "--columns", job.columns,
-          "Source and target of TSV and CSV by number or name, of JSON lines by key (translation.it); one alone "
-          "takes single texts. Otherwise 1,2 and source,target")
+  add_choice<std::optional<CorpusFormat>, CorpusFormat>(verb, "--format", job.format,
+                                                        {{"lines", lines},
+                                                         {"parallel", parallel},
+                                                         {"tsv", tsv},
+                                                         {"csv", csv},
+                                                         {"jsonl", json_lines},
+                                                         {"tmx", tmx},
+                                                         {"xliff", xliff},
+                                                         {"po", po},
+                                                         {"mo", mo}},
+                                                        "Format of the input")
+      ->default_text(
+          "by the file ending; otherwise lines, or parallel for two files with one stem; TSV from standard input")
+      ->group(group);
+  verb.add_option("--columns", job.columns,
+                  "Columns of source and target: numbers or names in TSV and CSV, keys in JSON lines (translation.it). "
+                  "One column alone reads single texts")
+      ->default_text("1,2; in JSON lines source,target")
       ->type_name("A,B")
       ->group(group);
-  verb.add_flag("--header", job.header, "The first row of TSV or CSV is no record")->group(group);
+  verb.add_flag("--header", job.header, "Skip the first row of TSV or CSV")->group(group);
 }
 
-void add_languages(CLI::App& verb, CorpusJob& job) {
-  verb.add_option("--from", job.languages.source, "Language of the source, by code; en takes en-US too")
+void add_languages(Verb& verb, CorpusJob& job) {
+  verb.add_option("--from", job.languages.source, "Language code of the source; en includes en-US")
       ->type_name("CODE")
       ->group("Reading");
-  verb.add_option("--to", job.languages.target, "Language of the target")->type_name("CODE")->group("Reading");
+  verb.add_option("--to", job.languages.target, "Language code of the target")->type_name("CODE")->group("Reading");
 }
 
-void add_writing(CLI::App& verb, CorpusJob& job) {
+void add_writing(Verb& verb, CorpusJob& job) {
   const char* group = "Writing";
   add_output_flag(verb, job.output)
-      ->description(job.splits ? "Where to write: a file, or the folder of a split; otherwise standard output"
-                               : "Where to write; otherwise standard output")
+      ->description(job.splits ? "Output file, or the folder of a split" : "Output file")
       ->type_name("PATH")
       ->group(group);
-  add_choice<WriteFormat>(
+  add_choice<std::optional<WriteFormat>, WriteFormat>(
       verb, "--as", job.as,
       {{"tsv", WriteFormat::tsv}, {"jsonl", WriteFormat::json_lines}, {"lines", WriteFormat::lines}},
-      "What to write: source TAB target, JSON lines, or PATH.en and PATH.it line by line; otherwise TSV, "
-      "or JSON lines into a .jsonl")
+      "Output format; lines writes one file per language (PATH.en, PATH.it)")
+      ->default_text("tsv, or jsonl for an output that ends in .jsonl")
       ->group(group);
-  verb.add_flag("--json", job.json, "Report as one JSON object instead of a table")->group(group);
+  verb.add_flag("--json", job.json, "Print the report as one JSON object")->group(group);
 }
 
-void add_splitting(CLI::App& verb, CorpusJob& job) {
-  const char* group = "Splitting (into train, validation and test; a source stands in one part only)";
-  verb.add_option("--validation", job.validation, "So many records (2000), or a share of them (5%)")
+void add_splitting(Verb& verb, CorpusJob& job) {
+  const char* group = "Splitting (into train, validation and test; the same source is never in two parts)";
+  verb.add_option("--validation", job.validation,
+                  "Size of the validation set: a number of records (2000), or a share of all (5%)")
       ->type_name("N|P%")
       ->group(group);
-  verb.add_option("--test", job.test, "The same for the test")->type_name("N|P%")->group(group);
-  verb.add_option("--seed", job.seed, "Another seed chooses other sources")->type_name("N")->group(group);
+  verb.add_option("--test", job.test, "Size of the test set, in the same way")->type_name("N|P%")->group(group);
+  verb.add_option("--seed", job.seed, "Random seed; another seed selects other sources")->type_name("N")->group(group);
 }
 
-void add_cleaning(CLI::App& verb, CorpusJob& job) {
+void add_cleaning(Verb& verb, CorpusJob& job) {
   CleanOptions& clean = job.cleaning;
   using Markup = CleanOptions::Markup;
   using Placeholders = CleanOptions::Placeholders;
   using Duplicates = CleanOptions::Duplicates;
-  const char* group = "Cleaning (texts are always tidied: spaces, accents composed)";
+  const char* group = "Cleaning (spaces and accents are always normalized)";
   const std::vector<std::pair<std::string, bool>> drop_or_keep = {{"drop", true}, {"keep", false}};
-  verb.add_option("--max-length", clean.max_length, "Drop longer texts, in characters; 0 keeps all")
+  verb.add_option("--max-characters", clean.max_length, "Drop texts with more characters; 0 disables it")
       ->type_name("N")
-      ->capture_default_str()
       ->check(kNotNegative)
       ->group(group);
   verb.add_option("--max-ratio", clean.max_ratio,
-                  "Drop pairs where one side is so many times as long, after 10 characters more for each; 0 keeps all")
+                  "Drop pairs where one side is more than R times as long as the other, after adding 10 characters to "
+                  "both; 0 disables it")
       ->type_name("R")
-      ->capture_default_str()
       ->check(kNotNegative)
       ->group(group);
-  add_choice<bool>(verb, "--empty", clean.empty, drop_or_keep, "Pairs with an empty side; otherwise drop")
+  add_choice(verb, "--empty", clean.empty, drop_or_keep, "What to do with pairs that have an empty side")->group(group);
+  add_choice(verb, "--garbled", clean.garbled, drop_or_keep, "What to do with texts that are not valid UTF-8")
       ->group(group);
-  add_choice<bool>(verb, "--garbled", clean.garbled, drop_or_keep, "Texts that were not valid UTF-8; otherwise drop")
+  add_choice(verb, "--identical", clean.identical, drop_or_keep, "What to do with pairs whose sides are equal")
       ->group(group);
-  add_choice<bool>(verb, "--identical", clean.identical, drop_or_keep, "Pairs with two equal sides; otherwise drop")
+  add_choice(verb, "--markup", clean.markup, {{"drop", Markup::drop}, {"strip", Markup::strip}, {"keep", Markup::keep}},
+             "What to do with texts that contain tags; strip removes the tags. Entities are decoded, except with keep")
       ->group(group);
-  add_choice<Markup>(verb, "--markup", clean.markup,
-                     {{"drop", Markup::drop}, {"strip", Markup::strip}, {"keep", Markup::keep}},
-                     "Texts with tags; strip removes only the tags; entities are decoded, unless keep; otherwise drop")
-      ->group(group);
-  add_choice<Placeholders>(verb, "--placeholders", clean.placeholders,
-                           {{"match", Placeholders::match}, {"drop", Placeholders::drop}, {"keep", Placeholders::keep}},
-                           "%s, {0}, ${name}: match drops pairs whose sides differ in them; otherwise match")
+  add_choice(
+      verb, "--placeholders", clean.placeholders,
+      {{"match", Placeholders::match}, {"drop", Placeholders::drop}, {"keep", Placeholders::keep}},
+      "What to do with placeholders such as %s, {0} and ${name}; match drops pairs whose sides have different ones")
       ->group(group);
   verb.add_option("--min-script", clean.min_script,
-                  "Drop texts with a smaller share of letters in the script of their language; 0 keeps all")
+                  "Drop texts with a smaller fraction of letters in the script of their language; 0 disables it")
       ->type_name("SHARE")
-      ->capture_default_str()
       ->check(between(0.0, 1.0))
       ->group(group);
-  add_choice<Duplicates>(verb, "--duplicates", clean.duplicates,
-                         {{"pair", Duplicates::pair}, {"source", Duplicates::source}, {"keep", Duplicates::keep}},
-                         "What must not come twice; otherwise pair")
+  add_choice(verb, "--duplicates", clean.duplicates,
+             {{"pair", Duplicates::pair}, {"source", Duplicates::source}, {"keep", Duplicates::keep}},
+             "Drop what occurs twice: pairs, or all but the first pair of a source")
       ->group(group);
-  add_choice<bool>(verb, "--accelerators", clean.accelerators, {{"remove", true}, {"keep", false}},
-                   clean.accelerators ? "Marks of menus, _File and &File; otherwise remove"
-                                      : "Marks of menus, _File and &File; otherwise keep")
+  add_choice(verb, "--accelerators", clean.accelerators, {{"remove", true}, {"keep", false}},
+             "What to do with the marks of menu entries, _File and &File")
       ->group(group);
-  verb.add_option("--rejected", job.rejected, "Write what was dropped here: reason, place, source, target")
+  verb.add_option("--rejected", job.rejected, "Write the dropped pairs to this file: reason, place, source, target")
       ->type_name("FILE")
       ->group(group);
 }
 
-CLI::App* add_face(CLI::App& parent, const std::string& name, const std::string& description,
-                   const std::shared_ptr<CorpusJob>& job) {
-  CLI::App* verb = parent.add_subcommand(name, description);
+Verb* add_face(Verb& parent, const std::string& name, const std::string& description,
+               const std::shared_ptr<CorpusJob>& job) {
+  Verb* verb = parent.add_subcommand(name, description);
   if (!job->catalogues) add_reading(*verb, *job);
   add_languages(*verb, *job);
   if (job->cleans) add_cleaning(*verb, *job);
@@ -154,59 +134,58 @@ CLI::App* add_face(CLI::App& parent, const std::string& name, const std::string&
   return verb;
 }
 
-void add_gettext(CLI::App& parent) {
+void add_gettext(Verb& parent) {
   auto job = std::make_shared<CorpusJob>();
   job->catalogues = job->cleans = job->splits = job->cleaning.accelerators = true;
   job->languages.source = "en";
-  CLI::App* verb = add_face(parent, "gettext", "The translations of programs that this machine has installed", job);
-  verb->add_option("PLACE", job->inputs, "Files or folders with .po and .mo; otherwise what is installed")
+  Verb* verb =
+      add_face(parent, "gettext", "Translation pairs from the programs that are installed on this machine", job);
+  verb->add_option("PLACE", job->inputs, "Files or folders with .po and .mo files")
+      ->default_text("all installed")
       ->group("Reading");
   verb->get_option("--to")->required();
-  verb->get_option("--from")->capture_default_str();
   verb->footer(
-      "Any Linux machine has a real translation corpus: the messages of its programs. They are cleaned, and menu marks "
-      "removed.\n"
+      "Every Linux machine has a translation corpus: the messages of its programs. They are cleaned by default.\n"
       "  attend corpus gettext --to it > pairs.tsv\n"
       "  attend corpus gettext --to it --validation 1000 --test 1000 --output data\n"
       "  attend corpus gettext --from de --to it my-project/po");
 }
 
-void add_corpus_convert(CLI::App& parent) {
+void add_corpus_convert(Verb& parent) {
   const auto job = std::make_shared<CorpusJob>();
-  add_face(parent, "convert", "Any format to TSV, JSON lines or parallel lines", job)
+  add_face(parent, "convert", "Convert any format to TSV, JSON lines or parallel files", job)
       ->footer(
           "  attend corpus convert memory.tmx --from en --to it > pairs.tsv\n"
           "  attend corpus convert data.csv --columns english,italian --output pairs.jsonl\n"
           "  attend corpus convert pairs.tsv --as lines --from en --to it --output train    writes train.en, train.it");
 }
 
-void add_clean(CLI::App& parent) {
+void add_clean(Verb& parent) {
   const auto job = std::make_shared<CorpusJob>();
   job->cleans = job->splits = true;
-  add_face(parent, "clean", "Read, drop what harms training, count why, and split if asked", job)
+  add_face(parent, "clean", "Drop pairs that harm training, and report why", job)
       ->footer(
           "  attend corpus clean memory.tmx --from en --to it --rejected dropped.tsv > clean.tsv\n"
-          "  attend corpus clean train.de train.en --from de --to en --max-length 200 --output clean.tsv\n"
+          "  attend corpus clean train.de train.en --from de --to en --max-characters 200 --output clean.tsv\n"
           "  attend corpus clean *.tsv --from en --to it --validation 2000 --test 2% --output data");
 }
 
-void add_split(CLI::App& parent) {
+void add_split(Verb& parent) {
   const auto job = std::make_shared<CorpusJob>();
   job->splits = true;
-  CLI::App* verb = add_face(parent, "split", "Train, validation and test, by source, so that nothing leaks", job);
-  verb->get_option("--output")->required()->description("The folder of the parts");
+  Verb* verb = add_face(parent, "split", "Split into training, validation and test set", job);
+  verb->get_option("--output")->required()->description("Folder for the three parts");
   verb->footer(
-      "All records whose source is the same, but for case, spaces and punctuation, go to one part; which one depends "
-      "on "
-      "the source and the seed alone.\n"
+      "Records whose sources differ only in case, spaces and punctuation go to the same part, which depends on the "
+      "source\n"
+      "and the seed only.\n"
       "  attend corpus split pairs.tsv --validation 1000 --test 1000 --output data");
 }
 
 }  // namespace
 
-void add_corpus(CLI::App& program) {
-  CLI::App* parent =
-      add_parent(program, "corpus", "Gettext, TMX, TSV … to clean training files, with counts of what was dropped");
+void add_corpus(Verb& program) {
+  Verb* parent = add_parent(program, "corpus", "Make training files from TMX, XLIFF, gettext, TSV and other files");
   parent->group(kMakeAModel);
   add_gettext(*parent);
   add_corpus_convert(*parent);

@@ -1,5 +1,4 @@
 // attend corpus phrase-book: the sentence pairs that are built into the program.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <string>
 
@@ -24,18 +23,21 @@ void write_pairs(const std::vector<PhrasePair>& pairs, const std::string& path) 
 
 }  // namespace
 
-void add_corpus_phrase_book(CLI::App& corpus) {
-  CLI::App* verb = corpus.add_subcommand("phrase-book", "Italian sentences in English, out of a grammar: no download");
+void add_corpus_phrase_book(Verb& corpus) {
+  Verb* verb = corpus.add_subcommand("phrase-book", "Italian-English sentence pairs that are built into the program");
   auto flags = std::make_shared<Flags>();
   flags->options.held_out = 1000;
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
-    return verb->add_option(name, value, help)->type_name(type)->capture_default_str();
+    return verb->add_option(name, value, help)->type_name(type);
   };
-  option("--pairs", flags->options.pairs, "How many to learn from", "N")->check(kNotNegative);
+  option("--pairs", flags->options.pairs, "Number of training pairs", "N")->check(kNotNegative);
   add_output_flag(*verb, flags->output);
-  auto* held_out = option("--held-out", flags->held_out, "Further pairs, none of them in the others, go here", "FILE");
-  option("--held-out-pairs", flags->options.held_out, "How many of them", "N")->check(kNotNegative)->needs(held_out);
-  option("--seed", flags->options.seed, "Another seed draws other sentences", "N");
+  auto* held_out =
+      option("--held-out", flags->held_out, "File for further pairs that are not among the training pairs", "FILE");
+  option("--held-out-pairs", flags->options.held_out, "Number of held-out pairs", "N")
+      ->check(kNotNegative)
+      ->needs(held_out);
+  option("--seed", flags->options.seed, "Random seed; another seed gives other sentences", "N");
   verb->footer(
       "Source, tab, target on each line. The same flags give the same pairs.\n"
       "  attend corpus phrase-book --pairs 40000 --output train.tsv --held-out test.tsv");

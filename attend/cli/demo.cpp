@@ -1,11 +1,11 @@
 // attend demo: the first minute. Trains a translator from the phrase book, evaluates it, and shows it at work, with the
 // commands that a user would type.
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <iostream>
 #include <memory>
 #include <string>
 
+#include "attend/cli/shared/command_line.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/file.h"
@@ -28,15 +28,17 @@ struct Flags {
 constexpr std::int64_t kPairs = 36'000, kHeldOut = 500;
 constexpr std::size_t kShown = 12;
 
-/// Says a command, and does it.
-void command(const std::string& words) {
-  std::cout << "  $ attend " << words << '\n' << std::flush;
-  CLI::App program("", "attend");
-  program.require_subcommand(1);
+/// Prints a command, and runs it.
+void command(const std::vector<std::string>& words) {
+  std::cout << "  $ attend";
+  for (const std::string& word : words) std::cout << ' ' << word;
+  std::cout << '\n' << std::flush;
+  Verb program("attend", "");
   add_corpus(program);
   add_train(program);
   add_translate(program);
-  program.parse(words);
+  const Verb* reached = nullptr;
+  run_command(program, words, std::cout, reached);
 }
 
 void train_in(const std::string& folder) {
@@ -47,13 +49,17 @@ void train_in(const std::string& folder) {
     std::cout << "A translator from Italian to English, out of nothing, in a minute or two. Ctrl-C stops it; called\n"
                  "again, it goes on where it was.\n\n"
               << grouped(kPairs) << " sentences with their translations, out of a grammar in this program:\n";
-    command("corpus phrase-book --pairs " + std::to_string(kPairs) + " --output " + folder + "/train.tsv");
+    command({"corpus", "phrase-book", "--pairs", std::to_string(kPairs), "--output", folder + "/train.tsv"});
     std::cout << "\nA small Transformer learns from them:\n";
   }
-  command("train translation --train " + folder + "/train.tsv --output " + folder +
-          " --resume --arch marian --vocab-size 1500 --width 128 --heads 4 --inner 256 --encoder-layers 2"
-          " --decoder-layers 2 --dropout 0.05 --label-smoothing 0.05 --epochs 4 --batch-tokens 1500"
-          " --learning-rate 0.003 --warmup 150");
+  std::vector<std::string> words{"train", "translation", "--train", folder + "/train.tsv", "--output", folder};
+  for (const char* word : {"--resume", "--arch",           "marian", "--vocab-size",   "1500", "--width",
+                           "128",      "--heads",          "4",      "--inner",        "256",  "--encoder-layers",
+                           "2",        "--decoder-layers", "2",      "--dropout",      "0.05", "--label-smoothing",
+                           "0.05",     "--epochs",         "4",      "--batch-tokens", "1500", "--learning-rate",
+                           "0.003",    "--warmup",         "150"})
+    words.emplace_back(word);
+  command(words);
 }
 
 /// Held-out sentences of middling length, from all over the list.
@@ -95,8 +101,8 @@ void show(const std::string& folder) {
   file.write(lines);
   file.commit();
   std::cout << "The same as a page, with every weight:\n";
-  command("translate --model " + folder + " --input " + folder + "/sentences.it --output " + folder +
-          "/sentences.en --layer -1 --attention " + folder + "/attention.html");
+  command({"translate", "--model", folder, "--input", folder + "/sentences.it", "--output", folder + "/sentences.en",
+           "--layer", "-1", "--attention", folder + "/attention.html"});
 }
 
 void run(const Flags& flags) {
@@ -119,13 +125,13 @@ void run(const Flags& flags) {
 
 }  // namespace
 
-void add_demo(CLI::App& program) {
-  CLI::App* verb =
-      program.add_subcommand("demo", "Trains a small Italian-English translator in a minute, and shows it");
+void add_demo(Verb& program) {
+  Verb* verb = program.add_subcommand(
+      "demo", "Train a small Italian-English translator in a minute or two, and show what it does");
   verb->group(kLearn);
   auto flags = std::make_shared<Flags>();
-  verb->add_option("-o,--output", flags->output, "The model's folder")->type_name("DIR")->capture_default_str();
-  verb->add_flag("--anew", flags->anew, "Train again though the folder holds a model");
+  verb->add_option("-o,--output", flags->output, "Folder for the model")->type_name("DIR");
+  verb->add_flag("--anew", flags->anew, "Train again, although the folder holds a model");
   verb->callback([flags] { run(*flags); });
 }
 

@@ -1,5 +1,4 @@
 // attend doctor: what this machine gives, what the build uses of it, and what would make it slow.
-#include <CLI/CLI.hpp>
 #include <cstdlib>
 #include <iomanip>
 #include <iostream>
@@ -9,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "attend/cli/shared/json_line.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/machine.h"
 #include "attend/core/threads.h"
@@ -143,13 +143,13 @@ void print_json(const Diagnosis& d, std::ostream& out) {
                        {"highway", kernels::highway_version()},
                        {"openmp", openmp_version(d.build.openmp)}};
   json["warnings"] = d.warnings;
-  out << json.dump() << '\n';
+  out << as_line(json);
 }
 
 }  // namespace
 
-void add_doctor(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("doctor", "What this machine gives, and what would make Attend slow on it");
+void add_doctor(Verb& program) {
+  Verb* verb = program.add_subcommand("doctor", "Show what this machine offers, and what would make Attend slow on it");
   verb->group(kTheMachine);
   auto json = std::make_shared<bool>(false);
   verb->add_flag("--json", *json, "Print one JSON object");

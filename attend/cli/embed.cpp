@@ -1,13 +1,12 @@
 // attend embed: lines to vectors.
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/embedding_flags.h"
 #include "attend/cli/shared/input.h"
+#include "attend/cli/shared/json_line.h"
 #include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
@@ -35,11 +34,11 @@ Format format_of(const EmbedFlags& flags) {
   for (const auto& [name, format] : kFormats)
     if (ending == "." + name) named = format;
   if (flags.format == Format::automatic && named == Format::automatic)
-    throw CLI::ValidationError("--output", flags.output + ": no format ends in " + ending + "; choose one by --format");
+    throw UsageError("--output", flags.output + ": no format ends in " + ending + "; choose one by --format");
   if (flags.format == Format::automatic) return named;
   if (!ending.empty() && named != Format::automatic && named != flags.format)
-    throw CLI::ValidationError(
-        "--output", flags.output + ": ends in " + ending + ", but --format is " + name_of(flags.format, kFormats));
+    throw UsageError("--output",
+                     flags.output + ": ends in " + ending + ", but --format is " + name_of(flags.format, kFormats));
   return flags.format;
 }
 
@@ -55,9 +54,7 @@ class VectorWriter {
   VectorWriter(const std::string& path, Format format, std::int64_t size)
       : format_(format), size_(size), writer_(path) {
     if (format_ != Format::npy) return;
-    if (!writer_.is_file())
-      throw CLI::ValidationError("--format",
-                                 "npy needs a file, --output FILE: the number of rows stands at its beginning");
+    if (!writer_.is_file()) throw UsageError("--format", "npy needs a file: give --output FILE");
     writer_.write(npy_header(0, size_));
   }
 
@@ -68,9 +65,7 @@ class VectorWriter {
       writer_.write({reinterpret_cast<const char*>(vector.data()), vector.size_bytes()});
       return;
     }
-    if (format_ == Format::jsonl)
-      line_ = R"({"text":)" + nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) +
-              R"(,"embedding":[)";
+    if (format_ == Format::jsonl) line_ = R"({"text":)" + json_string(text) + R"(,"embedding":[)";
     for (std::size_t i = 0; i < vector.size(); ++i) {
       if (i > 0) line_ += format_ == Format::tsv ? '\t' : ',';
       append(vector[i], line_);
@@ -117,25 +112,27 @@ void run(const EmbedFlags& flags) {
 
 }  // namespace
 
-void add_embed(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("embed", "Text to vector");
+void add_embed(Verb& program) {
+  Verb* verb = program.add_subcommand("embed", "Compute a vector for each line of text");
   verb->group(kUseAModel);
   auto flags = std::make_shared<EmbedFlags>();
   add_embedding_flags(*verb, flags->embedding);
-  verb->add_option("--prompt", flags->embedding.prompt, "Put this before each line; otherwise the folder's default")
+  verb->add_option("--prompt", flags->embedding.prompt, "Text to put before each line")
+      ->default_text("the default prompt of the model's folder")
       ->type_name("TEXT");
-  verb->add_option("--prompt-name", flags->embedding.prompt_name, "The prompt that the folder has under this name")
+  verb->add_option("--prompt-name", flags->embedding.prompt_name,
+                   "Use the prompt that the model's folder has under this name")
       ->type_name("NAME")
       ->excludes("--prompt");
   add_input_flag(*verb, flags->input);
   add_output_flag(*verb, flags->output);
-  CLI::Option* format = add_choice(*verb, "--format", flags->format, kFormats,
-                                   "How vectors are written; otherwise as --output ends, jsonl where it has no ending");
+  Flag* format = add_choice(*verb, "--format", flags->format, kFormats, "Output format")
+                     ->default_text("by the ending of --output, or jsonl");
   verb->add_flag_callback(
           "--json", [flags] { flags->format = Format::jsonl; }, "The same as --format jsonl")
       ->excludes(format);
   verb->footer(
-      "jsonl: an object a line with text and embedding; tsv: numbers with tabs between; npy: a matrix for NumPy;\n"
+      "jsonl: one object per line with text and embedding; tsv: numbers separated by tabs; npy: a NumPy matrix;\n"
       "f32: the same numbers without a header.\n"
       "Examples:\n"
       "  echo 'How do I reset my password?' | attend embed --model all-MiniLM-L6-v2\n"

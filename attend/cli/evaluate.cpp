@@ -1,5 +1,4 @@
 // attend evaluate: how good are translations, labels or log-probabilities that are already there in files?
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iomanip>
 #include <memory>
@@ -9,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/evaluate_report.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/numbers.h"
@@ -274,20 +274,20 @@ void check(const EvaluateOptions& options) {
   const auto is = [&](auto&& property) { return std::ranges::any_of(options.metrics, property); };
   const bool compares = is(needs_references);
   if (compares && !std::ranges::all_of(options.metrics, needs_references))
-    throw CLI::ValidationError("--metric", "perplexity and bits_per_byte read other files than the rest");
+    throw UsageError("--metric",
+                     "perplexity and bits_per_byte cannot be combined with other metrics, which read other files");
   if (compares && options.references.empty())
-    throw CLI::ValidationError("--reference", "is needed to compare with, but for perplexity and bits_per_byte");
+    throw UsageError("--reference", "is missing; only perplexity and bits_per_byte do without it");
   if (!compares && !options.references.empty())
-    throw CLI::ValidationError("--reference", "is nothing that perplexity and bits_per_byte could use");
+    throw UsageError("--reference", "has no use: perplexity and bits_per_byte need no reference");
   if (is(is_of_labels) && options.references.size() > 1)
-    throw CLI::ValidationError("--reference", "of accuracy and f1 can only be one");
-  if (options.sentence && options.inputs.size() > 1) throw CLI::ValidationError("--sentence", "takes one --input");
+    throw UsageError("--reference", "accuracy and f1 take one reference file");
+  if (options.sentence && options.inputs.size() > 1) throw UsageError("--sentence", "takes one --input");
   if (options.sentence && (options.confidence || is([](const std::string& metric) { return metric == "f1"; })))
-    throw CLI::ValidationError("--sentence", "gives scores of single lines, which have neither F1 nor confidence");
+    throw UsageError("--sentence", "cannot be combined with f1 or --confidence, which a single line does not have");
   if (!options.sources.empty() && (options.sentence || options.confidence))
-    throw CLI::ValidationError("--by-length", "goes with neither --sentence nor --confidence");
-  if (options.sources.empty() && !options.lengths.empty())
-    throw CLI::ValidationError("--lengths", "needs --by-length, whose lines it groups");
+    throw UsageError("--by-length", "cannot be combined with --sentence or --confidence");
+  if (options.sources.empty() && !options.lengths.empty()) throw UsageError("--lengths", "needs --by-length");
 }
 
 void run(const EvaluateOptions& options) {
@@ -341,48 +341,48 @@ void run(const EvaluateOptions& options) {
 
 }  // namespace
 
-void add_evaluate(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("evaluate", "Score translations, labels or log-probabilities in files");
+void add_evaluate(Verb& program) {
+  Verb* verb = program.add_subcommand("evaluate", "Score translations, labels or log-probabilities in files");
   verb->group(kUseAModel);
   auto options = std::make_shared<EvaluateOptions>();
   verb->add_option("-m,--metric", options->metrics,
-                   "bleu, chrf, chrf++ (translations), accuracy, f1 (labels), perplexity, bits_per_byte (what `attend "
-                   "score --json` prints); several with commas. Otherwise bleu,chrf")
+                   "Metrics, separated by commas: bleu, chrf, chrf++ (translations), accuracy, f1 (labels), "
+                   "perplexity, bits_per_byte (output of `attend score --json`)")
       ->type_name("NAME")
       ->delimiter(',')
-      ->check(
-          CLI::IsMember({"bleu", "chrf", "chrf++", "accuracy", "f1", "perplexity", "bits_per_byte"}).description(""));
+      ->check(is_one_of({"bleu", "chrf", "chrf++", "accuracy", "f1", "perplexity", "bits_per_byte"}))
+      ->default_text("bleu,chrf");
   verb->add_option("-r,--reference", options->references,
-                   "What the lines should be; several files are several translations of the same lines")
+                   "Reference files; several files are several references of the same lines")
       ->type_name("FILE");
   verb->add_option("-i,--input", options->inputs,
-                   "What is to be scored, otherwise standard input; several files are several systems, side by side")
+                   "Files to score; several files are several systems, shown side by side")
+      ->default_text("standard input")
       ->type_name("FILE");
-  verb->add_option("--field", options->field, "The input is JSON lines: take the text under this key")
+  verb->add_option("--field", options->field, "The input is JSON lines; take the text under this key")
       ->type_name("KEY");
   verb->add_option("--by-length", options->sources,
-                   "Score lines by the length of their sources: this file's lines, in words between spaces")
+                   "Group the lines by the number of words in the lines of this file, the sources")
       ->type_name("FILE");
   verb->add_option("--lengths", options->lengths,
-                   "Where --by-length's groups end: 10,20 makes up to 10, 11 to 20, and more. Otherwise five groups of "
-                   "about as many lines")
+                   "Upper limits of the groups of --by-length; 10,20 gives up to 10, 11 to 20, and above 20")
+      ->default_text("five groups of about the same size")
       ->type_name("N,N")
       ->delimiter(',')
       ->check(between(1, 1'000'000));
-  verb->add_flag("--sentence", options->sentence, "Print the scores of each line instead of all together");
+  verb->add_flag("--sentence", options->sentence, "Print the score of each line");
   verb->add_flag("--confidence", options->confidence,
-                 "Add the range in which 95 of 100 resampled test sets score, and for a second system the probability "
-                 "that it differs from the first by chance");
-  verb->add_option("--resamples", options->bootstrap.resamples, "How many test sets --confidence draws; otherwise 1000")
+                 "Add 95 % confidence intervals by bootstrap resampling, and for further systems the p-value of the "
+                 "difference from the first");
+  verb->add_option("--resamples", options->bootstrap.resamples, "Number of resampled test sets of --confidence")
       ->type_name("N")
       ->check(between(1, 1'000'000));
-  verb->add_option("--seed", options->bootstrap.seed, "The seed that --confidence draws with; otherwise 12345")
-      ->type_name("N");
-  verb->add_option("--digits", options->digits, "Digits after the point; otherwise 2")
+  verb->add_option("--seed", options->bootstrap.seed, "Random seed of --confidence")->type_name("N");
+  verb->add_option("--digits", options->digits, "Number of digits after the decimal point")
       ->type_name("N")
       ->check(between(0, 12));
   verb->add_flag("--json", options->json,
-                 "Print one JSON object a system; a line with --sentence, a group with --by-length");
+                 "Print one JSON object per system; per line with --sentence, per group with --by-length");
   verb->callback([options] { run(*options); });
 }
 

@@ -1,5 +1,4 @@
 // attend fill-mask: the words that fit where a text hides them.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -79,22 +78,21 @@ void run(const FillMaskFlags& flags) {
 
 }  // namespace
 
-void add_fill_mask(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("fill-mask", "The words that fit where a text hides them");
+void add_fill_mask(Verb& program) {
+  Verb* verb = program.add_subcommand("fill-mask", "Predict the words at the masks of a text");
   verb->group(kUseAModel);
   auto flags = std::make_shared<FillMaskFlags>();
   add_line_flags(*verb, flags->lines, "Texts with [MASK] or <mask>");
-  verb->add_option("--top", flags->options.top, "Words for each mask, the most probable first")
+  verb->add_option("--top", flags->options.top, "Number of words to print for each mask, the most probable first")
       ->type_name("N")
-      ->check(kPositive)
-      ->capture_default_str();
-  add_long_text_flags(*verb, flags->options.max_tokens, flags->options.long_text,
-                      "Longer lines: error stops, truncate drops their end, split fills each mask with what is "
-                      "around it");
+      ->check(kPositive);
+  add_long_text_flags(
+      *verb, flags->options.max_tokens, flags->options.long_text,
+      "What to do with longer lines. error: stop; truncate: drop the end; split: use the text around each mask");
   verb->add_flag("--json", flags->lines.json,
-                 "One JSON object a line: text, masks (position, candidates: token, id, prob)");
+                 "Print one JSON object per line: text, masks (position, candidates: token, id, prob)");
   verb->footer(
-      "Prints probability, word and the text with it; an empty line ends each mask.\n"
+      "Prints probability, word and the text with the word; an empty line follows the words of each mask.\n"
       "Examples:\n"
       "  attend fill-mask --model bert-base-uncased 'Paris is the [MASK] of France.'\n"
       "  attend fill-mask --model roberta-base --input lines.txt --top 3 --json");

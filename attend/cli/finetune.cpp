@@ -1,12 +1,11 @@
 // attend finetune: the verbs that go on from a model.
-#include <CLI/CLI.hpp>
 
 #include "attend/cli/verbs.h"
 
 namespace attend::cli {
 
-void add_finetune(CLI::App& program) {
-  CLI::App* finetune = add_parent(program, "finetune", "Train a model further, on texts of one's own");
+void add_finetune(Verb& program) {
+  Verb* finetune = add_parent(program, "finetune", "Train a model further on your own texts");
   finetune->group(kMakeAModel);
   add_finetune_translation(*finetune);
   add_finetune_language_model(*finetune);

@@ -1,5 +1,4 @@
 // attend generate: prompts to texts.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -122,24 +121,23 @@ void run(const GenerateFlags& flags) {
 
 }  // namespace
 
-void add_generate(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("generate", "Text that goes on from a prompt");
+void add_generate(Verb& program) {
+  Verb* verb = program.add_subcommand("generate", "Generate text from a prompt");
   verb->group(kUseAModel);
   auto flags = std::make_shared<GenerateFlags>();
-  verb->add_option("prompt", flags->prompts, "Prompts; otherwise the lines of --input, or of standard input")
-      ->type_name("TEXT");
-  verb->add_option("-m,--model", flags->model, "The model's folder: GPT-2, DialoGPT, or one of Attend's own")
+  verb->add_option("prompt", flags->prompts, "Prompts")->type_name("TEXT")->default_text("the lines of --input");
+  verb->add_option("-m,--model", flags->model, "Folder of the model: GPT-2, DialoGPT, or one that Attend has trained")
       ->type_name("DIR")
       ->required();
   add_input_flag(*verb, flags->input)->excludes("prompt");
   add_output_flag(*verb, flags->output);
-  verb->add_flag("--echo", flags->echo, "Print the prompt before what follows it");
-  verb->add_flag("--json", flags->json, "One JSON object a line for each text: prompt, text, ids, finish, logprob");
+  verb->add_flag("--echo", flags->echo, "Print the prompt before the generated text");
+  verb->add_flag("--json", flags->json, "Print one JSON object per text: prompt, text, ids, finish, logprob");
   add_generation_flags(*verb, flags->options.search, OptionModels::language_models);
   add_long_context_flag(*verb, flags->options.long_context);
   add_attention_file_flags(*verb, flags->attention_file, flags->shown);
   verb->footer(
-      "One text is shown as it is written; several come one after the other, a line of --- between them.\n"
+      "A single text is printed token by token. Several texts are separated by lines of ---.\n"
       "Examples:\n"
       "  attend generate --model gpt2 'Once upon a time' --temperature 0.8 --top-p 0.95 --seed 1\n"
       "  attend generate --model gpt2 --input prompts.txt --greedy --max-new-tokens 40 --json\n"

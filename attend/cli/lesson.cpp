@@ -1,5 +1,4 @@
 // attend lesson: one mechanism at a time, with its numbers and its picture.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -64,18 +63,17 @@ const std::vector<Lesson>& lessons() {
 }
 Enlist::Enlist(Lesson lesson) { enlisted().push_back(std::move(lesson)); }
 
-void add_lesson(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("lesson", "One mechanism at a time, with its numbers and its picture");
+void add_lesson(Verb& program) {
+  Verb* verb =
+      program.add_subcommand("lesson", "Learn one attention mechanism at a time, with its numbers and a picture");
   verb->group(kLearn);
   struct Choices {
     std::string name;
     std::string folder = "lessons";
   };
   auto choices = std::make_shared<Choices>();
-  verb->add_option("name", choices->name, "Which lesson; without it, all are listed")->type_name("NAME");
-  verb->add_option("--output", choices->folder, "Folder for the HTML page and the SVG pictures")
-      ->type_name("FOLDER")
-      ->capture_default_str();
+  verb->add_option("name", choices->name, "Name of the lesson")->type_name("NAME")->default_text("list all lessons");
+  verb->add_option("--output", choices->folder, "Folder for the HTML page and the SVG pictures")->type_name("FOLDER");
   verb->footer("Example: attend lesson pooling");
   verb->callback([choices] {
     if (choices->name.empty()) return list(std::cout);
@@ -83,7 +81,7 @@ void add_lesson(CLI::App& program) {
       if (lesson.name == choices->name) return give(lesson, choices->folder);
     std::string names;
     for (const Lesson& lesson : lessons()) names += (names.empty() ? "" : ", ") + lesson.name;
-    throw CLI::ValidationError("there is no lesson \"" + choices->name + "\"; there are " + names);
+    throw UsageError("there is no lesson \"" + choices->name + "\"; the lessons are " + names);
   });
 }
 

@@ -1,15 +1,13 @@
 // The program: global flags, the verbs, and what becomes of errors. Exit codes: 0 done, 1 failed at run time, 2 wrong
 // usage or bad input, 130 stopped by Ctrl-C.
-#include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <iostream>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include "attend/cli/shared/arguments.h"
+#include "attend/cli/shared/command_line.h"
+#include "attend/cli/shared/help.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/interrupt.h"
 #include "attend/cli/shared/numbers.h"
@@ -23,76 +21,21 @@ namespace {
 
 enum ExitCode { kDone = 0, kFailed = 1, kWrongUsage = 2 };
 
-/// How many letters must be inserted, removed or replaced to make one word the other (Levenshtein).
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
-std::vector<const CLI::App*> verbs_of(const CLI::App& app) {
-  return app.get_subcommands([](const CLI::App*) { return true; });
-}
-
-/// The verb that was probably meant, or nothing when none is near.
-std::string nearest_verb(const CLI::App& app, const std::string& word) {
-  std::string nearest;
-  std::size_t least = std::max<std::size_t>(word.size() / 2, 1) + 1;
-  for (const CLI::App* verb : verbs_of(app)) {
-    const std::string& name = verb->get_name();
-    const std::size_t distance = name.starts_with(word) ? 0 : edit_distance(word, name);
-    if (distance < least) least = distance, nearest = name;
-  }
-  return nearest;
-}
-
-/// What the command line got wrong, in one line, and where to look.
-int report_usage(const CLI::App& program, const CLI::ParseError& error) {
-  const CLI::App* reached = &program;
-  std::string words, parent;  // the words that led there, each with a space behind it, and the command before the last
-  while (!reached->get_subcommands().empty()) {
-    parent = "attend " + words;
-    reached = reached->get_subcommands().front();
-    words += reached->get_name() + ' ';
-  }
-  if (!parent.empty()) parent.pop_back();
-  const std::vector<std::string> unknown = program.remaining(true);
-  const bool lacks_verb = !verbs_of(*reached).empty();
-  if (lacks_verb && unknown.empty() && dynamic_cast<const CLI::RequiredError*>(&error)) {
-    std::cerr << reached->help(parent);
-    return kWrongUsage;
-  }
-  if (lacks_verb && !unknown.empty() && !unknown.front().starts_with('-')) {
-    std::cerr << "attend: there is no verb \"" << words << unknown.front() << '"';
-    if (const std::string verb = nearest_verb(*reached, unknown.front()); !verb.empty())
-      std::cerr << "; did you mean \"" << words << verb << "\"?";
-    std::cerr << '\n';
-  } else {
-    std::cerr << "attend: " << error.what() << '\n';
-  }
-  std::cerr << "See: attend " << words << "--help\n";
-  return kWrongUsage;
-}
-
 int run(int argc, char** argv) {
-  CLI::App program("Attend trains, runs and explains attention models on ordinary CPUs.", "attend");
-  program.get_formatter()->label("SUBCOMMAND", "VERB");
-  program.fallthrough()->require_subcommand(1);
-  program.set_help_flag("-h,--help", "Print this help and exit");
-  program.set_version_flag("--version", std::string("attend ") + version(), "Print the version and exit");
+  Verb program("attend", "Attend trains, runs, explains and serves attention models on CPUs.");
+  bool print_version = false;
+  program.add_flag("--version", print_version, "Print the version and exit");
   program
-      .add_option_function<int>("--threads", set_threads, "Threads to use; otherwise as many as this process has CPUs")
+      .add_flag_callback(
+          "-h,--help", [] {}, "Print this help and exit")
+      ->configurable(false)
+      ->for_all_verbs();
+  program.add_option_function<int>("--threads", set_threads, "Number of threads to use")
       ->type_name("N")
-      ->check(between(1, 1024));
+      ->check(between(1, 1024))
+      ->default_text("one for each available CPU")
+      ->configurable(false)
+      ->for_all_verbs();
   add_translate(program);
   add_generate(program);
   add_chat(program);
@@ -115,19 +58,23 @@ int run(int argc, char** argv) {
   add_lesson(program);
   add_doctor(program);
   program.footer(
-      "attend VERB --help tells what a verb takes. Exit codes: 0 done, 1 failed, 2 wrong usage or bad input.");
+      "`attend help VERB` and `attend VERB --help` describe a verb.\n"
+      "Exit codes: 0 success, 1 failure, 2 wrong usage or bad input.");
+  program.callback([&] {
+    if (!print_version) throw MissingVerb(help_of(program));
+    std::cout << "attend " << version() << '\n';
+  });
 
-  take_hidden_lists(program);
-  std::vector<std::string> arguments;
-  while (--argc > 0) arguments.push_back(hide_list(argv[argc]));  // the last first, as CLI11 wants them
+  const Verb* reached = nullptr;
   try {
-    program.parse(std::move(arguments));
+    run_command(program, {argv + 1, argv + argc}, std::cout, reached);
     return kDone;
-  } catch (const CLI::Success& request) {  // --help and --version end the parse this way
-    return program.exit(request);
-  } catch (const CLI::ParseError& error) {
-    return report_usage(program, error);
+  } catch (const MissingVerb& error) {
+    std::cerr << error.what();
+  } catch (const UsageError& error) {
+    std::cerr << "attend: " << error.what() << "\nSee: " << reached->command() << " --help\n";
   }
+  return kWrongUsage;
 }
 
 }  // namespace

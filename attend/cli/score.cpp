@@ -1,5 +1,4 @@
 // attend score: how likely texts are to a language model.
-#include <CLI/CLI.hpp>
 #include <cmath>
 #include <iostream>
 #include <memory>
@@ -90,21 +89,20 @@ void run(const ScoreFlags& flags) {
 
 }  // namespace
 
-void add_score(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("score", "How likely a text is: log-probabilities and perplexity");
+void add_score(Verb& program) {
+  Verb* verb = program.add_subcommand("score", "Compute log-probability and perplexity of texts");
   verb->group(kUseAModel);
   auto flags = std::make_shared<ScoreFlags>();
   add_line_flags(*verb, flags->lines);
-  verb->add_flag("--whole", flags->whole, "All lines are one text")->excludes("text");
+  verb->add_flag("--whole", flags->whole, "Score all lines together as one text")->excludes("text");
   verb->add_flag("--start", flags->options.start,
-                 "The model's start stands before each text, so that its first token has a probability too");
-  verb->add_option("--batch-tokens", flags->options.batch_tokens, "Tokens that are read at once")
+                 "Put the start token of the model before each text, so that the first token has a probability too");
+  verb->add_option("--batch-tokens", flags->options.batch_tokens, "Largest number of tokens in a batch")
       ->type_name("N")
-      ->check(kPositive)
-      ->capture_default_str();
+      ->check(kPositive);
   verb->add_flag("--json", flags->lines.json,
-                 "One JSON object a line: text, tokens, ids, logprobs, logprob, perplexity; the first token's "
-                 "log-probability is null, as nothing precedes it");
+                 "Print one JSON object per text: text, tokens, ids, logprobs, logprob, perplexity. Without --start, "
+                 "the first log-probability is null");
   verb->footer(
       "Prints log-probability (natural logarithm), tab, perplexity for each text, and the perplexity of all at the end "
       "on standard error.\n"

@@ -1,5 +1,4 @@
 // attend serve: models over HTTP.
-#include <CLI/CLI.hpp>
 #include <fstream>
 #include <future>
 #include <iostream>
@@ -39,7 +38,7 @@ std::vector<std::string> read_keys(const std::string& path) {
     if (!line.empty() && line.back() == '\r') line.pop_back();
     if (!line.empty() && line.front() != '#') keys.push_back(line);
   }
-  if (keys.empty()) fail<InputError>("serve", path, ": has no key, expected one a line");
+  if (keys.empty()) fail<InputError>("serve", path, ": has no key, expected one per line");
   return keys;
 }
 
@@ -69,59 +68,58 @@ void run(ServeFlags& flags) {
 
 }  // namespace
 
-void add_serve(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("serve", "Models over HTTP, for other people's clients and for the browser");
+void add_serve(Verb& program) {
+  Verb* verb = program.add_subcommand(
+      "serve", "Serve models over HTTP, with the APIs of OpenAI and LibreTranslate and a page for the browser");
   verb->group(kUseAModel);
   auto flags = std::make_shared<ServeFlags>();
-  verb->add_option("-m,--model", flags->models, "A model's folder, and the name it is called by; may be given often")
+  verb->add_option("-m,--model", flags->models,
+                   "Folder of a model, and the name under which it is served; repeat the flag for several models")
       ->type_name("NAME=DIR")
       ->required()
-      ->allow_extra_args(false);
-  verb->add_option("--host", flags->options.host, "Address to listen at; 0.0.0.0 lets in everybody")
-      ->type_name("ADDRESS")
-      ->capture_default_str();
-  verb->add_option("--port", flags->options.port, "Port to listen at; 0: any that is free")
+      ->one_at_a_time();
+  verb->add_option("--host", flags->options.host,
+                   "Address to listen on; 0.0.0.0 accepts connections from other machines")
+      ->type_name("ADDRESS");
+  verb->add_option("--port", flags->options.port, "Port to listen on; 0 picks a free one")
       ->type_name("N")
-      ->check(between(0, 65535))
-      ->capture_default_str();
-  verb->add_option("--api-key-file", flags->key_file, "Only who has a key of this file may call; one a line")
+      ->check(between(0, 65535));
+  verb->add_option("--api-key-file", flags->key_file, "File with the accepted API keys, one per line")
+      ->default_text("no key is needed")
       ->type_name("FILE");
   const char* limits = "Limits";
-  verb->add_option("--max-batch-rows", flags->options.batch_rows, "Texts that a model writes at once")
+  verb->add_option("--max-batch-rows", flags->options.batch_rows,
+                   "Largest number of sequences that a model generates at the same time")
       ->type_name("N")
       ->check(kPositive)
-      ->group(limits)
-      ->capture_default_str();
-  verb->add_option("--max-batch-tokens", flags->options.batch_tokens, "Tokens of all of them, prompts included")
+      ->group(limits);
+  verb->add_option("--max-batch-tokens", flags->options.batch_tokens,
+                   "Largest number of tokens of these sequences, prompts included")
       ->type_name("N")
       ->check(kPositive)
-      ->group(limits)
-      ->capture_default_str();
-  verb->add_option("--queue", flags->options.queue, "Requests that may wait for a model; one more gets status 429")
+      ->group(limits);
+  verb->add_option("--queue", flags->options.queue,
+                   "Number of requests that may wait for a model; further ones get status 429")
       ->type_name("N")
       ->check(kPositive)
-      ->group(limits)
-      ->capture_default_str();
-  verb->add_option("--timeout", flags->timeout, "Seconds until a request is given up")
+      ->group(limits);
+  verb->add_option("--timeout", flags->timeout, "Seconds after which a request is cancelled")
       ->type_name("S")
       ->check(between(1, 1'000'000))
-      ->group(limits)
-      ->capture_default_str();
-  verb->add_option("--body-limit", flags->body_limit, "Megabytes of a request at most")
+      ->group(limits);
+  verb->add_option("--body-limit", flags->body_limit, "Largest size of a request body, in megabytes")
       ->type_name("MB")
       ->check(between(1, 1024))
-      ->group(limits)
-      ->capture_default_str();
-  verb->add_option("--connections", flags->options.connections, "Clients at once")
+      ->group(limits);
+  verb->add_option("--connections", flags->options.connections, "Largest number of open connections")
       ->type_name("N")
       ->check(between(1, 4096))
-      ->group(limits)
-      ->capture_default_str();
+      ->group(limits);
   verb->footer(
-      "OpenAI's clients find /v1/completions, /v1/chat/completions, /v1/embeddings and /v1/models, LibreTranslate's "
-      "find\n"
-      "/translate, /languages and /detect; GET /openapi.json describes all, and a browser is shown the explorer.\n"
-      "Ends on Ctrl-C or SIGTERM, after what was begun is answered.\n"
+      "OpenAI's API: /v1/completions, /v1/chat/completions, /v1/embeddings and /v1/models. LibreTranslate's API: "
+      "/translate,\n"
+      "/languages and /detect. GET /openapi.json describes both; a browser gets the explorer.\n"
+      "Ctrl-C or SIGTERM stops the server after it has answered the requests that it has accepted.\n"
       "Examples:\n"
       "  attend serve --model gpt2=models/gpt2 --model it-en=models/opus-mt-it-en\n"
       "  attend serve --model minilm=all-MiniLM-L6-v2 --host 0.0.0.0 --port 80 --api-key-file keys.txt");

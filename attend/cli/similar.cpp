@@ -1,5 +1,4 @@
 // attend similar: the lines of a file that mean what a query means.
-#include <CLI/CLI.hpp>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -136,46 +135,44 @@ void run(const SimilarFlags& flags) {
 
 }  // namespace
 
-void add_similar(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("similar", "The texts nearest to a query");
+void add_similar(Verb& program) {
+  Verb* verb = program.add_subcommand("similar", "Find the texts that are closest to a query in meaning");
   verb->group(kUseAModel);
   auto flags = std::make_shared<SimilarFlags>();
-  CLI::Option* query = verb->add_option("-q,--query", flags->queries, "What to look for; may be given several times");
-  query->type_name("TEXT")->allow_extra_args(false);
-  CLI::Option* file =
-      verb->add_option("--queries", flags->query_file, "A file with a query a line; - is standard input");
+  Flag* query = verb->add_option("-q,--query", flags->queries, "Query; repeat the flag for several queries");
+  query->type_name("TEXT")->one_at_a_time();
+  Flag* file = verb->add_option("--queries", flags->query_file, "File with one query per line; - is standard input");
   file->type_name("FILE");
-  verb->add_option("--texts", flags->texts, "Where to look: a file with a text a line; - is standard input")
+  verb->add_option("--texts", flags->texts, "File with one text per line; - is standard input")
       ->type_name("FILE")
       ->required();
   verb->add_option("--vectors", flags->vectors,
-                   "What attend embed wrote of these texts (.npy), with the same model and prompt; otherwise they are "
-                   "embedded now")
+                   "Vectors of these texts (.npy), made by `attend embed` with the same model and prompt")
+      ->default_text("compute them")
       ->type_name("FILE");
-  verb->add_option("--top", flags->top, "Texts of each query, the nearest first")
+  verb->add_option("--top", flags->top, "Number of texts to print for each query, the closest first")
       ->type_name("N")
-      ->check(kPositive)
-      ->capture_default_str();
+      ->check(kPositive);
   add_embedding_flags(*verb, flags->embedding);
-  verb->add_option("--query-prompt", flags->query_prompt,
-                   "Put this before each query; otherwise the folder's \"query\"")
+  verb->add_option("--query-prompt", flags->query_prompt, "Text to put before each query")
+      ->default_text("the prompt \"query\" of the model's folder")
       ->type_name("TEXT");
-  verb->add_option("--prompt", flags->embedding.prompt,
-                   "Put this before each text; otherwise the folder's \"document\" or \"passage\"")
+  verb->add_option("--prompt", flags->embedding.prompt, "Text to put before each text")
+      ->default_text("the prompt \"document\" or \"passage\" of the model's folder")
       ->type_name("TEXT");
   add_output_flag(*verb, flags->output);
-  verb->add_flag("--json", flags->json, "One JSON object a query: query, matches (line, score, text)");
+  verb->add_flag("--json", flags->json, "Print one JSON object per query: query, matches (line, score, text)");
   verb->footer(
-      "Prints cosine, line number and text. All texts are compared: none is missed.\n"
+      "Prints cosine similarity, line number and text. The search is exact: every text is compared.\n"
       "Examples:\n"
       "  attend similar --model all-MiniLM-L6-v2 --query 'lost password' --texts faq.txt --top 3\n"
       "  attend embed --model all-MiniLM-L6-v2 --input faq.txt --output faq.npy\n"
       "  attend similar --model all-MiniLM-L6-v2 --queries new.txt --texts faq.txt --vectors faq.npy --json");
   verb->callback([flags] {
     if (flags->queries.empty() && flags->query_file.empty())
-      throw CLI::ValidationError("--query", "say what to look for with --query TEXT or --queries FILE");
+      throw UsageError("--query", "is missing: give --query TEXT or --queries FILE");
     if (flags->query_file == "-" && flags->texts == "-")
-      throw CLI::ValidationError("--queries", "and --texts cannot both be standard input");
+      throw UsageError("--queries and --texts cannot both be standard input");
     run(*flags);
   });
 }

@@ -1,5 +1,4 @@
 // attend tag: names, places and other things that a model finds in lines.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -68,23 +67,25 @@ void run(TagFlags& flags) {
 
 }  // namespace
 
-void add_tag(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("tag", "Names and other things found in text");
+void add_tag(Verb& program) {
+  Verb* verb = program.add_subcommand("tag", "Find names and other entities in text");
   verb->group(kUseAModel);
   auto flags = std::make_shared<TagFlags>();
   add_line_flags(*verb, flags->lines);
-  add_choice(
-      *verb, "--strategy", flags->options.strategy, kTagStrategyNames,
-      "Whose label a word of several tokens has: its first token's, the average's, the surest one's; with simple "
-      "tokens stand for themselves, with none they are not even joined");
-  verb->add_flag("--words", flags->words, "A label for each word: neighbours are not joined");
-  verb->add_flag("--all", flags->all, "Words with the label O, too");
-  add_long_text_flags(*verb, flags->options.max_tokens, flags->options.long_text,
-                      "Longer lines: split reads them in windows, truncate drops their end, error stops");
+  add_choice(*verb, "--strategy", flags->options.strategy, kTagStrategyNames,
+             "How the labels of tokens are combined. first, average, max: the label of a word is that of its first "
+             "token, of the mean, of the most probable token; simple: join neighbouring tokens of one label; none: "
+             "print each token. One of");
+  verb->add_flag("--words", flags->words, "Print a label for each word; do not join neighbours");
+  verb->add_flag("--all", flags->all, "Print words with the label O, too");
+  add_long_text_flags(
+      *verb, flags->options.max_tokens, flags->options.long_text,
+      "What to do with longer lines. split: read them in overlapping windows; truncate: drop the end; error: stop");
   add_overlap_flag(*verb, flags->options.overlap, flags->options.max_tokens);
-  verb->add_flag("--json", flags->lines.json, "One JSON object a line: text, tags (label, text, start, end, prob)");
+  verb->add_flag("--json", flags->lines.json,
+                 "Print one JSON object per line: text, tags (label, text, start, end, prob)");
   verb->footer(
-      "Prints a line for each line: label, words and probability of what was found, with tabs between.\n"
+      "Prints one line for each line of input: label, words and probability of each entity, separated by tabs.\n"
       "Examples:\n"
       "  attend tag --model bert-base-NER 'Joe Smith lives in Rome.'\n"
       "  attend tag --model bert-base-NER --input articles.txt --strategy average --json");

@@ -1,7 +1,6 @@
 // attend tokenize: lines to tokens and ids, and back.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <charconv>
 #include <iostream>
 #include <memory>
@@ -167,7 +166,7 @@ Result decode(const Tokenizer& tokenizer, const TokenizeFlags& flags, const std:
 }
 
 void make_store(const TokenizeFlags& flags, const Tokenizer& tokenizer) {
-  if (flags.input.empty()) throw CLI::ValidationError("--store", "name the texts by --input");
+  if (flags.input.empty()) throw UsageError("--store", "needs --input FILE");
   ProgressBar bar("Tokenizing", "B");
   const CachedTokenStore made = tokenized_texts({flags.input.begin(), flags.input.end()}, tokenizer, flags.store,
                                                 {.document_end = flags.document_end}, bar.progress());
@@ -184,9 +183,7 @@ void run(TokenizeFlags flags) {
   if (!flags.store.empty()) return make_store(flags, tokenizer);
   if (flags.long_text != LongText::error && flags.max_tokens == 0) {
     flags.max_tokens = tokenizer.max_tokens();
-    if (flags.max_tokens == 0)
-      throw CLI::ValidationError("--long",
-                                 "the model's folder does not say how many tokens it takes: give --max-tokens");
+    if (flags.max_tokens == 0) throw UsageError("--long", "needs --max-tokens N: the model's folder has no limit");
   }
   LineReader reader(flags.input);
   TextWriter writer(flags.output);
@@ -231,44 +228,42 @@ void run(TokenizeFlags flags) {
 
 }  // namespace
 
-void add_tokenize(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("tokenize", "Text to tokens and ids; --decode for the way back");
+void add_tokenize(Verb& program) {
+  Verb* verb = program.add_subcommand("tokenize", "Split text into tokens and ids, or turn ids into text (--decode)");
   verb->group(kUseAModel);
   auto flags = std::make_shared<TokenizeFlags>();
-  verb->add_option("-m,--model", flags->model, "A folder with a tokenizer")->type_name("DIR")->required();
+  verb->add_option("-m,--model", flags->model, "Folder with a tokenizer")->type_name("DIR")->required();
   add_input_flag(*verb, flags->input);
-  CLI::Option* output = add_output_flag(*verb, flags->output);
-  CLI::Option* json = verb->add_flag("--json", flags->json, "Print one JSON object a line: text, tokens, ids");
-  CLI::Option* ids = verb->add_flag("--ids", flags->ids, "Print the ids only");
-  CLI::Option* offsets =
-      verb->add_flag("--offsets", flags->offsets,
-                     "With --json: where each token stands in the text, in characters, and in which word");
-  CLI::Option* pair = verb->add_flag("--pair", flags->pair, "A line is two texts with a tab between them");
-  CLI::Option* plain =
-      verb->add_flag("--no-special", flags->no_special, "Add no special tokens such as [CLS] and </s>");
-  CLI::Option* limit = verb->add_option("--max-tokens", flags->max_tokens, "How many tokens a text may have")
-                           ->type_name("N")
-                           ->check(kPositive);
-  CLI::Option* kind =
-      add_choice(*verb, "--long", flags->long_text,
-                 {{"error", LongText::error}, {"truncate", LongText::truncate}, {"split", LongText::split}},
-                 "What becomes of a longer text; split makes several lines of it");
-  CLI::Option* overlap =
-      verb->add_option("--overlap", flags->overlap, "With --long split: tokens that neighbouring lines share")
-          ->type_name("N")
-          ->check(kNotNegative);
+  Flag* output = add_output_flag(*verb, flags->output);
+  Flag* json = verb->add_flag("--json", flags->json, "Print one JSON object per line: text, tokens, ids");
+  Flag* ids = verb->add_flag("--ids", flags->ids, "Print ids only");
+  Flag* offsets = verb->add_flag(
+      "--offsets", flags->offsets,
+      "With --json: add the position of each token in the text, in characters, and the number of its word");
+  Flag* pair = verb->add_flag("--pair", flags->pair, "Each line holds two texts with a tab between them");
+  Flag* plain = verb->add_flag("--no-special", flags->no_special, "Do not add special tokens such as [CLS] and </s>");
+  Flag* limit = verb->add_option("--max-tokens", flags->max_tokens, "Largest number of tokens in a text")
+                    ->default_text("no limit")
+                    ->type_name("N")
+                    ->check(kPositive);
+  Flag* kind = add_choice(*verb, "--long", flags->long_text,
+                          {{"error", LongText::error}, {"truncate", LongText::truncate}, {"split", LongText::split}},
+                          "What to do with longer texts; split prints several lines");
+  Flag* overlap = verb->add_option("--overlap", flags->overlap,
+                                   "With --long split: number of tokens that two neighbouring lines share")
+                      ->type_name("N")
+                      ->check(kNotNegative);
   add_choice(*verb, "--side", flags->side, {{"source", Side::source}, {"target", Side::target}},
-             "Which language of a translation model");
-  verb->add_flag("-d,--decode", flags->decode,
-                 "Read ids, or the JSON objects that this verb prints, and print the text");
-  CLI::Option* keep = verb->add_flag("--keep-special", flags->keep_special, "With --decode: print special tokens too");
-  CLI::Option* store =
-      verb->add_option("--store", flags->store, "Write a token store here, which `attend train language-model` reads")
+             "Which tokenizer of a translation model to use");
+  verb->add_flag("-d,--decode", flags->decode, "Read ids, or JSON objects with ids, and print the text");
+  Flag* keep = verb->add_flag("--keep-special", flags->keep_special, "With --decode: keep special tokens");
+  Flag* store =
+      verb->add_option("--store", flags->store, "Write a token store to this file, for `attend train language-model`")
           ->type_name("FILE");
   add_choice(*verb, "--documents", flags->document_end, kDocumentEndNames, "With --store: where a document ends")
       ->needs(store);
   verb->footer(
-      "Each line of text gives a line: tokens, a tab, ids.\n\n"
+      "Prints tokens, a tab and ids for each line of text.\n\n"
       "Examples:\n"
       "  echo 'Hello world' | attend tokenize --model gpt2\n"
       "  attend tokenize --model gpt2 --input book.txt --ids --output book.ids\n"
@@ -276,18 +271,18 @@ void add_tokenize(CLI::App& program) {
       "  attend tokenize --model gpt2 --input shelf/*.txt --store shelf.tokens\n"
       "  attend tokenize --model bert --json --offsets --pair --long truncate --max-tokens 128 --input pairs.tsv");
   verb->callback([=] {
-    const auto refuse = [](const CLI::Option* option, const std::string& why) {
-      if (option->count() > 0) throw CLI::ValidationError(option->get_name(), why);
+    const auto refuse = [](const Flag* option, const std::string& why) {
+      if (option->given()) throw UsageError(option->name(), why);
     };
-    if (flags->json) refuse(ids, "does not go together with --json");
-    if (!flags->json) refuse(offsets, "is for --json");
-    if (!flags->decode) refuse(keep, "is for --decode");
+    if (flags->json) refuse(ids, "cannot be given together with --json");
+    if (!flags->json) refuse(offsets, "needs --json");
+    if (!flags->decode) refuse(keep, "needs --decode");
     if (flags->decode)
-      for (const CLI::Option* option : {ids, offsets, pair, plain, limit, kind, overlap, store})
-        refuse(option, "does not go together with --decode");
+      for (const Flag* option : {ids, offsets, pair, plain, limit, kind, overlap, store})
+        refuse(option, "cannot be given together with --decode");
     if (!flags->store.empty())
-      for (const CLI::Option* option : {output, json, ids, pair, plain, limit, kind})
-        refuse(option, "does not go together with --store");
+      for (const Flag* option : {output, json, ids, pair, plain, limit, kind})
+        refuse(option, "cannot be given together with --store");
     run(*flags);
   });
 }

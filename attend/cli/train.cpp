@@ -1,13 +1,12 @@
 // attend train: the verbs that make something new.
-#include <CLI/CLI.hpp>
 
 #include "attend/cli/verbs.h"
 
 namespace attend::cli {
 
-void add_train(CLI::App& program) {
-  CLI::App* train = add_parent(
-      program, "train", "Train something new: a translator, a language model, a classifier, an encoder, a tokenizer");
+void add_train(Verb& program) {
+  Verb* train =
+      add_parent(program, "train", "Train a translator, a language model, a classifier, an encoder or a tokenizer");
   train->group(kMakeAModel);
   add_train_translation(*train);
   add_train_language_model(*train);

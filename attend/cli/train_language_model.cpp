@@ -1,5 +1,4 @@
 // attend train language-model and attend finetune language-model: a GPT-2 from plain text.
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "attend/cli/shared/choice.h"
@@ -17,34 +16,35 @@ struct Flags {
 };
 
 /// Flags of training and of fine-tuning.
-void add_flags(CLI::App& verb, Flags& flags) {
+void add_flags(Verb& verb, Flags& flags) {
   LanguageModelTrainingOptions& o = flags.options;
   o.sample_tokens = 100;
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
-    return verb.add_option(name, value, help)->type_name(type)->capture_default_str();
+    return verb.add_option(name, value, help)->type_name(type);
   };
   add_paths_flag(verb, "--train", o.train,
-                 "Plain text to learn from, several files are several documents; or a store of `attend tokenize`");
-  add_paths_flag(verb, "--validation", o.validation, "Text or store to evaluate on, instead of the end of --train");
-  option("--validation-share", o.validation_share, "Fraction of --train to hold back at its end for validation", "P")
+                 "Training text, plain; each file is a document. Or a token store of `attend tokenize`");
+  add_paths_flag(verb, "--validation", o.validation, "Validation text or token store, instead of --validation-share");
+  option("--validation-share", o.validation_share, "Fraction of --train, at its end, to use for validation", "P")
       ->check(between(0.0, 0.9))
       ->excludes("--validation");
-  option("--validation-tokens", o.validation_tokens, "Largest number of tokens to evaluate on; 0: all", "N")
+  option("--validation-tokens", o.validation_tokens, "Largest number of tokens to evaluate on; 0 uses all", "N")
       ->check(kNotNegative);
   add_choice(verb, "--documents", o.document_end, kDocumentEndNames, "Where a document of plain text ends");
-  option("--context", o.context, "Tokens of a window, which is what the model sees at once", "N")->check(kPositive);
-  option("--sample-prompt", o.sample_prompt, "Text that the model continues after each validation", "TEXT");
-  option("--sample-tokens", o.sample_tokens, "Tokens to generate after each validation; 0: none", "N")
+  option("--context", o.context, "Context length in tokens: the length of a training example", "N")->check(kPositive);
+  option("--sample-prompt", o.sample_prompt, "Prompt of the sample that is generated after each validation", "TEXT");
+  option("--sample-tokens", o.sample_tokens, "Length of that sample in tokens; 0 generates none", "N")
       ->check(kNotNegative);
-  option("--beta2", o.trainer.beta2, "AdamW's decay of the squared gradients", "P")->check(between(0.0, 0.99999));
-  option("--floor", o.trainer.floor, "Learning rate at the end, as a fraction of --learning-rate", "P")
+  option("--beta2", o.trainer.beta2, "Beta2 of AdamW: the decay of the squared gradients", "P")
+      ->check(between(0.0, 0.99999));
+  option("--floor", o.trainer.floor, "Final learning rate, as a fraction of --learning-rate", "P")
       ->check(between(0.0, 1.0));
   add_training_flags(verb, flags.training, o.trainer, o.batch_tokens, {"loss", "perplexity"});
 }
 
 void check_and_run(Flags& flags) {
   const LanguageModelTrainingOptions& o = flags.options;
-  if (o.train.empty()) throw CLI::ValidationError("--train", "name the text to learn from");
+  if (o.train.empty()) throw UsageError("--train", "is missing: give --train FILE, the text to learn from");
   check_validation(flags.training, !o.validation.empty() || o.validation_share > 0);
   run_training(flags.training, "Training of " + o.trainer.output.string(),
                [&](const TrainingObserver& observer) { return train_language_model(o, observer); });
@@ -52,37 +52,36 @@ void check_and_run(Flags& flags) {
 
 }  // namespace
 
-void add_train_language_model(CLI::App& parent) {
-  CLI::App* verb = parent.add_subcommand("language-model", "A language model (GPT-2) from plain text");
+void add_train_language_model(Verb& parent) {
+  Verb* verb = parent.add_subcommand("language-model", "Train a language model (GPT-2) from plain text");
   auto flags = std::make_shared<Flags>();
   LanguageModelTrainingOptions& o = flags->options;
   add_flags(*verb, *flags);
-  CLI::Option* tokenizer =
-      add_path_flag(*verb, "--tokenizer", o.tokenizer, "Folder of a tokenizer to use, instead of learning one", "DIR");
+  Flag* tokenizer = add_path_flag(*verb, "--tokenizer", o.tokenizer, "Folder of the tokenizer to use", "DIR")
+                        ->default_text("learn one from --train");
   add_choice(*verb, "--tokens", o.tokens, {{"bpe", LearnedTokens::bpe}, {"characters", LearnedTokens::characters}},
-             "What to learn: byte-level subwords as GPT-2's, or characters")
+             "Vocabulary to learn: byte-level subwords as GPT-2 has, or characters")
       ->excludes(tokenizer);
-  verb->add_option("--vocab-size", o.vocab_size, "Largest number of tokens to learn")
+  verb->add_option("--vocab-size", o.vocab_size, "Largest number of tokens in the vocabulary")
       ->type_name("N")
-      ->capture_default_str()
       ->check(kPositive)
       ->excludes(tokenizer);
   auto* net = verb->add_option_group("The network");
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
-    return net->add_option(name, value, help)->type_name(type)->capture_default_str();
+    return net->add_option(name, value, help)->type_name(type);
   };
   Gpt2Options& m = o.model;
   option("--layers", m.layers, "Number of layers", "N")->check(kPositive);
-  option("--heads", m.heads, "Attention heads; they divide the width", "N")->check(kPositive);
+  option("--heads", m.heads, "Number of attention heads; must divide --width", "N")->check(kPositive);
   option("--width", m.width, "Size of the hidden states", "N")->check(kPositive);
-  option("--inner", m.inner, "Size of the feed-forward networks; 0: four times the width", "N")->check(kNotNegative);
-  net->add_option("--dropout", o.dropout, "Dropout of embeddings, attention weights and sub-layers (default: 0.1)")
+  option("--inner", m.inner, "Size of the feed-forward networks; 0 means four times --width", "N")->check(kNotNegative);
+  net->add_option("--dropout", o.dropout, "Dropout probability of embeddings, attention weights and sub-layers")
+      ->default_text("0.1")
       ->type_name("P")
       ->check(between(0.0, 0.99));
-  net->add_flag("--bias,!--no-bias", m.bias,
-                "Biases in linear layers and norms (the default), or none; then the folder has biases of 0");
+  net->add_flag("--bias,!--no-bias", m.bias, "Biases in linear layers and norms, or none (saved as zeros)");
   net->add_flag("--tied-output,!--untied-output", m.tied_output,
-                "Output layer and embeddings share their weights (the default), or not");
+                "Output layer and embeddings share their weights, or not");
   verb->footer(
       "Example:\n"
       "  attend train language-model --config shakespeare-char --train input.txt --output shakespeare\n"
@@ -94,16 +93,17 @@ void add_train_language_model(CLI::App& parent) {
   });
 }
 
-void add_finetune_language_model(CLI::App& parent) {
-  CLI::App* verb = parent.add_subcommand("language-model", "A language model, trained further on your own texts");
+void add_finetune_language_model(Verb& parent) {
+  Verb* verb = parent.add_subcommand("language-model", "Train a language model further on your own texts");
   auto flags = std::make_shared<Flags>();
   LanguageModelTrainingOptions& o = flags->options;
   o = LanguageModelTrainingOptions::finetune("");
-  add_path_flag(*verb, "--from", o.from, "Folder of the model to start from: GPT-2's, or Attend's own", "DIR")
+  add_path_flag(*verb, "--from", o.from, "Folder of the model to start from: GPT-2, or one that Attend has trained",
+                "DIR")
       ->required();
   add_flags(*verb, *flags);
-  verb->add_option("--dropout", o.dropout,
-                   "Dropout of embeddings, attention weights and sub-layers, instead of the model's own")
+  verb->add_option("--dropout", o.dropout, "Dropout probability of embeddings, attention weights and sub-layers")
+      ->default_text("the model's own")
       ->type_name("P")
       ->check(between(0.0, 0.99));
   verb->footer(

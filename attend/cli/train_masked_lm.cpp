@@ -1,5 +1,4 @@
 // attend train masked-lm and attend finetune masked-lm: an encoder of texts from plain text.
-#include <CLI/CLI.hpp>
 #include <memory>
 
 #include "attend/cli/shared/choice.h"
@@ -17,20 +16,20 @@ struct Flags {
 };
 
 /// Flags of training and of fine-tuning.
-void add_flags(CLI::App& verb, Flags& flags) {
+void add_flags(Verb& verb, Flags& flags) {
   MaskedLmTrainingOptions& o = flags.options;
-  add_paths_flag(verb, "--train", o.train, "Plain text to learn from")->required();
-  add_paths_flag(verb, "--validation", o.validation, "Plain text to evaluate on; the best model on it is kept");
+  add_paths_flag(verb, "--train", o.train, "Training text, plain")->required();
+  add_paths_flag(verb, "--validation", o.validation,
+                 "Validation text, plain; the model that scores best on it is kept");
   add_choice(verb, "--documents", o.document_end, kDocumentEndNames, "Where a document ends");
-  verb.add_option("--max-tokens", o.max_tokens,
-                  "Tokens of an example, up to which sentences are joined (default: 128, or the limit of --from)")
+  verb.add_option("--max-tokens", o.max_tokens, "Length of an example in tokens; sentences are joined up to it")
       ->type_name("N")
+      ->default_text("128, or the limit of --from")
       ->check(kPositive);
   verb.add_flag("--next-sentence,!--no-next-sentence", o.next_sentence,
-                "Learn whether a text follows another, too, or masked tokens alone");
-  verb.add_option("--hidden,--mask-probability", o.masking.share, "Fraction of tokens to mask")
+                "Also learn to predict whether one text follows another, or learn masked tokens only");
+  verb.add_option("--mask-probability", o.masking.share, "Fraction of tokens to mask")
       ->type_name("P")
-      ->capture_default_str()
       ->check(kPositive)
       ->check(between(0.0, 1.0));
   verb.add_flag("--whole-words", o.masking.whole_words, "Mask all tokens of a word, or none");
@@ -42,35 +41,36 @@ void check_and_run(Flags& flags) {
   const MaskedLmTrainingOptions& o = flags.options;
   check_validation(flags.training, !o.validation.empty());
   if (o.trainer.metric.starts_with("next_") && !o.next_sentence)
-    throw CLI::ValidationError("--metric", o.trainer.metric + " is of --next-sentence");
+    throw UsageError("--metric", o.trainer.metric + " needs --next-sentence");
   run_training(flags.training, "Training of " + o.trainer.output.string(),
                [&](const TrainingObserver& observer) { return train_masked_lm(o, observer); });
 }
 
 }  // namespace
 
-void add_train_masked_lm(CLI::App& parent) {
-  CLI::App* verb = parent.add_subcommand("masked-lm", "An encoder of texts (BERT) from plain text");
+void add_train_masked_lm(Verb& parent) {
+  Verb* verb = parent.add_subcommand("masked-lm", "Train a text encoder (BERT) from plain text");
   auto flags = std::make_shared<Flags>();
   MaskedLmTrainingOptions& o = flags->options;
   add_flags(*verb, *flags);
-  CLI::Option* tokenizer =
-      add_path_flag(*verb, "--tokenizer", o.tokenizer, "Folder of a tokenizer to use, instead of learning one", "DIR");
-  const auto option = [](CLI::App* app, const char* name, auto& value, const char* help, const char* type) {
-    return app->add_option(name, value, help)->type_name(type)->capture_default_str();
+  Flag* tokenizer = add_path_flag(*verb, "--tokenizer", o.tokenizer, "Folder of the tokenizer to use", "DIR")
+                        ->default_text("learn one from --train");
+  const auto option = [](Verb* app, const char* name, auto& value, const char* help, const char* type) {
+    return app->add_option(name, value, help)->type_name(type);
   };
-  option(verb, "--vocab-size", o.vocab_size, "Largest number of subwords to learn", "N")
+  option(verb, "--vocab-size", o.vocab_size, "Largest number of tokens in the vocabulary", "N")
       ->check(kPositive)
       ->excludes(tokenizer);
-  verb->add_flag("--lowercase,!--cased", o.lowercase, "Convert text to lower case (the default), or not")
+  verb->add_flag("--lowercase,!--cased", o.lowercase, "Convert text to lower case, or keep the case")
       ->excludes(tokenizer);
   auto* net = verb->add_option_group("The network");
   BertOptions& model = o.model;
   option(net, "--width", model.width, "Size of the hidden states", "N")->check(kPositive);
   option(net, "--layers", model.layers, "Number of layers", "N")->check(kPositive);
-  option(net, "--heads", model.heads, "Attention heads; they divide the width", "N")->check(kPositive);
+  option(net, "--heads", model.heads, "Number of attention heads; must divide --width", "N")->check(kPositive);
   option(net, "--inner", model.inner, "Size of the feed-forward networks", "N")->check(kPositive);
-  option(net, "--dropout", model.dropout, "Dropout of embeddings, attention weights and between layers", "P")
+  option(net, "--dropout", model.dropout, "Dropout probability of embeddings, attention weights and between layers",
+         "P")
       ->check(between(0.0, 0.99));
   verb->footer(
       "Documents are separated by an empty line, unless --documents says otherwise; sentences are found in them.\n"
@@ -84,8 +84,8 @@ void add_train_masked_lm(CLI::App& parent) {
   });
 }
 
-void add_finetune_masked_lm(CLI::App& parent) {
-  CLI::App* verb = parent.add_subcommand("masked-lm", "An encoder of texts, trained further on your own texts");
+void add_finetune_masked_lm(Verb& parent) {
+  Verb* verb = parent.add_subcommand("masked-lm", "Train a text encoder further on your own texts");
   auto flags = std::make_shared<Flags>();
   flags->options = MaskedLmTrainingOptions::finetune("");
   add_path_flag(*verb, "--from", flags->options.from, "Folder of the model to start from: BERT, DistilBERT or RoBERTa",

@@ -1,16 +1,18 @@
 // attend train tokenizer: a vocabulary from text.
-#include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/interrupt.h"
+#include "attend/cli/shared/json_line.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
@@ -135,7 +137,7 @@ void summarise(const TrainTokenizerFlags& flags, const Tokenizer& tokenizer, con
   if (flags.json) {
     nlohmann::ordered_json json{{"type", flags.type_name}, {"folder", flags.output}, {"tokens", tokenizer.size()},
                                 {"lines", lines},          {"bytes", size},          {"seconds", seconds}};
-    std::cout << json.dump() << '\n';
+    std::cout << as_line(json);
     return;
   }
   std::cout << "Tokenizer   " << flags.type_name << ", " << grouped(tokenizer.size()) << " tokens\n"
@@ -165,8 +167,8 @@ void run(const TrainTokenizerFlags& flags) {
 
 }  // namespace
 
-void add_train_tokenizer(CLI::App& parent) {
-  CLI::App* verb = parent.add_subcommand("tokenizer", "A vocabulary from text: subwords, words or characters");
+void add_train_tokenizer(Verb& parent) {
+  Verb* verb = parent.add_subcommand("tokenizer", "Learn a vocabulary of subwords, words or characters from text");
   auto flags = std::make_shared<TrainTokenizerFlags>();
   const std::map<std::string, Type> types{{"bpe", Type::bpe},
                                           {"wordpiece", Type::wordpiece},
@@ -175,52 +177,53 @@ void add_train_tokenizer(CLI::App& parent) {
                                           {"characters", Type::characters},
                                           {"words", Type::words}};
   verb->add_option("-t,--type", flags->type_name,
-                   "bpe (the default), wordpiece, unigram, sentencepiece-bpe, characters or words")
+                   "Type of the tokenizer: bpe, wordpiece, unigram, sentencepiece-bpe, characters or words")
       ->type_name("TYPE")
-      ->check(CLI::IsMember(types).description(""));
+      ->check(is_one_of({"bpe", "wordpiece", "unigram", "sentencepiece-bpe", "characters", "words"}));
   add_input_flag(*verb, flags->input);
-  verb->add_option("-o,--output", flags->output, "The folder to write, made when there is none")
-      ->type_name("DIR")
-      ->required();
-  verb->add_option("-n,--vocab-size", flags->vocab_size,
-                   "Tokens in all; otherwise 8000 subwords, or the 30,000 most frequent words")
+  verb->add_option("-o,--output", flags->output, "Folder for the tokenizer")->type_name("DIR")->required();
+  verb->add_option("-n,--vocab-size", flags->vocab_size, "Size of the vocabulary")
+      ->default_text("8000 subwords, or 30000 words")
       ->type_name("N")
       ->check(kPositive);
-  verb->add_option("--min-frequency", flags->min_frequency,
-                   "What is seen less often makes no token (bpe and wordpiece: 2 unless given)")
+  verb->add_option("--min-frequency", flags->min_frequency, "Leave out tokens that occur less often")
+      ->default_text("2 for bpe and wordpiece, 0 for words")
       ->type_name("N")
       ->check(kNotNegative);
   const auto add_choice = [&](const std::string& name, std::optional<bool>& flag, bool value, const std::string& text) {
     verb->add_flag_callback(
         name, [&flag, value] { flag = value; }, text);
   };
-  add_choice("--lowercase", flags->lowercase, true, "Take text as lower case; wordpiece does so in any case");
-  add_choice("--no-lowercase", flags->lowercase, false, "wordpiece: keep capitals and accents");
+  add_choice("--lowercase", flags->lowercase, true, "Convert text to lower case; wordpiece does so by default");
+  add_choice("--no-lowercase", flags->lowercase, false, "wordpiece: keep case and accents");
   verb->add_option("--special", flags->special, "Further special tokens, such as '>>fr<<'")->type_name("TOKEN");
-  add_choice("--eos", flags->eos, true,
-             "End each text with </s>, as translation models want it; bpe does not unless asked");
-  add_choice("--no-eos", flags->eos, false, "End texts with nothing");
-  verb->add_flag("--letters", flags->letters, "bpe: begin with characters instead of bytes; unseen ones are unknown");
+  add_choice(
+      "--eos", flags->eos, true,
+      "Append </s> to each text, as translation models need it; all types but bpe and wordpiece do so by default");
+  add_choice("--no-eos", flags->eos, false, "Do not append </s>");
+  verb->add_flag("--letters", flags->letters,
+                 "bpe: start from characters instead of bytes; characters that are not in the text become unknown");
   verb->add_option("--limit-alphabet", flags->limit_alphabet,
-                   "bpe --letters and wordpiece: keep only the most frequent characters")
+                   "bpe --letters and wordpiece: keep only the N most frequent characters; 0 keeps all")
       ->type_name("N")
       ->check(kNotNegative);
   verb->add_option("--character-coverage", flags->character_coverage,
-                   "unigram, sentencepiece-bpe: the share of characters that are kept (0.9995 unless given)")
+                   "unigram, sentencepiece-bpe: fraction of the characters of the text that the vocabulary covers")
       ->type_name("SHARE")
       ->check(between(0.5, 1.0));
   verb->add_flag("--byte-fallback", flags->byte_fallback,
-                 "unigram, sentencepiece-bpe: write an unknown character as its bytes");
-  verb->add_option("--target-input", flags->target_input,
-                   "unigram, sentencepiece-bpe: the other language, for the pair of models that Marian uses")
+                 "unigram, sentencepiece-bpe: encode unknown characters as bytes");
+  verb->add_option(
+          "--target-input", flags->target_input,
+          "unigram, sentencepiece-bpe: text in the target language, to train the two tokenizers that Marian uses")
       ->type_name("FILE");
   verb->add_flag("--json", flags->json, "Print the summary as one JSON object");
   verb->footer(
-      "The folder has what transformers reads too. Which type?\n"
-      "  bpe                 as GPT-2: bytes, so that nothing is ever unknown; for text generation\n"
-      "  wordpiece           as BERT: cleaned words and their pieces; for classification and embeddings\n"
+      "Hugging Face transformers can read the folder. Which type to choose:\n"
+      "  bpe                 as GPT-2: bytes, so no character is unknown; for text generation\n"
+      "  wordpiece           as BERT: words and their parts; for classification and embeddings\n"
       "  unigram             as T5 and Marian, by SentencePiece; for translation\n"
-      "  sentencepiece-bpe   the same with merges\n"
+      "  sentencepiece-bpe   BPE by SentencePiece\n"
       "  characters, words   for small models and small data\n\n"
       "Examples:\n"
       "  attend train tokenizer --input book.txt --output my-bpe --vocab-size 8000\n"
@@ -231,10 +234,10 @@ void add_train_tokenizer(CLI::App& parent) {
     flags->type = types.at(flags->type_name);
     const bool library = flags->type == Type::unigram || flags->type == Type::sentencepiece_bpe;
     if (!flags->target_input.empty() && !library)
-      throw CLI::ValidationError("--target-input", "only unigram and sentencepiece-bpe have a model for each side");
+      throw UsageError("--target-input", "needs --type unigram or sentencepiece-bpe");
     if (!flags->target_input.empty() && flags->input.empty())
-      throw CLI::ValidationError("--target-input", "wants the other side in files too: give --input");
-    if (flags->letters && flags->type != Type::bpe) throw CLI::ValidationError("--letters", "is for --type bpe");
+      throw UsageError("--target-input", "needs --input FILE, the text in the source language");
+    if (flags->letters && flags->type != Type::bpe) throw UsageError("--letters", "needs --type bpe");
     run(*flags);
   });
 }

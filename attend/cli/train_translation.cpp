@@ -1,5 +1,4 @@
 // attend train translation and attend finetune translation: a translator from sentence pairs.
-#include <CLI/CLI.hpp>
 #include <memory>
 #include <optional>
 
@@ -21,34 +20,36 @@ struct Flags {
   TranslationTrainingOptions options;
 };
 
-void add_pair_flags(CLI::App& verb, PairFiles& files, const std::string& prefix, const std::string& what) {
-  CLI::Option* pairs = add_path_flag(verb, "--" + prefix, files.pairs, what + ": source, tab, target on each line");
-  CLI::Option* source = add_path_flag(verb, "--" + prefix + "-source", files.source, what + ": sources, one a line");
-  CLI::Option* target = add_path_flag(verb, "--" + prefix + "-target", files.target, what + ": targets, one a line");
+void add_pair_flags(Verb& verb, PairFiles& files, const std::string& prefix, const std::string& what) {
+  Flag* pairs = add_path_flag(verb, "--" + prefix, files.pairs, what + ": source, tab, target on each line");
+  Flag* source = add_path_flag(verb, "--" + prefix + "-source", files.source, what + ": the sources, one per line");
+  Flag* target = add_path_flag(verb, "--" + prefix + "-target", files.target, what + ": the targets, one per line");
   pairs->excludes(source)->excludes(target);
   source->needs(target);
   target->needs(source);
 }
 
 /// Flags of training and of fine-tuning.
-void add_flags(CLI::App& verb, Flags& flags) {
+void add_flags(Verb& verb, Flags& flags) {
   TranslationTrainingOptions& o = flags.options;
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
-    return verb.add_option(name, value, help)->type_name(type)->capture_default_str();
+    return verb.add_option(name, value, help)->type_name(type);
   };
-  add_pair_flags(verb, o.train, "train", "Pairs to learn from");
-  add_pair_flags(verb, o.validation, "validation", "Pairs to evaluate on");
+  add_pair_flags(verb, o.train, "train", "Training data");
+  add_pair_flags(verb, o.validation, "validation", "Validation data");
   option("--max-length", o.max_length, "Leave out pairs with more than N tokens on a side", "N")->check(kPositive);
   option("--validation-sentences", o.validation_sentences,
-         "Sentences to translate for BLEU and chrF at each validation", "N")
+         "Number of sentences to translate for BLEU and chrF at each validation", "N")
       ->check(kNotNegative);
-  option("--label-smoothing", o.label_smoothing, "Fraction of the target that is spread over all tokens", "P")
+  option("--label-smoothing", o.label_smoothing, "Fraction of the target probability that is spread over all tokens",
+         "P")
       ->check(between(0.0, 0.99));
   add_training_flags(verb, flags.training, o.trainer, o.batch_tokens, {"bleu", "chrf", "loss"});
 }
 
 void check_and_run(Flags& flags, const std::string& title) {
-  if (!flags.options.train.given()) throw CLI::ValidationError("--train", "name the pairs to learn from");
+  if (!flags.options.train.given())
+    throw UsageError("--train", "is missing: give --train FILE, or --train-source FILE and --train-target FILE");
   check_validation(flags.training, flags.options.validation.given());
   run_training(flags.training, title,
                [&](const TrainingObserver& observer) { return train_translation(flags.options, observer); });
@@ -56,7 +57,7 @@ void check_and_run(Flags& flags, const std::string& title) {
 
 /// A flag that sets the same option of both architectures.
 template <typename Value, typename One, typename Other>
-CLI::Option* add_shared(CLI::App& verb, const char* name, One& one, Other& other, const char* help, const char* type) {
+Flag* add_shared(Verb& verb, const char* name, One& one, Other& other, const char* help, const char* type) {
   return verb
       .add_option_function<Value>(
           name,
@@ -65,87 +66,94 @@ CLI::Option* add_shared(CLI::App& verb, const char* name, One& one, Other& other
       ->type_name(type);
 }
 
-void add_architecture_flags(CLI::App& verb, TranslatorOptions& options) {
+void add_architecture_flags(Verb& verb, TranslatorOptions& options) {
   using Architecture = TranslatorArchitecture;
   TransformerOptions& t = options.transformer;
   RecurrentTranslatorOptions& r = options.recurrent;
   const auto fraction = between(0.0, 0.99);
   add_choice(verb, "--arch", options.architecture,
              {{"marian", Architecture::transformer}, {"rnn", Architecture::recurrent}},
-             "A Transformer, saved as a folder that Hugging Face's MarianMT reads, or a recurrent encoder and decoder");
+             "Architecture. marian: a Transformer that Hugging Face reads as MarianMT; rnn: a recurrent encoder and "
+             "decoder. One of");
   auto* both = verb.add_option_group("The network");
-  add_shared<std::int64_t>(*both, "--encoder-layers", t.encoder_layers, r.encoder_layers,
-                           "Layers of the encoder (default: 3, or 1 with --arch rnn)", "N")
+  add_shared<std::int64_t>(*both, "--encoder-layers", t.encoder_layers, r.encoder_layers, "Number of encoder layers",
+                           "N")
+      ->default_text("3, or 1 with --arch rnn")
       ->check(kPositive);
-  add_shared<std::int64_t>(*both, "--decoder-layers", t.decoder_layers, r.decoder_layers,
-                           "Layers of the decoder (default: 3, or 1 with --arch rnn)", "N")
+  add_shared<std::int64_t>(*both, "--decoder-layers", t.decoder_layers, r.decoder_layers, "Number of decoder layers",
+                           "N")
+      ->default_text("3, or 1 with --arch rnn")
       ->check(kPositive);
-  add_shared<float>(*both, "--dropout", t.dropout, r.dropout,
-                    "Dropout of embeddings and between layers (default: 0.1, or 0.2 with --arch rnn)", "P")
+  add_shared<float>(*both, "--dropout", t.dropout, r.dropout, "Dropout probability of embeddings and between layers",
+                    "P")
+      ->default_text("0.1, or 0.2 with --arch rnn")
       ->check(fraction);
 
-  const auto option = [](CLI::App* group, const char* name, auto& value, const char* help, const char* type) {
-    return group->add_option(name, value, help)->type_name(type)->capture_default_str();
+  const auto option = [](Verb* group, const char* name, auto& value, const char* help, const char* type) {
+    return group->add_option(name, value, help)->type_name(type);
   };
   auto* transformer = verb.add_option_group(kTransformerGroup);
   option(transformer, "--width", t.width, "Size of the hidden states", "N")->check(kPositive);
   add_shared<std::int64_t>(*transformer, "--heads", t.encoder_heads, t.decoder_heads,
-                           "Attention heads; they divide the width", "N")
+                           "Number of attention heads; must divide --width", "N")
       ->check(kPositive)
-      ->default_str(std::to_string(t.encoder_heads));
+      ->default_value(std::to_string(t.encoder_heads));
   add_shared<std::int64_t>(*transformer, "--inner", t.encoder_inner, t.decoder_inner,
                            "Size of the feed-forward networks", "N")
       ->check(kPositive)
-      ->default_str(std::to_string(t.encoder_inner));
+      ->default_value(std::to_string(t.encoder_inner));
   add_choice(*transformer, "--activation", t.activation,
              {{"relu", Activation::relu}, {"gelu", Activation::gelu}, {"silu", Activation::silu}},
              "Activation of the feed-forward networks");
-  option(transformer, "--attention-dropout", t.attention_dropout, "Dropout of attention weights", "P")->check(fraction);
-  option(transformer, "--activation-dropout", t.activation_dropout, "Dropout inside the feed-forward networks", "P")
+  option(transformer, "--attention-dropout", t.attention_dropout, "Dropout probability of attention weights", "P")
       ->check(fraction);
-  transformer->add_flag("--pre-norm", t.pre_norm, "Normalise before each sub-layer, not after it; Marian cannot");
+  option(transformer, "--activation-dropout", t.activation_dropout,
+         "Dropout probability inside the feed-forward networks", "P")
+      ->check(fraction);
+  transformer->add_flag("--pre-norm", t.pre_norm,
+                        "Normalize before each sub-layer instead of after it; MarianMT does not support it");
   transformer->add_flag("--learned-positions", t.learned_positions,
-                        "Learn the position embeddings, instead of sines and cosines; Marian cannot");
+                        "Learn the position embeddings instead of sines and cosines; MarianMT does not support it");
   transformer->add_flag("--shared-embeddings,!--separate-embeddings", t.shared_embeddings,
-                        "One embedding table for both languages (the default), or one for each");
+                        "One embedding table for both languages, or one for each");
 
   auto* recurrent = verb.add_option_group(kRecurrentGroup);
-  add_choice(*recurrent, "--attention", r.attention, kDecoderAttentionNames, "Score function of the attention");
+  add_choice(*recurrent, "--attention-type", r.attention, kDecoderAttentionNames, "Score function of the attention");
   add_choice(*recurrent, "--cell", r.cell, kCellNames, "Recurrent cell");
   option(recurrent, "--embedding", r.embedding, "Size of the embeddings", "N")->check(kPositive);
   option(recurrent, "--hidden", r.hidden, "Size of each recurrent layer", "N")->check(kPositive);
   recurrent->add_flag("--bidirectional,!--one-direction", r.bidirectional,
-                      "Encode in both directions (the default), or only forward");
-  recurrent->add_flag("--reverse-source", r.reverse_source, "Encode the source backwards");
+                      "Encode in both directions, or only forward");
+  recurrent->add_flag("--reverse-source", r.reverse_source, "Read the source from its end");
   verb.add_flag_function(
-      "--tied-output,!--untied-output", [&t, &r](std::int64_t count) { t.tied_output = r.tied_output = count > 0; },
-      "Output layer and target embeddings share their weights (the default), or not");
+          "--tied-output,!--untied-output", [&t, &r](bool tied) { t.tied_output = r.tied_output = tied; },
+          "Output layer and target embeddings share their weights, or not")
+      ->default_text("--tied-output");
 }
 
 /// Throws when a flag of the other architecture was given.
-void check_architecture_flags(const CLI::App& verb, const TranslatorOptions& options) {
+void check_architecture_flags(const Verb& verb, const TranslatorOptions& options) {
   const bool recurrent = options.architecture == TranslatorArchitecture::recurrent;
-  CLI::App* others = verb.get_option_group(recurrent ? kTransformerGroup : kRecurrentGroup);
-  for (const CLI::Option* option : others->get_options())
-    if (option->count() > 0)
-      throw CLI::ValidationError(option->get_name(), recurrent ? "is for --arch marian, and this is --arch rnn"
-                                                               : "is for --arch rnn, and this is --arch marian");
-  others->disabled();  // the recipe of this run does not name them
+  for (Flag* option : verb.flags()) {
+    if (option->group() != (recurrent ? kTransformerGroup : kRecurrentGroup)) continue;
+    if (option->given()) throw UsageError(option->name(), recurrent ? "needs --arch marian" : "needs --arch rnn");
+    option->configurable(false);  // the recipe of this run does not name it
+  }
   if (!recurrent) check_heads(options.transformer.encoder_heads, options.transformer.width);
 }
 
 }  // namespace
 
-void add_train_translation(CLI::App& parent) {
-  CLI::App* verb = parent.add_subcommand("translation", "A translator from sentence pairs");
+void add_train_translation(Verb& parent) {
+  Verb* verb = parent.add_subcommand("translation", "Train a translator from sentence pairs");
   auto flags = std::make_shared<Flags>();
   add_flags(*verb, *flags);
-  CLI::Option* tokenizer = add_path_flag(*verb, "--tokenizer", flags->options.tokenizer,
-                                         "Folder of a tokenizer to use, instead of learning one", "DIR");
+  Flag* tokenizer =
+      add_path_flag(*verb, "--tokenizer", flags->options.tokenizer, "Folder of the tokenizer to use", "DIR")
+          ->default_text("learn one from the training data");
   verb->add_option("--vocab-size", flags->options.vocab_size,
-                   "Subwords to learn: of each language (--arch marian), or of both together")
+                   "Number of subwords to learn: for each language (--arch marian), or for both together (--arch rnn)")
       ->type_name("N")
-      ->capture_default_str()
       ->excludes(tokenizer)
       ->check(kPositive);
   add_architecture_flags(*verb, flags->options.model);
@@ -161,27 +169,27 @@ void add_train_translation(CLI::App& parent) {
   });
 }
 
-void add_finetune_translation(CLI::App& parent) {
-  CLI::App* verb = parent.add_subcommand("translation", "A translator, trained further on your own pairs");
+void add_finetune_translation(Verb& parent) {
+  Verb* verb = parent.add_subcommand("translation", "Train a translator further on your own sentence pairs");
   auto flags = std::make_shared<Flags>();
   TranslationTrainingOptions& o = flags->options;
   o = TranslationTrainingOptions::finetune("");
-  add_path_flag(*verb, "--from", o.from, "Folder of the model to start from: Attend's own, or a MarianMT model's",
+  add_path_flag(*verb, "--from", o.from, "Folder of the model to start from: MarianMT, or one that Attend has trained",
                 "DIR")
       ->required();
   add_flags(*verb, *flags);
-  CLI::Option* tokenizer =
+  Flag* tokenizer =
       add_path_flag(*verb, "--tokenizer", o.tokenizer,
-                    "Folder of a tokenizer to use instead of the model's own; embeddings of tokens that both have are "
-                    "kept",
-                    "DIR");
-  verb->add_option("--vocab-size", o.vocab_size,
-                   "Learn N new subwords from the pairs, instead of the model's own; embeddings of tokens that both "
-                   "have are kept")
+                    "Folder of another tokenizer to use; embeddings of tokens that both have are kept", "DIR");
+  verb->add_option(
+          "--vocab-size", o.vocab_size,
+          "Learn N new subwords from the training data; embeddings of tokens that both tokenizers have are kept")
       ->type_name("N")
+      ->default_text("the model's own tokenizer")
       ->check(kPositive)
       ->excludes(tokenizer);
-  verb->add_option("--dropout", o.dropout, "Dropout of embeddings and between layers, instead of the model's own")
+  verb->add_option("--dropout", o.dropout, "Dropout probability of embeddings and between layers")
+      ->default_text("the model's own")
       ->type_name("P")
       ->check(between(0.0, 0.99));
   verb->footer(

@@ -1,5 +1,4 @@
 // attend translate: lines in one language to lines in another.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -163,17 +162,20 @@ void run(TranslateFlags& flags) {
   warnings.report();
 }
 
-void add_attention_flags(CLI::App& verb, TranslateFlags& flags) {
-  constexpr const char* kGroup = "Looking inside";
-  verb.add_flag("--alignments", flags.alignments, "Behind a tab, source-target pairs of words: 0-0 1-2")->group(kGroup);
-  verb.add_option("--attention", flags.attention_file, "Draw where each token looks: a file .html, .svg, .png or .json")
+void add_attention_flags(Verb& verb, TranslateFlags& flags) {
+  constexpr const char* kGroup = "Attention";
+  verb.add_flag("--alignments", flags.alignments, "Append a tab and the word alignment, source-target: 0-0 1-2")
+      ->group(kGroup);
+  verb.add_option("--attention", flags.attention_file,
+                  "Write the attention weights to this file: a page (.html), a picture (.svg, .png) or data (.json)")
       ->type_name("FILE")
       ->group(kGroup);
-  verb.add_option("--layer", flags.options.layer,
-                  "Of the decoder, from 0, or from -1 back; otherwise the last, of more than four the last but one")
+  verb.add_option("--layer", flags.options.layer, "Layer of the decoder: 0 is the first, -1 the last")
+      ->default_text("the last; with more than four layers, the last but one")
       ->type_name("N")
       ->group(kGroup);
-  verb.add_option("--head", flags.options.head, "Of that layer, from 0; otherwise the mean of all")
+  verb.add_option("--head", flags.options.head, "Head of that layer, counted from 0")
+      ->default_text("the mean of all heads")
       ->type_name("N")
       ->check(kNotNegative)
       ->group(kGroup);
@@ -181,24 +183,23 @@ void add_attention_flags(CLI::App& verb, TranslateFlags& flags) {
 
 }  // namespace
 
-void add_translate(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("translate", "Text to text in another language");
+void add_translate(Verb& program) {
+  Verb* verb = program.add_subcommand("translate", "Translate text, line by line");
   verb->group(kUseAModel);
   auto flags = std::make_shared<TranslateFlags>();
   TranslateOptions& options = flags->options;
-  verb->add_option("-m,--model", flags->model, "The model's folder")->type_name("DIR")->required();
+  verb->add_option("-m,--model", flags->model, "Folder of the model")->type_name("DIR")->required();
   add_input_flag(*verb, flags->input);
   add_output_flag(*verb, flags->output);
   verb->add_flag("--json", flags->json,
-                 "One JSON object a line: source, translation, score, ids; hypotheses with --nbest, alignments with "
-                 "--alignments");
+                 "Print one JSON object per line: source, translation, score, ids; hypotheses with --nbest, alignments "
+                 "with --alignments");
   add_long_text_flags(
       *verb, options.max_tokens, options.long_text,
-      "Longer lines: split translates them sentence by sentence, truncate drops their end, error stops");
-  verb->add_option("--batch-tokens", options.batch_tokens, "Source tokens that are translated at once")
+      "What to do with longer lines. split: translate sentence by sentence; truncate: drop the end; error: stop");
+  verb->add_option("--batch-tokens", options.batch_tokens, "Largest number of source tokens in a batch")
       ->type_name("N")
-      ->check(kPositive)
-      ->capture_default_str();
+      ->check(kPositive);
   add_generation_flags(*verb, options.search, OptionModels::encoder_decoders);
   add_attention_flags(*verb, *flags);
   verb->footer(
@@ -210,8 +211,7 @@ void add_translate(CLI::App& program) {
   verb->callback([flags] {
     TranslateOptions& given = flags->options;
     if ((given.layer || given.head) && flags->attention_file.empty() && !flags->alignments)
-      throw CLI::ValidationError(given.layer ? "--layer" : "--head",
-                                 "says which attention is shown, and needs --attention or --alignments");
+      throw UsageError(given.layer ? "--layer" : "--head", "needs --attention or --alignments");
     finish_generation_flags(given.search);
     run(*flags);
   });

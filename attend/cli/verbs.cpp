@@ -1,13 +1,10 @@
 #include "attend/cli/verbs.h"
 
-#include <CLI/CLI.hpp>
-
 namespace attend::cli {
 
-CLI::App* add_parent(CLI::App& program, const std::string& name, const std::string& description) {
-  CLI::App* parent = program.add_subcommand(name, description);
-  parent->require_subcommand(1);
-  parent->footer("attend " + name + " VERB --help tells what a verb takes.");
+Verb* add_parent(Verb& program, const std::string& name, const std::string& description) {
+  Verb* parent = program.add_subcommand(name, description);
+  parent->footer("`attend help " + name + " VERB` describes a verb.");
   return parent;
 }
 

@@ -59,7 +59,7 @@ TEST(Attention, TheEndingOfTheFileChoosesItsForm) {
   EXPECT_TRUE(contains(written("b.svg", "--view encoder --layer 0 --head 2"), "Encoder attention, layer 0, head 2"));
   EXPECT_EQ(written("a.png").substr(1, 3), "PNG");
   EXPECT_EQ(Json::parse(written("a.json")).at("views").size(), 3u);
-  EXPECT_EQ(Json::parse(written("b.json", "--view cross --head 1 --top-k 2"))
+  EXPECT_EQ(Json::parse(written("b.json", "--view cross --head 1 --top-weights 2"))
                 .at("views")[0]
                 .at("layers")[0]
                 .at("heads")

@@ -194,6 +194,10 @@ TEST_F(BertVerbs, TagPrintsALineForEachLine) {
 TEST_F(BertVerbs, ClassifyTakesPairsAndSeveralLabels) {
   const std::string use = "classify --model " + fixture("bert_several_labels") + " ";
   const std::string texts = write("texts", "Nobody here\tUn marinaio\n");
+  // The text behind --attention is a text, and not the file of the flag.
+  const Outcome texts_behind = run_attend(use + "--attention hi there");
+  EXPECT_EQ(lines_of(texts_behind.output).size(), 2u) << texts_behind.output;
+  EXPECT_EQ(texts_behind.output, run_attend(use + "hi there --attention").output);
   const Outcome pair = run_attend(use + "--pairs --json --attention --input " + texts);
   ASSERT_EQ(pair.code, 0);
   const json result = json::parse(pair.output);

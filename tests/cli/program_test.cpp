@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <vector>
 
 #include "attend/core/version.h"
 #include "tests/support/run_program.h"
@@ -58,6 +59,96 @@ TEST(Program, ThreadsThatCannotBeAreWrongUsage) {
   for (const char* count : {"0", "-1", "two", "1000000"})
     EXPECT_EQ(run_for_errors(std::string("doctor --threads ") + count).code, 2) << count;
   EXPECT_TRUE(contains(run_for_errors("doctor --threads 0").output, "--threads: must be from 1 to 1024, got 0"));
+}
+
+TEST(Program, AMistypedFlagIsToldTheNearestOne) {
+  const Outcome outcome = run_for_errors("translate --model x --bean 4");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_TRUE(contains(outcome.output, "there is no flag --bean; did you mean --beam?")) << outcome.output;
+  EXPECT_TRUE(contains(run_for_errors("translate --max_tokens 4").output, "did you mean --max-tokens?"));
+  EXPECT_TRUE(contains(run_for_errors("generate -model x").output, "did you mean --model, with two dashes?"));
+  EXPECT_FALSE(contains(run_for_errors("doctor --xyzzyxyzzy").output, "did you mean"));
+}
+
+TEST(Program, HelpIsAWordToo) {
+  const std::string program = run_attend("--help").output, train = run_attend("train --help").output,
+                    translation = run_attend("train translation --help").output;
+  EXPECT_TRUE(contains(translation, "Usage: attend train translation --output DIR [OPTIONS]")) << translation;
+  EXPECT_EQ(run_attend("help").output, program);
+  EXPECT_EQ(run_attend("help train").output, train);
+  EXPECT_EQ(run_attend("train help").output, train);
+  EXPECT_EQ(run_attend("help train translation").output, translation);
+  EXPECT_EQ(run_attend("train help translation").output, translation);
+  EXPECT_EQ(run_attend("train translation help").output, translation);
+  const Outcome wrong = run_for_errors("help train translaton");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_TRUE(contains(wrong.output, "did you mean \"train translation\"?")) << wrong.output;
+}
+
+/// The verbs that `attend --help` lists, and those below them.
+std::vector<std::string> all_verbs(const std::string& above = "") {
+  std::vector<std::string> verbs;
+  std::string heading;
+  for (const std::string& line : test::lines_of(run_attend("help" + above).output)) {
+    if (line.ends_with(':') && !line.starts_with(' ')) heading = line;
+    if (heading.starts_with("Options") || heading.empty() || !line.starts_with("  ") || line[2] == ' ') continue;
+    const std::string verb = above + " " + line.substr(2, line.find(' ', 2) - 2);
+    const std::string usage = run_attend("help" + verb).output;
+    verbs.push_back(verb);
+    if (!contains(usage, " VERB [OPTIONS]")) continue;
+    for (const std::string& child : all_verbs(verb)) verbs.push_back(child);
+  }
+  return verbs;
+}
+
+TEST(Program, TheHelpOfEveryVerbListsThreadsAndShowsNothingOfTheParser) {
+  const std::vector<std::string> verbs = all_verbs();
+  EXPECT_GT(verbs.size(), 30u);
+  for (const std::string& verb : verbs) {
+    const Outcome help = run_attend(verb.substr(1) + " --help");
+    EXPECT_EQ(help.code, 0) << verb;
+    EXPECT_TRUE(contains(help.output, "--threads N")) << verb << '\n' << help.output;
+    for (const char* raw :
+         {"REQUIRED", "Excludes", "Needs:", "[Option Group", "{false}", "UINT", "INT:", "otherwise as"})
+      EXPECT_FALSE(contains(help.output, raw)) << verb << ": " << raw << '\n' << help.output;
+  }
+}
+
+TEST(Program, DefaultsAreInTheHelp) {
+  const std::string help = run_attend("train translation --help").output;
+  for (const char* part : {"(default: 0.001)", "(default: cosine)", "(default: --bidirectional)", "(required)"})
+    EXPECT_TRUE(contains(help, part)) << part << '\n' << help;
+}
+
+TEST(Program, WrongFlagsAreExplainedInPlainWords) {
+  struct Case {
+    const char *arguments, *message;
+  };
+  for (const auto& [arguments, message] :
+       {Case{"generate -m x --beam 3 --beam 4 hi", "--beam: was given more than once: 3 and 4"},
+        {"generate -m x --beam 3 --greedy hi", "--beam and --greedy cannot be given together"},
+        {"translate -m x --temperature 2", "--temperature: needs --sample"},
+        {"translate", "--model DIR is missing"},
+        {"convert", "--model DIR and --output PATH are missing"},
+        {"generate -m x hi --beam", "--beam: needs a value: N"},
+        {"generate --model --json hi", "--model: needs a value, but --json follows it"},
+        {"generate -m x hi --seed one", "--seed: must be a whole number, 0 or more, got one"},
+        {"generate -m x hi --seed 99999999999999999999999", "--seed: is too large or too small"},
+        {"generate -m x hi --temperature nan", "--temperature: must be"},
+        {"doctor --json=maybe", "--json: takes no value, got maybe"},
+        {"doctor now", "\"now\" is not expected here: attend doctor takes no further arguments"},
+        {"train classifier --lowercase --cased --train x -o y", "--lowercase: is switched both on and off"},
+        {"evaluate --metric bleu,blue", "--metric: must be bleu, chrf, chrf++"}}) {
+    const Outcome outcome = run_for_errors(arguments);
+    EXPECT_EQ(outcome.code, 2) << arguments;
+    EXPECT_TRUE(contains(outcome.output, std::string("attend: ") + message)) << arguments << '\n' << outcome.output;
+    EXPECT_TRUE(contains(outcome.output, "\nSee: attend ")) << outcome.output;
+  }
+}
+
+TEST(Program, AFlagMayHaveAnEmptyValueAndArgumentsMayBeginWithDashes) {
+  EXPECT_TRUE(contains(run_for_errors("embed --prompt= --model nowhere").output, "nowhere"));
+  EXPECT_TRUE(contains(run_for_errors("generate --model nowhere -- --beam").output, "nowhere"));
 }
 
 TEST(Doctor, PrintsWhatTheMachineGives) {

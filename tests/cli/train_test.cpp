@@ -146,15 +146,16 @@ TEST_F(Train, ARunThatWasKilledGoesOnAsIfItHadNot) {
   EXPECT_TRUE(contains(averaged.output, "averages with 0.0, not with 0.9")) << averaged.output;
   const Outcome shorter = run_for_errors(translation("whole", "--epochs 4 --resume --max-length 9"));
   EXPECT_EQ(shorter.code, 2);
-  const Outcome other = run_for_errors(translation("whole", "--epochs 4 --resume --attention none"));
+  const Outcome other = run_for_errors(translation("whole", "--epochs 4 --resume --attention-type none"));
   EXPECT_EQ(other.code, 2);
   EXPECT_TRUE(contains(other.output, "belongs to a run with other data or options")) << other.output;
 }
 
 TEST_F(Train, EveryKindOfTranslatorCanBeTrainedAndUsed) {
   for (const std::string kind :
-       {"--attention none --reverse-source", "--attention dot --one-direction", "--attention general --cell lstm",
-        "--attention location --encoder-layers 2 --decoder-layers 2", "--attention additive --untied-output"}) {
+       {"--attention-type none --reverse-source", "--attention-type dot --one-direction",
+        "--attention-type general --cell lstm", "--attention-type location --encoder-layers 2 --decoder-layers 2",
+        "--attention-type additive --untied-output"}) {
     ASSERT_EQ(run_attend(translation("kind", "--overwrite --steps 2 " + kind + " >/dev/null 2>&1")).code, 0) << kind;
     EXPECT_EQ(run_attend("translate --model " + file("kind"), "echo one two |").code, 0) << kind;
     const Outcome looked = run_for_errors("translate --alignments --input /dev/null --model " + file("kind"));
@@ -387,11 +388,11 @@ TEST_F(Train, BadInputIsNamed) {
         {classifier("x", "--average-best 3"), "needs --validation"},
         {classifier("x", "--patience 3"), "needs --validation"},
         {classifier("x", "--validate-every 3"), "needs --validation"},
-        {classifier("x", "--tokenizer x --cased"), "excludes"},
+        {classifier("x", "--tokenizer x --cased"), "--tokenizer and --cased cannot be given together"},
         {classifier("films.tsv/x"), "films.tsv/x: cannot create this folder"},
         {"train classifier --train - --output " + file("x"), "reads its data more than once"},
         {encoder("x", "--heads 3"), "3 heads do not divide the width, which is 16"},
-        {encoder("x", "--hidden 0"), "--hidden"},
+        {encoder("x", "--mask-probability 0"), "--mask-probability"},
         {encoder("x", "--metric next_accuracy --no-next-sentence --validation " + file("few.tsv")), "--next-sentence"},
         {finetune("missing", "x"), "missing: there is no such folder"},
         {finetune(".", "."), "is both --from and --output"},

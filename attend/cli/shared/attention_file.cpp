@@ -1,6 +1,5 @@
 #include "attend/cli/shared/attention_file.h"
 
-#include <CLI/CLI.hpp>
 #include <limits>
 
 #include "attend/cli/shared/progress.h"
@@ -36,9 +35,9 @@ struct SvgForm : Picture {
 struct PngForm : Picture {
   PngForm(const std::string& flag, const std::string& path) {
     if (!has_png())
-      throw CLI::ValidationError(flag, path +
-                                           ": this build of Attend has no PNG support; write .svg or .html, or "
-                                           "configure with -DATTEND_PICTURES=ON");
+      throw UsageError(flag, path +
+                                 ": this build of Attend has no PNG support; write .svg or .html, or "
+                                 "configure with -DATTEND_PICTURES=ON");
   }
   std::string finish() override {
     if (!has_fonts()) warn("there is no font on this machine: the picture has no labels");
@@ -48,7 +47,7 @@ struct PngForm : Picture {
 
 struct HtmlForm : AttentionFile::Form {
   AttentionPage page;
-  explicit HtmlForm(const AttentionChoice& choice) : page("Attention: who looks at whom", choice) {}
+  explicit HtmlForm(const AttentionChoice& choice) : page("Attention weights", choice) {}
   /// All that there is: the flags say what is seen first.
   AttentionSelection selection(const AttentionChoice& /*choice*/) const override { return {}; }
   void add(const AttentionMap& map, const AttentionChoice& choice) override {
@@ -77,26 +76,29 @@ std::unique_ptr<AttentionFile::Form> form_of(const std::string& flag, const std:
   if (path.ends_with(".svg")) return std::make_unique<SvgForm>();
   if (path.ends_with(".png")) return std::make_unique<PngForm>(flag, path);
   if (is_json(path)) return std::make_unique<JsonForm>();
-  throw CLI::ValidationError(flag, path + ": must end with .html, .svg, .png or .json");
+  throw UsageError(flag, path + ": must end with .html, .svg, .png or .json");
 }
 
 }  // namespace
 
-void add_attention_file_flags(CLI::App& verb, std::string& path, AttentionChoice& choice) {
-  CLI::Option* file =
-      verb.add_option("--attention", path, "Draw where each token looked: a file .html, .svg, .png or .json");
+void add_attention_file_flags(Verb& verb, std::string& path, AttentionChoice& choice) {
+  Flag* file = verb.add_option(
+      "--attention", path,
+      "Write the attention weights to this file: a page (.html), a picture (.svg, .png) or data (.json)");
   file->type_name("FILE");
   add_attention_choice_flags(verb, *file, choice);
 }
 
-void add_attention_choice_flags(CLI::App& verb, CLI::Option& file, AttentionChoice& choice) {
-  constexpr const char* kGroup = "Looking inside";
+void add_attention_choice_flags(Verb& verb, Flag& file, AttentionChoice& choice) {
+  constexpr const char* kGroup = "Attention";
   file.group(kGroup);
-  verb.add_option("--layer", choice.layer, "From 0, or from -1 back; otherwise the last")
+  verb.add_option("--layer", choice.layer, "Layer to show: 0 is the first, -1 the last")
+      ->default_text("the last")
       ->type_name("N")
       ->group(kGroup)
       ->needs(&file);
-  verb.add_option("--head", choice.head, "Of that layer, from 0; otherwise the mean of all")
+  verb.add_option("--head", choice.head, "Head to show, counted from 0")
+      ->default_text("the mean of all heads")
       ->type_name("N")
       ->group(kGroup)
       ->needs(&file);

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "attend/attention/map.h"
-#include "attend/cli/shared/cli11.h"
+#include "attend/cli/shared/flags.h"
 #include "attend/cli/shared/input.h"
 #include "attend/explain/attention_matrix.h"
 
@@ -14,7 +14,7 @@ namespace attend::cli {
 /// Takes one map after the other; the file appears, complete, at finish().
 class AttentionFile {
  public:
-  /// Throws CLI::ValidationError, naming the flag, for an ending that is no picture of attention, and InputError where
+  /// Throws UsageError, naming the flag, for an ending that is no picture of attention, and InputError where
   /// no file can be: before a model is loaded and looked at for nothing.
   AttentionFile(const std::string& flag, std::string path, AttentionChoice choice);
   ~AttentionFile();
@@ -41,9 +41,9 @@ class AttentionFile {
 };
 
 /// --attention FILE, and --layer N and --head N, which say what is seen in it first.
-void add_attention_file_flags(CLI::App& verb, std::string& path, AttentionChoice& choice);
+void add_attention_file_flags(Verb& verb, std::string& path, AttentionChoice& choice);
 /// The last two alone, for a verb whose --attention, `file`, can do more.
-void add_attention_choice_flags(CLI::App& verb, CLI::Option& file, AttentionChoice& choice);
+void add_attention_choice_flags(Verb& verb, Flag& file, AttentionChoice& choice);
 
 /// Whether a file with this name is for programs.
 bool is_json(const std::string& path);

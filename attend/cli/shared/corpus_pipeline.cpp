@@ -1,6 +1,5 @@
 #include "attend/cli/shared/corpus_pipeline.h"
 
-#include <CLI/CLI.hpp>
 #include <filesystem>
 #include <functional>
 #include <iostream>
@@ -34,7 +33,7 @@ std::optional<Columns> columns_of(const CorpusJob& job) {
   Columns columns{job.columns.substr(0, comma), "", job.header};
   if (comma != std::string::npos) columns.target = job.columns.substr(comma + 1);
   if (columns.source.empty() || columns.target.find(',') != std::string::npos)
-    throw CLI::ValidationError("--columns", "expected one or two columns, as in 1,2 or en,it; got " + job.columns);
+    throw UsageError("--columns", "expected one or two columns, as in 1,2 or en,it; got " + job.columns);
   return columns;
 }
 
@@ -74,7 +73,7 @@ std::vector<Source> sources_of(const CorpusJob& job) {
   const bool parallel = job.format ? job.format == CorpusFormat::parallel : are_sides(job.inputs);
   if (parallel) {
     if (job.inputs.size() != 2)
-      throw CLI::ValidationError("--format", "parallel needs two files; got " + std::to_string(job.inputs.size()));
+      throw UsageError("--format", "parallel needs two files; got " + std::to_string(job.inputs.size()));
     check_format(job, job.inputs[0], CorpusFormat::parallel);
     return {source({job.inputs[0], job.inputs[1]}, CorpusFormat::parallel)};
   }
@@ -169,7 +168,7 @@ std::vector<PartWriter> writers_of(const CorpusJob& job, bool split, bool has_ta
   std::vector<PartWriter> writers;
   if (!split) {
     if (two_files && job.output.empty())
-      throw CLI::ValidationError("--as", "lines of both sides need --output NAME, for NAME.en and NAME.it");
+      throw UsageError("--as", "lines needs --output NAME, to write NAME.en and NAME.it");
     writers.emplace_back("", two_files ? sides(job.output, job.languages) : std::vector<std::string>{job.output},
                          format, has_targets);
     return writers;
@@ -191,7 +190,7 @@ class Pipeline {
  public:
   explicit Pipeline(const CorpusJob& job) : job_(job) {
     split_ = job.splits && (!job.validation.empty() || !job.test.empty());
-    if (split_ && job.output.empty()) throw CLI::ValidationError("--output", "a split needs a folder for its parts");
+    if (split_ && job.output.empty()) throw UsageError("--output", "is missing: a split needs a folder for its parts");
     if (!job.validation.empty()) sizes_.validation = parse_part_size(job.validation);
     if (!job.test.empty()) sizes_.test = parse_part_size(job.test);
     sizes_.seed = job.seed;

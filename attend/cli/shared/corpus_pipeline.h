@@ -34,7 +34,7 @@ struct CorpusJob {
 };
 
 /// Does it, and reports to standard output, or to standard error where the records go to standard output. Throws
-/// CLI::ValidationError on flags that do not go together.
+/// UsageError on flags that do not go together.
 void run_corpus(const CorpusJob& job);
 
 }  // namespace attend::cli

@@ -1,16 +1,16 @@
 #include "attend/cli/shared/embedding_flags.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 
+#include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/line_verb.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/core/error.h"
 
 namespace attend::cli {
 
-void add_embedding_flags(CLI::App& verb, EmbeddingFlags& flags) {
+void add_embedding_flags(Verb& verb, EmbeddingFlags& flags) {
   EmbedOptions& options = flags.options;
   add_model_flag(verb, flags.model);
   verb.add_option_function<std::string>(
@@ -19,16 +19,19 @@ void add_embedding_flags(CLI::App& verb, EmbeddingFlags& flags) {
             for (const auto& [known, pooling] : kPoolingNames)
               if (known == name) options.pool = pooling;
           },
-          "How tokens become one vector: cls, mean or max; otherwise as the folder says, else mean")
+          "How the states of the tokens are pooled into one vector: cls, mean or max")
       ->type_name("NAME")
-      ->check(CLI::IsMember({"cls", "mean", "max"}).description(""));
-  CLI::Option* normalize = verb.add_flag_callback(
-      "--normalize", [&options] { options.normalize = true; }, "Make each vector 1 long; otherwise as the folder says");
+      ->check(is_one_of({"cls", "mean", "max"}))
+      ->default_text("as in the model's folder, or mean");
+  Flag* normalize = verb.add_flag_callback(
+      "--normalize", [&options] { options.normalize = true; },
+      "Scale each vector to length 1; without it, the model's folder decides");
   verb.add_flag_callback(
-          "--no-normalize", [&options] { options.normalize = false; }, "Leave vectors as long as they are")
+          "--no-normalize", [&options] { options.normalize = false; }, "Do not scale the vectors")
       ->excludes(normalize);
-  add_long_text_flags(verb, options.max_tokens, options.long_text,
-                      "Longer lines: truncate drops their end, split takes the mean of their parts, error stops");
+  add_long_text_flags(
+      verb, options.max_tokens, options.long_text,
+      "What to do with longer lines. truncate: drop the end; split: average the vectors of the parts; error: stop");
   add_batch_flag(verb, options.batch_tokens);
 }
 

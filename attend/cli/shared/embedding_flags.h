@@ -17,7 +17,7 @@ struct EmbeddingFlags {
 };
 
 /// --model, --pool, --normalize, --no-normalize, --max-tokens, --long, --batch-tokens.
-void add_embedding_flags(CLI::App& verb, EmbeddingFlags& flags);
+void add_embedding_flags(Verb& verb, EmbeddingFlags& flags);
 /// With the prompt that was asked for. Throws InputError for a name that the folder does not know.
 EmbedOptions options_of(const EmbeddingFlags& flags, const TextEncoder& encoder);
 

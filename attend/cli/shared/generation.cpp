@@ -1,6 +1,6 @@
 #include "attend/cli/shared/generation.h"
 
-#include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cmath>
 #include <type_traits>
 
@@ -29,51 +29,49 @@ const char* heading(OptionGroup group, OptionModels models) {
 /// Makes the flag of an option.
 class FlagMaker {
  public:
-  FlagMaker(CLI::App& verb, GenerationOptions& options, OptionModels models)
+  FlagMaker(Verb& verb, GenerationOptions& options, OptionModels models)
       : verb_(verb), options_(options), models_(models), defaults_(default_search(models)) {}
 
   template <typename T>
-  CLI::Option* operator()(const Option<T>& option) const {
-    std::string help = option.meaning;
-    if (const auto value = default_text(option, defaults_)) help += " (default: " + *value + ")";
-    CLI::Option* flag = add(option, flag_of(option), help);
+  Flag* operator()(const Option<T>& option) const {
+    Flag* flag = add(option, flag_of(option), option.meaning);
+    if (const auto value = default_text(option, defaults_)) flag->default_text(*value);
     if (*option.value) flag->type_name(option.value);
     return flag->group(heading(option.group, models_));
   }
 
  private:
   template <typename T>
-  CLI::Option* add(const Option<T>& option, const std::string& name, const std::string& help) const {
+  Flag* add(const Option<T>& option, const std::string& name, const std::string& help) const {
     return verb_.add_option(name, options_.*option.field, help)
         ->check(number_that("must be " + option.range.text(),
                             [range = option.range](double x) { return range.contains(x); }));
   }
-  CLI::Option* add(const Option<bool>& option, const std::string& name, const std::string& help) const {
+  Flag* add(const Option<bool>& option, const std::string& name, const std::string& help) const {
     return verb_.add_flag_callback(
         name, [&value = options_.*option.field] { value = true; }, help);
   }
-  CLI::Option* add(const Option<std::string>& option, const std::string& name, const std::string& help) const {
+  Flag* add(const Option<std::string>& option, const std::string& name, const std::string& help) const {
     return verb_.add_option(name, options_.*option.field, help);
   }
-  CLI::Option* add(const Option<EarlyStopping>& option, const std::string& name, const std::string& help) const {
+  Flag* add(const Option<EarlyStopping>& option, const std::string& name, const std::string& help) const {
     std::vector<std::string> names;
     for (const auto& [known, meaning] : kEarlyStoppingNames) names.push_back(known);
     const auto set = [&value = options_.*option.field](const std::string& given) {
       for (const auto& [known, meaning] : kEarlyStoppingNames)
         if (known == given) value = meaning;
     };
-    return verb_.add_option_function<std::string>(name, set, help)->check(CLI::IsMember(names).description(""));
+    return verb_.add_option_function<std::string>(name, set, help)->check(is_one_of(names));
   }
-  CLI::Option* add(const Option<std::vector<std::string>>& option, const std::string& name,
-                   const std::string& help) const {
+  Flag* add(const Option<std::vector<std::string>>& option, const std::string& name, const std::string& help) const {
     const auto set = [&value = options_.*option.field](const std::vector<std::string>& given) { value = given; };
     // A verb with arguments of its own takes one text for each time that the flag is given.
-    const bool positionals =
-        !verb_.get_options([](const CLI::Option* other) { return other->get_positional(); }).empty();
-    return verb_.add_option_function<std::vector<std::string>>(name, set, help)->allow_extra_args(!positionals);
+    Flag* flag = verb_.add_option_function<std::vector<std::string>>(name, set, help);
+    const bool arguments = std::ranges::any_of(verb_.flags(), [](const Flag* other) { return other->is_argument(); });
+    return arguments ? flag->one_at_a_time() : flag;
   }
 
-  CLI::App& verb_;
+  Verb& verb_;
   GenerationOptions& options_;
   OptionModels models_;
   SearchOptions defaults_;
@@ -96,14 +94,14 @@ std::vector<std::string> read_bad_words(const std::vector<std::string>& given) {
 
 }  // namespace
 
-void add_generation_flags(CLI::App& verb, GenerationOptions& options, OptionModels models,
+void add_generation_flags(Verb& verb, GenerationOptions& options, OptionModels models,
                           const std::set<std::string>& left_out) {
   const FlagMaker make(verb, options, models);
   visit_options([&]<typename T>(const Option<T>& option) {
     if constexpr (!std::is_same_v<T, std::vector<LogitBias>>)
       if (option.is_flag && applies(option, models) && !left_out.contains(option.name)) make(option);
   });
-  CLI::Option *greedy = verb.get_option("--greedy"), *beam = verb.get_option("--beam");
+  Flag *greedy = verb.get_option("--greedy"), *beam = verb.get_option("--beam");
   greedy->excludes(beam);
   for (const char* sampling : {"--sample", "--temperature", "--top-k", "--top-p", "--min-p"})
     greedy->excludes(verb.get_option(sampling)), beam->excludes(verb.get_option(sampling));
@@ -113,9 +111,9 @@ void add_generation_flags(CLI::App& verb, GenerationOptions& options, OptionMode
     verb.get_option(flag)->needs(verb.get_option("--sample"));
 }
 
-CLI::Option* add_generation_flag(CLI::App& verb, GenerationOptions& options, const std::string& name) {
+Flag* add_generation_flag(Verb& verb, GenerationOptions& options, const std::string& name) {
   const FlagMaker make(verb, options, OptionModels::all);
-  CLI::Option* flag = nullptr;
+  Flag* flag = nullptr;
   visit_options([&]<typename T>(const Option<T>& option) {
     if constexpr (!std::is_same_v<T, std::vector<LogitBias>>)
       if (option.name == name) flag = make(option);
@@ -125,15 +123,15 @@ CLI::Option* add_generation_flag(CLI::App& verb, GenerationOptions& options, con
 
 void finish_generation_flags(GenerationOptions& options) {
   const std::int64_t nbest = options.nbest.value_or(1);
-  if (options.beam && nbest > *options.beam)
-    throw CLI::ValidationError("--nbest, --samples", "cannot be more than --beam");
-  if (options.greedy && nbest > 1) throw CLI::ValidationError("--nbest, --samples", "--greedy gives one text only");
+  if (options.beam && nbest > *options.beam) throw UsageError("--nbest, --samples", "cannot be more than --beam");
+  if (options.greedy && nbest > 1) throw UsageError("--nbest, --samples", "--greedy gives one text only");
   if (options.bad_words) options.bad_words = read_bad_words(*options.bad_words);
 }
 
-void add_long_context_flag(CLI::App& verb, LongContext& long_context) {
+void add_long_context_flag(Verb& verb, LongContext& long_context) {
   add_choice(verb, "--long", long_context, {{"refuse", LongContext::refuse}, {"slide", LongContext::slide}},
-             "What to do when a text becomes longer than the model's context; slide drops its beginning")
+             "What to do when a text becomes longer than the model's context. refuse: stop with an error; slide: drop "
+             "its beginning. One of")
       ->group(heading(OptionGroup::text, OptionModels::language_models));
 }
 

@@ -3,22 +3,22 @@
 #include <set>
 #include <string>
 
-#include "attend/cli/shared/cli11.h"
+#include "attend/cli/shared/flags.h"
 #include "attend/metrics/perplexity.h"
 #include "attend/tasks/language_model/language_model.h"
 
 namespace attend::cli {
 
 /// Adds a flag for each declared option that models of this kind have, but those that are left out by name.
-void add_generation_flags(CLI::App& verb, GenerationOptions& options, OptionModels models,
+void add_generation_flags(Verb& verb, GenerationOptions& options, OptionModels models,
                           const std::set<std::string>& left_out = {});
 /// Adds the flag of one option.
-CLI::Option* add_generation_flag(CLI::App& verb, GenerationOptions& options, const std::string& name);
-/// Call it after parsing. Replaces files of bad words by their lines; throws CLI::ValidationError for flags that
+Flag* add_generation_flag(Verb& verb, GenerationOptions& options, const std::string& name);
+/// Call it after parsing. Replaces files of bad words by their lines; throws UsageError for flags that
 /// contradict each other.
 void finish_generation_flags(GenerationOptions& options);
 /// --long refuse|slide.
-void add_long_context_flag(CLI::App& verb, LongContext& long_context);
+void add_long_context_flag(Verb& verb, LongContext& long_context);
 
 /// Opens the folder; says which keys of its generation_config.json are not followed.
 LanguageModel open_language_model(const std::string& folder);

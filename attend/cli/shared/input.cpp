@@ -5,7 +5,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -28,13 +27,14 @@ bool is_standard(const std::string& path) { return path == "-"; }
 
 }  // namespace
 
-CLI::Option* add_input_flag(CLI::App& verb, std::vector<std::string>& paths) {
-  return verb.add_option("-i,--input", paths, "Read these files, one after the other; otherwise standard input")
-      ->type_name("FILE");
+Flag* add_input_flag(Verb& verb, std::vector<std::string>& paths) {
+  return verb.add_option("-i,--input", paths, "Input files, read one after the other")
+      ->type_name("FILE")
+      ->default_text("standard input");
 }
 
-CLI::Option* add_output_flag(CLI::App& verb, std::string& path) {
-  return verb.add_option("-o,--output", path, "Write to this file; otherwise to standard output")->type_name("FILE");
+Flag* add_output_flag(Verb& verb, std::string& path) {
+  return verb.add_option("-o,--output", path, "Output file")->type_name("FILE")->default_text("standard output");
 }
 
 LineReader::LineReader(std::vector<std::string> paths) : paths_(std::move(paths)) {

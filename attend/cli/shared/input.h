@@ -7,16 +7,16 @@
 #include <string_view>
 #include <vector>
 
-#include "attend/cli/shared/cli11.h"
+#include "attend/cli/shared/flags.h"
 #include "attend/core/file.h"
 #include "attend/data/invalid_text.h"
 
 namespace attend::cli {
 
 /// --input FILE …: standard input when it is not given.
-CLI::Option* add_input_flag(CLI::App& verb, std::vector<std::string>& paths);
+Flag* add_input_flag(Verb& verb, std::vector<std::string>& paths);
 /// --output FILE: standard output when it is not given.
-CLI::Option* add_output_flag(CLI::App& verb, std::string& path);
+Flag* add_output_flag(Verb& verb, std::string& path);
 
 /// The lines of several files, one after the other. A line ends with LF, CRLF or its file; a UTF-8 byte order mark at
 /// the beginning of a file is dropped; a line may be as long as memory allows. Lines are valid UTF-8: an invalid byte

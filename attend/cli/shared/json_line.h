@@ -1,13 +1,13 @@
-// One JSON object as one line of output.
+// One JSON object as one line of output. The writer is compiled once, in json_line.cpp.
 #pragma once
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 namespace attend::cli {
 
 /// With a line end. Bytes that are no valid UTF-8 become U+FFFD: texts and names may hold any bytes.
-inline std::string as_line(const nlohmann::ordered_json& json) {
-  return json.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
-}
+std::string as_line(const nlohmann::ordered_json& json);
+/// A text as a JSON string, in quotes.
+std::string json_string(const std::string& text);
 
 }  // namespace attend::cli

@@ -11,8 +11,8 @@ struct LabelFlags {
 };
 
 /// --train, --validation and --text-column; and how to learn from them, with the options' values as defaults.
-void add_label_data_flags(CLI::App& verb, ClassificationTrainingOptions& options);
-void add_label_learning_flags(CLI::App& verb, LabelFlags& flags);
+void add_label_data_flags(Verb& verb, ClassificationTrainingOptions& options);
+void add_label_learning_flags(Verb& verb, LabelFlags& flags);
 
 /// Checks the flags and trains.
 void train_labels(LabelFlags& flags, const std::string& title);

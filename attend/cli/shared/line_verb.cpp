@@ -1,6 +1,5 @@
 #include "attend/cli/shared/line_verb.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "attend/cli/shared/choice.h"
@@ -10,47 +9,47 @@
 
 namespace attend::cli {
 
-void add_model_flag(CLI::App& verb, std::string& model) {
-  verb.add_option("-m,--model", model, "The model's folder")->type_name("DIR")->required();
+void add_model_flag(Verb& verb, std::string& model) {
+  verb.add_option("-m,--model", model, "Folder of the model")->type_name("DIR")->required();
 }
 
-void add_long_text_flags(CLI::App& verb, std::int64_t& max_tokens, LongText& long_text, const std::string& help,
+void add_long_text_flags(Verb& verb, std::int64_t& max_tokens, LongText& long_text, const std::string& help,
                          bool may_split) {
-  verb.add_option("--max-tokens", max_tokens, "Tokens of a line at most; otherwise what the model takes")
+  verb.add_option("--max-tokens", max_tokens, "Largest number of tokens in a line")
       ->type_name("N")
+      ->default_text("the model's limit")
       ->check(kPositive);
   std::vector<std::pair<std::string, LongText>> names{{"error", LongText::error}, {"truncate", LongText::truncate}};
   if (may_split) names.emplace_back("split", LongText::split);
   add_choice(verb, "--long", long_text, names, help)->type_name("HOW")->description(help);
 }
 
-void add_overlap_flag(CLI::App& verb, std::int64_t& overlap, const std::int64_t& max_tokens) {
-  const CLI::Option* flag =
-      verb.add_option("--overlap", overlap, "Tokens that neighbouring windows share, at most half a window")
+void add_overlap_flag(Verb& verb, std::int64_t& overlap, const std::int64_t& max_tokens) {
+  const Flag* flag =
+      verb.add_option("--overlap", overlap,
+                      "Number of tokens that two neighbouring windows share; at most half of a window is used")
           ->type_name("N")
-          ->check(kNotNegative)
-          ->capture_default_str();
-  verb.parse_complete_callback([flag, &overlap, &max_tokens] {
-    if (flag->count() > 0 && max_tokens > 0 && overlap >= max_tokens)
-      throw CLI::ValidationError("--overlap", "is " + std::to_string(overlap) + ", but windows have " +
-                                                  std::to_string(max_tokens) + " tokens (--max-tokens)");
+          ->check(kNotNegative);
+  verb.check_flags([flag, &overlap, &max_tokens] {
+    if (flag->given() && max_tokens > 0 && overlap >= max_tokens)
+      throw UsageError("--overlap", "is " + std::to_string(overlap) + ", which is not less than the windows of " +
+                                        std::to_string(max_tokens) + " tokens (--max-tokens)");
   });
 }
 
-void add_line_flags(CLI::App& verb, LineFlags& flags, const std::string& help) {
+void add_line_flags(Verb& verb, LineFlags& flags, const std::string& help) {
   add_model_flag(verb, flags.model);
-  CLI::Option* texts =
-      verb.add_option("text", flags.texts, help + "; otherwise the lines of --input, or of standard input");
-  texts->type_name("TEXT");
+  Flag* texts = verb.add_option("text", flags.texts, help + "");
+  texts->type_name("TEXT")->default_text("the lines of --input");
   add_input_flag(verb, flags.input)->excludes(texts);
   add_output_flag(verb, flags.output);
 }
 
-void add_batch_flag(CLI::App& verb, std::int64_t& batch_tokens) {
-  verb.add_option("--batch-tokens", batch_tokens, "Tokens that are read at once: more memory, rarely more speed")
+void add_batch_flag(Verb& verb, std::int64_t& batch_tokens) {
+  verb.add_option("--batch-tokens", batch_tokens,
+                  "Largest number of tokens in a batch, padding included; more takes more memory and is rarely faster")
       ->type_name("N")
-      ->check(kPositive)
-      ->capture_default_str();
+      ->check(kPositive);
 }
 
 void for_line_blocks(LineReader& reader, const std::string& label, const TextWork& work, std::size_t most) {

@@ -11,14 +11,14 @@
 namespace attend::cli {
 
 /// --model DIR, required.
-void add_model_flag(CLI::App& verb, std::string& model);
+void add_model_flag(Verb& verb, std::string& model);
 /// --max-tokens N and --long HOW; `help` describes what happens to longer lines.
-void add_long_text_flags(CLI::App& verb, std::int64_t& max_tokens, LongText& long_text, const std::string& help,
+void add_long_text_flags(Verb& verb, std::int64_t& max_tokens, LongText& long_text, const std::string& help,
                          bool may_split = true);
 /// --overlap N. Windows of max_tokens must be longer than it; that is checked when all flags are read.
-void add_overlap_flag(CLI::App& verb, std::int64_t& overlap, const std::int64_t& max_tokens);
+void add_overlap_flag(Verb& verb, std::int64_t& overlap, const std::int64_t& max_tokens);
 /// --batch-tokens N.
-void add_batch_flag(CLI::App& verb, std::int64_t& batch_tokens);
+void add_batch_flag(Verb& verb, std::int64_t& batch_tokens);
 
 /// The flags of a verb that takes texts from the command line or lines from files.
 struct LineFlags {
@@ -27,7 +27,7 @@ struct LineFlags {
   bool json = false;
 };
 /// --model DIR, TEXT …, --input FILE …, --output FILE. `help` describes the texts.
-void add_line_flags(CLI::App& verb, LineFlags& flags, const std::string& help = "Texts");
+void add_line_flags(Verb& verb, LineFlags& flags, const std::string& help = "Texts");
 
 /// Work on a block of texts; it may report its progress on them.
 using TextWork = std::function<void(const std::vector<std::string>& texts, const Progress& progress)>;

@@ -1,12 +1,10 @@
 #include "attend/cli/shared/recipe.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <fstream>
 #include <set>
 #include <sstream>
 
-#include "attend/cli/shared/arguments.h"
 #include "attend/core/error.h"
 #include "attend/core/threads.h"
 #include "attend/core/version.h"
@@ -15,52 +13,35 @@
 namespace attend::cli {
 namespace {
 
-/// A verb and the groups that its flags stand in, but those that do not apply.
-std::vector<const CLI::App*> parts_of(const CLI::App& verb) {
-  std::vector<const CLI::App*> parts{&verb};
-  for (const CLI::App* group :
-       verb.get_subcommands([](const CLI::App* app) { return app->get_name().empty() && !app->get_disabled(); }))
-    parts.push_back(group);
-  return parts;
-}
-
-/// "attend train translation".
-std::string command(const CLI::App& verb) {
-  return (verb.get_parent() ? command(*verb.get_parent()) + " " : "") + verb.get_name();
-}
-
-bool is_flag(const CLI::Option& option) { return option.get_expected_min() == 0; }
-
-void apply(CLI::App& verb, const std::filesystem::path& path, std::set<const CLI::Option*>& decided) {
+void apply(Verb& verb, const std::filesystem::path& path, std::set<const Flag*>& decided) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
-  std::set<const CLI::Option*> on_command_line, in_recipe;
-  for (const CLI::App* part : parts_of(verb))
-    for (const CLI::Option* option : part->get_options())
-      if (option->count() > 0) on_command_line.insert(option);
+  std::set<const Flag*> on_command_line, in_recipe;
+  for (const Flag* option : verb.flags())
+    if (option->given()) on_command_line.insert(option);
   for (const TomlEntry& entry : read_toml(text.str(), path.string())) {
     const auto refuse = [&](const auto&... parts) {
       fail<InputError>("config", path.string(), ", line ", entry.line, ": ", parts...);
     };
-    CLI::Option* option = verb.get_option_no_throw("--" + entry.key);
-    if (!option) refuse("there is no \"", entry.key, "\" in ", command(verb), "; its --help lists all flags");
-    if (!option->get_configurable()) refuse("\"", entry.key, "\" belongs on the command line, not into a recipe");
+    Flag* option = verb.find_option("--" + entry.key);
+    if (!option) refuse("there is no \"", entry.key, "\" in ", verb.command(), "; its --help lists all flags");
+    if (!option->is_configurable()) refuse("\"", entry.key, "\" belongs on the command line, not into a recipe");
     if (!in_recipe.insert(option).second) refuse("\"", entry.key, "\" was decided by another key already");
-    if (on_command_line.contains(option) || std::ranges::any_of(option->get_excludes(), [&](const CLI::Option* other) {
-          return on_command_line.contains(other);
-        }))
+    if (on_command_line.contains(option) ||
+        std::ranges::any_of(option->excluded(), [&](const Flag* other) { return on_command_line.contains(other); }))
       continue;
     try {
-      if (is_flag(*option)) {
+      if (option->kind() == Flag::Kind::on_off) {
         if (entry.values != std::vector<std::string>{"true"} && entry.values != std::vector<std::string>{"false"})
           refuse("\"", entry.key, "\" is true or false");
-        option->add_result(option->get_flag_value(entry.key, entry.values.front()));
+        const auto name = std::ranges::find(option->names(), "--" + entry.key, &Flag::Name::text);
+        option->give({(entry.values.front() == "true") != name->negates ? "true" : "false"});
       } else {
-        for (const std::string& value : entry.values) option->add_result(hide_list(value));
+        option->give(entry.values);
       }
-      option->run_callback();
+      option->apply();
       decided.insert(option);
-    } catch (const CLI::ParseError& error) {
+    } catch (const UsageError& error) {
       refuse(error.what());
     }
   }
@@ -94,30 +75,28 @@ std::filesystem::path find_recipe(const std::string& name) {
       all.empty() ? ", and Attend's own recipes are not beside the program" : "; Attend's recipes: " + all);
 }
 
-void add_config_flag(CLI::App& verb, std::set<const CLI::Option*>& decided) {
+void add_config_flag(Verb& verb, std::set<const Flag*>& decided) {
   verb.add_option_function<std::string>(
           "--config", [&](const std::string& name) { apply(verb, find_recipe(name), decided); },
-          "Flags from a TOML file, or from one of Attend's recipes by its name; flags given here win")
+          "Read flags from a TOML file, or from one of Attend's recipes by its name; flags on the command line take "
+          "precedence")
       ->type_name("RECIPE")
       ->configurable(false);
 }
 
-std::string recipe_of(const CLI::App& verb) {
-  std::string recipe = "# As " + command(verb) + " was run by Attend " + version() + " on " +
-                       std::to_string(threads()) + " threads. To repeat it:\n#   " + command(verb) +
+std::string recipe_of(const Verb& verb) {
+  std::string recipe = "# As " + verb.command() + " was run by Attend " + version() + " on " +
+                       std::to_string(threads()) + " threads. To repeat it:\n#   " + verb.command() +
                        " --config recipe.toml --output FOLDER\n";
-  for (const CLI::App* part : parts_of(verb)) {
-    for (const CLI::Option* option : part->get_options()) {
-      if (!option->get_configurable() || option->get_lnames().empty()) continue;
-      if (std::ranges::any_of(option->get_excludes(), [](const CLI::Option* other) { return other->count() > 0; }))
-        continue;  // it decided nothing
-      std::vector<std::string> values = option->results();
-      if (values.empty() && !option->get_default_str().empty()) values = {option->get_default_str()};
-      if (values.empty()) continue;
-      std::string text;
-      for (const std::string& value : values) text += (text.empty() ? "" : ", ") + toml_value(value);
-      recipe += option->get_lnames().front() + " = " + (values.size() == 1 ? text : "[" + text + "]") + '\n';
-    }
+  for (const Flag* option : verb.flags()) {
+    if (!option->is_configurable() || !option->name().starts_with("--")) continue;
+    if (std::ranges::any_of(option->excluded(), &Flag::given)) continue;  // it decided nothing
+    std::vector<std::string> values = option->values();
+    if (values.empty() && !option->default_value().empty()) values = {option->default_value()};
+    if (values.empty()) continue;
+    std::string text;
+    for (const std::string& value : values) text += (text.empty() ? "" : ", ") + toml_value(value);
+    recipe += option->name().substr(2) + " = " + (values.size() == 1 ? text : "[" + text + "]") + '\n';
   }
   return recipe;
 }

@@ -1,6 +1,5 @@
 #include "attend/cli/shared/training.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cmath>
 #include <iostream>
@@ -9,6 +8,7 @@
 
 #include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/interrupt.h"
+#include "attend/cli/shared/json_line.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/shared/recipe.h"
@@ -170,7 +170,7 @@ void print_summary(const TrainingFlags& flags, const TrainingResult& result) {
         {"seconds", state.seconds}, {"training_loss", loss}, {"best_step", state.best_step}};
     for (const auto& [name, value] : state.best) json[name] = value;
     json["averaged_models"] = state.mean.kept ? state.mean.models : 0;
-    std::cout << json.dump() << '\n';
+    std::cout << as_line(json);
     return;
   }
   std::cout << "Model       " << folder << '\n'
@@ -186,59 +186,66 @@ void print_summary(const TrainingFlags& flags, const TrainingResult& result) {
 
 }  // namespace
 
-CLI::Option* add_path_flag(CLI::App& verb, const std::string& name, std::filesystem::path& path,
-                           const std::string& help, const char* type) {
+Flag* add_path_flag(Verb& verb, const std::string& name, std::filesystem::path& path, const std::string& help,
+                    const char* type) {
   return verb
       .add_option_function<std::string>(
           name, [&path](const std::string& given) { path = given; }, help)
       ->type_name(type);
 }
 
-CLI::Option* add_paths_flag(CLI::App& verb, const std::string& name, std::vector<std::filesystem::path>& paths,
-                            const std::string& help) {
+Flag* add_paths_flag(Verb& verb, const std::string& name, std::vector<std::filesystem::path>& paths,
+                     const std::string& help) {
   return verb
       .add_option_function<std::vector<std::string>>(
           name, [&paths](const std::vector<std::string>& given) { paths.assign(given.begin(), given.end()); }, help)
       ->type_name("FILE");
 }
 
-void add_training_flags(CLI::App& verb, TrainingFlags& flags, TrainerOptions& t, std::int64_t& batch_tokens,
+void add_training_flags(Verb& verb, TrainingFlags& flags, TrainerOptions& t, std::int64_t& batch_tokens,
                         const std::vector<std::string>& metrics) {
   flags.verb = &verb, flags.trainer = &t;
   add_config_flag(verb, flags.from_recipe);
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
-    return verb.add_option(name, value, help)->type_name(type)->capture_default_str();
+    return verb.add_option(name, value, help)->type_name(type);
   };
-  add_path_flag(verb, "-o,--output", t.output,
-                "Folder for the model; the checkpoint and the learning curve go there too", "DIR")
+  add_path_flag(verb, "-o,--output", t.output, "Folder for the model, its checkpoint and its learning curve", "DIR")
       ->required()
       ->configurable(false);
-  verb.add_flag("--resume", t.resume, "Continue from the folder's checkpoint, if there is one")->configurable(false);
-  verb.add_flag("--overwrite", t.overwrite, "Train although the folder holds a run or a model")->configurable(false);
-  option("--epochs", t.epochs, "Passes through the data", "N")->check(kPositive);
-  option("--steps", t.steps, "Number of updates, instead of --epochs; 0: use --epochs", "N")->check(kNotNegative);
-  option("--batch-tokens", batch_tokens, "Tokens of a batch, padding included", "N")->check(kPositive);
-  option("--accumulate", t.accumulate, "Batches in one update", "N")->check(kPositive);
-  option("--learning-rate", t.learning_rate, "Highest learning rate", "RATE")->check(kPositive);
-  add_choice(verb, "--schedule", t.schedule, kScheduleNames, "How the learning rate falls");
-  option("--warmup", t.warmup, "Updates over which the learning rate rises; at most half of the run", "N")
+  verb.add_flag("--resume", t.resume, "Continue from the checkpoint in the folder, if there is one")
+      ->configurable(false);
+  verb.add_flag("--overwrite", t.overwrite, "Replace a model or a checkpoint that is in the folder")
+      ->configurable(false);
+  option("--epochs", t.epochs, "Number of passes over the training data", "N")->check(kPositive);
+  option("--steps", t.steps, "Number of updates, instead of --epochs; 0 means --epochs decides", "N")
       ->check(kNotNegative);
-  option("--weight-decay", t.weight_decay, "Weight decay of matrices", "RATE")->check(kNotNegative);
-  option("--clip", t.clip, "Largest norm of the gradients; 0: no limit", "NORM")->check(kNotNegative);
-  option("--average", t.average, "Evaluate and keep a running average of the parameters with this decay; 0: none",
-         "DECAY")
+  option("--batch-tokens", batch_tokens, "Largest number of tokens in a batch, padding included", "N")
+      ->check(kPositive);
+  option("--accumulate", t.accumulate, "Number of batches whose gradients are summed for one update", "N")
+      ->check(kPositive);
+  option("--learning-rate", t.learning_rate, "Highest learning rate, reached after the warm-up", "RATE")
+      ->check(kPositive);
+  add_choice(verb, "--schedule", t.schedule, kScheduleNames, "How the learning rate falls after the warm-up");
+  option("--warmup", t.warmup, "Number of updates over which the learning rate rises; at most half of the run is used",
+         "N")
+      ->check(kNotNegative);
+  option("--weight-decay", t.weight_decay, "Weight decay; applies to matrices only", "RATE")->check(kNotNegative);
+  option("--clip", t.clip, "Scale gradients down to this norm; 0 disables it", "NORM")->check(kNotNegative);
+  option("--average", t.average,
+         "Keep a moving average of the parameters with this decay, and evaluate and save it; 0 disables it", "DECAY")
       ->check(between(0.0, 0.99999));
   option("--average-best", t.average_best,
-         "At the end, try the mean of the N best models, and keep it if it is better; 0: none", "N")
+         "At the end, average the N best models, and keep the average if it scores better; 0 disables it", "N")
       ->check(between(0, 100));
-  option("--validate-every", t.evaluate_every, "Updates between validations; 0: an epoch", "N")->check(kNotNegative);
-  option("--patience", t.patience, "Stop after N validations without a better score; 0: never", "N")
+  option("--validate-every", t.evaluate_every, "Number of updates between two validations; 0 means one epoch", "N")
       ->check(kNotNegative);
-  verb.add_option("--metric", t.metric,
-                  "Score that decides which model is kept: " + one_of(metrics) + "; otherwise the first")
+  option("--patience", t.patience, "Stop after N validations without a better score; 0 disables it", "N")
+      ->check(kNotNegative);
+  verb.add_option("--metric", t.metric, "Validation score that decides which model is kept: " + one_of(metrics))
       ->type_name("NAME")
-      ->check(CLI::IsMember(metrics).description(""));
-  option("--checkpoint-every", t.checkpoint_seconds, "Seconds between checkpoints", "S")->check(kNotNegative);
+      ->check(is_one_of(metrics))
+      ->default_text(metrics.front());
+  option("--checkpoint-every", t.checkpoint_seconds, "Seconds between two checkpoints", "S")->check(kNotNegative);
   option("--seed", t.seed, "Random seed; the same seed gives the same model", "N");
   verb.add_flag("--json", flags.json, "Print the summary as one JSON object")->configurable(false);
 }
@@ -248,11 +255,11 @@ void check_validation(const TrainingFlags& flags, bool given) {
   const TrainerOptions& t = *flags.trainer;
   // Recipes may set flags of validation for users who have validation data, and defaults are not the user's choice.
   const auto chosen = [&](const char* name) {
-    const CLI::Option* option = flags.verb->get_option(name);
-    return option->count() > 0 && !flags.from_recipe.contains(option);
+    const Flag* option = flags.verb->get_option(name);
+    return option->given() && !flags.from_recipe.contains(option);
   };
   const auto refuse_if = [](bool asked, const char* name) {
-    if (asked) throw CLI::ValidationError(name, "needs --validation");
+    if (asked) throw UsageError(name, "needs --validation");
   };
   refuse_if(!t.metric.empty(), "--metric");
   refuse_if(t.average_best > 0, "--average-best");
@@ -262,8 +269,7 @@ void check_validation(const TrainingFlags& flags, bool given) {
 
 void check_heads(std::int64_t heads, std::int64_t width) {
   if (width % heads != 0)
-    throw CLI::ValidationError("--heads",
-                               grouped(heads) + " heads do not divide the width, which is " + grouped(width));
+    throw UsageError("--heads", grouped(heads) + " heads do not divide the width, which is " + grouped(width));
 }
 
 void run_training(const TrainingFlags& flags, const std::string& title,

@@ -6,33 +6,33 @@
 #include <string>
 #include <vector>
 
-#include "attend/cli/shared/cli11.h"
+#include "attend/cli/shared/flags.h"
 #include "attend/train/trainer.h"
 
 namespace attend::cli {
 
 struct TrainingFlags {
   bool json = false;
-  TrainerOptions* trainer = nullptr;         ///< the options that the flags set
-  const CLI::App* verb = nullptr;            ///< the verb that has the flags
-  std::set<const CLI::Option*> from_recipe;  ///< those that --config set
+  TrainerOptions* trainer = nullptr;  ///< the options that the flags set
+  const Verb* verb = nullptr;         ///< the verb that has the flags
+  std::set<const Flag*> from_recipe;  ///< those that --config set
 };
 
 /// --NAME PATH, and --NAME PATH …
-CLI::Option* add_path_flag(CLI::App& verb, const std::string& name, std::filesystem::path& path,
-                           const std::string& help, const char* type = "FILE");
-CLI::Option* add_paths_flag(CLI::App& verb, const std::string& name, std::vector<std::filesystem::path>& paths,
-                            const std::string& help);
+Flag* add_path_flag(Verb& verb, const std::string& name, std::filesystem::path& path, const std::string& help,
+                    const char* type = "FILE");
+Flag* add_paths_flag(Verb& verb, const std::string& name, std::vector<std::filesystem::path>& paths,
+                     const std::string& help);
 
 /// --config, --output, --resume, --epochs, --steps, --learning-rate and so on, with the options' values as defaults.
 /// The first of `metrics` is the default of --metric.
-void add_training_flags(CLI::App& verb, TrainingFlags& flags, TrainerOptions& options, std::int64_t& batch_tokens,
+void add_training_flags(Verb& verb, TrainingFlags& flags, TrainerOptions& options, std::int64_t& batch_tokens,
                         const std::vector<std::string>& metrics);
 
-/// Throws CLI::ValidationError when a flag needs validation data, but there are none.
+/// Throws UsageError when a flag needs validation data, but there are none.
 void check_validation(const TrainingFlags& flags, bool given);
 
-/// Throws CLI::ValidationError when the heads do not divide the width.
+/// Throws UsageError when the heads do not divide the width.
 void check_heads(std::int64_t heads, std::int64_t width);
 
 /// Calls training(observer) with an observer that shows a progress bar and prints each evaluation. Writes curve.html
