@@ -1,4 +1,4 @@
-// attend lesson: one mechanism at a time, with its numbers and its picture.
+// attend lesson: explains one mechanism at a time, with numbers and figures.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -65,15 +65,15 @@ const std::vector<Lesson>& lessons() {
 Enlist::Enlist(Lesson lesson) { enlisted().push_back(std::move(lesson)); }
 
 void add_lesson(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("lesson", "One mechanism at a time, with its numbers and its picture");
+  CLI::App* verb = program.add_subcommand("lesson", "Explain one mechanism of attention, with numbers and figures");
   verb->group(kLearn);
   struct Choices {
     std::string name;
     std::string folder = "lessons";
   };
   auto choices = std::make_shared<Choices>();
-  verb->add_option("name", choices->name, "Which lesson; without it, all are listed")->type_name("NAME");
-  verb->add_option("--output", choices->folder, "Folder for the HTML page and the SVG pictures")
+  verb->add_option("name", choices->name, "The lesson; without it, list all lessons")->type_name("NAME");
+  verb->add_option("--output", choices->folder, "Folder for the HTML page and the SVG figures")
       ->type_name("FOLDER")
       ->capture_default_str();
   verb->footer("Example: attend lesson pooling");
