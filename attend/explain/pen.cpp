@@ -172,7 +172,7 @@ class PanelDrawer {
 
 /// The room that a panel needs left of its square.
 float left_of(const LinePlot& /*plot*/) { return kLeft; }
-float left_of(const HeatMap& map) { return std::max(kLeft, 30 + widest(map.row_labels)); }
+float left_of(const HeatMap& map) { return std::max(kLeft, 38 + widest(map.row_labels)); }
 
 /// The room right of it: for the colour bar, and for the labels below a map, which lean to the right.
 float right_of(const LinePlot& /*plot*/) { return kRight; }

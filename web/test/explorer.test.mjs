@@ -138,7 +138,7 @@ test("512 tokens of 12 layers with 12 heads open soon and scroll", async () => {
   await picture(page, "attention-512");
 });
 
-test("a layer that was not loaded is fetched when it is looked at", async () => {
+test("a layer that was not loaded is loaded when it is chosen", async () => {
   await visit("attention");
   await page.fill("textarea >> nth=0", "many words here ".repeat(60));
   await page.waitForFunction(() => document.querySelectorAll(".tokens .token").length > 150);
@@ -159,7 +159,7 @@ test("translate draws lines between the words and lights those of one", async ()
   await picture(page, "translate");
 });
 
-test("generate streams tokens with their probability, and shows what was looked at", async () => {
+test("generate streams tokens with their probability, and the attention that they were predicted from", async () => {
   await visit("generate");
   await page.click("button.primary");
   await page.locator(kWritten).nth(59).waitFor();
@@ -287,7 +287,7 @@ test("learn draws pooling and positions, and follows the sliders", async () => {
   await picture(page, "learn");
 });
 
-test("a busy server is quoted, with when to come back", async () => {
+test("the message of a busy server is shown, with the time to wait", async () => {
   mock.mode = "busy";
   await visit("attention");
   await page
@@ -300,7 +300,7 @@ test("a busy server is quoted, with when to come back", async () => {
   await page.locator(kTokens, { hasText: "animal" }).waitFor();
 });
 
-test("an answer that breaks off and a server that is gone are said", async () => {
+test("a broken answer and a server that is gone are reported", async () => {
   await visit("attention");
   await page.locator(kTokens).first().waitFor();
   mock.mode = "broken";
@@ -336,7 +336,7 @@ test("a slow server is waited for, and the last text wins", async () => {
   assert.equal(await page.locator(kTokens, { hasText: "First" }).count(), 0);
 });
 
-test("where no model will do, the view says which one would", async () => {
+test("if no model fits, the view names one that would", async () => {
   mock.mode = "empty";
   await visit("translate");
   await page.locator("text=No model here can translate").waitFor();

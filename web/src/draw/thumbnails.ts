@@ -5,7 +5,7 @@ import { adds } from "../heads";
 import type { Matrix } from "../matrix";
 import { palette, pixels, strength } from "./colours";
 
-const kSide = 64; // pixels of a picture, whatever its size on the screen
+const kSide = 96; // pixels of a picture, whatever its size on the screen
 
 export interface Grid {
   /** The numbers of the layers and heads. */

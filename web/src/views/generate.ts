@@ -258,7 +258,9 @@ export const generateView: View = (root, page) => {
       if (seen.truncated) {
         // The whole text has more tokens than the generated ones: the server tokenizes it anew.
         seen = null;
-        status.note("The attention of this text cannot be shown: tokenized again, it is longer than the model's context.");
+        status.note(
+          "The attention of this text cannot be shown: tokenized again, it is longer than the model's context.",
+        );
         return;
       }
       if (model.layers > 1)
