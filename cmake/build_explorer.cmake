@@ -1,5 +1,5 @@
-# Run at build time: builds web/ in a copy (`work`), so that the sources stay as they are, and writes work/assets.cpp with
-# what came of it and the file `also`. Never fails: without npm or without a network there is no explorer in the table.
+# Run at build time: builds a copy of web/ in the folder `work`, and writes the built files and the file `also` as tables
+# into work/assets.cpp. Never fails: without npm or without a network, the table has no explorer.
 cmake_minimum_required(VERSION 3.25)
 
 set(dist ${work}/dist)
@@ -9,7 +9,7 @@ if(npm)
     file(REMOVE_RECURSE ${work}/${file})
     file(COPY ${source}/${file} DESTINATION ${work})
   endforeach()
-  # Only the bundler is needed. What npm has in its cache it need not fetch; where there is no network it gives up soon.
+  # Only the bundler is needed. npm uses its cache first; without a network it gives up soon.
   execute_process(
     COMMAND ${npm} ci --omit=dev --prefer-offline --no-audit --no-fund --ignore-scripts --no-update-notifier --loglevel=error
       --fetch-retries=1 --fetch-retry-mintimeout=500 --fetch-retry-maxtimeout=1000 --fetch-timeout=20000
@@ -20,7 +20,7 @@ if(npm)
   endif()
   if(failed)
     file(REMOVE_RECURSE ${dist})
-    string(REGEX MATCH "[^\n]+(\n[^\n]+)?" error "${error}")  # two lines of npm's many
+    string(REGEX MATCH "[^\n]+(\n[^\n]+)?" error "${error}")  # the first two lines are enough
     message(WARNING "The program is built without the explorer: npm could not build web/ (${failed}).\n${error}\n"
       "With a network, try again: touch web/package.json && make build")
   endif()
@@ -39,7 +39,7 @@ set(count 0)
 foreach(file IN LISTS files also)
   file(READ ${file} hex HEX)
   string(REGEX REPLACE "([0-9a-f][0-9a-f])" "0x\\1," bytes "${hex}")
-  # A line a few hundred bytes, for editors and compilers that dislike endless ones.
+  # Short lines, for editors and compilers that have trouble with very long ones.
   string(REGEX REPLACE "(0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,0x..,)" "\\1\n" bytes "${bytes}")
   get_filename_component(name ${file} NAME)
   get_filename_component(ending ${file} LAST_EXT)

@@ -1,7 +1,7 @@
-# Files that are part of the program, as a table in the library (attend/serve/assets.h): the explorer (web/), which npm
-# builds, and the description of the server's API. Where npm is missing or cannot fetch the bundler, the program is built
-# without the explorer, and says so.
-option(ATTEND_EXPLORER "Build the explorer into the program, where npm is there" ON)
+# The files that the server serves, as a table in the library (attend/serve/assets.h): the explorer (web/), which npm
+# builds, and the description of the API. If npm is missing or cannot fetch the bundler, the program is built without the
+# explorer, and a message says so.
+option(ATTEND_EXPLORER "Build the explorer into the program, if npm is installed" ON)
 find_program(NPM npm)
 mark_as_advanced(NPM)
 
@@ -9,7 +9,7 @@ if(NOT ATTEND_EXPLORER)
   set(explorer_npm "")
 elseif(NOT NPM)
   set(explorer_npm "")
-  message(STATUS "The program is built without the explorer: npm is not here (scripts/setup web installs it)")
+  message(STATUS "The program is built without the explorer: npm is not installed (scripts/setup web installs it)")
 else()
   set(explorer_npm ${NPM})
 endif()

@@ -1,4 +1,4 @@
-// attend lesson: one mechanism at a time, with its numbers and its picture.
+// attend lesson: explains one mechanism at a time, with numbers and figures.
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
@@ -64,8 +64,7 @@ const std::vector<Lesson>& lessons() {
 Enlist::Enlist(Lesson lesson) { enlisted().push_back(std::move(lesson)); }
 
 void add_lesson(Verb& program) {
-  Verb* verb =
-      program.add_subcommand("lesson", "Learn one attention mechanism at a time, with its numbers and a picture");
+  Verb* verb = program.add_subcommand("lesson", "Explain one mechanism of attention, with numbers and figures");
   verb->group(kLearn);
   struct Choices {
     std::string name;
@@ -73,7 +72,7 @@ void add_lesson(Verb& program) {
   };
   auto choices = std::make_shared<Choices>();
   verb->add_option("name", choices->name, "Name of the lesson")->type_name("NAME")->default_text("list all lessons");
-  verb->add_option("--output", choices->folder, "Folder for the HTML page and the SVG pictures")->type_name("FOLDER");
+  verb->add_option("--output", choices->folder, "Folder for the HTML page and the SVG figures")->type_name("FOLDER");
   verb->footer("Example: attend lesson pooling");
   verb->callback([choices] {
     if (choices->name.empty()) return list(std::cout);

@@ -11,7 +11,7 @@
 namespace attend {
 namespace {
 
-/// Writes by hand what is large: a tree of a 512-token text would take gigabytes.
+/// Writes the text directly: a JSON tree of a 512-token text would take gigabytes.
 class Writer {
  public:
   explicit Writer(const AttentionJsonOptions& options) : options_(options) {}

@@ -11,7 +11,7 @@
 namespace attend {
 namespace {
 
-/// Where a number stands in a list, from the last if it is negative.
+/// The place of a number in a list. A negative number counts from the last.
 std::size_t index_of(const std::vector<std::int64_t>& list, std::int64_t number, const char* what, AttentionKind kind) {
   const std::int64_t wanted = number < 0 && !list.empty() ? list.back() + 1 + number : number;
   const auto found = std::ranges::find(list, wanted);
@@ -29,7 +29,7 @@ void add_heads(const Tensor& weights, std::size_t first, std::size_t count, floa
   }
 }
 
-/// Which group each token belongs to, and the groups as tokens of their own.
+/// The words of a text: the word of each token, and the words as if they were tokens.
 struct Groups {
   std::vector<std::size_t> of_token;
   AttentionTokens words;
@@ -42,9 +42,9 @@ Groups groups_of(const AttentionTokens& tokens) {
       groups.words.shown.emplace_back(), groups.words.written.emplace_back();
       groups.words.words.push_back(tokens.words[i]);
     }
-    std::string_view piece = tokens.shown[i];
-    if (goes_on && piece.starts_with("##")) piece.remove_prefix(2);
-    groups.words.shown.back() += piece, groups.words.written.back() += tokens.written[i];
+    std::string_view token = tokens.shown[i];
+    if (goes_on && token.starts_with("##")) token.remove_prefix(2);
+    groups.words.shown.back() += token, groups.words.written.back() += tokens.written[i];
     groups.of_token.push_back(groups.words.shown.size() - 1);
   }
   return groups;
@@ -52,7 +52,7 @@ Groups groups_of(const AttentionTokens& tokens) {
 
 }  // namespace
 
-bool looks_at_itself(const AttentionView& view) {
+bool is_self_attention(const AttentionView& view) {
   return view.kind != AttentionKind::cross && view.queries.size() == view.keys.size();
 }
 
@@ -62,11 +62,11 @@ std::size_t default_place(const AttentionView& view) {
 }
 
 bool can_roll_out(const AttentionView& view) {
-  return looks_at_itself(view) && view.layers.back() + 1 == std::ssize(view.layers);
+  return is_self_attention(view) && view.layers.back() + 1 == std::ssize(view.layers);
 }
 
 std::vector<float> attention_rollout(const AttentionView& view) {
-  if (!looks_at_itself(view))
+  if (!is_self_attention(view))
     fail<InputError>("attention", "roll-out follows tokens through the layers of one text: ", name_of(view.kind),
                      " attention of ", view.queries.size(), " × ", view.keys.size(), " tokens cannot be rolled out");
   for (std::size_t l = 0; l < view.layers.size(); ++l)
@@ -83,7 +83,7 @@ std::vector<float> attention_rollout(const AttentionView& view) {
       for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) {
         float* to = next.data() + i * T;
         std::fill_n(to, T, 0.f);
-        // A row that saw nothing has only its own half; the others sum to 1 already.
+        // A row without weights has only the identity's half; the others sum to 1 already.
         const float sum = std::accumulate(mixed.begin() + static_cast<std::ptrdiff_t>(i * T),
                                           mixed.begin() + static_cast<std::ptrdiff_t>((i + 1) * T), 0.f);
         for (std::size_t j = 0; j < T; ++j) {
@@ -181,10 +181,10 @@ Figure figure_of(std::span<const AttentionMap> maps, const AttentionChoice& choi
     const bool cross = map.view(choice.view).kind == AttentionKind::cross;
     figure.caption = matrix.name;
     figure.caption[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(figure.caption[0])));
-    figure.panels.emplace_back(HeatMap{map.translation.value_or(map.text + map.generated_text.value_or("")),
-                                       cross ? "source" : "looks at", cross ? "translation" : "token",
-                                       matrix.queries.size(), matrix.keys.size(), std::move(matrix.values),
-                                       labels_of(matrix.queries), labels_of(matrix.keys)});
+    figure.panels.emplace_back(
+        HeatMap{map.translation ? map.text + " → " + *map.translation : map.text + map.generated_text.value_or(""),
+                cross ? "source" : "attends to", cross ? "translation" : "token", matrix.queries.size(),
+                matrix.keys.size(), std::move(matrix.values), labels_of(matrix.queries), labels_of(matrix.keys)});
   }
   return figure;
 }

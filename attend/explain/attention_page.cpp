@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "attend/core/threads.h"
-#include "attend/explain/attention_assets.h"
 #include "attend/explain/head_statistics.h"
+#include "attend/explain/page_assets.h"
 #include "attend/explain/svg.h"
 #include "attend/text/base64.h"
 
@@ -16,11 +16,11 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr std::int64_t kDense = 2 << 20;  // weights of a view that are all kept
-constexpr std::int64_t kBytes = 6 << 20;  // of a view where they are not
-constexpr std::int64_t kLeast = 8, kMost = 64;
+constexpr std::int64_t kDense = 2 << 20;        // up to this many weights, a view keeps all of them
+constexpr std::int64_t kBytes = 6 << 20;        // the size of a view that keeps only the greatest of each row
+constexpr std::int64_t kLeast = 8, kMost = 64;  // weights that such a view keeps of each row
 
-/// How many weights of each row are kept; 0: all.
+/// The number of weights that are kept of each row; 0: all.
 std::int64_t kept(const AttentionView& view, std::int64_t wanted) {
   const std::int64_t K = view.keys.size(),
                      rows = std::ssize(view.layers) * (std::ssize(view.heads) + 1) * view.queries.size();
@@ -29,10 +29,10 @@ std::int64_t kept(const AttentionView& view, std::int64_t wanted) {
   return std::clamp(kBytes / (3 * rows), kLeast, kMost);
 }
 
-/// The root keeps small weights apart: most are.
+/// The square root keeps small weights distinct: most weights are small.
 char to_byte(float weight) { return static_cast<char>(std::lround(255 * std::sqrt(std::clamp(weight, 0.f, 1.f)))); }
 
-/// Matrices one after the other as the script reads them: see assets/weights.js.
+/// Matrices one after the other, in the format that web/src/page/data.ts describes.
 std::string packed(const std::vector<const float*>& heads, std::int64_t Q, std::int64_t K, std::int64_t k) {
   const auto H = std::ssize(heads);
   if (k == 0) {
@@ -51,6 +51,7 @@ std::string packed(const std::vector<const float*>& heads, std::int64_t Q, std::
       std::ranges::nth_element(order, order.begin() + (k - 1), [&](std::int32_t a, std::int32_t b) {
         return row[a] != row[b] ? row[a] > row[b] : a < b;
       });
+      std::sort(order.begin(), order.begin() + k);
       for (std::int64_t i = 0; i < k; ++i) {
         const std::int32_t key = order[static_cast<std::size_t>(i)];
         const auto at = static_cast<std::size_t>(r * k + i);
@@ -62,7 +63,7 @@ std::string packed(const std::vector<const float*>& heads, std::int64_t Q, std::
   return bytes;
 }
 
-/// JSON that may stand inside a <script>.
+/// JSON that can be inside a <script>.
 std::string in_script(const Json& json) {
   std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace), safe;
   for (const char c : text)
@@ -77,7 +78,7 @@ double rounded(double value) { return std::round(value * 1e4) / 1e4; }
 
 Json statistics_of(const AttentionView& view) {
   Json all = Json::array();
-  const bool itself = looks_at_itself(view);
+  const bool itself = is_self_attention(view);
   for (const HeadStatistics& s : head_statistics(view)) {
     Json& head = all.emplace_back(Json::array({rounded(s.entropy), rounded(s.distance)}));
     for (const double share : {s.previous, s.self, s.next}) head.push_back(itself ? Json(rounded(share)) : Json());
@@ -86,7 +87,7 @@ Json statistics_of(const AttentionView& view) {
   return all;
 }
 
-/// The place of a number in a list, from the last if it is negative; -1 where there is none.
+/// The place of a number in a list, or -1. A negative number counts from the last.
 std::int64_t place_in(const std::vector<std::int64_t>& list, std::int64_t number) {
   const auto found = std::ranges::find(list, number < 0 ? list.back() + 1 + number : number);
   return found == list.end() ? -1 : found - list.begin();
@@ -109,7 +110,7 @@ void AttentionPage::add(const AttentionMap& map) {
     const std::int64_t Q = view.queries.size(), K = view.keys.size(), k = kept(view, first_.top_k);
     const std::int64_t wanted = first_.layer ? place_in(view.layers, *first_.layer) : -1;
     Json first = wanted >= 0 ? wanted : static_cast<std::int64_t>(default_place(view));
-    // All layers as one matrix: what can stand in a layer's place.
+    // All layers as one matrix, which can be chosen like a layer.
     std::vector<std::pair<std::string, AttentionChoice>> together;
     if (view.layers.size() > 1) together.push_back({"mean", {.view = view.kind, .average = true}});
     if (view.layers.size() > 1 && can_roll_out(view))
@@ -159,7 +160,7 @@ std::string AttentionPage::html() const {
       "<meta name='viewport' content='width=device-width,initial-scale=1'>\n<title>" +
       title + "</title>\n<style>\n";
   page.append(kAttentionStyle) += "</style>\n</head>\n<body>\n<main id='app'><h1>" + title +
-                                  "</h1><noscript>This page draws by script, which is switched off.</noscript></main>\n"
+                                  "</h1><noscript>This page needs JavaScript.</noscript></main>\n"
                                   "<script type='application/json' id='maps'>[" +
                                   maps_ + "]</script>\n" + weights_ + "<script>\n";
   page.append(kAttentionScript) += "</script>\n</body>\n</html>\n";

@@ -1,5 +1,5 @@
-// Captured attention as one HTML file to look around in: heat maps, lines between tokens, all heads at once, words or
-// tokens, alignments, statistics, roll-out. Needs no network and nothing beside it.
+// Captured attention as one interactive HTML file: heat maps, lines between tokens, all heads at once, words or tokens,
+// alignments, statistics, roll-out. It needs no network and no other file. web/src/page has its script.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -11,11 +11,11 @@ namespace attend {
 
 class AttentionPage {
  public:
-  /// `first` is what is seen when the page opens: of its views, layers and heads, all can be chosen in it.
+  /// `first` is what the page shows when it opens. All views, layers and heads can be chosen in the page.
   explicit AttentionPage(std::string title, AttentionChoice first = {});
 
-  /// One more text, in compact form: weights as bytes, of long texts the greatest of each row only (`top_k` of the
-  /// choice, or as many as keep a text at some megabytes). The map is not needed any more.
+  /// Adds a text in compact form: the weights become bytes. Of a long text, only the greatest weights of each row are
+  /// kept: `top_k` of the choice, or as many as keep the text at a few megabytes. The map is not needed afterwards.
   void add(const AttentionMap& map);
   std::int64_t size() const { return count_; }
   std::string html() const;
@@ -24,7 +24,7 @@ class AttentionPage {
   std::string title_;
   AttentionChoice first_;
   std::int64_t count_ = 0;
-  std::string maps_, weights_;  // JSON without its brackets, and one <script> a layer
+  std::string maps_, weights_;  // JSON without its brackets, and one <script> for each layer
 };
 
 }  // namespace attend

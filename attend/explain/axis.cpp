@@ -8,7 +8,7 @@
 namespace attend {
 namespace {
 
-/// The smallest of 1, 2, 5 times a power of ten that is at least `least`.
+/// The smallest number of the form 1, 2 or 5 times a power of ten that is at least `least`.
 double round_step(double least) {
   const double power = std::pow(10.0, std::floor(std::log10(least)));
   for (const double factor : {1.0, 2.0, 5.0})

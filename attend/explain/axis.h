@@ -1,4 +1,4 @@
-// The scale of a plot's axis: which range it shows, where its ticks are, and where a value falls on it.
+// The axis of a plot: its range, its ticks, and the place of a value on it.
 #pragma once
 #include <string>
 #include <vector>
@@ -14,11 +14,11 @@ class Axis {
     std::string label;
   };
 
-  /// Covers all finite values that it is given (positive ones, if logarithmic), widened to round numbers.
+  /// The range covers all finite values (only positive ones if logarithmic); that of y is widened to round numbers.
   static Axis x_of(const LinePlot& plot);
   static Axis y_of(const LinePlot& plot);
 
-  /// Where on the axis a value is, in [0, 1]; NaN when it cannot be shown.
+  /// The place of a value on the axis, in [0, 1]; NaN if it cannot be shown.
   float place(float value) const;
   const std::vector<Tick>& ticks() const { return ticks_; }
 

@@ -1,10 +1,12 @@
-// The colours of figures: told apart by most colour-blind people (after Okabe & Ito 2008), the same in every output.
+// The colours of figures, the same in every output. Most colour-blind readers can tell the series apart (Okabe & Ito
+// 2008). The heat maps of the pages in web/ have the same colours.
 #pragma once
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <span>
+
+#include "attend/explain/page.h"
 
 namespace attend {
 
@@ -19,19 +21,28 @@ inline Colour series_colour(std::size_t i) {
   return kColours[i % kColours.size()];
 }
 
-/// How a matrix becomes colours: its largest magnitude is the full colour, zero is white.
+/// The colours of a map's values: zero is white, HeatMap::full or the largest magnitude is the full colour.
 class HeatScale {
  public:
-  explicit HeatScale(std::span<const float> values) {
-    for (const float value : values)
-      if (std::isfinite(value)) most_ = std::max(most_, std::abs(value));
+  explicit HeatScale(const HeatMap& map) {
+    for (const float value : map.values) {
+      if (!std::isfinite(value)) continue;
+      most_ = std::max(most_, std::abs(value));
+      signed_ |= value < 0;
+    }
+    if (map.full > 0) most_ = map.full;
   }
-  /// In [-1, 1]; 0 for what is not finite.
-  float strength(float value) const { return std::isfinite(value) && most_ > 0 ? value / most_ : 0.f; }
+  float most() const { return most_; }           ///< the value of the full colour
+  bool has_negative() const { return signed_; }  ///< whether the scale goes from -most() to most()
+
+  /// In [-1, 1]; 0 for a value that is not finite.
+  float strength(float value) const {
+    return std::isfinite(value) && most_ > 0 ? std::clamp(value / most_, -1.f, 1.f) : 0.f;
+  }
   Colour colour(float value) const {
     const float s = strength(value);
     const Colour full = s < 0 ? Colour{178, 24, 43} : Colour{5, 48, 97};
-    // The root makes small weights visible: attention is mostly small weights.
+    // The square root makes small weights visible: most attention weights are small.
     const float share = std::sqrt(std::abs(s));
     auto mix = [share](std::uint8_t c) { return static_cast<std::uint8_t>(std::lround(255 + (c - 255) * share)); };
     return {mix(full.red), mix(full.green), mix(full.blue)};
@@ -39,6 +50,7 @@ class HeatScale {
 
  private:
   float most_ = 0;
+  bool signed_ = false;
 };
 
 }  // namespace attend

@@ -8,7 +8,7 @@
 namespace attend {
 namespace {
 
-/// The share of a row that goes to one place, or none where there is no such place.
+/// The weight of a row at a place; 0 if there is no such place.
 double at(const float* row, std::int64_t place, std::int64_t size) {
   return place < 0 || place >= size ? 0 : row[place];
 }
@@ -17,13 +17,13 @@ constexpr double HeadStatistics::*kMeasures[] = {
     &HeadStatistics::entropy, &HeadStatistics::distance, &HeadStatistics::previous,  &HeadStatistics::next,
     &HeadStatistics::self,    &HeadStatistics::first,    &HeadStatistics::separator, &HeadStatistics::same_word};
 
-/// What is the same for all heads of a view.
+/// Computes the statistics of one head after another.
 class Measurer {
  public:
   explicit Measurer(const AttentionView& view)
-      : view_(view), queries_(labels_of(view.queries)), keys_(labels_of(view.keys)), itself_(looks_at_itself(view)) {}
+      : view_(view), queries_(labels_of(view.queries)), keys_(labels_of(view.keys)), itself_(is_self_attention(view)) {}
 
-  /// Of weights [queries, keys].
+  /// `weights` are [queries, keys].
   void measure(const float* weights, HeadStatistics& s) const {
     const std::int64_t Q = view_.queries.size(), K = view_.keys.size();
     const double step = itself_ ? 1 : Q > 1 ? static_cast<double>(K - 1) / static_cast<double>(Q - 1) : 0;

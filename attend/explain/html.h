@@ -1,4 +1,4 @@
-// A page as one HTML file that needs nothing else: no network, no script from elsewhere.
+// A page as one HTML file. It needs no network and no other file.
 #pragma once
 #include <string>
 

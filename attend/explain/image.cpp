@@ -5,7 +5,7 @@
 namespace attend {
 
 Image image_of(const HeatMap& map) {
-  const HeatScale scale(map.values);
+  const HeatScale scale(map);
   Image image{static_cast<int>(std::max<std::int64_t>(map.columns, 1)),
               static_cast<int>(std::max<std::int64_t>(map.rows, 1)),
               {}};

@@ -1,4 +1,4 @@
-// A picture in memory, and a heat map as one.
+// A picture in memory, and a heat map as a picture.
 #pragma once
 #include <vector>
 
@@ -12,7 +12,7 @@ struct Image {
   std::vector<Colour> pixels;  ///< row by row
 };
 
-/// One pixel for each cell, in the colours of a heat map. At least one pixel.
+/// One pixel for each cell of the map; at least one pixel.
 Image image_of(const HeatMap& map);
 
 }  // namespace attend

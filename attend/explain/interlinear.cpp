@@ -24,7 +24,7 @@ std::string small_number(std::size_t number) {
   return text;
 }
 
-/// Without the mark behind it, which belongs to the sentence.
+/// Without the punctuation after it.
 std::string bare(std::string word) {
   while (word.size() > 1 && std::string_view(".,;:!?").find(word.back()) != std::string_view::npos) word.pop_back();
   return word;

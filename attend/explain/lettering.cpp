@@ -14,10 +14,10 @@
 namespace attend {
 
 struct Lettering::Fonts {
-  /// The machine's fonts, best first.
+  /// The installed fonts, best match first.
   struct Family {
     FcFontSet* sorted = nullptr;
-    std::map<int, FT_Face> faces;  // those that were opened; null: could not be
+    std::map<int, FT_Face> faces;  // the fonts that were opened; null: opening failed
   };
   float size;
   FT_Library library = nullptr;
@@ -38,8 +38,8 @@ struct Lettering::Fonts {
   Fonts(const Fonts&) = delete;
   Fonts& operator=(const Fonts&) = delete;
 
-  static FcFontSet* sorted_by(const char* wish) {
-    FcPattern* pattern = FcNameParse(reinterpret_cast<const FcChar8*>(wish));
+  static FcFontSet* sorted_by(const char* family) {
+    FcPattern* pattern = FcNameParse(reinterpret_cast<const FcChar8*>(family));
     FcConfigSubstitute(nullptr, pattern, FcMatchPattern);
     FcDefaultSubstitute(pattern);
     FcResult result = FcResultMatch;
@@ -65,7 +65,7 @@ struct Lettering::Fonts {
     return family.faces[number] = face;
   }
 
-  /// The first font that has a letter; null where none does.
+  /// The first font that has a letter; null if none has it.
   FT_Face face_of(char32_t letter, bool is_bold) {
     Family& family = is_bold ? bold : plain;
     for (int i = 0; library && family.sorted && i < family.sorted->nfont; ++i) {
@@ -77,7 +77,7 @@ struct Lettering::Fonts {
     return nullptr;
   }
 
-  /// Calls take(face) with each letter's glyph rendered, or only measured.
+  /// Calls take(glyph) for each letter; `flags` say whether the glyph is rendered or only measured.
   template <typename Take>
   void each_letter(const std::string& words, bool is_bold, FT_Matrix* turn, FT_Int32 flags, Take&& take) {
     for (std::size_t at = 0; at < words.size();) {
@@ -115,7 +115,7 @@ void Lettering::write(const std::string& words, float x, float y, float degrees,
     const int top = static_cast<int>(std::lround(y)) - glyph->bitmap_top;
     for (unsigned row = 0; row < bitmap.rows; ++row)
       for (unsigned column = 0; column < bitmap.width; ++column) {
-        if (bitmap.pixel_mode != FT_PIXEL_MODE_GRAY) break;  // a colour font's picture: it has no place here
+        if (bitmap.pixel_mode != FT_PIXEL_MODE_GRAY) break;  // a glyph of a colour font is not drawn
         const unsigned char cover = bitmap.buffer[static_cast<int>(row) * bitmap.pitch + static_cast<int>(column)];
         if (cover > 0)
           pixel(left + static_cast<int>(column), top + static_cast<int>(row), static_cast<float>(cover) / 255);

@@ -1,4 +1,4 @@
-// Words as pixels, by FreeType, in whichever of this machine's fonts has their letters (fontconfig knows).
+// Text as pixels, drawn by FreeType. For each letter, fontconfig finds an installed font that has it.
 #pragma once
 #include <functional>
 #include <memory>
@@ -6,18 +6,18 @@
 
 namespace attend {
 
-/// Not thread-safe: one for each picture.
+/// Not thread-safe: use one object for each picture.
 class Lettering {
  public:
-  /// Letters of `size` pixels.
+  /// `size`: the font size in pixels.
   explicit Lettering(float size);
   ~Lettering();
 
   bool has_fonts() const;
-  /// Pixels from the first letter to the end of the last.
+  /// The width of a text in pixels.
   float width(const std::string& words, bool bold = false);
-  /// Tells of every pixel that the words touch, from (x, y) on their base line, turned clockwise: how much of it they
-  /// cover, 0 to 1. Letters that no font has are left out.
+  /// Draws a text that begins at (x, y) on its base line, rotated clockwise. Calls `pixel` with the coverage, 0 to 1,
+  /// of each pixel. Letters that no font has are left out.
   void write(const std::string& words, float x, float y, float degrees, bool bold,
              const std::function<void(int x, int y, float cover)>& pixel);
 

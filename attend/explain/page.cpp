@@ -1,5 +1,7 @@
 #include "attend/explain/page.h"
 
+#include <algorithm>
+#include <cmath>
 #include <iomanip>
 #include <sstream>
 
@@ -30,6 +32,16 @@ std::string fixed(double value, int digits) {
   std::ostringstream out;
   out << std::fixed << std::setprecision(digits) << value;
   return out.str();
+}
+
+void share_scale(Figure& figure) {
+  float most = 0;
+  for (const auto& panel : figure.panels)
+    if (const auto* map = std::get_if<HeatMap>(&panel))
+      for (const float value : map->values)
+        if (std::isfinite(value)) most = std::max(most, std::abs(value));
+  for (auto& panel : figure.panels)
+    if (auto* map = std::get_if<HeatMap>(&panel)) map->full = most;
 }
 
 void check(const Figure& figure) {

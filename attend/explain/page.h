@@ -1,5 +1,5 @@
-// What is shown to people: a page of text, tables and figures, as plain data. Who computes something fills a page and
-// knows nothing of how it is drawn; html.h, svg.h and terminal.h draw it.
+// A page of text, tables and figures, as plain data. Code that computes results fills a page; html.h, svg.h, png.h and
+// terminal.h draw it.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace attend {
 
-/// Points (x_i, y_i) under one name. Points that are not finite are left out.
+/// Points (x_i, y_i) with a name. Points that are not finite are not drawn.
 struct Series {
   enum class Mark : std::uint8_t { line, dashed, points };
   std::string name;
@@ -18,22 +18,24 @@ struct Series {
   Mark mark = Mark::line;
 };
 
-/// Series over common axes.
+/// Series with common axes.
 struct LinePlot {
   std::string title, x_label, y_label;
   std::vector<Series> series;
-  bool log_x = false, log_y = false;  ///< then only positive numbers are shown
+  bool log_x = false, log_y = false;  ///< logarithmic axes; only positive numbers are drawn
 };
 
-/// A matrix as colours: from white to blue, or from red over white to blue when there are negative values.
+/// A matrix as colours: from white to blue, or from red over white to blue if there are negative values. SVG and PNG
+/// add a colour bar.
 struct HeatMap {
   std::string title, x_label, y_label;
   std::int64_t rows = 0, columns = 0;
   std::vector<float> values;                                     ///< row by row
-  std::vector<std::string> row_labels = {}, column_labels = {};  ///< empty, or one for each
+  std::vector<std::string> row_labels = {}, column_labels = {};  ///< empty, or one for each row and column
+  float full = 0;  ///< the value of the full colour, to give several maps one scale; 0: the largest magnitude here
 };
 
-/// Panels side by side, with a line of words below them.
+/// Panels side by side, with a caption below them.
 struct Figure {
   std::string caption;
   std::vector<std::variant<LinePlot, HeatMap>> panels;
@@ -52,6 +54,9 @@ struct Paragraph {
   std::string text;
 };
 
+/// Gives all heat maps of a figure one colour scale: the largest magnitude in any of them is the full colour.
+void share_scale(Figure& figure);
+
 struct Page {
   std::string title;
   std::vector<std::variant<Heading, Paragraph, Table, Figure>> blocks;
@@ -62,11 +67,11 @@ struct Page {
   void show(Figure figure) { blocks.emplace_back(std::move(figure)); }
 };
 
-/// A number for a table: `digits` behind the point.
+/// Formats a number with `digits` decimals.
 std::string fixed(double value, int digits);
 
-/// Throws unless every matrix has rows × columns values, every series as many x as y, and every row of a table as many
-/// cells as the header: what all who draw rely on.
+/// Throws unless every map has rows × columns values, every series has as many x as y, and every row of a table has as
+/// many cells as the header.
 void check(const Page& page);
 void check(const Figure& figure);
 

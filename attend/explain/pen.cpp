@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iomanip>
 #include <sstream>
 
 #include "attend/explain/axis.h"
@@ -11,11 +12,17 @@
 namespace attend {
 namespace {
 
-// A panel is a square, of this side unless it needs more, with room for labels around it; all in pixels.
-constexpr float kSide = 300, kLeft = 62, kTop = 34, kRight = 18, kBottom = 52, kLine = 16, kLetter = 7;
-constexpr std::size_t kPanelsInARow = 3;
+// All lengths are in pixels. A panel is a square with room for labels around it.
+constexpr float kSide = 300, kLeft = 62, kTop = 18, kRight = 18, kBottom = 52, kLine = 16, kLetter = 7;
+constexpr std::size_t kPanelsInARow = 2;  // so that a page shows them in their own size
+constexpr float kWidest = 1400;           // of a row of several panels
 
-constexpr int kMostColumns = 24;  // of a row's or a column's label, as a terminal counts them
+constexpr int kMostColumns = 24;  // of the label of a row or column, as a terminal counts them
+constexpr std::size_t kTitleLines = 3;
+constexpr float kLabelled = 18, kMostLabelled = 960;  // a cell with a readable label; a map that grows for its labels
+
+constexpr float kBarGap = 14, kBarWidth = 12, kBarHeight = 200, kBarRoom = 76;  // the colour bar, right of a map
+constexpr int kBarSteps = 64;
 
 float width_of(const std::string& label) {
   return kLetter * static_cast<float>(std::min(display_width(label), kMostColumns));
@@ -26,17 +33,45 @@ float widest(const std::vector<std::string>& labels) {
   return width;
 }
 
-/// What fits over a panel in bold letters.
-std::string fitting(const std::string& title, float side) {
-  return shortened(title, static_cast<int>((side + kRight) / (1.05f * kLetter)));
+/// Two digits that count: 0.42, 0.0042.
+std::string significant(float value) {
+  std::ostringstream out;
+  out << std::setprecision(2) << value;
+  return out.str();
 }
 
-/// The room that the labels below a map take: they are written at half a right angle.
+/// Breaks a text into lines of about so many letters.
+std::vector<std::string> wrap(const std::string& text, std::size_t letters) {
+  std::vector<std::string> lines;
+  std::istringstream words(text);
+  for (std::string word; words >> word;)
+    if (lines.empty() || static_cast<std::size_t>(count_code_points(lines.back() + word)) + 1 > letters)
+      lines.push_back(word);
+    else
+      lines.back() += ' ' + word;
+  return lines;
+}
+
+/// The lines of a title in bold letters; of a long one, as much as fits into a few lines.
+std::vector<std::string> title_lines(const std::string& title, float side) {
+  const int columns = static_cast<int>((side + kRight) / (1.05f * kLetter));
+  std::vector<std::string> lines = wrap(title, static_cast<std::size_t>(columns));
+  if (lines.size() > kTitleLines) lines.resize(kTitleLines), lines.back() += " …";
+  for (std::string& line : lines) line = shortened(line, columns);
+  return lines;
+}
+
+/// The room for the labels below a map, which are written at an angle of 45°.
 float below(const HeatMap& map) { return map.column_labels.empty() ? 18 : 14 + 0.75f * widest(map.column_labels); }
 
-/// The longer side of a panel. Every cell of a map has a pixel at least: a long text's picture is a large one.
+/// The longer side of a panel. A map with labels grows until they are readable, up to a limit. Every cell has at least
+/// one pixel.
 float side_of(const LinePlot& /*plot*/) { return kSide; }
-float side_of(const HeatMap& map) { return std::max(kSide, static_cast<float>(std::max(map.rows, map.columns))); }
+float side_of(const HeatMap& map) {
+  const auto cells = static_cast<float>(std::max(map.rows, map.columns));
+  const bool labelled = !map.row_labels.empty() || !map.column_labels.empty();
+  return std::max({kSide, cells, labelled ? std::min(kLabelled * cells, kMostLabelled) : 0.f});
+}
 
 /// The side of a map's cells.
 float cell_of(const HeatMap& map) {
@@ -73,6 +108,7 @@ class PanelDrawer {
     const float cell = cell_of(map), height = cell * static_cast<float>(map.rows);
     frame(map, cell * static_cast<float>(map.columns), height, below(map) + kLine);
     pen_.cells(map, cell);
+    colour_bar(HeatScale(map), cell * static_cast<float>(map.columns) + kBarGap, std::min(height, kBarHeight));
     const std::int64_t every = std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(13 / cell)));
     for (std::int64_t r = 0; r < std::ssize(map.row_labels); r += every)
       name({-6, (static_cast<float>(r) + 0.5f) * cell + 4}, map.row_labels[static_cast<std::size_t>(r)], Anchor::end,
@@ -83,7 +119,20 @@ class PanelDrawer {
   }
 
  private:
-  /// A row or a column; what is cut of a long name its tooltip has.
+  /// The colours of a map from top to bottom, with the values that they stand for.
+  void colour_bar(const HeatScale& scale, float left, float height) {
+    if (scale.most() <= 0) return;
+    const float lowest = scale.has_negative() ? -scale.most() : 0.f, range = scale.most() - lowest;
+    const float step = height / kBarSteps;
+    for (int i = 0; i < kBarSteps; ++i)
+      pen_.swatch({left, static_cast<float>(i) * step, kBarWidth, step},
+                  scale.colour(scale.most() - range * (static_cast<float>(i) + 0.5f) / kBarSteps));
+    const std::vector<float> ticks = height < 3 * kLine ? std::vector{0.f, 1.f} : std::vector{0.f, 0.5f, 1.f};
+    for (const float at : ticks)
+      pen_.label({{left + kBarWidth + 4, 8 + at * (height - 8)}, significant(scale.most() - range * at)});
+  }
+
+  /// The label of a row or column. If it is shortened, its tooltip has the whole text.
   void name(Point at, const std::string& label, Anchor anchor, float degrees) {
     const std::string words = shortened(label, kMostColumns);
     pen_.label({at, words, anchor, degrees, false, false, words == label ? "" : label});
@@ -91,7 +140,12 @@ class PanelDrawer {
 
   void frame(const auto& panel, float width, float height, float to_label) {
     const std::string &title = panel.title, &x = panel.x_label, &y = panel.y_label;
-    if (!title.empty()) pen_.label({{0, -12}, fitting(title, side_of(panel)), Anchor::start, 0, true, false, title});
+    const std::vector<std::string> lines = title_lines(title, side_of(panel));
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      const float above = 12 + kLine * static_cast<float>(lines.size() - 1 - i);
+      // Only one line has the tooltip, the last one, which ends in "…" if the title is too long.
+      pen_.label({{0, -above}, lines[i], Anchor::start, 0, true, false, i + 1 == lines.size() ? title : ""});
+    }
     if (!x.empty()) pen_.label({{width / 2, height + to_label}, x, Anchor::middle});
     if (!y.empty()) pen_.label({{18 - left_, height / 2}, y, Anchor::middle, -90});
   }
@@ -118,12 +172,12 @@ class PanelDrawer {
 
 /// The room that a panel needs left of its square.
 float left_of(const LinePlot& /*plot*/) { return kLeft; }
-float left_of(const HeatMap& map) { return std::max(kLeft, 30 + widest(map.row_labels)); }
+float left_of(const HeatMap& map) { return std::max(kLeft, 38 + widest(map.row_labels)); }
 
-/// And right of it: the labels below a map lean out.
+/// The room right of it: for the colour bar, and for the labels below a map, which lean to the right.
 float right_of(const LinePlot& /*plot*/) { return kRight; }
 float right_of(const HeatMap& map) {
-  float right = kRight, middle = 0.5f * cell_of(map);
+  float right = kBarRoom, middle = 0.5f * cell_of(map);
   for (const std::string& label : map.column_labels) {
     right = std::max(right, middle + 0.75f * width_of(label) - side_of(map));
     middle += cell_of(map);
@@ -131,26 +185,14 @@ float right_of(const HeatMap& map) {
   return right;
 }
 
-/// How high a panel is below its top, with everything that it writes.
+/// The height of a panel from the top of its square, with everything below it.
 float height_of(const LinePlot& plot) { return kSide + kBottom + kLine * static_cast<float>(plot.series.size()); }
 float height_of(const HeatMap& map) {
   return cell_of(map) * static_cast<float>(map.rows) +
          std::max(kBottom, below(map) + (map.x_label.empty() ? 0 : 2 * kLine));
 }
 
-/// Words in lines of about so many letters.
-std::vector<std::string> wrap(const std::string& text, std::size_t letters) {
-  std::vector<std::string> lines;
-  std::istringstream words(text);
-  for (std::string word; words >> word;)
-    if (lines.empty() || static_cast<std::size_t>(count_code_points(lines.back() + word)) + 1 > letters)
-      lines.push_back(word);
-    else
-      lines.back() += ' ' + word;
-  return lines;
-}
-
-/// Where the panels of a figure are.
+/// The places of the panels of a figure.
 struct Layout {
   std::size_t columns;
   float left = kLeft, step = 0, width = 0, height = 0;
@@ -167,13 +209,18 @@ Layout layout_of(const Figure& figure) {
     right = std::max(right, std::visit([](const auto& p) { return right_of(p); }, panel));
   }
   layout.step = layout.left + side + right;
+  layout.columns = std::min(layout.columns, std::max<std::size_t>(1, static_cast<std::size_t>(kWidest / layout.step)));
   layout.width = layout.step * static_cast<float>(layout.columns);
   for (std::size_t first = 0; first < figure.panels.size(); first += layout.columns) {
-    layout.tops.push_back(layout.height + kTop);
     float highest = 0;
-    for (std::size_t i = first; i < std::min(first + layout.columns, figure.panels.size()); ++i)
+    std::size_t lines = 1;
+    for (std::size_t i = first; i < std::min(first + layout.columns, figure.panels.size()); ++i) {
       highest = std::max(highest, std::visit([](const auto& p) { return height_of(p); }, figure.panels[i]));
-    layout.height += highest + kTop;
+      lines = std::max(
+          lines, std::visit([](const auto& p) { return title_lines(p.title, side_of(p)).size(); }, figure.panels[i]));
+    }
+    layout.tops.push_back(layout.height + kTop + kLine * static_cast<float>(lines));
+    layout.height = layout.tops.back() + highest;
   }
   layout.caption = wrap(figure.caption, static_cast<std::size_t>(layout.width / kLetter));
   return layout;

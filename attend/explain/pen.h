@@ -1,4 +1,4 @@
-// How figures are drawn, whatever on: the layout is here once, and svg.cpp and png.cpp are pens that follow it.
+// The layout of figures. It is here once; svg.cpp and png.cpp implement the Pen that draws it.
 #pragma once
 #include <optional>
 #include <string>
@@ -17,32 +17,32 @@ struct Box {
 };
 enum class Anchor : std::uint8_t { start, middle, end };
 
-/// Words at a place. The place is on their base line.
+/// A text at a point on its base line.
 struct Label {
   Point at;
   std::string words;
   Anchor anchor = Anchor::start;
-  float degrees = 0;  ///< clockwise, around the place
+  float degrees = 0;  ///< clockwise rotation around the point
   bool bold = false;
   bool muted = false;
   std::string tooltip = {};
 };
 
-/// A path: lines through the points, which are several where the path is broken.
+/// A path of one or more lines, each through its points.
 struct Stroke {
   std::vector<std::vector<Point>> lines;
   Colour colour;
   Series::Mark mark = Series::Mark::line;
 };
 
-/// All in pixels; a panel's own begin where it does.
+/// All lengths are in pixels. Inside a panel, (0, 0) is the panel's top left corner.
 class Pen {
  public:
   virtual ~Pen() = default;
   virtual void begin_panel(Point at) = 0;
   virtual void end_panel() = 0;
   virtual void grid_line(Point from, Point to) = 0;
-  virtual void swatch(const Box& box, Colour colour) = 0;  ///< of a legend
+  virtual void swatch(const Box& box, Colour colour) = 0;  ///< a colour of a legend
   virtual void cells(const HeatMap& map, float side) = 0;  ///< from (0, 0), with a frame around them
   virtual void stroke(const Stroke& stroke) = 0;
   virtual void label(const Label& label) = 0;

@@ -32,7 +32,7 @@ class PixelPen : public Pen {
   void swatch(const Box& box, Colour colour) override { fill(box, colour); }
 
   void cells(const HeatMap& map, float side) override {
-    const HeatScale scale(map.values);
+    const HeatScale scale(map);
     for (std::int64_t r = 0; r < map.rows; ++r)
       for (std::int64_t c = 0; c < map.columns; ++c)
         fill({static_cast<float>(c) * side, static_cast<float>(r) * side, side, side},
@@ -72,7 +72,7 @@ class PixelPen : public Pen {
     pixel = {mix(pixel.red, colour.red), mix(pixel.green, colour.green), mix(pixel.blue, colour.blue)};
   }
 
-  /// Edges fall on pixels, so that neighbours touch.
+  /// Edges are rounded to whole pixels, so that neighbouring boxes touch.
   void fill(const Box& box, Colour colour) {
     const Point from = placed({box.x, box.y}), to = placed({box.x + box.width, box.y + box.height});
     for (int y = static_cast<int>(std::lround(from.y)); y < static_cast<int>(std::lround(to.y)); ++y)
@@ -80,7 +80,7 @@ class PixelPen : public Pen {
         blend(x, y, colour, 1);
   }
 
-  /// A line with round ends: each pixel is covered by its distance from the path, once however often the path comes by.
+  /// A line with round ends. The coverage of a pixel follows from its distance to the path.
   void line(const std::vector<Point>& points, Colour colour, float width, float opacity = 1, bool dashed = false) {
     if (points.empty()) return;
     const float half = width * scale_ / 2, reach = half + 1;
@@ -150,7 +150,7 @@ std::string to_png(const Figure& figure, const PngOptions& options) {
   check(figure);
   const FigureSize size = size_of(figure);
   constexpr float kMost = 30'000;
-  // Many panels are drawn smaller, until a cell of a map might have less than a pixel.
+  // A figure of many panels is drawn smaller, as long as each cell of a map has a pixel.
   const float scale = std::min(options.scale, kMost / std::max(size.width, size.height));
   if (scale < std::min(1.f, options.scale))
     fail<InputError>("png", "the picture is too large: it would have ", std::lround(size.width), " × ",

@@ -1,4 +1,4 @@
-// Figures as PNG: for slides, for papers, for whatever does not read SVG.
+// Figures as PNG, for programs that do not read SVG.
 #pragma once
 #include <string>
 
@@ -7,20 +7,19 @@
 
 namespace attend {
 
-/// Whether this build writes PNG: ATTEND_PICTURES can be switched off. Without it, encode_png and to_png throw Error.
+/// Whether this build writes PNG (ATTEND_PICTURES). If not, encode_png and to_png throw Error.
 bool has_png();
 
-/// The bytes of a PNG file. Throws Error when the picture is too large to be one.
+/// The bytes of a PNG file. Throws Error if the picture is too large for the format.
 std::string encode_png(const Image& image);
 
 struct PngOptions {
-  float scale = 2;  ///< pixels for each of SVG's, of which a panel has 300, or as many as a long text has tokens; of
-                    ///< very large figures fewer
+  float scale = 2;  ///< pixels of PNG for each pixel of SVG; less for very large figures
 };
-/// The same figure as to_svg gives, with the fonts of this machine. Throws as check() does.
+/// The same figure as to_svg, with the installed fonts. Throws as check() does.
 std::string to_png(const Figure& figure, const PngOptions& options = {});
 
-/// Whether this machine has a font: otherwise a PNG has no labels.
+/// Whether any font is installed; if not, a PNG has no labels.
 bool has_fonts();
 
 }  // namespace attend

@@ -10,7 +10,7 @@
 namespace attend {
 namespace {
 
-/// Up to this many cells, each cell of a map is an element with a tooltip. A larger map becomes a picture with one
+/// Up to this many cells, each cell of a map is an element with a tooltip. A larger map becomes a PNG image with one
 /// pixel for each cell, if this build writes PNG: the elements of a long text would take a hundred megabytes.
 constexpr std::int64_t kMostCells = 40'000;
 
@@ -31,7 +31,7 @@ class SvgPen : public Pen {
 
   void swatch(const Box& box, Colour colour) override {
     out_ << "<rect x='" << box.x << "' y='" << box.y << "' width='" << box.width << "' height='" << box.height
-         << "' rx='2' fill='" << hex(colour) << "'/>";
+         << (box.height > 6 ? "' rx='2" : "") << "' fill='" << hex(colour) << "'/>";
   }
 
   void cells(const HeatMap& map, float side) override {
@@ -41,7 +41,7 @@ class SvgPen : public Pen {
            << "' preserveAspectRatio='none' style='image-rendering:pixelated' href='data:image/png;base64,"
            << to_base64(encode_png(image_of(map))) << "'/>";
     } else {
-      const HeatScale scale(map.values);
+      const HeatScale scale(map);
       for (std::int64_t r = 0; r < map.rows; ++r)
         for (std::int64_t c = 0; c < map.columns; ++c) {
           const float value = map.values[static_cast<std::size_t>(r * map.columns + c)];

@@ -1,4 +1,4 @@
-// Figures as SVG: for papers, for a browser, for a README.
+// Figures as SVG, for browsers, papers and READMEs.
 #pragma once
 #include <string>
 #include <string_view>
@@ -7,10 +7,10 @@
 
 namespace attend {
 
-/// A whole SVG document, or an <svg> element for an HTML page (they are the same). Throws as check() does.
+/// An SVG document, which can also be an <svg> element of an HTML page. Throws as check() does.
 std::string to_svg(const Figure& figure);
 
-/// &, <, > and quotes as entities; control characters that XML forbids are dropped.
+/// Escapes &, <, > and quotes, and drops control characters that XML forbids.
 std::string escape_markup(std::string_view text);
 
 }  // namespace attend

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <iomanip>
 #include <sstream>
 
 #include "attend/explain/axis.h"
@@ -16,11 +17,11 @@
 namespace attend {
 namespace {
 
-constexpr int kPlotLines = 16;  // of text, in a plot
+constexpr int kPlotLines = 16;  // lines of text in a plot
 constexpr int kMostMapLines = 48;
-constexpr int kLeastAcross = 6;  // columns that a label of a column takes, or less if it is short
-constexpr int kMostLetters = 8;  // of a label that stands upright
-constexpr int kLeast = 40;       // columns that a picture takes, however narrow the terminal
+constexpr int kLeastAcross = 6;  // columns that a cell needs for its label, unless the label is shorter
+constexpr int kMostLetters = 8;  // of a label that is written downwards
+constexpr int kLeast = 40;       // columns of a picture in a narrow terminal
 
 std::string repeat(std::string_view text, int times) {
   std::string out;
@@ -28,7 +29,7 @@ std::string repeat(std::string_view text, int times) {
   return out;
 }
 
-/// The text in exactly `width` columns: cut with "…", or padded on the right.
+/// The text in exactly `width` columns: shortened with "…", or padded on the right.
 std::string fit(const std::string& text, int width) {
   const std::string kept = shortened(text, width);
   return kept + std::string(static_cast<std::size_t>(std::max(0, width - display_width(kept))), ' ');
@@ -39,14 +40,14 @@ std::string fit_right(const std::string& text, int width) {
   return wide >= width ? fit(text, width) : std::string(static_cast<std::size_t>(width - wide), ' ') + text;
 }
 
-std::string in_colour(const char* ground, Colour c) {  // "38": of the letters, "48": behind them
+std::string in_colour(const char* ground, Colour c) {  // "38": of the text, "48": of the background
   std::ostringstream out;
   out << "\x1b[" << ground << ";2;" << +c.red << ';' << +c.green << ';' << +c.blue << 'm';
   return out.str();
 }
 constexpr const char* kPlain = "\x1b[0m";
 
-/// A grid of dots, 2 × 4 in each character (Unicode's Braille patterns), each character with one colour.
+/// A grid of dots, 2 × 4 in each character (Unicode's Braille patterns). Each character has one colour.
 class Canvas {
  public:
   Canvas(int columns, int lines, bool colour)
@@ -63,13 +64,13 @@ class Canvas {
     if (x < 0 || y < 0 || x >= width() || y >= height()) return;
     constexpr int kBits[4][2] = {{0x01, 0x08}, {0x02, 0x10}, {0x04, 0x20}, {0x40, 0x80}};
     const std::size_t cell = cell_at(y / 4, x / 2);
-    if (series_[cell] != series) dots_[cell] = 0;  // a character has one colour: the later series is on top
+    if (series_[cell] != series) dots_[cell] = 0;  // one colour for each character: the last series wins
     dots_[cell] |= kBits[y % 4][x % 2];
     series_[cell] = series;
   }
 
   std::string line(int row) const {
-    // Without colours a series is told by its letter.
+    // Without colours, each series has its own character.
     std::string out;
     for (int c = 0; c < columns_; ++c) {
       const std::size_t cell = cell_at(row, c);
@@ -138,8 +139,8 @@ class PanelWriter {
     int gutter = 1;
     for (const std::string& label : map.row_labels) gutter = std::max(gutter, std::min(display_width(label) + 1, 16));
     const int room = std::max(options_.width - gutter - 2, kLeast);
-    // Cells as wide as their labels, if that nearly fits; else two columns, which looks square, under labels that stand
-    // upright; else one, each for several.
+    // If there is room, cells are as wide as their labels. Otherwise a cell has two columns, which looks square, and
+    // the labels are written downwards. If there is not even room for that, one column stands for several cells.
     int wanted = 2;
     for (const std::string& label : map.column_labels) wanted = std::max(wanted, std::min(display_width(label) + 1, 9));
     const int columns = static_cast<int>(std::min<std::int64_t>(map.columns, room));
@@ -153,7 +154,7 @@ class PanelWriter {
     } else if (std::ssize(map.column_labels) == columns) {
       upright(map.column_labels, gutter + 1, cell);
     }
-    const HeatScale scale(map.values);
+    const HeatScale scale(map);
     for (int r = 0; r < lines; ++r) {
       const std::int64_t first = r * map.rows / lines;
       const bool labelled = !map.row_labels.empty();
@@ -161,14 +162,18 @@ class PanelWriter {
       for (int c = 0; c < columns; ++c) out_ += shade(scale, strongest(map, r, lines, c, columns), cell);
       out_ += '\n';
     }
-    if (!map.x_label.empty()) out_ += std::string(static_cast<std::size_t>(gutter + 1), ' ') + map.x_label + '\n';
+    std::ostringstream below;
+    below << map.x_label;
+    if (scale.most() > 0)
+      below << (map.x_label.empty() ? "" : "   ") << "(full colour: " << std::setprecision(2) << scale.most() << ")";
+    out_ += std::string(static_cast<std::size_t>(gutter + 1), ' ') + below.str() + '\n';
     if (lines < map.rows || columns < map.columns)
       out_ += std::string(static_cast<std::size_t>(gutter + 1), ' ') + "(" + std::to_string(map.rows) + " × " +
-              std::to_string(map.columns) + ", the strongest of neighbours shown)\n";
+              std::to_string(map.columns) + ", each character shows the largest of several cells)\n";
   }
 
  private:
-  /// Of all cells that share one character, the one that is furthest from zero.
+  /// Of the cells that share one character, the value with the largest magnitude.
   static float strongest(const HeatMap& map, int r, int lines, int c, int columns) {
     float most = 0;
     for (std::int64_t i = r * map.rows / lines; i < (r + 1) * map.rows / lines; ++i)
@@ -179,7 +184,7 @@ class PanelWriter {
     return most;
   }
 
-  /// Labels of columns that are narrower: their letters one below the other, down to the map.
+  /// Labels of narrow columns, written downwards.
   void upright(const std::vector<std::string>& labels, int indent, int cell) {
     std::vector<std::vector<std::string>> letters;
     std::size_t lines = 0;
@@ -198,7 +203,7 @@ class PanelWriter {
     }
   }
 
-  /// Each with the marks that combine with it.
+  /// The letters of a label, each with its combining marks.
   static std::vector<std::string> letters_of(const std::string& label) {
     std::vector<std::string> letters;
     for (std::size_t at = 0; at < label.size();) {
@@ -258,7 +263,7 @@ struct BlockWriter {
     out += '\n' + (options.colour ? "\x1b[1m" + heading.text + kPlain : heading.text) + '\n';
   }
 
-  /// Words, wrapped at the terminal's width.
+  /// Wraps the text at the terminal's width.
   void operator()(const Paragraph& paragraph) const {
     std::istringstream words(paragraph.text);
     int used = 0;

@@ -11,9 +11,9 @@ struct Asset {
   std::string_view data;
 };
 
-/// Those that the build found: without npm there is no explorer. cmake/explorer.cmake writes the source.
+/// All files. In a build without npm there is no explorer. cmake/explorer.cmake writes the source.
 std::span<const Asset> assets();
-/// Null where there is none. "/" is "/index.html".
+/// The file of a path, or null. "/" is "/index.html".
 const Asset* find_asset(std::string_view path);
 
 }  // namespace attend::serve

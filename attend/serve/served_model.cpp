@@ -71,13 +71,13 @@ void ServedModel::open() {
   }
   if (opened.can(Ability::translate)) {
     translator.emplace(opened);
-    attention.emplace(*translator);
     // A text counts once, however many hypotheses the model's own beam has.
     engine_limits_ = {.rows = limits_.batch_rows * translator->generation().search.beam,
                       .tokens = limits_.batch_tokens};
     engine_ = std::make_unique<Engine>(translator->generator(), engine_limits_);
     const auto network = opened.model<Seq2SeqModel>("serve", Ability::translate);
     const Seq2SeqSpec spec = network->spec();
+    if (spec.encoder.layers + spec.decoder.layers + spec.cross.layers > 0) attention.emplace(*translator);
     layers = std::max<std::int64_t>(spec.cross.layers, 1), heads = std::max<std::int64_t>(spec.cross.heads, 1);
     if (network->max_positions() > 0) context = network->max_positions();
     auto [source, target] = languages_of(folder, name);
@@ -92,7 +92,10 @@ void ServedModel::open() {
   }
   if (opened.can(Ability::fill_mask)) mask_filler.emplace(opened);
   if (opened.can(Ability::classify)) classifier.emplace(opened);
-  if (classifier && !attention) attention.emplace(*classifier);
+  if (classifier && !attention) {
+    const auto recurrent = std::dynamic_pointer_cast<const RecurrentClassifier>(opened.model());
+    if (!recurrent || recurrent->options.pooling == StatePooling::attention) attention.emplace(*classifier);
+  }
 }
 
 std::vector<std::string> ServedModel::capabilities() const {
@@ -103,6 +106,7 @@ std::vector<std::string> ServedModel::capabilities() const {
   if (classifier) all.emplace_back("classify");
   if (mask_filler) all.emplace_back("fill-mask");
   if (attention) all.emplace_back("attention");
+  if (attention && encoder) all.emplace_back("pairs");  // only encoders read two texts at once
   if (tokenizer) all.emplace_back("tokenize");
   return all;
 }

@@ -1,4 +1,4 @@
-// Shapes of our own: tokens, labels, hidden words, attention, and the lessons' numbers.
+// Attend's own endpoints: tokens, labels, masked tokens, attention, and the numbers of the lessons.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -15,9 +15,9 @@
 namespace attend::serve {
 namespace {
 
-constexpr std::int64_t kMostWeights = 8 << 20;  // in one answer: some hundred megabytes of digits
+constexpr std::int64_t kMostWeights = 8 << 20;  // in one answer, which then has about a hundred megabytes
 
-/// A number in the query.
+/// A number from the query of the address.
 double query_number(const Call& call, const char* key, double least, double most, double otherwise) {
   const auto found = call.query.find(key);
   if (found == call.query.end()) return otherwise;
@@ -174,7 +174,7 @@ Reply lesson_positions(Api&, const Call& call) {
               dump({{"width", width}, {"length", length}, {"values", rows_of(sinusoidal_positions(length, width))}})};
 }
 
-/// Noisy points of a curve, and what Nadaraya–Watson regression makes of them.
+/// Noisy points of a curve, and the estimate of Nadaraya–Watson regression.
 Reply lesson_pooling(Api&, const Call& call) {
   const double width = query_number(call, "width", 0.01, 100, 1);
   const std::int64_t points = query_integer(call, "points", 2, 200, 50);

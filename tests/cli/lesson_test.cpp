@@ -1,6 +1,8 @@
 // Lessons, run as a user runs them.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <sstream>
@@ -50,6 +52,33 @@ TEST(Lesson, ALearnedWidthBeatsAFixedOneOnHeldOutPoints) {
   EXPECT_GT(learned, 0);
   EXPECT_LT(learned, fixed);
   EXPECT_LT(fixed, average);
+}
+
+TEST(Lesson, PoolingComparesItselfWithTheTrueFunctionOnTheSamePoints) {
+  const TempFolder folder;
+  std::string text = run_attend("lesson pooling --output " + folder.path().string()).output;
+  const double noise = number_after(text, "the true function"), learned = number_after(text, "Gaussian, σ learned");
+  EXPECT_GT(noise, 0);
+  std::ranges::replace(text, '\n', ' ');  // sentences are wrapped
+  EXPECT_EQ(number_after(text, "its error on them is"), noise);
+  EXPECT_NEAR(number_after(text, "comes within"), std::abs(learned - noise), 0.0011);
+  // The three maps have one scale.
+  std::vector<double> full;
+  for (std::size_t at = 0; (at = text.find("(full colour: ", at)) != std::string::npos; ++at)
+    full.push_back(number_after(text.substr(at), "(full colour: "));
+  EXPECT_EQ(full, std::vector<double>(3, full.empty() ? 0 : full.front()));
+}
+
+TEST(Lesson, PositionsDescribeTheirOwnPlot) {
+  const TempFolder folder;
+  std::string text = run_attend("lesson positions --output " + folder.path().string()).output;
+  std::ranges::replace(text, '\n', ' ');
+  const double fallen = number_after(text, "at distance 0 to"), low = number_after(text, "falls and rises: it is"),
+               high = number_after(text, "and again");
+  EXPECT_GT(fallen, 0);
+  EXPECT_LT(low, fallen);
+  EXPECT_GT(high, low);
+  EXPECT_EQ(text.find("falls with"), std::string::npos);
 }
 
 TEST(Lesson, EachWritesAPageAndAPicture) {

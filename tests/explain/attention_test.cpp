@@ -244,8 +244,10 @@ TEST(AttentionPage, KeepsTheGreatestOfALongText) {
   const std::int64_t row = 300;  // of head 0
   std::vector<float> all(map.view().weights[1].data() + row * T, map.view().weights[1].data() + (row + 1) * T);
   std::ranges::sort(all, std::greater());
-  for (std::int64_t i = row * k; i < (row + 1) * k; ++i) {
+  for (std::int64_t i = row * k, last = -1; i < (row + 1) * k; ++i) {
     const int key = byte(2 * i) | byte(2 * i + 1) << 8;
+    EXPECT_GT(key, last);  // the script relies on it
+    last = key;
     const double root = byte(2 * 3 * T * k + i) / 255.;
     EXPECT_GE(map.view().weights[1].data()[row * T + key], all[static_cast<std::size_t>(k - 1)]);
     EXPECT_NEAR(root * root, map.view().weights[1].data()[row * T + key], 0.004);
@@ -306,6 +308,13 @@ TEST(Png, RefusesPanelsThatItCouldNotShow) {
   Figure figure;
   for (int i = 0; i < 600; ++i) figure.panels.emplace_back(HeatMap{"", "", "", 1, 1, {1}});
   EXPECT_THROW(to_png(figure), InputError);
+}
+
+TEST(AttentionFigure, HasTheSourceAndTheTranslationInItsTitle) {
+  AttentionMap map = small_map();
+  map.translation = "ein Spiel";
+  const Figure figure = figure_of(std::span(&map, 1));
+  EXPECT_EQ(std::get<HeatMap>(figure.panels.front()).title, map.text + " → ein Spiel");
 }
 
 TEST(Svg, AMapOfManyCellsIsOnePicture) {

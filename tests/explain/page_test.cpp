@@ -9,6 +9,7 @@
 
 #include "attend/core/error.h"
 #include "attend/explain/html.h"
+#include "attend/explain/page_assets.h"
 #include "attend/explain/svg.h"
 #include "attend/explain/terminal.h"
 
@@ -63,12 +64,38 @@ TEST(Svg, DrawsEachCellThatIsNotZeroAndNamesIt) {
   EXPECT_EQ(count(svg, "<title>q, c: 1</title>"), 1u);
 }
 
+TEST(Svg, AMapHasAColourBarWithNumbers) {
+  const std::string svg = to_svg({"", {HeatMap{"", "", "", 1, 2, {0.25f, 0.5f}}}});
+  for (const char* number : {">0<", ">0.25<", ">0.5<"}) EXPECT_EQ(count(svg, number), 1u) << number;
+  EXPECT_GT(count(svg, "<rect x='314'"), 30u);  // the colours, right of the map
+  const std::string both = to_svg({"", {HeatMap{"", "", "", 1, 2, {-2, 1}}}});
+  for (const char* number : {">-2<", ">0<", ">2<"}) EXPECT_EQ(count(both, number), 1u) << number;
+}
+
+TEST(Svg, MapsWithOneScaleGiveOneValueOneColour) {
+  Figure figure{"", {HeatMap{"", "", "", 1, 1, {0.5f}}, HeatMap{"", "", "", 1, 2, {0.5f, 1}}}};
+  const auto colour_of_half = [&] { return count(to_svg(figure), "fill='#053061'><title>"); };
+  EXPECT_EQ(colour_of_half(), 2u);  // in the first map, a half is the greatest
+  share_scale(figure);
+  EXPECT_EQ(colour_of_half(), 1u);
+  EXPECT_EQ(std::get<HeatMap>(figure.panels[0]).full, 1);
+}
+
+TEST(Svg, EveryLabelOfASentenceIsWritten) {
+  std::vector<std::string> labels;
+  for (int i = 0; i < 50; ++i) labels.push_back("token" + std::to_string(i));
+  const std::string svg = to_svg({"", {HeatMap{"", "", "", 50, 50, std::vector<float>(2500, 1.f), labels, labels}}});
+  for (const std::string& label : labels) EXPECT_EQ(count(svg, '>' + label + "</text>"), 2u) << label;
+}
+
 TEST(Svg, LongLabelsBelowAMapLieWithinThePicture) {
   const auto width_with = [](const std::string& label) {
-    const std::string svg = to_svg({"", {HeatMap{"", "", "", 1, 3, {1, 1, 1}, {}, {"a", ".", label}}}});
+    std::vector<std::string> labels(30, ".");
+    labels.back() = label;
+    const std::string svg = to_svg({"", {HeatMap{"", "", "", 1, 30, std::vector<float>(30, 1.f), {}, labels}}});
     return std::stof(svg.substr(svg.find(" width='") + 8));
   };
-  EXPECT_GT(width_with(std::string(20, 'm')), width_with("b") + 30);
+  EXPECT_GT(width_with(std::string(24, 'm')), width_with("b") + 30);
 }
 
 TEST(Svg, AVeryLongLabelIsCutAndToldWholeInItsTooltip) {
@@ -80,7 +107,7 @@ TEST(Svg, AVeryLongLabelIsCutAndToldWholeInItsTooltip) {
 
 TEST(Svg, ALongTitleIsCutAndToldWholeInItsTooltip) {
   std::string title;
-  for (int i = 0; i < 30; ++i) title += "süß ";
+  for (int i = 0; i < 60; ++i) title += "süß ";
   const std::string svg = to_svg({"", {HeatMap{title, "", "", 1, 1, {1}, {}, {}}}});
   EXPECT_EQ(count(svg, title), 1u);
   EXPECT_EQ(count(svg, "…<title>süß"), 1u);
@@ -93,6 +120,8 @@ TEST(Html, NeedsNothingFromElsewhere) {
   EXPECT_EQ(count(html, "<svg"), 1u);
   EXPECT_EQ(count(html, "a&lt;b"), 1u);
 }
+
+TEST(Html, HasTheLookOfTheOtherPages) { EXPECT_EQ(count(to_html(Page{"t", {}}), std::string(kPageStyle)), 1u); }
 
 TEST(Terminal, LinesKeepTheWidthAndWithoutColourThereAreNoEscapes) {
   const std::string text = to_terminal(awkward_page(), {.width = 60, .colour = false});
@@ -109,6 +138,11 @@ TEST(Terminal, AMapLargerThanTheScreenKeepsItsStrongestCells) {
   const std::string text = to_terminal(Figure{"", {map}}, {.width = 80});
   EXPECT_EQ(count(text, "█"), 1u);
   EXPECT_EQ(count(text, "400 × 400"), 1u);
+}
+
+TEST(Terminal, AMapTellsTheValueOfItsFullColour) {
+  const std::string text = to_terminal(Figure{"", {HeatMap{"", "key", "", 1, 2, {0.25f, 0.5f}}}});
+  EXPECT_EQ(count(text, "key   (full colour: 0.5)"), 1u) << text;
 }
 
 TEST(Terminal, LabelsWiderThanTheirColumnsStandUpright) {

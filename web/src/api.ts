@@ -1,7 +1,7 @@
-// The server's endpoints as typed functions. Whatever goes wrong becomes an ApiError with the server's own message.
+// The server's endpoints as typed functions. Errors become an ApiError with the server's message.
 
 export type Capability =
-  "generate" | "chat" | "translate" | "embed" | "classify" | "fill-mask" | "attention" | "tokenize";
+  "generate" | "chat" | "translate" | "embed" | "classify" | "fill-mask" | "attention" | "pairs" | "tokenize";
 
 export interface Model {
   id: string;
@@ -14,7 +14,7 @@ export interface Model {
   target_language?: string | null;
 }
 
-/** A head's weights: whole rows, or of each row only the greatest as [key, weight]. */
+/** A head's weights: whole rows, or the greatest weights of each row as [key, weight] pairs. */
 export interface HeadData {
   head: number;
   weights?: number[][];
@@ -52,7 +52,7 @@ export interface AttentionRequest {
   layers?: number[];
   heads?: number[];
   top_k?: number;
-  /** What happens to a text that the model cannot see as a whole. */
+  /** What the server does with a text that is longer than the model's context. */
   long?: "error" | "truncate";
 }
 
@@ -83,7 +83,7 @@ export interface CompletionRequest {
   logprobs: number;
 }
 
-/** A token as it was written, with its log-probability and the likeliest in its place. */
+/** A generated token with its log-probability, and the most likely tokens at its place. */
 export interface WrittenToken {
   text: string;
   logprob: number | null;
@@ -101,10 +101,10 @@ export class ApiError extends Error {
   }
 }
 
-/** The stream ended before the server said that it was done. */
+/** The stream ended before the server reported the end. */
 export class CutShort extends Error {}
 
-// The key lives as long as the tab: nothing is written to disk.
+// The key is kept until the tab is closed; nothing is written to disk.
 const kKey = "attend.key";
 export const apiKey = {
   get: (): string => sessionStorage.getItem(kKey) ?? "",
@@ -141,7 +141,7 @@ async function errorOf(response: Response): Promise<ApiError> {
     message = typeof error === "string" ? error : error.message;
     code = String((typeof error === "string" ? outer : error.code) ?? "");
   } catch {
-    // Not JSON: a proxy's page, perhaps. Its text is shown as it is.
+    // Not JSON, perhaps the page of a proxy: its text is shown as it is.
   }
   const wait = Number.parseFloat(response.headers.get("Retry-After") ?? "");
   const error = new ApiError(
@@ -177,6 +177,12 @@ export const positions = (width: number, length: number, signal?: AbortSignal): 
 export const pooling = (width: number, points: number, seed: number, signal?: AbortSignal): Promise<Pooling> =>
   json(`v1/lessons/pooling?width=${width}&points=${points}&seed=${seed}`, undefined, signal);
 
+/** The number of tokens of a text. */
+export async function countTokens(model: string, input: string, signal?: AbortSignal): Promise<number> {
+  const answer = await json<{ data: { tokens: string[] }[] }>("v1/tokenize", { model, input: [input] }, signal);
+  return answer.data[0].tokens.length;
+}
+
 export interface Translated {
   translatedText: string;
   alternatives?: string[];
@@ -206,7 +212,7 @@ export async function embeddings(model: string, input: string[], signal?: AbortS
   return answer.data.sort((a, b) => a.index - b.index).map((row) => row.embedding as number[]);
 }
 
-/** Of each text, the vector of every token in its context. */
+/** For each text, the vectors of its tokens. */
 export async function tokenVectors(
   model: string,
   input: string[],
@@ -235,7 +241,7 @@ interface CompletionChunk {
   }[];
 }
 
-/** Writes on from a prompt, token by token; gives the reason it ended. Throws CutShort where the stream just ends. */
+/** Continues a prompt token by token; returns why it ended. Throws CutShort if the stream breaks. */
 export async function* complete(
   request: CompletionRequest,
   signal: AbortSignal,
@@ -267,7 +273,7 @@ export async function* complete(
   throw new CutShort("The stream was cut short: the connection ended before the server was done.");
 }
 
-/** The data of server-sent events, which may come cut anywhere. */
+/** The data of server-sent events; chunks may be cut anywhere. */
 async function* events(response: Response): AsyncGenerator<string, void, void> {
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";

@@ -1,9 +1,9 @@
-// The page: views by their address, light and dark, and the key where the server wants one.
+// The explorer: shows the view that the address names, and asks for an API key if the server needs one.
 import * as api from "./api";
 import { field, h } from "./dom";
-import { isDark } from "./draw/colours";
 import type { View } from "./parts";
 import { Status } from "./status";
+import { themeButton } from "./theme";
 import { attentionView } from "./views/attention";
 import { compareView } from "./views/compare";
 import { generateView } from "./views/generate";
@@ -29,7 +29,7 @@ const route = (): string => {
   return name in kViews ? name : "attention";
 };
 
-/** Shows the view of the address, once the models are known. */
+/** Shows the view that the address names, once the models are known. */
 async function show(): Promise<void> {
   const name = route();
   for (const link of nav.querySelectorAll("a")) {
@@ -46,7 +46,7 @@ async function show(): Promise<void> {
     if (name !== route()) return;
     const status = new Status();
     main.replaceChildren(h("h1", {}, kViews[name].name), status.element);
-    // Where a key is missing, the form for it says so.
+    // If the key is missing, the form for it says so.
     if (!(error instanceof api.ApiError && error.status === 401)) status.error(error, () => void show());
     return;
   }
@@ -81,39 +81,20 @@ function askForKey(error: api.ApiError): void {
   input.focus();
 }
 
-function themeButton(): HTMLButtonElement {
-  const name = () => `Switch to ${isDark() ? "light" : "dark"} colours`;
-  const button = h(
-    "button",
-    {
-      type: "button",
-      class: "icon",
-      title: name(),
-      "aria-label": name(),
-      onclick: () => {
-        document.documentElement.dataset["theme"] = isDark() ? "light" : "dark";
-        localStorage.setItem("attend.theme", document.documentElement.dataset["theme"]);
-        recolour();
-      },
-    },
-    h("span", { "aria-hidden": "true" }, "◐"),
-  );
-  const recolour = () => {
-    button.title = name();
-    button.setAttribute("aria-label", name());
-    current.recolour?.();
-  };
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", recolour);
-  return button;
+/** Draws the present view in the colours of the theme, and remembers the choice. */
+function recolour(): void {
+  const theme = document.documentElement.dataset["theme"];
+  if (theme) localStorage.setItem("attend.theme", theme);
+  current.recolour?.();
 }
 
 const chosen = localStorage.getItem("attend.theme");
 if (chosen) document.documentElement.dataset["theme"] = chosen;
 nav.append(...Object.entries(kViews).map(([path, { name }]) => h("a", { href: `#/${path}` }, name)));
-document.getElementById("tools")!.append(themeButton());
+document.getElementById("tools")!.append(themeButton(recolour));
 document.addEventListener("unauthorized", (event) => askForKey((event as CustomEvent<api.ApiError>).detail));
 document.querySelector<HTMLAnchorElement>(".skip")!.addEventListener("click", (event) => {
-  event.preventDefault(); // the address is the view's
+  event.preventDefault(); // the address names the view
   main.focus();
 });
 window.addEventListener("hashchange", () => {

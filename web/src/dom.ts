@@ -1,9 +1,9 @@
-// Elements and controls, without a framework. Every control is a native one with a label.
+// Elements and controls, without a framework. Every control is a native element with a label.
 
 type Child = Node | string | null | undefined | false;
 type Props = Record<string, unknown>;
 
-/** An element: functions become listeners, known properties are set, the rest are attributes. */
+/** Makes an element. Functions become listeners, known names are set as properties, other names as attributes. */
 export function h<K extends keyof HTMLElementTagNameMap>(
   tag: K,
   props: Props | null = null,
@@ -77,7 +77,7 @@ export function slider(label: string, range: Range, change: (value: number) => v
   return h("div", { class: "field slider" }, h("label", { htmlFor: input.id }, label), output, input);
 }
 
-/** A choice of few, as a row of radio buttons. */
+/** A choice between a few values, as a row of radio buttons. */
 export function segmented(
   label: string,
   options: Option[],
@@ -127,9 +127,10 @@ export function textArea(value: string, placeholder: string, input: (value: stri
   return element;
 }
 
-/** What a session has typed is there again when one comes back to a view. */
+/** Keeps what the user typed until the tab is closed. */
 export const remembered = {
   get: (name: string, otherwise: string): string => sessionStorage.getItem(`attend.${name}`) ?? otherwise,
+  has: (name: string): boolean => sessionStorage.getItem(`attend.${name}`) !== null,
   set: (name: string, value: string): void => sessionStorage.setItem(`attend.${name}`, value),
 };
 
@@ -145,9 +146,10 @@ export function debounce(delay: number, work: () => void): { (): void; cancel():
 export const percent = (share: number): string =>
   share >= 0.1 ? `${Math.round(100 * share)} %` : share >= 0.001 ? `${(100 * share).toFixed(1)} %` : "< 0.1 %";
 
-/** A token for the eye: white space that would not show is drawn. */
+/** A token as a label: white space becomes visible signs, and the space before a token is dropped. */
 export const visible = (token: string): string =>
   token
+    .replace(/^ +(?=\S)/, "")
     .replace(/\n/g, "↵")
     .replace(/\t/g, "⇥")
     .replace(/^ +$/, (spaces) => "␣".repeat(spaces.length)) || "∅";

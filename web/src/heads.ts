@@ -1,11 +1,11 @@
-// The row of heads: a click shows one alone, Shift adds it or takes it away, "all" is their mean.
+// The row of heads: a click shows one alone, Shift-click adds or removes one, "all" shows all of them.
 import { h } from "./dom";
 import { headColour } from "./draw/colours";
 
-/** The heads that are shown; null is all of them. */
+/** The places of the heads that are shown; null: all heads. */
 export type Heads = Set<number> | null;
 
-/** What a click on a head makes of the choice. */
+/** The choice after a click on a head. */
 export function chooseHead(heads: Heads, head: number, count: number, add: boolean): Heads {
   if (!add) return heads?.size === 1 && heads.has(head) ? null : new Set([head]);
   const next = new Set(heads ?? Array.from({ length: count }, (_, i) => i));
@@ -15,26 +15,36 @@ export function chooseHead(heads: Heads, head: number, count: number, add: boole
 
 export const adds = (event: MouseEvent): boolean => event.shiftKey || event.ctrlKey || event.metaKey;
 
-export function headBar(count: number, heads: Heads, change: (heads: Heads) => void): HTMLElement {
+/** `names` are the numbers of the heads; `habits` say what each one does, if known. */
+export function headBar(
+  names: number[],
+  heads: Heads,
+  change: (heads: Heads) => void,
+  habits: string[] = [],
+): HTMLElement {
   const set = (next: Heads) => {
     heads = next;
     press();
     change(next);
   };
-  const all = h("button", { type: "button", class: "head all", onclick: () => set(null) }, "all");
-  const buttons = Array.from({ length: count }, (_, head) => {
+  const all = h(
+    "button",
+    { type: "button", class: "head all", title: "All heads, and their mean", onclick: () => set(null) },
+    "all",
+  );
+  const buttons = names.map((name, head) => {
     const button = h(
       "button",
       {
         type: "button",
         class: "head",
-        "aria-label": `Head ${head}`,
-        title: `Head ${head}: click for it alone, Shift-click to add or take it away`,
-        onclick: (event: MouseEvent) => set(chooseHead(heads, head, count, adds(event))),
+        "aria-label": `Head ${name}`,
+        title: `Head ${name}${habits[head] ? `: ${habits[head]}` : ""}. Click: this head alone; Shift-click: add or remove it`,
+        onclick: (event: MouseEvent) => set(chooseHead(heads, head, names.length, adds(event))),
       },
-      String(head),
+      String(name),
     );
-    button.style.setProperty("--head", headColour(head));
+    button.style.setProperty("--head", headColour(name));
     return button;
   });
   const press = () => {
@@ -44,7 +54,7 @@ export function headBar(count: number, heads: Heads, change: (heads: Heads) => v
   press();
   return h(
     "div",
-    { class: "field", role: "group", "aria-label": "Heads" },
+    { class: "field", role: "group", "aria-label": "Heads; Shift-click chooses several" },
     h("span", { class: "label" }, "Heads"),
     h("div", { class: "heads" }, all, buttons),
   );

@@ -1,9 +1,10 @@
-// Which token of a finished text is which of those that were written: the server cut the whole text into tokens anew.
+// Finds the generated tokens in the whole text. The server tokenizes the whole text anew, so they may be cut
+// differently.
 
 export interface Match {
-  /** Of each written token, the place in the whole text where the model stood when it chose it; −1 where unknown. */
+  /** For each generated token, the token of the whole text that predicted it; −1 if unknown. */
   query: number[];
-  /** Of each token of the whole text, which of the written ones it is; −1 in the prompt. */
+  /** For each token of the whole text, its place among the generated ones; −1 in the prompt. */
   written: number[];
 }
 
@@ -12,7 +13,7 @@ export function match(whole: string[], prompt: string, written: string[]): Match
   const same = start >= 0 && written.every((token, i) => whole[start + i].trim() === token.trim());
   if (same)
     return { query: written.map((_, i) => start + i - 1), written: whole.map((_, i) => Math.max(-1, i - start)) };
-  // Cut otherwise than it was written: what comes at the same place of the text, white space apart, is the same.
+  // The tokens differ: those that begin at the same character, not counting white space, are the same.
   const begins = places([prompt, ...written]).slice(1);
   const at = places(whole);
   return {
@@ -24,7 +25,7 @@ export function match(whole: string[], prompt: string, written: string[]): Match
   };
 }
 
-/** Of each token, how many characters other than white space come before it. */
+/** For each token, the number of characters before it, not counting white space. */
 function places(tokens: string[]): number[] {
   let sum = 0;
   return tokens.map((token) => {

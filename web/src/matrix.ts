@@ -1,9 +1,8 @@
-// Attention weights as sparse rows: what the server kept of each query, or all of it. Everything that is drawn comes
-// from these.
+// Attention weights as sparse rows. All pictures are drawn from these.
 import type { HeadData } from "./api";
 
 export class Matrix {
-  /** Row q has the entries start[q] … start[q + 1] of key and weight, by key. */
+  /** Row q has the entries start[q] … start[q + 1] of `key` and `weight`; the keys of a row rise. */
   constructor(
     readonly queries: number,
     readonly keys: number,
@@ -32,17 +31,21 @@ export class Matrix {
 
   static dense(rows: ArrayLike<number>[], keys: number): Matrix {
     const start = new Int32Array(rows.length + 1);
-    const entries: number[] = [];
-    const weights: number[] = [];
     rows.forEach((row, q) => {
+      let count = 0;
+      for (let k = 0; k < row.length; ++k) if (row[k] !== 0) ++count;
+      start[q + 1] = start[q] + count;
+    });
+    const key = new Uint16Array(start[rows.length]);
+    const weight = new Float32Array(key.length);
+    let at = 0;
+    for (const row of rows)
       for (let k = 0; k < row.length; ++k)
         if (row[k] !== 0) {
-          entries.push(k);
-          weights.push(row[k]);
+          key[at] = k;
+          weight[at++] = row[k];
         }
-      start[q + 1] = entries.length;
-    });
-    return new Matrix(rows.length, keys, start, Uint16Array.from(entries), Float32Array.from(weights));
+    return new Matrix(rows.length, keys, start, key, weight);
   }
 
   at(query: number, key: number): number {
@@ -57,7 +60,7 @@ export class Matrix {
     return entries;
   }
 
-  /** What each query gives to one key. */
+  /** The weights of one key, by query. */
   column(key: number): { key: number; weight: number }[] {
     const entries = [];
     for (let q = 0; q < this.queries; ++q) {
@@ -72,6 +75,17 @@ export class Matrix {
     for (const weight of this.weight) if (weight > most) most = weight;
     return most;
   }
+
+  /** The weight that is drawn in full colour: nine rows in ten have no greater one. The first row of a causal model
+   * always has a weight of 1; by its greatest weight, all other rows would be pale. */
+  fullScale(): number {
+    const most = Array.from({ length: this.queries }, (_, q) => {
+      let row = 0;
+      for (let i = this.start[q]; i < this.start[q + 1]; ++i) if (this.weight[i] > row) row = this.weight[i];
+      return row;
+    }).sort((a, b) => a - b);
+    return most[Math.floor((most.length - 1) * 0.9)] || most.at(-1) || 1;
+  }
 }
 
 export function mean(matrices: Matrix[]): Matrix {
@@ -85,7 +99,7 @@ export function mean(matrices: Matrix[]): Matrix {
   });
 }
 
-/** Tokens that are shown as one: a word's subwords. */
+/** Tokens that are shown as one: the tokens of a word. */
 export interface Group {
   label: string;
   tokens: number[];
@@ -110,7 +124,7 @@ export function groups(tokens: string[], words: number[], whole: boolean, specia
   return found;
 }
 
-/** The weights between groups: a word looks as its tokens do on average, and is seen as much as they are together. */
+/** The weights between groups. The weights from a word are the mean over its tokens; those to a word are the sum. */
 export function regroup(matrix: Matrix, queries: Group[], keys: Group[]): Matrix {
   if (queries.length === matrix.queries && keys.length === matrix.keys) return matrix;
   const column = new Int32Array(matrix.keys).fill(-1);
@@ -134,34 +148,7 @@ function gather(
   return Matrix.dense(rows, keys);
 }
 
-/** What a head does, in words: the strongest of a few habits. */
-export function habit(matrix: Matrix): string {
-  const { queries, keys } = matrix;
-  if (queries === 0) return "nothing to see";
-  const share = { itself: 0, "the token before": 0, "the token after": 0, "the first token": 0, "the last token": 0 };
-  let total = 0;
-  let entropy = 0;
-  for (let q = 0; q < queries; ++q)
-    for (let i = matrix.start[q]; i < matrix.start[q + 1]; ++i) {
-      const k = matrix.key[i];
-      const w = matrix.weight[i];
-      total += w;
-      if (w > 0) entropy -= w * Math.log2(w);
-      if (queries === keys) {
-        if (k === q) share["itself"] += w;
-        else if (k === q - 1) share["the token before"] += w;
-        else if (k === q + 1) share["the token after"] += w;
-      }
-      if (k === 0) share["the first token"] += w;
-      else if (k === keys - 1) share["the last token"] += w;
-    }
-  if (total === 0) return "nothing to see";
-  const [name, most] = Object.entries(share).sort((a, b) => b[1] - a[1])[0];
-  const spread = `entropy ${(entropy / queries).toFixed(1)} bits`;
-  return most / total >= 0.35 ? `${Math.round((100 * most) / total)} % to ${name}, ${spread}` : spread;
-}
-
-/** Cosine of two vectors; 0 where one of them is nothing. */
+/** Cosine of two vectors; 0 if one of them is zero. */
 export function cosine(a: number[], b: number[]): number {
   let ab = 0;
   let aa = 0;

@@ -1,4 +1,4 @@
-// What several views are made of: panels, the choice of a model, and what stands there when none will do.
+// Parts that several views use: panels, the choice of a model, and the message when no model fits.
 import type { Capability, Model } from "./api";
 import { field, h, remembered, select } from "./dom";
 
@@ -6,7 +6,7 @@ export interface Page {
   models: Model[];
 }
 
-/** A view fills its root, and gives what to do when it is left. */
+/** Fills its root, and returns what to do when the user leaves the view. */
 export type View = (root: HTMLElement, page: Page) => { leave?: () => void; recolour?: () => void };
 
 export function panel(title: string, note: string | Node | null, ...content: (Node | null | false)[]): HTMLElement {
@@ -24,10 +24,11 @@ export const able = (page: Page, capability: Capability): Model[] =>
 export const languages = (model: Model): string =>
   model.source_language && model.target_language ? ` (${model.source_language} → ${model.target_language})` : "";
 
-/** The layer of a decoder in which a word looks at what it translates: deep ones think of the next word in their last. */
+/** The layer of a decoder in which a token attends to what it translates. In deep decoders, the last layer is already
+ * about the next token. */
 export const alignedLayer = (layers: number): number => layers - (layers > 4 ? 2 : 1);
 
-/** The models for a job; the one that was chosen last is chosen again. */
+/** The models for a view; the last choice is remembered. */
 export function modelField(models: Model[], job: string, change: (model: Model) => void): [HTMLElement, Model] {
   const wanted = remembered.get(`model.${job}`, "");
   const first = models.find((model) => model.id === wanted) ?? models[0];
@@ -39,7 +40,7 @@ export function modelField(models: Model[], job: string, change: (model: Model) 
   return [field("Model", control), first];
 }
 
-/** A line of a bar chart: a share of 1 fills it. */
+/** A line of a bar chart; a share of 1 fills it. */
 export function barOf(name: string, share: number, figure: string, mine = false): HTMLElement {
   const fill = h("span", { class: "fill" });
   fill.style.width = `${Math.min(100, Math.max(1, 100 * share))}%`;
@@ -52,7 +53,7 @@ export function barOf(name: string, share: number, figure: string, mine = false)
   );
 }
 
-/** Instead of a view for which no model is served. */
+/** What a view shows if no served model fits. */
 export function nothingFor(root: HTMLElement, title: string, what: string, needs: string, example: string): object {
   root.append(
     h("h1", {}, title),

@@ -1,22 +1,25 @@
-// What the linked views of attention draw together, and the token that they all point at.
+// What the pictures of attention show, and the token that is selected in all of them.
 import type { Matrix } from "./matrix";
 
 export interface Head {
-  head: number;
+  /** Its number; null for a matrix that stands for several heads or layers. */
+  head: number | null;
   matrix: Matrix;
 }
 
 export interface Scene {
+  /** The text that the weights are of, as a title. */
+  title: string;
   queries: string[];
   keys: string[];
   /** The heads that were chosen, and their mean. */
   heads: Head[];
   mean: Matrix;
-  /** Both sides are one text, so that pointing at a key is pointing at a token of it. */
+  /** Queries and keys are the tokens of one text. */
   same: boolean;
 }
 
-/** Where the pointer or the keyboard is: a query, a key, or a cell of both. */
+/** The selected query, key, or cell of both. */
 export interface Focus {
   query: number | null;
   key: number | null;

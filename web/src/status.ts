@@ -1,4 +1,4 @@
-// How a view says what it is doing and what went wrong, to eyes and to screen readers.
+// A line that tells what a view is doing and what went wrong. Screen readers read it aloud.
 import { ApiError, CutShort, isAbort } from "./api";
 import { h } from "./dom";
 
@@ -6,7 +6,7 @@ export class Status {
   readonly element = h("div", { class: "status", role: "status", "aria-live": "polite" });
   private timer = 0;
 
-  /** Says it only if it takes a while: live views would flicker. */
+  /** Appears only if the work takes a while: live views would flicker. */
   busy(text: string): void {
     clearTimeout(this.timer);
     this.timer = window.setTimeout(() => this.show("busy", h("span", { class: "spinner" }), text), 250);
@@ -17,7 +17,7 @@ export class Status {
     else this.clear();
   }
 
-  /** Shows the message with what can be done about it. What was cancelled on purpose is no error. */
+  /** Shows the message, and a button to try again. A cancelled request is not an error. */
   error(error: unknown, retry?: () => void): void {
     if (isAbort(error)) return;
     const said = error instanceof Error ? error.message : String(error);

@@ -1,8 +1,8 @@
-// The numbers behind the pictures, for those who read or hear them.
+// The attention weights as a table of numbers.
 import { h, percent, visible } from "./dom";
 import type { Scene } from "./scene";
 
-/** Of each token, the five that it looks at most. */
+/** For each token, the five tokens that it attends to most. */
 export function attentionTable({ queries, keys, mean }: Scene, layer: number): HTMLElement {
   const header = ["Token", "1st", "2nd", "3rd", "4th", "5th"].map((name) => h("th", { scope: "col" }, name));
   const rows = queries.map((query, q) => {
@@ -18,7 +18,7 @@ export function attentionTable({ queries, keys, mean }: Scene, layer: number): H
     h(
       "table",
       {},
-      h("caption", {}, `Layer ${layer}: the five tokens that each token looks at most`),
+      h("caption", {}, `Layer ${layer}: the five tokens that each token attends to most`),
       h("thead", {}, h("tr", {}, header)),
       h("tbody", {}, rows),
     ),

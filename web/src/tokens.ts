@@ -1,8 +1,8 @@
-// A text as its tokens: buttons that can be tinted, pointed at and walked through with the arrow keys.
+// A text as its tokens: buttons that can be shaded, selected, and reached with the arrow keys.
 import { h, visible } from "./dom";
 import { css, mix, palette, strength, textOn } from "./draw/colours";
 
-/** About how many tokens a text has: three letters make one, but a character of another script may take several. */
+/** A rough count of a text's tokens: three ASCII letters make one; a character of another script may need two. */
 export const tokensIn = (text: string): number =>
   [...text].reduce((sum, letter) => sum + (letter < "\x80" ? 1 / 3 : 2), 0);
 
@@ -20,7 +20,7 @@ export class Tokens {
   constructor(
     label: string,
     private readonly events: TokenEvents,
-    /** Set as prose: white space looks like itself, and lines break between words only. */
+    /** As running text: spaces stay as they are, and lines break between words only. */
     private readonly prose = false,
   ) {
     this.element = h("div", { class: "tokens", role: "group", "aria-label": label });
@@ -60,7 +60,7 @@ export class Tokens {
     button.dataset["token"] = label;
     if (label.startsWith("##")) button.classList.add("joined");
     this.buttons.push(button);
-    // The space before a token stands between the buttons, so that lines break there.
+    // The space before a token is put between the buttons, so that lines break there.
     if (/^ +\S/.test(label)) this.element.append(" ");
     if (this.prose) this.wordFor(label, index).append(button);
     else this.element.append(button);
@@ -68,7 +68,7 @@ export class Tokens {
     return button;
   }
 
-  /** What a token goes on, or a new word that it begins. */
+  /** The word that a token continues, or a new word. */
   private wordFor(label: string, index: number): HTMLElement {
     const last = this.element.lastElementChild;
     const before = this.buttons[index - 1]?.dataset["token"];
@@ -78,7 +78,7 @@ export class Tokens {
     return word;
   }
 
-  /** Shades each token by its weight; null takes the shades away. */
+  /** Shades each token by its weight; null removes the shades. */
   tint(weights: ArrayLike<number> | null, most?: number): void {
     const top = most ?? (weights ? Math.max(...Array.from(weights), 1e-6) : 1);
     const { heat } = palette();
@@ -93,7 +93,7 @@ export class Tokens {
     });
   }
 
-  /** Marks one token as the one that the shades are about. */
+  /** Marks the selected token. */
   mark(index: number | null): void {
     this.buttons.forEach((button, i) => button.classList.toggle("marked", i === index));
   }

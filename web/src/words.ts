@@ -1,8 +1,8 @@
-// Attention between words, from attention between tokens.
+// Attention weights between words, computed from those between tokens.
 import type { ViewData } from "./api";
 import { Matrix, mean } from "./matrix";
 
-/** [query word][key word], the mean of the heads of a layer: a word looks as its tokens do on average. */
+/** [query word][key word], the mean of the heads of a layer. The weights from a word are the mean over its tokens. */
 export function wordWeights(view: ViewData, layer: ViewData["layers"][number]): number[][] {
   const weights = mean(layer.heads.map((head) => Matrix.of(head, view.key_tokens.length)));
   const count = (words: number[]) => Math.max(-1, ...words) + 1;

@@ -29,7 +29,7 @@ const visit = async (view, options) => {
   await page.goto(`${mock.url}#/${view}`);
 };
 const kTokens = ".panel .tokens .token";
-const kWritten = '[aria-label="Tokens that were written"] .token';
+const kWritten = '[aria-label="Generated tokens"] .token';
 const readout = (n = 0) => page.locator(".readout").nth(n).innerText();
 const painted = (selector) =>
   page
@@ -43,8 +43,10 @@ const painted = (selector) =>
 test("attention shows a text in lines, heat map and grid, and points at one token in all", async () => {
   await visit("attention");
   await page.hover(`${kTokens}:has-text("it")`);
-  assert.match(await readout(), /^it looks at /);
+  assert.match(await readout(), /^it attends to /);
   await page.waitForFunction(() => document.querySelectorAll(".thumbnails button[title]").length === 144);
+  await page.locator(".thumbnails").scrollIntoViewIfNeeded();
+  await page.waitForTimeout(100);
   for (const canvas of [".viewport canvas >> nth=0", ".viewport canvas >> nth=1", ".thumbnails canvas"])
     assert.ok((await painted(canvas)) > 10, canvas);
   await picture(page, "attention");
@@ -69,7 +71,7 @@ test("typing is answered live, words are joined, special tokens go", async () =>
   await page.locator(kTokens, { hasText: "##pretations" }).waitFor();
   await page.getByRole("radio", { name: "Words", exact: true }).check();
   await page.locator(kTokens, { hasText: "Interpretations" }).waitFor();
-  await page.click("text=Special tokens");
+  await page.getByLabel("Special tokens", { exact: true }).uncheck();
   assert.equal(await page.locator(kTokens, { hasText: "[CLS]" }).count(), 0);
   await page.hover(`${kTokens}:has-text("multiply")`);
   await picture(page, "attention-words");
@@ -93,7 +95,7 @@ test("a translator has three views", async () => {
     "Cross",
   ]);
   await page.hover(`${kTokens}:has-text("book")`);
-  assert.match(await readout(), /^book looks at /);
+  assert.match(await readout(), /^book attends to /);
   await picture(page, "attention-cross");
   await page.getByRole("radio", { name: "Encoder" }).check();
   await page.locator(".note", { hasText: "layer 2" }).waitFor(); // the last, as of all that translate
@@ -132,11 +134,11 @@ test("512 tokens of 12 layers with 12 heads open soon and scroll", async () => {
   await page.locator(".status", { hasText: "tokens were cut" }).waitFor();
   await page.evaluate(() => scrollTo(0, 0));
   await page.hover(".viewport >> nth=1", { position: { x: 150, y: 150 } });
-  assert.match(await readout(), /of its attention to/);
+  assert.match(await readout(), /with a weight of/);
   await picture(page, "attention-512");
 });
 
-test("a layer that was not loaded is fetched when it is looked at", async () => {
+test("a layer that was not loaded is loaded when it is chosen", async () => {
   await visit("attention");
   await page.fill("textarea >> nth=0", "many words here ".repeat(60));
   await page.waitForFunction(() => document.querySelectorAll(".tokens .token").length > 150);
@@ -153,22 +155,91 @@ test("translate draws lines between the words and lights those of one", async ()
   await page.hover('.alignment .token:has-text("Marco\'s")');
   await page.locator(".alignment path.lit").waitFor({ state: "attached" });
   assert.equal(await page.locator(".alignment path.lit").count(), 1);
-  assert.match(await readout(), /^Marco's looks at Marco\. \d+ %/);
+  assert.match(await readout(), /^Marco's attends to Marco\. \d+ %/);
   await picture(page, "translate");
 });
 
-test("generate streams tokens with their probability, and shows what was looked at", async () => {
+test("generate streams tokens with their probability, and the attention that they were predicted from", async () => {
   await visit("generate");
   await page.click("button.primary");
   await page.locator(kWritten).nth(59).waitFor();
-  await page.locator(".status", { hasText: "Ended at the number" }).waitFor();
+  await page.locator(".status", { hasText: "Ended at the requested number" }).waitFor();
   await page.locator("text=Attention of layer").waitFor();
   await page.hover(`${kWritten} >> nth=5`);
-  await page.locator("text=It might have been").waitFor();
-  await page.locator("text=Looked at").waitFor();
+  await page.locator("text=Most likely tokens here").waitFor();
+  await page.locator("text=Predicted from").waitFor();
   assert.ok((await page.locator(".detail .bars li").count()) >= 5);
   assert.match(await page.locator(`${kWritten} >> nth=5`).getAttribute("aria-label"), / %$/);
   await picture(page, "generate");
+});
+
+test("the length follows the model's context", async () => {
+  await visit("generate");
+  await page.selectOption("select", "tiny");
+  assert.equal(await page.getByRole("slider", { name: "Tokens" }).getAttribute("max"), "63");
+  await page.click("button.primary"); // with the defaults
+  await page
+    .locator(".status", { hasText: "Ended after 57 tokens: the model's context of 64 tokens is full." })
+    .waitFor();
+  assert.equal(await page.locator(kWritten).count(), 57);
+  assert.equal(await page.locator("text=Attention of layer").count(), 0); // there is one layer
+  await page.fill("textarea", "word ".repeat(64));
+  await page.click("button.primary");
+  await page.locator(".status.error", { hasText: "The prompt has 64 tokens and leaves no room" }).waitFor();
+  assert.equal(await page.locator(kWritten).count(), 0);
+});
+
+test("only what a model takes is offered", async () => {
+  await visit("attention");
+  await page.locator(kTokens).first().waitFor();
+  assert.ok(await page.getByLabel("Second text").isVisible());
+  assert.ok(await page.getByLabel("Layer", { exact: true }).isVisible());
+  await page.selectOption("select", "tiny");
+  await page.locator(".note", { hasText: "layer 0, head 0" }).waitFor();
+  assert.equal(await page.getByLabel("Second text").isVisible(), false);
+  assert.equal(await page.getByLabel("Layer", { exact: true }).count(), 0);
+  assert.equal(await page.locator(".head").count(), 0);
+  assert.equal(await page.getByLabel("Special tokens", { exact: true }).count(), 0);
+});
+
+test("examples are in the language of the model until the user types", async () => {
+  await visit("attention");
+  await page.selectOption("select", "it-en");
+  await page.locator(kTokens, { hasText: "libro" }).waitFor();
+  await page.selectOption("select", "bert");
+  await page.locator(kTokens, { hasText: "animal" }).waitFor();
+  await page.fill("textarea >> nth=0", "My own text.");
+  await page.locator(kTokens, { hasText: "own" }).waitFor();
+  await page.selectOption("select", "it-en");
+  await page.locator(kTokens, { hasText: "own" }).first().waitFor();
+});
+
+test("after an error no old picture stays", async () => {
+  await visit("attention");
+  await page.locator(kTokens, { hasText: "animal" }).waitFor();
+  mock.mode = "busy";
+  await page.fill("textarea >> nth=0", "Something else.");
+  await page.locator(".status.error").waitFor();
+  assert.equal(await page.locator(".heatmap").isVisible(), false);
+  await page.goto(`${mock.url}#/translate`);
+  mock.mode = "";
+  await page.reload();
+  await page.locator(".translation", { hasText: "new book" }).waitFor();
+  mock.mode = "busy";
+  await page.fill("textarea", "Non ho letto.");
+  await page.locator(".status.error").waitFor();
+  assert.equal(await page.locator(".translation").innerText(), "");
+  assert.equal(await page.locator(".alignment .token").count(), 0);
+});
+
+test("a heat map has a colour bar, and its text as a title", async () => {
+  await visit("attention");
+  await page.locator(".heatmap .sentence", { hasText: "The animal did not cross" }).waitFor();
+  const numbers = await page.locator(".colour-bar span").allInnerTexts();
+  assert.equal(numbers[0], "0");
+  assert.match(numbers[2], /^(≥ )?0\.\d+$/);
+  await page.click("text=What the numbers mean");
+  await page.locator("dd", { hasText: "0 if all weight is on one token" }).waitFor();
 });
 
 test("generation stops when asked, and keeps what it has", async () => {
@@ -198,7 +269,7 @@ for (const mode of ["cut", "ends"])
 test("compare finds the word that both sentences have", async () => {
   await visit("compare");
   await page.locator(".card", { hasText: "“bank” and “bank”" }).waitFor();
-  assert.match(await readout(0), /^bank looks at /);
+  assert.match(await readout(0), /^bank attends to /);
   await page.click('[aria-label^="Words of sentence 2"] .token:has-text("money")');
   await page.locator(".card", { hasText: "“bank” and “money”" }).waitFor();
   await picture(page, "compare");
@@ -206,17 +277,17 @@ test("compare finds the word that both sentences have", async () => {
 
 test("learn draws pooling and positions, and follows the sliders", async () => {
   await visit("learn");
-  await page.locator(".readout", { hasText: "It is off by" }).waitFor();
+  await page.locator(".readout", { hasText: "The root mean square error" }).waitFor();
   await page.locator("input[type=range]").first().fill("2");
   await page.locator(".readout", { hasText: "Width 2.00" }).waitFor();
   await page.hover(".plot canvas >> nth=0", { position: { x: 300, y: 100 } });
-  assert.match(await readout(), /^At /);
+  assert.match(await readout(), /^At x = /);
   for (const canvas of [".plot canvas >> nth=0", ".flat >> nth=0", ".flat >> nth=1"])
     assert.ok((await painted(canvas)) > 10);
   await picture(page, "learn");
 });
 
-test("a busy server is quoted, with when to come back", async () => {
+test("the message of a busy server is shown, with the time to wait", async () => {
   mock.mode = "busy";
   await visit("attention");
   await page
@@ -229,7 +300,7 @@ test("a busy server is quoted, with when to come back", async () => {
   await page.locator(kTokens, { hasText: "animal" }).waitFor();
 });
 
-test("an answer that breaks off and a server that is gone are said", async () => {
+test("a broken answer and a server that is gone are reported", async () => {
   await visit("attention");
   await page.locator(kTokens).first().waitFor();
   mock.mode = "broken";
@@ -265,7 +336,7 @@ test("a slow server is waited for, and the last text wins", async () => {
   assert.equal(await page.locator(kTokens, { hasText: "First" }).count(), 0);
 });
 
-test("where no model will do, the view says which one would", async () => {
+test("if no model fits, the view names one that would", async () => {
   mock.mode = "empty";
   await visit("translate");
   await page.locator("text=No model here can translate").waitFor();
@@ -283,13 +354,13 @@ test("the keyboard is enough", async () => {
   await page.locator(kTokens).first().focus();
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("ArrowRight");
-  assert.match(await readout(), /^animal looks at /);
+  assert.match(await readout(), /^animal attends to /);
   await page.keyboard.press("Enter");
   assert.equal(await page.locator('.token[aria-pressed="true"]').innerText(), "animal");
   await page.locator(".viewport >> nth=1").focus();
   await page.keyboard.press("ArrowDown");
   for (const key of ["ArrowDown", "ArrowRight"]) await page.keyboard.press(key);
-  assert.match(await readout(), /gives .* of its attention to /);
+  assert.match(await readout(), /attends to .* with a weight of /);
   await page.locator('.thumbnails button[tabindex="0"]').focus();
   await page.keyboard.press("ArrowDown");
   await page.locator(".note", { hasText: "layer 1, head 0" }).waitFor();

@@ -8,7 +8,7 @@ const kModels = [
   {
     id: "bert",
     kind: "bert",
-    capabilities: ["embed", "fill-mask", "attention", "tokenize"],
+    capabilities: ["embed", "fill-mask", "attention", "pairs", "tokenize"],
     layers: 12,
     heads: 12,
     context: 512,
@@ -24,6 +24,7 @@ const kModels = [
     target_language: "en",
   },
   { id: "gpt2", kind: "gpt2", capabilities: ["generate", "attention", "tokenize"], layers: 6, heads: 6, context: 1024 },
+  { id: "tiny", kind: "gpt2", capabilities: ["generate", "attention", "tokenize"], layers: 1, heads: 1, context: 64 },
 ].map((model) => ({
   object: "model",
   created: 0,
@@ -137,6 +138,11 @@ const kRoutes = {
       ...(alignments && { alignments: aligned(q, translatedText) }),
     });
   },
+  "/v1/tokenize": ({ model, input }, response) =>
+    send(response, {
+      model,
+      data: input.map((text, index) => ({ index, tokens: tokenize(modelOf(model).kind, text).tokens, ids: [] })),
+    }),
   "/v1/completions": complete,
   "/v1/lessons/positions": ({ width, length }, response) =>
     send(response, {
@@ -162,7 +168,16 @@ const kRoutes = {
   },
 };
 
-async function complete({ prompt, max_tokens, temperature, logprobs, stream }, response, state) {
+async function complete({ model, prompt, max_tokens, temperature, logprobs, stream }, response, state) {
+  const { context, kind } = modelOf(model);
+  const length = tokenize(kind, prompt).tokens.length;
+  if (length + max_tokens > context)
+    return fail(
+      response,
+      400,
+      `${length} + ${max_tokens} tokens are more than the context of ${context}`,
+      "input_too_long",
+    );
   const random = dice(prompt + temperature);
   const words =
     " little girl who lived in a house at the edge of the forest with her mother , and every morning she went out to look for berries . One day a wolf came to the door".split(

@@ -38,7 +38,7 @@ async function visit(model, texts, flags = [], how = {}, hash = "") {
   page = await open(browser, address, how);
   await page.goto(address + hash);
 }
-const status = () => page.locator(".status").innerText();
+const status = () => page.locator("[role=status]").innerText();
 const modes = () => page.locator("[role=tab]").allInnerTexts();
 
 test("every kind of picture of a translation, light, dark and at a phone's width", options, async () => {
@@ -66,7 +66,7 @@ test("a window that changes its size leaves no picture behind", options, async (
   await page.getByRole("tab", { name: "Lines" }).click();
   await page.setViewportSize({ width: 700, height: 600 });
   await page.waitForTimeout(100);
-  const width = await page.locator(".board").evaluate((box) => box.clientWidth);
+  const width = await page.locator(".viewport").evaluate((box) => box.clientWidth);
   assert.ok(width > 500 && width < 700, `${width}`);
 });
 
@@ -82,25 +82,28 @@ test("layers, their mean and the roll-out, heads and words are chosen by mouse a
   assert.match(await status(), /layer 0, mean of 2 heads/);
   await page.keyboard.press(".");
   assert.match(await status(), /layer 0, head 0/);
-  await page.getByRole("button", { name: "head 1" }).click({ modifiers: ["Shift"] });
-  assert.match(await status(), /layer 0, heads 0, 1/);
-  await page.locator(".board").focus();
-  await page.keyboard.press("ArrowDown");
-  assert.match(await status(), /^“the” looks at “.*” with 0\.\d+; most at /);
+  await page.getByRole("button", { name: "Head 1" }).click({ modifiers: ["Shift"] });
+  assert.match(await status(), /layer 0, mean of 2 heads/); // both are all
+  await page.locator(".viewport").focus();
+  for (const key of ["ArrowDown", "ArrowDown"]) await page.keyboard.press(key);
+  assert.match(await status(), /^the attends to \[CLS\] with a weight of .* %; most to /);
+  await page.keyboard.press("w");
+  assert.match(page.url(), /words=1/);
 });
 
-test("lines say who is looked at too, and small pictures are walked through", options, async () => {
+test("lines tell who attends to a token, and arrow keys move through the small pictures", options, async () => {
   await visit(bert, ["the river of the money"], [], {}, "#mode=lines");
-  await page.locator(".board").focus();
-  assert.match(await status(), /^“\[CLS\]” looks most at /);
+  await page.locator(".viewport").focus();
+  await page.keyboard.press("ArrowDown");
+  assert.match(await status(), /^\[CLS\] attends to /);
   await page.keyboard.press("ArrowRight");
   await page.keyboard.press("ArrowDown");
-  assert.match(await status(), /^“the” is looked at most by /);
+  assert.match(await status(), /^the is attended to by /);
   await page.getByRole("tab", { name: "All heads" }).click();
-  assert.equal(await page.locator('.grid button[tabindex="0"]').count(), 1);
-  await page.locator('.grid button[tabindex="0"]').focus();
-  for (const key of ["ArrowDown", "ArrowRight", "Enter"]) await page.keyboard.press(key);
-  assert.match(page.url(), /layer=1&mode=heat&heads=1&/);
+  assert.equal(await page.locator('.thumbnails button[tabindex="0"]').count(), 1);
+  await page.locator('.thumbnails button[tabindex="0"]').focus();
+  for (const key of ["ArrowUp", "ArrowRight", "Enter"]) await page.keyboard.press(key);
+  assert.match(page.url(), /layer=0&mode=heat&heads=1&/);
 });
 
 test("hypotheses are told apart, and compared at the same head", options, async () => {

@@ -37,7 +37,7 @@ test("attention of every model that shows it", options, async (t) => {
     await visit("attention", { "model.attention": model.id });
     await page.locator(".panel .tokens .token").nth(1).waitFor();
     await page.locator(".panel .tokens .token").nth(1).hover();
-    await page.locator(".readout", { hasText: "looks at" }).waitFor();
+    await page.locator(".readout", { hasText: "attends to" }).waitFor();
     await page.waitForFunction(
       (n) => document.querySelectorAll(".thumbnails button[title]").length === n,
       model.layers * model.heads,
@@ -72,7 +72,7 @@ test("translation with alignments", options, async (t) => {
   await visit("translate");
   await page.locator(".alignment path").first().waitFor({ state: "attached" });
   await page.locator(".alignment .tokens:nth-child(2) .token").first().hover();
-  await page.locator(".readout", { hasText: /looks at|goes with/ }).waitFor();
+  await page.locator(".readout", { hasText: /attends to|is aligned with/ }).waitFor();
   await page.waitForTimeout(500);
   await noError();
   await picture(page, "server-translate");
@@ -84,11 +84,11 @@ test("generation with probabilities", options, async (t) => {
   await page.getByRole("slider", { name: "Tokens" }).fill("30");
   await page.click("button.primary");
   await page.locator(".status.note").waitFor();
-  const tokens = page.locator('[aria-label="Tokens that were written"] .token');
+  const tokens = page.locator('[aria-label="Generated tokens"] .token');
   assert.ok((await tokens.count()) > 0);
   await page.waitForTimeout(800);
   await tokens.nth(Math.min(3, (await tokens.count()) - 1)).hover();
-  await page.locator("text=It might have been").waitFor();
+  await page.locator("text=Most likely tokens here").waitFor();
   await noError();
   await picture(page, "server-generate");
 });
@@ -103,7 +103,7 @@ test("comparison", options, async (t) => {
 
 test("lessons", options, async () => {
   await visit("learn");
-  await page.locator(".readout", { hasText: "It is off by" }).waitFor();
+  await page.locator(".readout", { hasText: "The root mean square error" }).waitFor();
   await page.waitForTimeout(300);
   await noError();
   await picture(page, "server-learn");

@@ -1,5 +1,5 @@
-// What a word means where it stands (Devlin et al. 2019): "bank" by the river and "bank" with money, before and after
-// the layers of an encoder that learned nothing but to fill gaps.
+// Contextual word vectors (Devlin et al. 2019): "bank" of a river and "bank" for money, before and after the layers of
+// an encoder that was trained to predict masked words.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -24,8 +24,8 @@ constexpr std::int32_t kPadding = 0, kClassify = 1, kSeparator = 2, kMask = 3, k
 
 enum Sense : std::uint8_t { river, money };
 
-/// Sentences with a choice of words at some places. The two senses share their frames as far as English lets them, so
-/// that it is the other words that tell.
+/// Sentences with several words to choose from at some places. The two senses have similar sentences as far as English
+/// allows, so that only the other words tell them apart.
 const std::array<std::vector<std::string>, 2> kFrames = {
     {{"the boat|fisherman|duck|otter|canoe rested|waited|slept on the bank|shore of the river|stream|canal|lake",
       "we walked|sat|camped on the bank|shore and watched the water|fish|reeds|ducks",
@@ -49,7 +49,7 @@ std::vector<std::string> split(const std::string& text, char at) {
   return parts;
 }
 
-/// Every sentence that the frames give.
+/// All sentences that can be made from the frames.
 std::vector<Text> all_texts() {
   std::vector<Text> texts;
   for (const Sense sense : {river, money})
@@ -105,7 +105,7 @@ BertInput input_of(const std::vector<std::vector<std::int32_t>>& texts) {
   return input;
 }
 
-/// Learns to say the words that are hidden in the texts.
+/// Trains a model to predict masked words.
 Bert train(const std::vector<Text>& texts, const Vocabulary& vocabulary) {
   Generator generator(2018);
   BertOptions options;
@@ -118,7 +118,8 @@ Bert train(const std::vector<Text>& texts, const Vocabulary& vocabulary) {
   AdamW adam(parameters(model), {.learning_rate = 3e-3});
   MaskingOptions masking;
   masking.mask = kMask;
-  masking.share = 0.3f, masking.masked = 0.5f, masking.random = 0.3f;  // a wrong word can only be told by the others
+  // A random word can only be noticed by its context.
+  masking.share = 0.3f, masking.masked = 0.5f, masking.random = 0.3f;
   for (std::int32_t id = kFirstWord; id < vocabulary.size(); ++id) masking.random_ids.push_back(id);
   for (std::int64_t step = 0; step < kSteps; ++step) {
     const PhiloxKey key = generator.next();
@@ -146,7 +147,7 @@ Bert train(const std::vector<Text>& texts, const Vocabulary& vocabulary) {
   return model;
 }
 
-/// The vector of "bank" in each text, after so many layers.
+/// The vector of "bank" in each text, after the given number of layers.
 std::vector<std::vector<float>> vectors_of_bank(Bert model, std::size_t layers, const std::vector<Text>& texts,
                                                 const Vocabulary& vocabulary) {
   auto& blocks = model.encoder.blocks;
@@ -167,7 +168,7 @@ double dot(const std::vector<float>& a, const std::vector<float>& b) {
   return sum;
 }
 
-/// The mean cosine between texts of one sense and another (or the same).
+/// The mean cosine similarity between texts of two senses, which may be the same.
 double likeness(const std::vector<std::vector<float>>& vectors, const std::vector<Text>& texts, Sense one,
                 Sense other) {
   double sum = 0;
@@ -181,7 +182,7 @@ double likeness(const std::vector<std::vector<float>>& vectors, const std::vecto
   return sum / static_cast<double>(pairs);
 }
 
-/// The two directions in which points differ most (principal components, by power iteration).
+/// The two directions in which the points differ most: principal components, by power iteration.
 std::array<std::vector<float>, 2> directions(std::vector<std::vector<float>> points) {
   std::array<std::vector<float>, 2> found;
   for (std::vector<float>& direction : found) {
@@ -197,7 +198,7 @@ std::array<std::vector<float>, 2> directions(std::vector<std::vector<float>> poi
       if (length == 0.f) break;
       for (std::size_t i = 0; i < kWidth; ++i) direction[i] = next[i] / length;
     }
-    for (std::vector<float>& point : points) {  // what is left to the second
+    for (std::vector<float>& point : points) {  // the second direction is found in what remains
       const auto along = static_cast<float>(dot(point, direction));
       for (std::size_t i = 0; i < kWidth; ++i) point[i] -= along * direction[i];
     }
@@ -217,8 +218,8 @@ void subtract_mean(std::vector<std::vector<float>>& points) {
 LinePlot picture(std::string title, std::vector<std::vector<float>> points, const std::vector<Text>& texts) {
   subtract_mean(points);
   const auto axes = directions(points);
-  LinePlot plot{std::move(title), "first direction", "second direction", {}};
-  plot.series = {{"by the river", {}, {}, Series::Mark::points}, {"with money", {}, {}, Series::Mark::points}};
+  LinePlot plot{std::move(title), "first principal component", "second principal component", {}};
+  plot.series = {{"bank of a river", {}, {}, Series::Mark::points}, {"bank for money", {}, {}, Series::Mark::points}};
   for (std::size_t i = 0; i < points.size(); ++i) {
     Series& series = plot.series[texts[i].sense];
     series.x.push_back(static_cast<float>(dot(points[i], axes[0])));
@@ -227,39 +228,39 @@ LinePlot picture(std::string title, std::vector<std::vector<float>> points, cons
   return plot;
 }
 
-/// What the model puts into a gap, and what "bank" looks at in its last layer.
+/// The words that the model predicts for a mask, and the words that "bank" attends to in its last layer.
 void fill_gaps(Page& page, const Bert& model, const Vocabulary& vocabulary) {
-  Table table{{"sentence", "the gap", "\"bank\" looks at"}, {}};
+  Table table{{"sentence", "predicted for …", "\"bank\" attends to"}, {}};
   for (const char* sentence : {"the canoe waited on the bank of the …", "the cashier argued at the bank about the …",
                                "the bank was … after the flood", "the bank was … after the crisis"}) {
     const std::vector<std::string> words = split(sentence, ' ');
     Probe probe;
     const Tensor states = model.encode(input_of({vocabulary.encode(words)}), &probe);
     const auto gap = static_cast<std::int32_t>(std::ranges::find(words, "…") - words.begin() + 1);
-    const Tensor chances = softmax(model.predict_tokens(states, Tensor::ids({gap}, {1})));
+    const Tensor probabilities = softmax(model.predict_tokens(states, Tensor::ids({gap}, {1})));
     std::vector<std::int32_t> order;
     for (std::int32_t id = kFirstWord; id < vocabulary.size(); ++id) order.push_back(id);
     std::ranges::partial_sort(order, order.begin() + 3, std::greater(),
-                              [&](std::int32_t id) { return chances.data()[id]; });
-    std::string said, seen;
+                              [&](std::int32_t id) { return probabilities.data()[id]; });
+    std::string predicted, keys;
     for (int i = 0; i < 3; ++i) {
       const std::int32_t id = order[static_cast<std::size_t>(i)];
-      said += (i ? ", " : "") + vocabulary.word(id) + " " + fixed(chances.data()[id], 2);
+      predicted += (i ? ", " : "") + vocabulary.word(id) + " " + fixed(probabilities.data()[id], 2);
     }
     const Tensor weights = probe.records().back().weights;  // [1, heads, T, T]
     const std::int64_t T = weights.dim(2), bank = std::ranges::find(words, "bank") - words.begin() + 1;
-    std::vector<std::pair<float, std::string>> looks;
+    std::vector<std::pair<float, std::string>> attended;
     for (std::size_t w = 0; w < words.size(); ++w) {
       float sum = 0;
       for (std::int64_t h = 0; h < weights.dim(1); ++h)
         sum += weights.data()[(h * T + bank) * T + static_cast<std::int64_t>(w) + 1];
-      looks.emplace_back(sum / static_cast<float>(weights.dim(1)), words[w]);
+      attended.emplace_back(sum / static_cast<float>(weights.dim(1)), words[w]);
     }
-    std::ranges::sort(looks, std::greater());
+    std::ranges::sort(attended, std::greater());
     for (int i = 0; i < 2; ++i)
-      seen += (i ? ", " : "") + looks[static_cast<std::size_t>(i)].second + " " +
-              fixed(looks[static_cast<std::size_t>(i)].first, 2);
-    table.rows.push_back({sentence, said, seen});
+      keys += (i ? ", " : "") + attended[static_cast<std::size_t>(i)].second + " " +
+              fixed(attended[static_cast<std::size_t>(i)].first, 2);
+    table.rows.push_back({sentence, predicted, keys});
   }
   page.show(std::move(table));
 }
@@ -275,14 +276,14 @@ Page give() {
   const Bert model = train(known, vocabulary);
   const NoGrad no_grad;
 
-  Page page{"Bank: a word's vector before and after it has looked around", {}};
+  Page page{"Bank: the vector of a word before and after self-attention", {}};
   page.say(
       "An encoder of " + std::to_string(kLayers) + " layers and " + std::to_string(vocabulary.size() - kFirstWord) +
-      " words has read " + std::to_string(known.size()) +
-      " sentences about rivers and about money, and learned to fill gaps in them, nothing else. Nobody told it that "
-      "\"bank\" is two words. Here is the vector of \"bank\" in " +
-      std::to_string(held_out.size()) + " sentences that it has not read.");
-  Table table{{"mean cosine of \"bank\" and \"bank\"", "river and river", "money and money", "river and money"}, {}};
+      " words was trained on " + std::to_string(known.size()) +
+      " sentences about rivers and about money, only to predict masked words. It was not told that \"bank\" has two "
+      "meanings. The plots show the vector of \"bank\" in " +
+      std::to_string(held_out.size()) + " sentences that it was not trained on.");
+  Table table{{"mean cosine similarity", "river and river", "money and money", "river and money"}, {}};
   std::vector<LinePlot> pictures;
   for (std::size_t layers = 0; layers <= kLayers; ++layers) {
     const auto vectors = vectors_of_bank(model, layers, held_out, vocabulary);
@@ -292,18 +293,27 @@ Page give() {
                           fixed(likeness(vectors, held_out, river, money), 2)});
     if (layers == 0 || layers == kLayers) pictures.push_back(picture(when, vectors, held_out));
   }
-  page.show(Figure{"The two directions in which the vectors differ most.", {pictures[0], pictures[1]}});
+  page.show(Figure{"The two principal components: the directions in which the vectors differ most.",
+                   {pictures[0], pictures[1]}});
   page.say(
-      "Before the layers a vector knows the word and its place, so what differs is where in the sentence \"bank\" "
-      "stands. The layers mix in what the other words say, and the two senses part:");
+      "Before the layers, a vector encodes only the word and its position. So these vectors differ only in the "
+      "position of "
+      "\"bank\". Self-attention adds information from the other words. The similarity between the two meanings goes "
+      "from " +
+      table.rows.front()[3] + " before the layers to " + table.rows.back()[3] +
+      " after the last one; within a meaning it is " + table.rows.back()[1] + " (river) and " + table.rows.back()[2] +
+      " (money) there:");
   page.show(std::move(table));
-  page.heading("What it goes by");
-  page.say("The words that it puts into a gap (…), and the words that \"bank\" looks at most in the last layer:");
+  page.heading("Predictions and attention");
+  page.say(
+      "The words that the model predicts for a masked word (…), with their probabilities, and the two words that "
+      "\"bank\" "
+      "attends to most in the last layer, as the mean of its heads:");
   fill_gaps(page, model, vocabulary);
   return page;
 }
 
-const Enlist kEnlisted({"bank", "one word, two meanings: its vector before and after an encoder's layers", give});
+const Enlist kEnlisted({"bank", "one word with two meanings: its vector before and after self-attention", give});
 
 }  // namespace
 }  // namespace attend::cli

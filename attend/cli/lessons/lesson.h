@@ -1,5 +1,5 @@
-// Lessons: one mechanism each, computed on the spot. A lesson is one file of this folder that fills a page and enlists
-// itself; `attend lesson` finds it, prints it and writes its pictures.
+// Lessons: each explains one mechanism with numbers that it computes. A lesson is one file of this folder that fills a
+// page and registers itself; `attend lesson` prints it and writes its figures.
 #pragma once
 #include <string>
 #include <vector>
@@ -11,13 +11,13 @@ namespace attend::cli {
 struct Lesson {
   std::string name;
   std::string summary;  ///< one line, for the list
-  Page (*give)();       ///< takes seconds, and gives the same page each time (measured times aside)
+  Page (*give)();       ///< takes seconds; the page is the same each time, except for measured times
 };
 
 /// All lessons, by name.
 const std::vector<Lesson>& lessons();
 
-/// Made once in each lesson's file: adds the lesson to the list before main begins.
+/// Registers a lesson before main begins; each lesson's file has one such object.
 struct Enlist {
   explicit Enlist(Lesson lesson);
 };

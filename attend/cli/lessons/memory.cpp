@@ -1,4 +1,4 @@
-// Attention as a soft memory (Graves et al. 2014): read one item among many, by what it is and by where it is.
+// Attention as a memory (Graves et al. 2014): reading one of many items by its content and by its location.
 #include <algorithm>
 #include <cmath>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::int64_t kSlots = 16, kWidth = 24;
 
-/// A noisy copy of one slot.
+/// A copy of one slot plus noise.
 Tensor cue_for(const Tensor& memory, std::int64_t slot, float noise, Generator& generator) {
   Tensor cue = Tensor::empty({1, 1, kWidth});
   fill_normal(cue, 0, noise, generator);
@@ -31,8 +31,11 @@ Tensor address(const Tensor& memory, const Tensor& cue, float sharpness) {
 void by_content(Page& page, const Tensor& memory, Generator& generator) {
   page.heading("By content");
   page.say(
-      "The cue is slot 5 with noise. Each slot's weight is a softmax over β cos(cue, slot): a small β reads a blur of "
-      "everything, a large one a single slot. The read is a weighted sum, so its gradient reaches every slot.");
+      "The cue is a copy of slot 5 plus noise. The attention weights are a softmax over β cos(cue, slot). With a small "
+      "β, "
+      "the memory returns a mixture of all slots; with a large β, a single slot. The result is a weighted sum, so "
+      "every "
+      "slot gets a gradient.");
   HeatMap map{"weights as β grows", "slot", "β", 0, kSlots, {}};
   const Tensor cue = cue_for(memory, 5, 0.5f, generator);
   for (const float sharpness : {1.f, 2.f, 4.f, 8.f, 16.f, 32.f}) {
@@ -41,8 +44,8 @@ void by_content(Page& page, const Tensor& memory, Generator& generator) {
     map.row_labels.push_back(fixed(sharpness, 0));
     ++map.rows;
   }
-  LinePlot recall{"is the strongest slot the right one?", "noise", "share of 200 reads", {}};
-  Series right{"right slot", {}, {}};
+  LinePlot recall{"the slot with the greatest weight", "std of the noise", "share of 200 reads", {}};
+  Series right{"it is the right slot", {}, {}};
   for (float noise = 0; noise <= 3.01f; noise += 0.25f) {
     int hits = 0;
     for (int i = 0; i < 200; ++i) {
@@ -59,9 +62,11 @@ void by_content(Page& page, const Tensor& memory, Generator& generator) {
 void by_location(Page& page, const Tensor& memory, Generator& generator) {
   page.heading("By location");
   page.say(
-      "From where it read, the reader can move: the weights are convolved with a small kernel of shifts, here one slot "
-      "to the right with a little doubt, and sharpened, or the doubt would blur them. So a Neural Turing Machine walks "
-      "through a list that it found by content.");
+      "A Neural Turing Machine can also move from the slot that it has read to the next. Its weights are convolved "
+      "with a "
+      "distribution over shifts: here 0.8 for one slot to the right, and 0.1 each for none and for two slots. Without "
+      "sharpening, the weights blur from step to step. Sharpening raises them to the power γ and normalises them "
+      "again.");
   constexpr std::int64_t kSteps = 10;
   HeatMap blurred{"shifted only", "slot", "step", kSteps, kSlots, {}}, sharpened = blurred;
   sharpened.title = "shifted and sharpened, γ = 2";
@@ -78,7 +83,14 @@ void by_location(Page& page, const Tensor& memory, Generator& generator) {
       for (float& w : weights.span()) w /= total;
     }
   }
-  page.show(Figure{"", {std::move(blurred), std::move(sharpened)}});
+  const auto most = [](const HeatMap& map) {  // in the last step
+    return fixed(*std::max_element(map.values.end() - kSlots, map.values.end()), 2);
+  };
+  Figure figure{"One row for each step, one column for each slot. In the last step, the greatest weight is " +
+                    most(blurred) + " without and " + most(sharpened) + " with sharpening. Both maps have one scale.",
+                {std::move(blurred), std::move(sharpened)}};
+  share_scale(figure);
+  page.show(std::move(figure));
 }
 
 Page give() {
@@ -86,8 +98,8 @@ Page give() {
   Generator generator(2014);
   Tensor memory = Tensor::empty({1, kSlots, kWidth});
   fill_normal(memory, 0, 1, generator);
-  Page page{"Memory: attention as a read that has a gradient", {}};
-  page.say("A memory of 16 slots, each a random vector of 24 numbers.");
+  Page page{"Memory: attention as a differentiable memory", {}};
+  page.say("The memory has 16 slots. Each slot is a random vector of 24 numbers.");
   by_content(page, memory, generator);
   by_location(page, memory, generator);
   return page;

@@ -1,4 +1,4 @@
-// The scoring functions side by side; why dot products are divided by √d; masked softmax.
+// The scoring functions of attention side by side; why dot products are divided by √d; masked softmax.
 #include <cmath>
 
 #include "attend/attention/scores.h"
@@ -16,7 +16,7 @@ Tensor normal(const Shape& shape, Generator& generator) {
   return x;
 }
 
-/// In bits: 0 when one key has all the weight, log2(S) when all have the same.
+/// In bits: 0 if one key has all the weight, log2(S) if all S keys have the same weight.
 double entropy_of_row(std::span<const float> weights) {
   double bits = 0;
   for (const float w : weights)
@@ -37,19 +37,22 @@ Figure side_by_side(const Tensor& q, const Tensor& k, Generator& generator) {
                                      {"general", General(kWidth, kWidth, generator)},
                                      {"location", Location(kWidth, kKeys, generator)},
                                      {"content, β = 8", sharp}};
-  Figure figure{"Weights of the same 6 queries (rows) over the same 8 keys (columns). Query i is key i with noise.",
-                {}};
+  Figure figure{
+      "Attention weights of the same 6 queries (rows) over the same 8 keys (columns). Query i is key i plus noise. All "
+      "maps have one scale.",
+      {}};
   for (const Named& named : scores) {
     const Tensor weights = softmax(named.score(q, named.score.keys(k)));
     figure.panels.emplace_back(HeatMap{named.name, "key", "query", kQueries, kKeys, weights.to_vector()});
   }
+  share_scale(figure);
   return figure;
 }
 
-/// What the width does to a softmax over 16 random keys.
+/// The effect of the width d on a softmax over 16 random keys.
 void why_the_root(Page& page, Generator& generator) {
   constexpr std::int64_t kMany = 256, kSome = 16;
-  Table table{{"d", "deviation of q·k", "of q·k/√d", "entropy of softmax(q·k), bits", "of softmax(q·k/√d)"}, {}};
+  Table table{{"d", "std of q·k", "std of q·k/√d", "entropy of softmax(q·k)", "of softmax(q·k/√d)"}, {}};
   Series plain{"dot", {}, {}}, scaled{"scaled dot", {}, {}};
   for (std::int64_t d = 4; d <= 1024; d *= 4) {
     const Tensor q = normal({1, kMany, d}, generator), k = normal({1, kSome, d}, generator);
@@ -70,12 +73,17 @@ void why_the_root(Page& page, Generator& generator) {
   }
   page.heading("Why √d");
   page.say(
-      "The dot product of two random vectors of d numbers has a variance of d. The wider the model, the larger the "
-      "scores, until the softmax puts all weight on one key and its gradient vanishes. Divided by √d, scores keep a "
-      "deviation of 1 at every width, and the weights stay spread.");
+      "The dot product of two random vectors of d numbers has a variance of d. So the scores grow with the width of "
+      "the "
+      "model, until the softmax puts nearly all weight on one key and its gradient vanishes. Divided by √d, the scores "
+      "have a standard deviation of about 1 at every width, and the weights stay spread. The table has the standard "
+      "deviation of the scores, and the entropy of the weights in bits: an even spread over the 16 keys has " +
+      fixed(std::log2(kSome), 0) + " bits, all weight on one key has 0. At d = " + table.rows.back()[0] +
+      ", the entropy is " + table.rows.back()[3] + " bits without the division and " + table.rows.back()[4] +
+      " bits with it.");
   page.show(table);
-  page.show(Figure{"Entropy of the weights over 16 keys: 4 bits are an even spread, 0 is one key alone.",
-                   {LinePlot{"how spread the weights are", "d", "bits", {plain, scaled}, true, false}}});
+  page.show(Figure{"Entropy of the weights over 16 keys.",
+                   {LinePlot{"entropy of the attention weights", "d", "bits", {plain, scaled}, true, false}}});
 }
 
 Page give() {
@@ -84,24 +92,33 @@ Page give() {
   Tensor q = Tensor::empty({1, kQueries, kWidth});
   for (std::int64_t i = 0; i < q.numel(); ++i) q.data()[i] = k.data()[i] + 0.5f * noise.data()[i];
 
-  Page page{"Scores: how well a key answers a query", {}};
+  Page page{"Scores: how well a key matches a query", {}};
   page.say(
-      "dot: q·k. scaled dot: q·k/√d. additive: v·tanh(Wq + Uk), a small network. general: qᵀWk. location: (Wq)ⱼ, which "
-      "does not look at the keys at all. content: β cos(q, k). Dot, scaled dot and content find the key that looks "
-      "like "
-      "the query without learning; additive, general and location start from random weights and must be trained.");
+      "A scoring function tells how well a key matches a query; a softmax turns the scores into attention weights.");
+  page.show(Table{{"score", "formula"},
+                  {{"dot", "q·k"},
+                   {"scaled dot", "q·k/√d"},
+                   {"additive", "v·tanh(Wq + Uk)"},
+                   {"general", "qᵀWk"},
+                   {"location", "(Wq)ⱼ, without the keys"},
+                   {"content", "β cos(q, k)"}}});
+  page.say(
+      "Dot, scaled dot and content have no weights to learn: they give the greatest weight to the key that is similar "
+      "to "
+      "the query. Additive, general and location start from random weights here; they must be trained first.");
   page.show(side_by_side(q, k, generator));
   why_the_root(page, generator);
 
   page.heading("Masked softmax");
   page.say(
-      "Sentences of one batch are padded to one length. A softmax by valid length gives padding no weight, and what "
-      "remains adds up to 1. A row with nothing to see is all zeros, never NaN.");
+      "The sequences of a batch are padded to the same length. A masked softmax gives the padding a weight of 0, and "
+      "the "
+      "other weights of a row add up to 1. If a sequence is empty, all its weights are 0, not NaN.");
   const std::int32_t lengths[kQueries] = {8, 6, 4, 2, 1, 0};
   const ScaledDot score;
   const Tensor scores = score(q, score.keys(k)).reshape({kQueries, kKeys});
   const Tensor masked = masked_softmax(scores, Tensor::ids(lengths, {kQueries}));
-  HeatMap map{"weights", "key", "query", kQueries, kKeys, masked.to_vector()};
+  HeatMap map{"attention weights", "key", "query", kQueries, kKeys, masked.to_vector()};
   for (const std::int32_t length : lengths) map.row_labels.push_back("length " + std::to_string(length));
   page.show(Figure{"", {std::move(map)}});
   return page;

@@ -48,18 +48,18 @@ bool are_sides(const std::vector<std::string>& inputs) {
 void check_format(const CorpusJob& job, const std::string& input, CorpusFormat format) {
   using enum CorpusFormat;
   if (!job.columns.empty() && format != tsv && format != csv && format != json_lines)
-    throw CLI::ValidationError("--columns", "is for TSV, CSV and JSON lines, but " + input + " is read as " +
-                                                (format == lines ? "lines" : "another format") +
-                                                "; add --format tsv if its columns are separated by tabs");
+    throw UsageError("--columns", "is for TSV, CSV and JSON lines, but " + input + " is read as " +
+                                      (format == lines ? "lines" : "another format") +
+                                      "; add --format tsv if its columns are separated by tabs");
   if (format != lines) return;
   if (!job.languages.target.empty())
-    throw CLI::ValidationError("--to", "needs pairs, but " + input +
-                                           " is read as lines, each a single text; add --format tsv for source TAB "
-                                           "target, or name two files and add --format parallel");
+    throw UsageError("--to", "needs pairs, but " + input +
+                                 " is read as lines, each a single text; add --format tsv for source TAB "
+                                 "target, or name two files and add --format parallel");
   if (!job.format && job.inputs.size() == 2)
-    throw CLI::ValidationError("--format", "two files of lines: add --format parallel if line N of " + job.inputs[1] +
-                                               " is the translation of line N of " + job.inputs[0] +
-                                               ", or --format lines if both hold single texts");
+    throw UsageError("--format", "two files of lines: add --format parallel if line N of " + job.inputs[1] +
+                                     " is the translation of line N of " + job.inputs[0] +
+                                     ", or --format lines if both hold single texts");
 }
 
 std::vector<Source> sources_of(const CorpusJob& job) {

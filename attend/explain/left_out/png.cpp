@@ -1,4 +1,4 @@
-// png.cpp in a build without pictures.
+// Replaces png.cpp in a build without ATTEND_PICTURES.
 #include "attend/explain/png.h"
 
 #include "attend/core/error.h"

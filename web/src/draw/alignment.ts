@@ -1,4 +1,4 @@
-// Two sentences and the lines between their words: one above the other where they fit, else side by side.
+// Two sentences and the lines between their words: one above the other if they fit, else side by side.
 import { h } from "../dom";
 import { Tokens } from "../tokens";
 
@@ -18,7 +18,7 @@ export class Alignment {
   private pointed: [Side, number | null] = ["target", null];
   private readonly resized = new ResizeObserver(() => this.layout());
 
-  /** `describe` hears what is pointed at, with its weights if they are known, and the words it is aligned with. */
+  /** `describe` is called with the selected word, its weights if they are known, and the words it is aligned with. */
   constructor(
     private readonly describe: (side: Side | null, word: number, weights: Weighed | null, aligned: string[]) => void,
   ) {
@@ -45,7 +45,7 @@ export class Alignment {
     this.layout();
   }
 
-  /** [target word][source word]. */
+  /** The attention weights, [target word][source word]. */
   weigh(weights: number[][] | null): void {
     this.weights = weights;
     this.point(...this.pointed);
@@ -81,7 +81,7 @@ export class Alignment {
     this.light();
   }
 
-  /** Brings out the lines of the word that is pointed at. */
+  /** Highlights the lines of the selected word. */
   private light(): void {
     const [side, word] = this.pointed;
     const mine = side === "source" ? 0 : 1;

@@ -1,4 +1,4 @@
-// The colours of what is drawn on canvas, for light and dark. Style sheets have the rest.
+// The colours of what is drawn on a canvas. Those of text and lines come from style.css.
 
 type Rgb = [number, number, number];
 
@@ -7,55 +7,35 @@ export interface Palette {
   muted: string;
   line: string;
   surface: string;
+  accent: string;
   mark: string;
-  /** From nothing to the greatest weight. */
+  /** From a weight of 0 to the full colour. The same colours as in SVG and PNG figures (attend/explain/colours.h). */
   heat: Rgb[];
-  /** From nothing to the least value, for matrices with signs. */
+  /** The same for negative values. */
   cold: Rgb[];
 }
 
-const kLight: Palette = {
-  ink: "#1c1e22",
-  muted: "#646973",
-  line: "#dedbd2",
-  surface: "#ffffff",
-  mark: "#c2410c",
-  heat: [
-    [255, 255, 255],
-    [205, 222, 243],
-    [113, 160, 216],
-    [40, 92, 166],
-    [10, 38, 84],
-  ],
-  cold: [
-    [255, 255, 255],
-    [247, 214, 196],
-    [232, 150, 110],
-    [184, 72, 38],
-    [103, 26, 12],
-  ],
-};
-
-const kDark: Palette = {
-  ink: "#e9e7e2",
-  muted: "#9a9fa9",
-  line: "#33373f",
-  surface: "#191c21",
-  mark: "#fdba74",
-  heat: [
-    [25, 28, 33],
-    [36, 58, 96],
-    [58, 106, 176],
-    [128, 178, 240],
-    [234, 243, 255],
-  ],
-  cold: [
-    [25, 28, 33],
-    [84, 44, 30],
-    [156, 78, 44],
-    [230, 144, 96],
-    [255, 236, 222],
-  ],
+const kRamps: Record<"light" | "dark", Pick<Palette, "heat" | "cold">> = {
+  light: {
+    heat: [
+      [255, 255, 255],
+      [5, 48, 97],
+    ],
+    cold: [
+      [255, 255, 255],
+      [178, 24, 43],
+    ],
+  },
+  dark: {
+    heat: [
+      [25, 28, 33],
+      [160, 208, 255],
+    ],
+    cold: [
+      [25, 28, 33],
+      [255, 160, 130],
+    ],
+  },
 };
 
 export function isDark(): boolean {
@@ -63,7 +43,31 @@ export function isDark(): boolean {
   return chosen ? chosen === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
 }
 
-export const palette = (): Palette => (isDark() ? kDark : kLight);
+const kPalettes = new Map<boolean, Palette>();
+
+/** The colours of the present theme. They are read from the style sheet once for each theme. */
+export function palette(): Palette {
+  const dark = isDark();
+  let found = kPalettes.get(dark);
+  if (found) return found;
+  const probe = document.body.appendChild(document.createElement("span"));
+  const read = (name: string) => {
+    probe.style.color = `var(--${name})`;
+    return getComputedStyle(probe).color;
+  };
+  found = {
+    ink: read("ink"),
+    muted: read("muted"),
+    line: read("line"),
+    surface: read("surface"),
+    accent: read("accent"),
+    mark: read("mark"),
+    ...kRamps[dark ? "dark" : "light"],
+  };
+  probe.remove();
+  kPalettes.set(dark, found);
+  return found;
+}
 
 export function mix(stops: Rgb[], share: number): Rgb {
   const place = Math.min(Math.max(share, 0), 1) * (stops.length - 1);
@@ -74,7 +78,7 @@ export function mix(stops: Rgb[], share: number): Rgb {
 
 export const css = ([r, g, b]: Rgb): string => `rgb(${r} ${g} ${b})`;
 
-/** The colour of a text on a shade: whichever of ink and surface stands out more. */
+/** The colour of a text on a shade: ink or surface, whichever has more contrast. */
 export function textOn([r, g, b]: Rgb): string {
   const linear = (value: number) => (value / 255) ** 2.2;
   const luminance = 0.2126 * linear(r) + 0.7152 * linear(g) + 0.0722 * linear(b);
@@ -82,8 +86,9 @@ export function textOn([r, g, b]: Rgb): string {
   return luminance > 0.19 === isDark() ? surface : ink;
 }
 
-/** How strongly a weight shows. The root lifts small weights: attention is mostly small weights. */
-export const strength = (weight: number, most: number): number => (most > 0 ? Math.sqrt(Math.abs(weight) / most) : 0);
+/** The strength of a weight's colour, 0 to 1. The square root makes small weights visible: most of them are small. */
+export const strength = (weight: number, most: number): number =>
+  most > 0 ? Math.min(1, Math.sqrt(Math.abs(weight) / most)) : 0;
 
 /** 256 steps of a ramp as pixels of little-endian ImageData. */
 export function pixels(stops: Rgb[]): Uint32Array {
@@ -93,6 +98,6 @@ export function pixels(stops: Rgb[]): Uint32Array {
   });
 }
 
-/** The colour of a head: neighbours differ most, as the golden angle has it. */
+/** The colour of a head. Heads with neighbouring numbers are a golden angle apart, so their colours differ clearly. */
 export const headColour = (head: number): string =>
   `oklch(${isDark() ? "0.76 0.14" : "0.56 0.16"} ${((255 + head * 137.5) % 360).toFixed(1)})`;

@@ -1,20 +1,29 @@
-// Who looks at whom, as lines from the queries on the left to the keys on the right; a colour a head.
-import { visible } from "../dom";
+// The attention weights as lines from the queries on the left to the keys on the right; each head has its own colour.
+import { h, visible } from "../dom";
 import type { Matrix } from "../matrix";
-import { kNowhere, type Focus, type Scene } from "../scene";
+import { kNowhere, type Focus, type Head, type Scene } from "../scene";
 import { headColour, palette } from "./colours";
-import { fit, kFont, Viewport } from "./viewport";
+import { fit, fontOf, Viewport } from "./viewport";
 
 const kRow = 25;
 const kPad = 6;
 const kSteps = 10; // shades of a line: lines of one shade are drawn at once
-const kFaintest = 0.02; // of the greatest weight: what is fainter would not show
-const kMost = 300; // lines at once: the strongest of those that would be seen
+const kFaintest = 0.02; // share of the full colour; fainter lines would not be visible
+const kMost = 300; // lines at once: the strongest of those in sight
+const kSpan = 520; // px between the two columns at most
 
 export class Lines {
   readonly viewport = new Viewport(
-    "Lines from each token to those it looks at. Arrow keys move from token to token.",
+    "Lines from each token to the tokens it attends to. Arrow keys move from token to token.",
     "application",
+  );
+  private readonly sentence = h("figcaption", { class: "sentence" });
+  readonly element = h(
+    "figure",
+    { class: "lines" },
+    this.sentence,
+    this.viewport.element,
+    h("p", { class: "note" }, "Left attends to right. Point at a token to see its lines alone."),
   );
   private scene: Scene | null = null;
   private focus: Focus = kNowhere;
@@ -22,7 +31,7 @@ export class Lines {
 
   constructor(
     private readonly onFocus: (focus: Focus) => void,
-    private readonly limit = 560,
+    private readonly limit: () => number = () => 560,
   ) {
     this.viewport.draw = (...args) => this.draw(...args);
     const element = this.viewport.element;
@@ -34,9 +43,10 @@ export class Lines {
 
   show(scene: Scene): void {
     this.scene = scene;
-    this.most = Math.max(...scene.heads.map(({ matrix }) => matrix.greatest()), 1e-6);
+    this.most = Math.max(...scene.heads.map(({ matrix }) => matrix.fullScale()), 1e-6);
+    this.sentence.textContent = this.sentence.title = scene.title;
     const rows = Math.max(scene.queries.length, scene.keys.length);
-    this.viewport.setContent(1, rows * kRow + 2 * kPad, this.limit);
+    this.viewport.setContent(1, rows * kRow + 2 * kPad, this.limit());
   }
 
   point(focus: Focus): void {
@@ -77,7 +87,7 @@ export class Lines {
     else if (event.key === "ArrowLeft") move(Math.max(at, 0), false);
   }
 
-  /** What is pointed at elsewhere comes into sight here. */
+  /** Scrolls to a token that was selected in another picture. */
   private reveal(row: number): void {
     const { scrollTop, clientHeight } = this.viewport.element;
     const y = kPad + row * kRow;
@@ -86,7 +96,7 @@ export class Lines {
   }
 
   private columns(width: number): { left: number; right: number } {
-    const label = Math.min(180, width * 0.3);
+    const label = Math.max(Math.min(180, width * 0.3), (width - kSpan) / 2);
     return { left: label, right: width - label };
   }
 
@@ -99,7 +109,7 @@ export class Lines {
     const shows = (row: number) => place(row) > -kRow && place(row) < h + kRow;
     const pointed = focus.query !== null || focus.key !== null;
 
-    this.bars(context, right, w, place, shows);
+    this.bars(context, left, right, place, shows);
 
     context.lineWidth = pointed ? 2 : 1.25;
     context.lineCap = "round";
@@ -113,7 +123,7 @@ export class Lines {
         path.moveTo(left + 3, place(q));
         path.bezierCurveTo(left + bend, place(q), right - bend, place(key), right - 3, place(key));
       });
-      context.strokeStyle = headColour(head);
+      context.strokeStyle = colourOf(head);
       paths.forEach((path, step) => {
         context.globalAlpha = Math.min(1, ((step + 0.6) / kSteps) * (pointed ? 1.4 : 0.9));
         context.stroke(path);
@@ -121,7 +131,7 @@ export class Lines {
     }
     context.globalAlpha = 1;
 
-    context.font = kFont;
+    context.font = fontOf(13);
     context.textBaseline = "middle";
     const text = (labels: string[], align: CanvasTextAlign, x: number, marked: number | null) => {
       context.textAlign = align;
@@ -134,7 +144,7 @@ export class Lines {
     text(scene.keys, "left", right + 7, focus.key);
   }
 
-  /** Every line that has an end in sight, with its share of the greatest weight. */
+  /** Every line that has an end in sight, with its share of the full colour. */
   private each(
     matrix: Matrix,
     shows: (row: number) => boolean,
@@ -148,12 +158,13 @@ export class Lines {
         const key = matrix.key[i];
         if (matrix.weight[i] < least || (!seen && !shows(key))) continue;
         if (focus.query === null && focus.key !== null && focus.key !== key) continue;
-        visit(q, key, matrix.weight[i] / most);
+        visit(q, key, Math.min(1, matrix.weight[i] / most));
       }
     }
   }
 
-  /** Long texts have more lines than can be told apart, or drawn in a frame: from which share on they are drawn. */
+  /** The share from which on lines are drawn. Long texts have more lines than a reader can tell apart, and than a
+   * browser can draw in a frame. */
   private faintest(shows: (row: number) => boolean): number {
     const buckets = new Uint32Array(101);
     for (const { matrix } of this.scene!.heads)
@@ -161,34 +172,38 @@ export class Lines {
     let count = 0;
     for (let bucket = 100; bucket > 0; --bucket) {
       count += buckets[bucket];
-      if (count > kMost) return (bucket + 0.5) / 100;
+      if (count > kMost) return Math.min(1, (bucket + 0.5) / 100);
     }
     return kFaintest;
   }
 
-  /** Behind the tokens that are looked at: a stripe for each head, as strong as the weight. */
+  /** Behind the attended tokens: a stripe for each head, as strong as the weight. */
   private bars(
     context: CanvasRenderingContext2D,
+    left: number,
     right: number,
-    w: number,
     place: (row: number) => number,
     shows: (row: number) => boolean,
   ): void {
     const { focus, most } = this;
     const heads = this.scene!.heads;
-    const stripe = (w - right - 2) / heads.length;
+    const width = Math.min(180, left - 4);
+    const stripe = width / heads.length;
     const paint = (from: number, row: number, index: number, weight: number) => {
       if (!shows(row)) return;
       context.globalAlpha = Math.min(0.75, (weight / most) * 0.75);
-      context.fillStyle = headColour(heads[index].head);
+      context.fillStyle = colourOf(heads[index].head);
       context.fillRect(from + index * stripe, place(row) - kRow / 2 + 2, stripe, kRow - 4);
     };
     heads.forEach(({ matrix }, index) => {
       if (focus.query !== null)
         for (const { key, weight } of matrix.row(focus.query)) paint(right + 2, key, index, weight);
       else if (focus.key !== null)
-        for (const { key, weight } of matrix.column(focus.key)) paint(2, key, index, weight);
+        for (const { key, weight } of matrix.column(focus.key)) paint(left - 2 - width, key, index, weight);
     });
     context.globalAlpha = 1;
   }
 }
+
+/** A matrix that stands for several heads has the accent colour. */
+const colourOf = (head: Head["head"]): string => (head === null ? palette().accent : headColour(head));

@@ -1,7 +1,7 @@
 // Lines and points over two axes.
 import { h } from "../dom";
 import { palette } from "./colours";
-import { kSmallFont } from "./viewport";
+import { fontOf } from "./viewport";
 
 export interface Series {
   name: string;
@@ -11,7 +11,7 @@ export interface Series {
   kind: "line" | "points";
   width?: number;
   dash?: number[];
-  /** Of each point, its radius. */
+  /** The radius of each point. */
   sizes?: number[];
 }
 
@@ -26,7 +26,7 @@ export class Plot {
   private readonly resized = new ResizeObserver(() => this.draw());
   private box = { x0: 0, x1: 1, y0: 0, y1: 1 };
 
-  /** `point` hears the place on the horizontal axis that is pointed at. */
+  /** `point` is called with the x value under the pointer, or null. */
   constructor(
     label: string,
     private readonly height: number,
@@ -87,7 +87,7 @@ export class Plot {
     const py = (y: number) =>
       height - kMargin.bottom - ((y - y0) / (y1 - y0)) * (height - kMargin.top - kMargin.bottom);
 
-    context.font = kSmallFont;
+    context.font = fontOf(12);
     context.lineWidth = 1;
     context.strokeStyle = colours.line;
     context.fillStyle = colours.muted;
@@ -141,7 +141,7 @@ export class Plot {
   }
 }
 
-/** Round numbers between two, about so many. */
+/** About `count` round numbers between two numbers. */
 export function ticks(from: number, to: number, count: number): number[] {
   const rough = (to - from) / Math.max(count, 1);
   const power = 10 ** Math.floor(Math.log10(rough || 1));

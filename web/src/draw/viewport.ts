@@ -1,4 +1,4 @@
-// A scrollable window onto a drawing of any size: only what shows is drawn, so that 512 tokens scroll like 12.
+// A scrollable window onto a drawing of any size. Only the part in sight is drawn, so 512 tokens scroll as fast as 12.
 import { h } from "../dom";
 
 export interface Pointer {
@@ -28,12 +28,12 @@ export class Viewport {
     return this.element.clientWidth;
   }
 
-  /** How big the whole drawing is; the window is as high as that, up to a limit. */
+  /** The size of the whole drawing. The window is as high as the drawing, up to a limit. */
   setContent(width: number, height: number, limit: number): void {
     this.spacer.style.width = `${Math.max(width, 1)}px`;
     this.spacer.style.height = `${Math.max(height, 1)}px`;
     this.element.style.height = `${Math.min(height, limit) + (width > this.width ? 14 : 0)}px`;
-    this.request();
+    this.paint(); // at once: an empty frame would flicker
   }
 
   request(): void {
@@ -70,8 +70,9 @@ export class Viewport {
   }
 }
 
-export const kFont = '13px ui-sans-serif, system-ui, "Segoe UI", Roboto, sans-serif';
-export const kSmallFont = kFont.replace("13px", "11px");
+/** The font of canvases, in pixels. */
+export const fontOf = (size: number, bold = false): string =>
+  `${bold ? "600 " : ""}${size}px ui-sans-serif, system-ui, "Segoe UI", Roboto, sans-serif`;
 
 /** The text, shortened until it fits. */
 export function fit(context: CanvasRenderingContext2D, text: string, width: number): string {

@@ -1,25 +1,29 @@
-// Type text, see who looks at whom: lines, heat map and every head at once, all pointing at the same token.
+// The attention weights of a text: in the text, as lines, as a heat map, and of all heads at once. A token that is
+// selected in one picture is selected in all of them.
 import * as api from "../api";
-import type { AttentionData, ViewData } from "../api";
-import { debounce, field, h, percent, remembered, segmented, slider, textArea, toggle, visible } from "../dom";
+import type { AttentionData, HeadData, ViewData } from "../api";
+import { debounce, field, h, remembered, segmented, slider, textArea, toggle } from "../dom";
 import { headColour } from "../draw/colours";
 import { HeatMap } from "../draw/heatmap";
 import { Lines } from "../draw/lines";
 import { Thumbnails } from "../draw/thumbnails";
+import { exampleFor } from "../examples";
 import { chooseHead, headBar, type Heads } from "../heads";
-import { groups, habit, Matrix, mean, regroup } from "../matrix";
+import { groups, Matrix, mean, regroup } from "../matrix";
 import { able, alignedLayer, modelField, nothingFor, panel, type View } from "../parts";
+import { readout as sentence } from "../readout";
 import { kNowhere, type Focus, type Scene } from "../scene";
+import { shadeTokens } from "../shade";
+import { habit, kMeasures, measure, meanings } from "../statistics";
 import { Status } from "../status";
 import { attentionTable } from "../table";
 import { Tokens, tokensIn } from "../tokens";
 
-const kExample = "The animal did not cross the street because it was too tired.";
-// So many weights come in one answer, for all layers; more are asked for layer by layer, as they are looked at.
-const kAtOnce = 400_000;
-const kKept = 24; // weights of each row of the layer that is looked at, in long texts
-const kSketched = 3; // and of each row of the small pictures
-const kSketchedAtOnce = 64e6; // weights that an answer with small pictures is made from
+const kAtOnce = 400_000; // weights up to which one answer has all layers; otherwise each layer is loaded when shown
+const kKept = 24; // weights of each row that are loaded of a long text
+const kSketched = 3; // weights of each row that the small pictures of a long text are drawn from
+const kSketchedAtOnce = 64e6; // weights that the server computes for one answer with small pictures
+const kMostWritten = 40; // tokens that the model may write
 
 const kViewNames = { self: "Self", encoder: "Encoder", decoder: "Decoder", cross: "Cross" };
 
@@ -39,10 +43,11 @@ export const attentionView: View = (root, page) => {
     layer = firstLayer();
     view = "";
     heads = null;
+    if (!remembered.has("attention.text")) area.value = text = exampleFor(model).sentence;
     offer();
     reload();
   });
-  let text = remembered.get("attention.text", kExample);
+  let text = remembered.get("attention.text", exampleFor(model).sentence);
   let pair = remembered.get("attention.pair", "");
   let write = 0;
   let layer = firstLayer();
@@ -52,6 +57,7 @@ export const attentionView: View = (root, page) => {
   let specials = true;
   let answer: AttentionData | null = null;
   let stored = new Map<string, Matrix[]>(); // "view/layer" → its heads
+  let sketches = new Map<string, Matrix[]>(); // the same, for small pictures
   let kept: number | null = null;
   let complete = true; // all layers came at once
   let scene: Scene | null = null;
@@ -66,63 +72,54 @@ export const attentionView: View = (root, page) => {
   const readout = h("p", { class: "readout", "aria-live": "polite" });
   const lines = new Lines(point);
   const heat = new HeatMap(point);
-  const grid = new Thumbnails((chosenLayer, head, add) => {
-    heads = add && chosenLayer === layer ? chooseHead(heads, head, width(), true) : new Set([head]);
-    layer = chosenLayer;
-    controls();
-    void lookAt();
-  });
-  const queryTokens = new Tokens("Tokens that look", {
+  const grid = new Thumbnails(
+    (chosenLayer, head, add) => {
+      heads = add && chosenLayer === layer ? chooseHead(heads, head, width(), true) : new Set([head]);
+      layer = chosenLayer;
+      controls();
+      void showLayer();
+    },
+    true,
+    2000,
+  );
+  const queryTokens = new Tokens("Queries: the tokens that attend", {
     point: (query) => point({ query, key: null }),
     pick: (query) => pin(query),
   });
-  const keyTokens = new Tokens("Tokens that are looked at", { point: (key) => point({ query: null, key }) });
+  const keyTokens = new Tokens("Keys: the tokens that are attended to", {
+    point: (key) => point({ query: null, key }),
+  });
   const habits = h("ul", { class: "habits" });
   const habitsTitle = h("h3", {});
   const results = h("div", { class: "results", hidden: true });
   const bar = h("div", { class: "controls", role: "group", "aria-label": "What is shown" });
-  const writing = slider("Write on", { min: 0, max: 40, step: 1, value: write, format: (n) => `${n} tokens` }, (n) => {
-    write = n;
+  const writing = h("div", { class: "fields" });
+  const area = textArea(text, "Type or paste a text", (value) => {
+    remembered.set("attention.text", (text = value));
     type();
   });
   const second = field(
     "Second text",
-    textArea(pair, "For models of pairs; may stay empty", (value) => {
+    textArea(pair, "Optional: a second text, read together with the first", (value) => {
       remembered.set("attention.pair", (pair = value));
       type();
     }),
   );
   const legend = h("p", { class: "note" });
-  const numbers = h("details", { class: "numbers", ontoggle: () => tabulate() }, h("summary", {}, "As a table"));
+  const numbers = h("details", { ontoggle: () => tabulate() }, h("summary", {}, "As a table"));
   const gridNote = h("p", { class: "note" });
-  const zoom = slider(
-    "Zoom",
-    { min: 0, max: 4, step: 0.5, value: 0, format: (z) => `${(2 ** z).toFixed(1)} ×` },
-    (z) => {
-      heat.zoom = 2 ** z;
-      heat.recolour();
-    },
-  );
-
   root.append(
     h("h1", {}, "Attention"),
-    h("p", { class: "lead" }, "Each token gathers what it needs from others. Point at one to see where it looks."),
+    h(
+      "p",
+      { class: "lead" },
+      "Each token collects information from other tokens. Point at a token to see which ones it attends to.",
+    ),
     h(
       "section",
       { class: "panel" },
       h("div", { class: "fields" }, chooser, writing),
-      h(
-        "div",
-        { class: "columns" },
-        field(
-          "Text",
-          textArea(text, "Type or paste something", (value) => {
-            remembered.set("attention.text", (text = value));
-            type();
-          }),
-        ),
-        second,
-      ),
+      h("div", { class: "columns" }, field("Text", area), second),
       status.element,
     ),
     results,
@@ -133,13 +130,14 @@ export const attentionView: View = (root, page) => {
     h(
       "div",
       { class: "columns" },
-      panel("Lines", "from each token (left) to those it looks at (right); a colour a head", lines.viewport.element),
-      panel("Heat map", legend, heat.viewport.element, zoom),
+      panel("Lines", "from each token to the tokens it attends to; each head has its own colour", lines.element),
+      panel("Heat map", legend, heat.element),
     ),
     panel(
       "All layers and heads",
       gridNote,
       h("div", { class: "columns fitted" }, grid.element, h("div", {}, habitsTitle, habits)),
+      h("details", {}, h("summary", {}, "What the numbers mean"), meanings(kMeasures)),
     ),
     h("section", { class: "panel" }, numbers),
   );
@@ -151,10 +149,28 @@ export const attentionView: View = (root, page) => {
     return translates() ? alignedLayer(model.layers) : 0;
   }
 
-  /** The fields that depend on the kind of model. */
+  /** The fields that depend on what the model can do. */
   function offer(): void {
-    writing.hidden = !writes();
-    second.hidden = writes() || translates();
+    second.hidden = !model.capabilities.includes("pairs");
+    writing.replaceChildren();
+    const most = Math.min(kMostWritten, (model.context ?? Infinity) - 2);
+    write = Math.min(write, most);
+    if (writes() && most > 0)
+      writing.append(
+        slider("Continue by", { min: 0, max: most, step: 1, value: write, format: (n) => `${n} tokens` }, (n) => {
+          write = n;
+          type();
+        }),
+      );
+  }
+
+  /** Nothing is left of a text that could not be shown. */
+  function clear(): void {
+    results.hidden = true;
+    answer = null;
+    scene = null;
+    stored.clear();
+    sketches.clear();
   }
 
   function request(): api.AttentionRequest {
@@ -167,7 +183,7 @@ export const attentionView: View = (root, page) => {
     };
   }
 
-  /** A new text or model: the layer that is looked at first, then small pictures of all. */
+  /** A new text or model: first the chosen layer, then small pictures of all layers. */
   async function reload(): Promise<void> {
     abort.abort();
     abort = new AbortController();
@@ -175,10 +191,11 @@ export const attentionView: View = (root, page) => {
     pinned = null;
     queryTokens.press(null);
     if (!text.trim()) {
-      status.note("Type something above.");
+      status.note("Type a text above.");
+      clear();
       return;
     }
-    status.busy("Reading…");
+    status.busy("Loading…");
     try {
       const tokens = Math.min(tokensIn(text) + tokensIn(pair) + 2 + write, model.context ?? Infinity);
       const small = tokens * tokens * model.layers * model.heads <= kAtOnce;
@@ -187,6 +204,7 @@ export const attentionView: View = (root, page) => {
         signal,
       );
       stored = new Map();
+      sketches = new Map();
       answer = first;
       kept = small || tokens <= 96 ? null : kKept;
       complete = small;
@@ -198,14 +216,14 @@ export const attentionView: View = (root, page) => {
       draw();
       status.clear();
       if (first.truncated)
-        status.note(`The text is longer than the model can see: ${first.truncated} tokens were cut.`);
+        status.note(`The text is longer than the model's limit: ${first.truncated} tokens were cut.`);
       const shown = current();
-      grid.reset(depth(), width());
+      resetGrid();
       for (const { layer: l } of shown?.layers ?? []) fill(l);
       mark();
-      gridNote.textContent = "Click one to see it large; with Shift, add it.";
+      gridNote.textContent = "Click a head to see it large; Shift-click adds it.";
       if (small) return;
-      // Of very long texts some layers at a time: no answer is to have more than the server gives.
+      // The server limits the size of an answer: of a very long text, some layers at a time.
       const cells = (shown?.query_tokens.length ?? 1) * (shown?.key_tokens.length ?? 1) * width();
       const together = Math.max(1, Math.floor(kSketchedAtOnce / cells));
       for (let from = 0; from < depth(); from += together) {
@@ -213,47 +231,65 @@ export const attentionView: View = (root, page) => {
         const sketch = await api.attention({ ...request(), layers, top_k: kSketched }, signal);
         for (const data of sketch.views.filter(({ name }) => name === view))
           for (const { layer: l, heads: list } of data.layers) {
-            const keys = data.key_tokens.length;
-            grid.show(l, byHead(list.map((head) => ({ head: head.head, matrix: Matrix.of(head, keys) }))));
+            sketches.set(`${view}/${l}`, matricesOf(list, data.key_tokens.length));
+            fill(l);
           }
       }
       gridNote.textContent += ` The pictures show the ${kSketched} greatest weights of each row.`;
     } catch (error) {
+      if (!api.isAbort(error)) clear();
       status.error(error, () => void reload());
     }
   }
 
   const current = (): ViewData | undefined => answer?.views.find(({ name }) => name === view);
-  // An encoder may have other layers and heads than its decoder: the view knows, once it is all there.
+  // An encoder may have other numbers of layers and heads than its decoder; the view knows once all layers are there.
   const depth = (): number => Math.max(1, (complete && current()?.layers.length) || model.layers);
   const width = (): number => current()?.layers[0]?.heads.length || model.heads;
 
-  function byHead(list: { head: number; matrix: Matrix }[]): (Matrix | null)[] {
-    const all = Array<Matrix | null>(width()).fill(null);
-    for (const { head, matrix } of list) all[head] = matrix;
-    return all;
+  const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
+
+  function matricesOf(list: HeadData[], keys: number): Matrix[] {
+    const matrices: Matrix[] = [];
+    for (const head of list) matrices[head.head] = Matrix.of(head, keys);
+    return matrices;
   }
 
   function store(data: AttentionData): void {
     for (const each of data.views)
-      for (const { layer: l, heads: list } of each.layers) {
-        const matrices: Matrix[] = [];
-        for (const head of list) matrices[head.head] = Matrix.of(head, each.key_tokens.length);
-        stored.set(`${each.name}/${l}`, matrices);
-      }
+      for (const { layer: l, heads: list } of each.layers)
+        stored.set(`${each.name}/${l}`, matricesOf(list, each.key_tokens.length));
+  }
+
+  const loaded = (l: number): Matrix[] | undefined => stored.get(`${view}/${l}`) ?? sketches.get(`${view}/${l}`);
+
+  function resetGrid(): void {
+    grid.reset({
+      layers: range(depth()),
+      heads: range(width()),
+      matrix: (l, head) => loaded(l)?.[head] ?? null,
+    });
+  }
+
+  /** What the heads of a layer do, from the weights that are loaded. */
+  function habitsOf(l: number): string[] {
+    const data = current();
+    const matrices = loaded(l);
+    if (!data || !matrices) return [];
+    const same = view !== "cross" && data.query_tokens.length === data.key_tokens.length;
+    return matrices.map((matrix) => habit(measure(matrix, data.query_tokens, data.key_tokens, data.key_words, same)));
   }
 
   function fill(l: number): void {
-    const matrices = stored.get(`${view}/${l}`);
-    if (matrices) grid.show(l, byHead(matrices.map((matrix, head) => ({ head, matrix }))));
+    if (loaded(l)) grid.show(l, habitsOf(l));
   }
 
   function mark(): void {
-    grid.mark(layer, heads ?? new Set(Array.from({ length: width() }, (_, head) => head)));
+    grid.mark(layer, heads ?? new Set(range(width())));
   }
 
-  /** Shows the chosen layer, which may have to be fetched. */
-  async function lookAt(): Promise<void> {
+  /** Shows the chosen layer, which may have to be loaded. */
+  async function showLayer(): Promise<void> {
     mark();
     if (!answer) return;
     if (!stored.has(`${view}/${layer}`)) {
@@ -263,9 +299,12 @@ export const attentionView: View = (root, page) => {
         store(await api.attention({ ...request(), layers: [layer], ...(kept && { top_k: kept }) }, abort.signal));
         status.clear();
       } catch (error) {
-        status.error(error, () => void lookAt());
+        if (wanted === layer && !api.isAbort(error)) results.hidden = true;
+        status.error(error, () => void showLayer());
+        return;
       }
       if (wanted !== layer) return;
+      fill(layer);
     }
     draw();
   }
@@ -280,33 +319,29 @@ export const attentionView: View = (root, page) => {
       .map((matrix, head) => ({ head, matrix }))
       .filter(({ head }) => !heads || heads.has(head))
       .map(({ head, matrix }) => ({ head, matrix: regroup(matrix, queries, keys) }));
-    scene = {
+    const { text: source, translation } = answer!;
+    const shown: Scene = {
+      title: translation === undefined ? source : `${source} → ${translation}`,
       queries: queries.map(({ label }) => label),
       keys: keys.map(({ label }) => label),
       heads: chosen,
       mean: mean(chosen.map(({ matrix }) => matrix)),
-      same: view !== "cross" && queries.length === keys.length, // of pooling, one query looks at all tokens
+      same: view !== "cross" && queries.length === keys.length, // in attention pooling, one query attends to all tokens
     };
+    scene = shown;
     results.hidden = false;
-    queryTokens.show(scene.queries);
-    keyTokens.show(scene.same ? [] : scene.keys);
-    keyTokens.element.hidden = scene.same;
-    lines.show(scene);
-    heat.show(scene);
-    zoom.hidden = scene.keys.length < 40;
+    queryTokens.show(shown.queries);
+    keyTokens.show(shown.same ? [] : shown.keys);
+    keyTokens.element.hidden = shown.same;
+    lines.show(shown);
+    heat.show(shown);
     const which = chosen.length === 1 ? `head ${chosen[0].head}` : `mean of ${chosen.length} heads`;
     legend.textContent =
-      `layer ${layer}, ${which}; strongest is ${percent(scene.mean.greatest())}` +
-      (kept ? `; the ${kept} greatest weights of each row and head are loaded` : "");
+      `layer ${layer}, ${which}` + (kept ? `; the ${kept} greatest weights of each row and head are loaded` : "");
     habitsTitle.textContent = `What the heads of layer ${layer} do`;
     habits.replaceChildren(
-      ...matrices.map((matrix, head) => {
-        const item = h(
-          "li",
-          { class: !heads || heads.has(head) ? "" : "off" },
-          h("b", {}, String(head)),
-          habit(matrix),
-        );
+      ...habitsOf(layer).map((words, head) => {
+        const item = h("li", { class: !heads || heads.has(head) ? "" : "off" }, h("b", {}, String(head)), words);
         item.style.setProperty("--head", headColour(head));
         return item;
       }),
@@ -327,38 +362,10 @@ export const attentionView: View = (root, page) => {
     lines.point(next);
     heat.point(next);
     if (!scene) return;
-    const { queries, keys, mean: weights, same } = scene;
-    const query = next.query !== null && next.query < queries.length ? next.query : null;
-    const key = next.key !== null && next.key < keys.length ? next.key : null;
-    const row = new Float32Array(Math.max(queries.length, keys.length));
-    const entries = query !== null ? weights.row(query) : key !== null ? weights.column(key) : [];
-    for (const entry of entries) row[entry.key] = entry.weight;
-    const none = query === null && key === null;
-    const shaded = same || query === null ? queryTokens : keyTokens;
-    const other = shaded === queryTokens ? keyTokens : queryTokens;
-    shaded.tint(none ? null : row);
-    other.tint(null);
-    queryTokens.mark(query ?? (same ? key : null));
-    keyTokens.mark(key);
-    if (none) {
-      readout.textContent = "Point at a token, or walk through them with the arrow keys; click to keep one.";
-    } else if (query !== null && key !== null) {
-      readout.replaceChildren(
-        h("b", {}, visible(queries[query])),
-        " gives ",
-        h("b", {}, percent(weights.at(query, key))),
-        " of its attention to ",
-        h("b", {}, visible(keys[key])),
-      );
-    } else {
-      const best = entries.sort((a, b) => b.weight - a.weight).slice(0, 5);
-      const label = (i: number) => visible((query !== null ? keys : queries)[i]);
-      readout.replaceChildren(
-        h("b", {}, visible(query !== null ? queries[query] : keys[key!])),
-        query !== null ? " looks at " : " is looked at by ",
-        best.map((entry) => `${label(entry.key)} ${percent(entry.weight)}`).join(" · ") || "nothing",
-      );
-    }
+    shadeTokens(scene, next, queryTokens, keyTokens);
+    readout.replaceChildren(
+      ...(sentence(scene, next) ?? ["Point at a token, or move with the arrow keys; click to keep it selected."]),
+    );
   }
 
   function tabulate(): void {
@@ -367,6 +374,8 @@ export const attentionView: View = (root, page) => {
 
   function controls(): void {
     const names = answer?.views.map(({ name }) => name) ?? [];
+    const data = current();
+    const words = data ? [data.query_words, data.key_words] : [];
     bar.replaceChildren(
       ...(names.length > 1
         ? [
@@ -380,42 +389,58 @@ export const attentionView: View = (root, page) => {
                 heads = null;
                 controls();
                 bar.querySelector<HTMLInputElement>("input:checked")?.focus();
-                grid.reset(depth(), width());
+                resetGrid();
                 for (let l = 0; l < depth(); ++l) fill(l);
-                void lookAt();
+                void showLayer();
               },
             ),
           ]
         : []),
-      slider("Layer", { min: 0, max: depth() - 1, step: 1, value: layer }, (value) => {
-        layer = value;
-        void lookAt();
-      }),
-      headBar(width(), heads, (chosen) => {
-        heads = chosen;
-        void lookAt();
-      }),
-      segmented(
-        "Tokens",
-        [
-          { value: "no", label: "Subwords" },
-          { value: "yes", label: "Words" },
-        ],
-        whole ? "yes" : "no",
-        (value) => {
-          whole = value === "yes";
-          remembered.set("attention.words", value);
-          pinned = null;
-          focus = kNowhere;
-          draw();
-        },
-      ),
-      toggle("Special tokens", specials, (value) => {
-        specials = value;
-        pinned = null;
-        focus = kNowhere;
-        draw();
-      }),
+      ...(depth() > 1
+        ? [
+            slider("Layer", { min: 0, max: depth() - 1, step: 1, value: layer }, (value) => {
+              layer = value;
+              void showLayer();
+            }),
+          ]
+        : []),
+      ...(width() > 1
+        ? [
+            headBar(range(width()), heads, (chosen) => {
+              heads = chosen;
+              void showLayer();
+            }),
+          ]
+        : []),
+      ...(words.some((side) => side.some((word, i) => i > 0 && word >= 0 && word === side[i - 1]))
+        ? [
+            segmented(
+              "Show",
+              [
+                { value: "no", label: "Tokens" },
+                { value: "yes", label: "Words" },
+              ],
+              whole ? "yes" : "no",
+              (value) => {
+                whole = value === "yes";
+                remembered.set("attention.words", value);
+                pinned = null;
+                focus = kNowhere;
+                draw();
+              },
+            ),
+          ]
+        : []),
+      ...(words.some((side) => side.some((word) => word < 0)) && words.every((side) => side.some((word) => word >= 0))
+        ? [
+            toggle("Special tokens", specials, (value) => {
+              specials = value;
+              pinned = null;
+              focus = kNowhere;
+              draw();
+            }),
+          ]
+        : []),
     );
   }
 
@@ -428,6 +453,7 @@ export const attentionView: View = (root, page) => {
       type.cancel();
       lines.viewport.destroy();
       heat.viewport.destroy();
+      grid.destroy();
     },
     recolour: () => {
       controls();

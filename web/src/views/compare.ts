@@ -1,4 +1,4 @@
-// One word in two sentences: how near its two meanings are, and what it looks at in each.
+// One word in two sentences: how similar its two vectors are, and what it attends to in each sentence.
 import * as api from "../api";
 import type { Model, ViewData } from "../api";
 import { debounce, field, h, percent, remembered, slider, textArea, visible } from "../dom";
@@ -11,7 +11,7 @@ import { Tokens } from "../tokens";
 
 const kExamples = ["We sat on the bank of the river and watched the water.", "The bank lent us money for the house."];
 
-/** One of the two sentences, with what is known of it. */
+/** One of the two sentences, and what was computed for it. */
 interface Side {
   text: string;
   word: number;
@@ -47,17 +47,17 @@ export const compareView: View = (root, page) => {
   const status = new Status();
   const scores = h("div", { class: "scores", "aria-live": "polite" });
   const layerSlot = h("div", { class: "fields" });
-  const heat = new HeatMap(point, 640);
+  const heat = new HeatMap(point, () => 640, "Rows: first sentence. Columns: second sentence.");
   const alike = h("ul", { class: "bars wide" });
   const pointedAt = h("p", { class: "readout", "aria-live": "polite" });
   const between = panel(
     "Word by word",
-    "cosine of every word of the first with every word of the second",
+    "cosine similarity of every word of the first sentence with every word of the second",
     h(
       "div",
       { class: "columns" },
-      h("div", {}, heat.viewport.element, pointedAt),
-      h("div", {}, h("h3", {}, "Different words that are most alike"), alike),
+      h("div", {}, heat.element, pointedAt),
+      h("div", {}, h("h3", {}, "Different words with the most similar vectors"), alike),
     ),
   );
   let scene: Scene | null = null;
@@ -79,7 +79,7 @@ export const compareView: View = (root, page) => {
     h(
       "p",
       { class: "lead" },
-      "A word means what its sentence makes of it. Choose a word in each, and see how far apart they are.",
+      "The meaning of a word depends on its sentence. Choose a word in each sentence, and see how similar their vectors are.",
     ),
     h(
       "section",
@@ -119,21 +119,22 @@ export const compareView: View = (root, page) => {
       layerSlot.append(
         slider("Attention of layer", { min: 0, max: model.layers - 1, step: 1, value: layer }, (value) => {
           layer = value;
-          relook();
+          reloadAttention();
         }),
       );
   }
-  const relook = debounce(120, () => void attend(abort.signal).catch((error: unknown) => status.error(error)));
+  const reloadAttention = debounce(120, () => void attend(abort.signal).catch((error: unknown) => status.error(error)));
 
   async function reload(): Promise<void> {
     abort.abort();
     abort = new AbortController();
     const { signal } = abort;
     if (sides.some(({ text }) => !text.trim())) {
-      status.note("Both sentences are needed.");
+      status.note("Type both sentences.");
+      clear();
       return;
     }
-    status.busy("Reading…");
+    status.busy("Loading…");
     try {
       const texts = sides.map(({ text }) => text);
       const [vectors] = await Promise.all([api.embeddings(model.id, texts, signal), attend(signal)]);
@@ -143,11 +144,26 @@ export const compareView: View = (root, page) => {
       score();
       compareAll();
     } catch (error) {
+      if (!api.isAbort(error)) clear();
       status.error(error, () => void reload());
     }
   }
 
-  /** Vectors of words, where the server gives vectors of tokens. */
+  /** Nothing is left of sentences that could not be compared. */
+  function clear(): void {
+    sentence = null;
+    scene = null;
+    between.hidden = true;
+    for (const side of sides) {
+      side.view = side.weights = side.vectors = null;
+      side.words = [];
+      side.tokens.show([]);
+      side.readout.replaceChildren();
+    }
+    scores.replaceChildren();
+  }
+
+  /** The vectors of words: the means of the vectors of their tokens. */
   async function wordVectors(model: Model, texts: string[], signal: AbortSignal): Promise<void> {
     for (const side of sides) side.vectors = null;
     try {
@@ -160,7 +176,7 @@ export const compareView: View = (root, page) => {
         );
       });
     } catch (error) {
-      if (api.isAbort(error)) throw error; // without them the sentences are compared all the same
+      if (api.isAbort(error)) throw error; // the sentences can be compared without them
     }
   }
 
@@ -191,7 +207,7 @@ export const compareView: View = (root, page) => {
     sides.forEach(draw);
   }
 
-  /** The word that both have, the longest of them: that is the one to compare. */
+  /** The first choice: the longest word that both sentences have. */
   function guess(): void {
     const names = sides.map(({ words }) => words.map(({ label }) => plain(label)));
     if (sides.every(({ word, words }) => word >= 0 && word < words.length)) return;
@@ -225,7 +241,7 @@ export const compareView: View = (root, page) => {
       .slice(0, 4);
     side.readout.replaceChildren(
       h("b", {}, visible(side.words[side.word]?.label ?? "")),
-      " looks at ",
+      " attends to ",
       best.map(({ key, weight }) => `${visible(side.words[key].label)} ${percent(weight)}`).join(" · ") ||
         "nothing in particular",
     );
@@ -248,14 +264,16 @@ export const compareView: View = (root, page) => {
     if (!a.vectors || !b.vectors) return;
     const rows = a.vectors.map((x) => b.vectors!.map((y) => Math.max(0, cosine(x, y))));
     const matrix = Matrix.dense(rows, b.words.length);
-    scene = {
+    const shown: Scene = {
+      title: `${a.text} · ${b.text}`,
       queries: a.words.map(({ label }) => label),
       keys: b.words.map(({ label }) => label),
       heads: [{ head: 0, matrix }],
       mean: matrix,
       same: false,
     };
-    heat.show(scene);
+    scene = shown;
+    heat.show(shown);
     const pairs = rows.flatMap((row, i) =>
       row.map((value, j) => ({ value, one: a.words[i].label, other: b.words[j].label })),
     );
@@ -273,7 +291,7 @@ export const compareView: View = (root, page) => {
     if (!scene) return;
     pointedAt.textContent =
       query === null || key === null
-        ? "Point at a cell to read its cosine."
+        ? "Point at a cell to read its cosine similarity."
         : `${scene.queries[query]} · ${scene.keys[key]}: ${scene.mean.at(query, key).toFixed(3)}`;
   }
 
@@ -283,7 +301,7 @@ export const compareView: View = (root, page) => {
     leave: () => {
       abort.abort();
       type.cancel();
-      relook.cancel();
+      reloadAttention.cancel();
       heat.viewport.destroy();
     },
     recolour: () => {
@@ -295,7 +313,7 @@ export const compareView: View = (root, page) => {
 
 const plain = (word: string): string => word.toLowerCase().replace(/[^\p{L}\p{N}]/gu, "");
 
-/** A cosine as a number and as a place between opposite and the same. */
+/** A cosine similarity as a number, and on a scale from opposite to equal. */
 function card(what: string, value: number): HTMLElement {
   const needle = h("span", { class: "needle" });
   needle.style.left = `${50 + 50 * value}%`;

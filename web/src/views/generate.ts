@@ -1,16 +1,18 @@
-// Watch a model write: how likely each token was, what else it might have been, and where the model looked.
+// A language model generates a text token by token: the probability of each token, the alternatives, and the attention
+// weights that it was predicted from.
 import * as api from "../api";
 import type { AttentionData, WrittenToken } from "../api";
 import { field, h, percent, remembered, slider, textArea, visible } from "../dom";
 import { css, mix, palette } from "../draw/colours";
+import { exampleFor } from "../examples";
 import { match } from "../match";
 import { Matrix, mean } from "../matrix";
 import { able, barOf, modelField, nothingFor, panel, type View } from "../parts";
 import { Status } from "../status";
 import { Tokens, tokensIn } from "../tokens";
 
-const kAtOnce = 64e6; // weights that an answer may be made from: of longer texts one layer is asked for
-const kExample = "Once upon a time there was a";
+const kAtOnce = 64e6; // weights up to which the attention of all layers is loaded; otherwise of one layer
+const kMost = 300; // tokens that can be asked for
 
 export const generateView: View = (root, page) => {
   const models = able(page, "generate");
@@ -18,8 +20,8 @@ export const generateView: View = (root, page) => {
     return nothingFor(
       root,
       "Generate",
-      "write",
-      "a language model: GPT-2’s folders, or one trained here",
+      "generate text",
+      "a language model: a GPT-2 folder, or a model trained with attend train",
       "attend serve --model gpt2=gpt2",
     );
 
@@ -27,13 +29,16 @@ export const generateView: View = (root, page) => {
     stop();
     model = chosen;
     layer = -1;
+    if (!remembered.has("generate.prompt")) area.value = prompt = exampleFor(model).beginning;
+    clear();
+    offer();
   });
-  let prompt = remembered.get("generate.prompt", kExample);
+  let prompt = remembered.get("generate.prompt", exampleFor(model).beginning);
   const options = { max_tokens: 60, temperature: 0.8, top_p: 0.95, top_k: 50, seed: 1 };
   let written: WrittenToken[] = [];
-  let asked = ""; // the prompt that was written on from
+  let asked = ""; // the prompt of the text that is shown
   let abort: AbortController | null = null;
-  let looking: AbortController | null = null;
+  let loading: AbortController | null = null;
   let seen: AttentionData | null = null;
   let layer = -1; // −1: the mean of all
   let chosen: number | null = null;
@@ -43,7 +48,7 @@ export const generateView: View = (root, page) => {
   const spoken = h("p", { class: "quietly", "aria-live": "polite" });
   const before = new Tokens("Tokens of the prompt", {}, true);
   const text = new Tokens(
-    "Tokens that were written",
+    "Generated tokens",
     {
       point: (token) => choose(token ?? pinned),
       pick: (token) => {
@@ -55,9 +60,9 @@ export const generateView: View = (root, page) => {
     true,
   );
   const detail = h("div", { class: "detail" });
-  const looked = h("div", { class: "looked" });
+  const attended = h("div", { class: "attended" });
   const layerSlot = h("div", { class: "fields" });
-  const start = h("button", { type: "submit", class: "primary" }, "Write");
+  const start = h("button", { type: "submit", class: "primary" }, "Generate");
   const halt = h("button", { type: "button", hidden: true, onclick: () => stop() }, "Stop");
   const summary = h("p", { class: "note" });
   const number = (label: string, name: keyof typeof options, min: number, max: number, step: number) =>
@@ -68,9 +73,12 @@ export const generateView: View = (root, page) => {
         options[name] = value;
       },
     );
-  const area = textArea(prompt, "How it begins", (value) => remembered.set("generate.prompt", (prompt = value)));
+  const sliders = h("div", { class: "sliders" });
+  const area = textArea(prompt, "The beginning of the text", (value) =>
+    remembered.set("generate.prompt", (prompt = value)),
+  );
   area.addEventListener("keydown", (event) => {
-    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void write();
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) void generate();
   });
 
   root.append(
@@ -78,7 +86,7 @@ export const generateView: View = (root, page) => {
     h(
       "p",
       { class: "lead" },
-      "A language model writes one token at a time. The stronger the line under a token, the likelier it was.",
+      "A language model generates one token at a time. The stronger the line under a token, the more likely it was.",
     ),
     h(
       "form",
@@ -86,20 +94,12 @@ export const generateView: View = (root, page) => {
         class: "panel",
         onsubmit: (event: Event) => {
           event.preventDefault();
-          void write();
+          void generate();
         },
       },
       h("div", { class: "fields" }, chooser),
-      field("Prompt", area, "Ctrl + Enter writes"),
-      h(
-        "div",
-        { class: "sliders" },
-        number("Tokens", "max_tokens", 1, 300, 1),
-        number("Temperature", "temperature", 0, 2, 0.05),
-        number("Top-p", "top_p", 0.05, 1, 0.05),
-        number("Top-k", "top_k", 0, 200, 1),
-        number("Seed", "seed", 0, 100, 1),
-      ),
+      field("Prompt", area, "Ctrl + Enter generates"),
+      sliders,
       h("div", { class: "buttons" }, start, halt),
       status.element,
     ),
@@ -107,31 +107,66 @@ export const generateView: View = (root, page) => {
       "div",
       { class: "columns wide-left" },
       panel("Text", summary, h("div", { class: "prose" }, before.element, text.element), spoken),
-      panel("Token", null, detail, looked, layerSlot),
+      panel("Token", null, detail, attended, layerSlot),
     ),
   );
+  offer();
   describe();
+
+  /** The options; no more tokens than the model's context has room for. */
+  function offer(): void {
+    const most = Math.max(1, Math.min(kMost, (model.context ?? Infinity) - 1));
+    options.max_tokens = Math.min(options.max_tokens, most);
+    sliders.replaceChildren(
+      number("Tokens", "max_tokens", 1, most, 1),
+      number("Temperature", "temperature", 0, 2, 0.05),
+      number("Top-p", "top_p", 0.05, 1, 0.05),
+      number("Top-k", "top_k", 0, 200, 1),
+      number("Seed", "seed", 0, 100, 1),
+    );
+  }
 
   function stop(): void {
     abort?.abort();
   }
 
-  async function write(): Promise<void> {
-    stop();
-    looking?.abort();
-    abort = new AbortController();
-    const mine = abort;
+  /** Nothing is left of the last text. */
+  function clear(): void {
+    loading?.abort();
     written = [];
     seen = null;
+    rows = null;
     chosen = pinned = null;
-    asked = prompt;
     text.show([]);
-    before.show(asked ? [asked] : []);
+    before.show([]);
     before.tint(null);
     describe();
-    looked.replaceChildren();
+    attended.replaceChildren();
     layerSlot.replaceChildren();
     summary.textContent = "";
+  }
+
+  /** The number of tokens to ask for: prompt and generated tokens together must fit into the context. */
+  async function roomFor(given: string, signal: AbortSignal): Promise<number> {
+    if (model.context === null || !model.capabilities.includes("tokenize")) return options.max_tokens;
+    const length = await api.countTokens(model.id, given, signal);
+    const room = model.context - length;
+    if (room < 1)
+      throw new api.ApiError(
+        `The prompt has ${length} tokens and leaves no room in the model's context of ${model.context} tokens.`,
+        400,
+        "input_too_long",
+      );
+    return Math.min(options.max_tokens, room);
+  }
+
+  async function generate(): Promise<void> {
+    stop();
+    abort = new AbortController();
+    const mine = abort;
+    clear();
+    asked = prompt;
+    before.show(asked ? [asked] : []);
     start.hidden = true;
     halt.hidden = false;
     text.element.setAttribute("aria-busy", "true");
@@ -140,8 +175,9 @@ export const generateView: View = (root, page) => {
     const began = performance.now();
     try {
       const { top_k, ...rest } = options;
+      const max_tokens = await roomFor(asked, mine.signal);
       const stream = api.complete(
-        { model: model.id, prompt: asked, logprobs: 5, ...rest, ...(top_k > 0 && { top_k }) },
+        { model: model.id, prompt: asked, logprobs: 5, ...rest, max_tokens, ...(top_k > 0 && { top_k }) },
         mine.signal,
       );
       for (;;) {
@@ -154,11 +190,15 @@ export const generateView: View = (root, page) => {
         append(step.value);
       }
       status.note(
-        ended === "length" ? "Ended at the number of tokens that was asked for." : "The model ended the text.",
+        ended !== "length"
+          ? "The model ended the text."
+          : max_tokens < options.max_tokens
+            ? `Ended after ${written.length} tokens: the model's context of ${model.context} tokens is full.`
+            : "Ended at the requested number of tokens.",
       );
     } catch (error) {
       if (mine.signal.aborted) status.note(`Stopped after ${written.length} tokens.`);
-      else status.error(error, () => void write());
+      else status.error(error, () => void generate());
       if (error instanceof api.CutShort)
         text.element.append(h("span", { class: "cut", title: "The stream was cut short here" }, "✂"));
     }
@@ -174,7 +214,7 @@ export const generateView: View = (root, page) => {
         `${written.length} tokens, ${(written.length / seconds).toFixed(0)} a second` +
         (known.length ? `; perplexity ${perplexity.toFixed(1)}` : "");
     spoken.textContent = written.map((token) => token.text).join("");
-    await look();
+    await showAttention();
   }
 
   function append(token: WrittenToken): void {
@@ -189,16 +229,16 @@ export const generateView: View = (root, page) => {
         .join("");
   }
 
-  /** The likelier, the fuller. */
+  /** A line under the token, the stronger the more likely the token was. */
   function shade(button: HTMLElement, share: number): void {
     button.style.boxShadow = `inset 0 -0.28em ${css(mix(palette().heat, 0.12 + 0.6 * Math.sqrt(share)))}`;
   }
 
-  /** One pass over the finished text shows where each token was looking when the next one was chosen. */
-  async function look(): Promise<void> {
+  /** The attention weights of the finished text, in one pass. */
+  async function showAttention(): Promise<void> {
     if (!written.length || !model.capabilities.includes("attention")) return;
-    looking?.abort();
-    looking = new AbortController();
+    loading?.abort();
+    loading = new AbortController();
     try {
       const input = asked + written.map((token) => token.text).join("");
       const tokens = written.length + tokensIn(asked);
@@ -212,28 +252,43 @@ export const generateView: View = (root, page) => {
           long: "truncate",
           ...(layer >= 0 && { layers: [layer] }),
         },
-        looking.signal,
+        loading.signal,
       );
-      layerSlot.replaceChildren(
-        slider(
-          "Attention of layer",
-          {
-            min: -1,
-            max: model.layers - 1,
-            step: 1,
-            value: layer,
-            format: (l) => (l < 0 ? "mean of all" : String(l)),
-          },
-          (value) => {
-            layer = value;
-            void look();
-          },
-        ),
-      );
+      layerSlot.replaceChildren();
+      if (seen.truncated) {
+        // The whole text has more tokens than the generated ones: the server tokenizes it anew.
+        seen = null;
+        status.note(
+          "The attention of this text cannot be shown: tokenized again, it is longer than the model's context.",
+        );
+        return;
+      }
+      if (model.layers > 1)
+        layerSlot.append(
+          slider(
+            "Attention of layer",
+            {
+              min: -1,
+              max: model.layers - 1,
+              step: 1,
+              value: layer,
+              format: (l) => (l < 0 ? "mean of all" : String(l)),
+            },
+            (value) => {
+              layer = value;
+              void showAttention();
+            },
+          ),
+        );
       rows = null;
       choose(chosen ?? pinned);
     } catch (error) {
-      status.error(error, () => void look());
+      if (!api.isAbort(error)) {
+        seen = null;
+        rows = null;
+        choose(chosen);
+      }
+      status.error(error, () => void showAttention());
     }
   }
 
@@ -252,7 +307,7 @@ export const generateView: View = (root, page) => {
     const view = seen?.views[0];
     const matrix = weights();
     if (token === null || !view || !matrix) {
-      looked.replaceChildren();
+      attended.replaceChildren();
       text.tint(null);
       before.tint(null);
       return;
@@ -263,7 +318,7 @@ export const generateView: View = (root, page) => {
       written.map(({ text }) => text),
     );
     const query = place.query[token];
-    if (query < 0) return looked.replaceChildren();
+    if (query < 0) return attended.replaceChildren();
     const entries = matrix.row(query);
     const inPrompt = new Float32Array(view.key_tokens.length);
     const inText = new Float32Array(written.length);
@@ -271,15 +326,15 @@ export const generateView: View = (root, page) => {
       if (place.written[key] < 0) inPrompt[key] = weight;
       else inText[place.written[key]] += weight;
     }
-    // Many heads rest on the first token when they have nothing to say: it must not outshine the others.
+    // Many heads put their weight on the first token when they have nothing to do: the shades are scaled without it.
     const most = Math.max(1e-6, ...entries.filter(({ key }) => key > 0).map(({ weight }) => weight));
     const prompt = view.key_tokens.filter((_, i) => place.written[i] < 0);
     if (prompt.length) before.show(prompt);
     before.tint(inPrompt, most);
     text.tint(inText, most);
     const best = entries.sort((a, b) => b.weight - a.weight).slice(0, 6);
-    looked.replaceChildren(
-      h("h3", {}, "Looked at"),
+    attended.replaceChildren(
+      h("h3", {}, "Predicted from (attention weights)"),
       bars(best.map(({ key, weight }) => ({ label: view.key_tokens[key], share: weight }))),
     );
   }
@@ -291,7 +346,7 @@ export const generateView: View = (root, page) => {
         h(
           "p",
           { class: "hint" },
-          written.length ? "Point at a token, or walk through them with the arrow keys." : "Nothing written yet.",
+          written.length ? "Point at a token, or move with the arrow keys." : "Nothing generated yet.",
         ),
       );
       return;
@@ -305,7 +360,7 @@ export const generateView: View = (root, page) => {
     if (share !== null && !listed.some(({ mine }) => mine)) listed.push({ label: token.text, share, mine: true });
     detail.replaceChildren(
       h("p", { class: "big" }, h("b", {}, visible(token.text)), share === null ? "" : ` ${percent(share)}`),
-      h("h3", {}, "It might have been"),
+      h("h3", {}, "Most likely tokens here"),
       bars(listed),
     );
   }
@@ -313,7 +368,7 @@ export const generateView: View = (root, page) => {
   return {
     leave: () => {
       stop();
-      looking?.abort();
+      loading?.abort();
     },
     recolour: () => {
       written.forEach(({ logprob }, i) => logprob !== null && shade(text.button(i)!, Math.exp(logprob)));

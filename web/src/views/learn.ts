@@ -1,7 +1,8 @@
-// Two mechanisms by themselves, with numbers from the library: where a token stands, and attention in its oldest form.
+// Two mechanisms, computed by the library on the server: attention pooling and position encodings.
 import * as api from "../api";
 import { debounce, h, slider } from "../dom";
 import { headColour, mix, palette, css, pixels } from "../draw/colours";
+import { ColourBar } from "../draw/colour_bar";
 import { Plot, type Series } from "../draw/plot";
 import { panel, type View } from "../parts";
 import { Status } from "../status";
@@ -9,7 +10,7 @@ import { Status } from "../status";
 export const learnView: View = (root) => {
   root.append(
     h("h1", {}, "Learn"),
-    h("p", { class: "lead" }, "One mechanism at a time, computed by the library as you move the sliders."),
+    h("p", { class: "lead" }, "Two mechanisms, computed by the server as you move the sliders."),
   );
   const parts = [poolingLesson(root), positionsLesson(root)];
   return {
@@ -25,25 +26,52 @@ function poolingLesson(root: HTMLElement): { leave: () => void; recolour: () => 
   let abort = new AbortController();
   const status = new Status();
   const readout = h("p", { class: "readout", "aria-live": "polite" });
-  const plot = new Plot("Points, the function they come from, and two guesses of it", 300, (x) => {
+  const plot = new Plot("Points, the function they come from, and two estimates of it", 300, (x) => {
     at = x;
     draw();
   });
-  const heat = h("canvas", { class: "flat", role: "img", "aria-label": "Weights: a row a query, a column a point" });
+  const heat = h("canvas", {
+    class: "flat",
+    role: "img",
+    "aria-label": "Attention weights: one row for each query, one column for each point",
+  });
+  const bar = new ColourBar();
   const change = debounce(80, () => void load());
   const set = (name: keyof typeof options) => (value: number) => {
     options[name] = value;
     change();
   };
 
+  const figures = h(
+    "div",
+    { class: "results" },
+    h(
+      "div",
+      { class: "columns wide-left" },
+      plot.element,
+      h(
+        "figure",
+        {},
+        heat,
+        bar.element,
+        h(
+          "figcaption",
+          {},
+          "The attention weights: one row for each query, one column for each point, both in the order of x. With a small width a query attends to few points, with a large one to all.",
+        ),
+      ),
+    ),
+    readout,
+  );
+
   root.append(
     panel(
-      "Pooling: attention before networks",
+      "Attention pooling",
       null,
       h(
         "p",
         {},
-        "To guess the value at a place, Nadaraya and Watson (1964) took a weighted mean of the values around it: the query is the place, the keys are where the points lie, the values are how high. The weights are a softmax of −(distance / width)² / 2. That is attention, with nothing to learn but the width.",
+        "To estimate the value at x, Nadaraya and Watson (1964) took a weighted mean of the known values. The query is x, the keys are the x of the points, the values are their y. The weights are a softmax of −½ (distance / width)². This is attention with a single parameter, the width.",
       ),
       h(
         "div",
@@ -57,22 +85,7 @@ function poolingLesson(root: HTMLElement): { leave: () => void; recolour: () => 
         slider("Seed", { min: 1, max: 20, step: 1, value: options.seed }, set("seed")),
       ),
       status.element,
-      h(
-        "div",
-        { class: "columns wide-left" },
-        plot.element,
-        h(
-          "figure",
-          {},
-          heat,
-          h(
-            "figcaption",
-            {},
-            "The weights: a row a query, a column a point, by place. Narrow widths look at few points, wide ones at all.",
-          ),
-        ),
-      ),
-      readout,
+      figures,
     ),
   );
 
@@ -83,8 +96,10 @@ function poolingLesson(root: HTMLElement): { leave: () => void; recolour: () => 
     try {
       data = await api.pooling(options.width, options.points, options.seed, abort.signal);
       status.clear();
+      figures.hidden = false;
       draw();
     } catch (error) {
+      if (!api.isAbort(error)) figures.hidden = true;
       status.error(error, () => void load());
     }
   }
@@ -108,7 +123,7 @@ function poolingLesson(root: HTMLElement): { leave: () => void; recolour: () => 
         sizes: x.map((_, i) => (row === null ? 3 : 1.5 + 8 * Math.sqrt(weights[row][i] / most))),
       },
       {
-        name: "truth",
+        name: "true function",
         x: truth.length === query.length ? query : x,
         y: truth,
         colour: ink,
@@ -123,25 +138,26 @@ function poolingLesson(root: HTMLElement): { leave: () => void; recolour: () => 
         colour: headColour(1),
         kind: "line",
       },
-      { name: "pooling", x: query, y: fit, colour: headColour(0), kind: "line", width: 2.5 },
+      { name: "attention pooling", x: query, y: fit, colour: headColour(0), kind: "line", width: 2.5 },
     ];
     plot.show(series, row === null ? null : query[row]);
     const off = (guess: number[]) =>
       Math.sqrt(guess.reduce((sum, g, i) => sum + (g - truth[i]) ** 2, 0) / guess.length);
     const error =
       truth.length === fit.length
-        ? ` It is off by ${off(fit).toFixed(2)} on average; the mean of all points by ${off(series[2].y).toFixed(2)}.`
+        ? ` The root mean square error of pooling is ${off(fit).toFixed(2)}; that of the mean of all points is ${off(series[2].y).toFixed(2)}.`
         : "";
     readout.textContent =
       row === null
-        ? `Width ${options.width.toFixed(2)}.${error} Point at the plot to see which points a guess is made of.`
-        : `At ${query[row].toFixed(2)} the guess is ${fit[row].toFixed(2)}: the nearest weights count most, the greatest has ${(100 * most).toFixed(0)} %.`;
+        ? `Width ${options.width.toFixed(2)}.${error} Point at the plot to see which points an estimate is made of.`
+        : `At x = ${query[row].toFixed(2)} the estimate is ${fit[row].toFixed(2)}. Near points have the greatest weights; the greatest is ${(100 * most).toFixed(0)} %.`;
     const order = x.map((_, i) => i).sort((a, b) => x[a] - x[b]);
     paintSigned(
       heat,
       weights.map((each) => order.map((i) => each[i])),
       true,
     );
+    bar.show(Math.max(...weights.map((each) => Math.max(...each))));
   }
 
   void load();
@@ -157,20 +173,50 @@ function positionsLesson(root: HTMLElement): { leave: () => void; recolour: () =
   const heat = h("canvas", {
     class: "flat tall",
     role: "img",
-    "aria-label": "Encodings: a row a position, a column a dimension",
+    "aria-label": "Encodings: one row for each position, one column for each dimension",
   });
   const waves = new Plot("Four dimensions of the encoding along the positions", 220);
   const near = new Plot("Dot product of the encoding in the middle with all others", 180);
   const change = debounce(80, () => void load());
 
+  const figures = h(
+    "div",
+    { class: "columns" },
+    h(
+      "figure",
+      {},
+      heat,
+      h(
+        "figcaption",
+        {},
+        "One row for each position, one column for each dimension. Blue is positive, red is negative; the full colours are 1 and −1.",
+      ),
+    ),
+    h(
+      "div",
+      {},
+      h("figure", {}, waves.element, h("figcaption", {}, "Four dimensions along the positions.")),
+      h(
+        "figure",
+        {},
+        near.element,
+        h(
+          "figcaption",
+          {},
+          "The dot product of the middle position’s vector with all others. It is greatest with itself, drops quickly, and then swings around a lower level.",
+        ),
+      ),
+    ),
+  );
+
   root.append(
     panel(
-      "Positions: where a token stands",
+      "Position encodings",
       null,
       h(
         "p",
         {},
-        "Attention itself does not know the order of its tokens. The Transformer adds a vector to each that tells its place: sines and cosines, fast in the first dimensions and slow in the last. Each position gets a pattern of its own, and near positions get similar ones.",
+        "Attention does not know the order of its tokens. The Transformer adds a vector to each token that encodes its position: sines and cosines, with a high frequency in the first dimensions and a low one in the last. Each position has a different vector, and neighbouring positions have similar ones.",
       ),
       h(
         "div",
@@ -189,31 +235,7 @@ function positionsLesson(root: HTMLElement): { leave: () => void; recolour: () =
         }),
       ),
       status.element,
-      h(
-        "div",
-        { class: "columns" },
-        h(
-          "figure",
-          {},
-          heat,
-          h("figcaption", {}, "A row a position, a column a dimension; blue is positive, red negative."),
-        ),
-        h(
-          "div",
-          {},
-          h("figure", {}, waves.element, h("figcaption", {}, "Four dimensions along the positions.")),
-          h(
-            "figure",
-            {},
-            near.element,
-            h(
-              "figcaption",
-              {},
-              "How much the middle position’s vector agrees with every other: a peak, whatever the place.",
-            ),
-          ),
-        ),
-      ),
+      figures,
     ),
   );
 
@@ -224,8 +246,10 @@ function positionsLesson(root: HTMLElement): { leave: () => void; recolour: () =
     try {
       data = await api.positions(options.width, options.length, abort.signal);
       status.clear();
+      figures.hidden = false;
       draw();
     } catch (error) {
+      if (!api.isAbort(error)) figures.hidden = true;
       status.error(error, () => void load());
     }
   }
@@ -265,7 +289,7 @@ function positionsLesson(root: HTMLElement): { leave: () => void; recolour: () =
   return { leave: () => (abort.abort(), change.cancel(), waves.destroy(), near.destroy()), recolour: draw };
 }
 
-/** A matrix as a picture, blue above zero and red below; `root` lifts small values. */
+/** A matrix as a picture: positive values blue, negative ones red. `root` makes small values visible. */
 function paintSigned(canvas: HTMLCanvasElement, values: number[][], root: boolean): void {
   const columns = values[0]?.length ?? 0;
   if (!columns) return;

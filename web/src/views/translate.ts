@@ -1,17 +1,11 @@
-// Translate, and see which word became which: lines for the alignment, shades for the attention behind it.
+// A translation, with its alignment as lines and its attention weights as shades.
 import * as api from "../api";
 import { Alignment } from "../draw/alignment";
+import { exampleFor } from "../examples";
 import { debounce, field, h, percent, remembered, slider, textArea } from "../dom";
 import { able, alignedLayer, modelField, nothingFor, panel, type View } from "../parts";
 import { wordWeights } from "../words";
 import { Status } from "../status";
-
-const kExamples: Record<string, string> = {
-  it: "Non ho mai letto il libro nuovo di Marco.",
-  de: "Ich habe das neue Buch von Marco nie gelesen.",
-  en: "I have never read the new book of my brother.",
-  fr: "Je n’ai jamais lu le nouveau livre de Marco.",
-};
 
 export const translateView: View = (root, page) => {
   const models = able(page, "translate");
@@ -27,11 +21,12 @@ export const translateView: View = (root, page) => {
   let [chooser, model] = modelField(models, "translate", (chosen) => {
     model = chosen;
     layer = null;
+    if (!remembered.has("translate.text")) area.value = text = exampleFor(model).sentence;
     void run();
   });
-  let text = remembered.get("translate.text", kExamples[model.source_language ?? "en"] ?? kExamples["en"]);
+  let text = remembered.get("translate.text", exampleFor(model).sentence);
   let beam = 4;
-  let layer: number | null = null; // null: the last, or the last but one of deep decoders, as the alignments have it
+  let layer: number | null = null; // null: the one that the alignments are computed from
   let abort = new AbortController();
   let translation = "";
 
@@ -48,10 +43,18 @@ export const translateView: View = (root, page) => {
   );
   const layerSlot = h("div", { class: "fields" });
   const type = debounce(400, () => void run());
+  const area = textArea(text, "A sentence to translate", (value) => {
+    remembered.set("translate.text", (text = value));
+    type();
+  });
 
   root.append(
     h("h1", {}, "Translate"),
-    h("p", { class: "lead" }, "Each word of the translation looks back at the source. Point at a word to see where."),
+    h(
+      "p",
+      { class: "lead" },
+      "Each word of the translation attends to words of the source. Point at a word to see which ones.",
+    ),
     h(
       "section",
       { class: "panel" },
@@ -64,17 +67,17 @@ export const translateView: View = (root, page) => {
           type();
         }),
       ),
-      field(
-        "Text",
-        textArea(text, "A sentence to translate", (value) => {
-          remembered.set("translate.text", (text = value));
-          type();
-        }),
-      ),
+      field("Text", area),
       status.element,
     ),
     panel("Translation", null, h("div", { class: "answer" }, output, copy), others),
-    panel("Alignment", "each word of the source, and what became of it", picture.element, readout, layerSlot),
+    panel(
+      "Alignment",
+      "each word of the source, and the words of the translation that it became",
+      picture.element,
+      readout,
+      layerSlot,
+    ),
   );
 
   async function run(): Promise<void> {
@@ -82,9 +85,8 @@ export const translateView: View = (root, page) => {
     abort = new AbortController();
     const { signal } = abort;
     if (!text.trim()) {
-      status.note("Type something above.");
-      output.textContent = "";
-      picture.clear();
+      status.note("Type a text above.");
+      clear();
       return;
     }
     status.busy("Translating…");
@@ -110,20 +112,30 @@ export const translateView: View = (root, page) => {
       picture.show(split(text), split(translation), answer.alignments ?? []);
       describe(null);
       status.clear();
-      await look(signal);
+      await showAttention(signal);
     } catch (error) {
+      if (!api.isAbort(error)) clear();
       status.error(error, () => void run());
     }
   }
 
-  /** The attention behind the alignment, for the translation that is there. */
-  async function look(signal: AbortSignal): Promise<void> {
+  /** Nothing is left of a text that could not be translated. */
+  function clear(): void {
+    translation = output.textContent = "";
+    others.hidden = true;
+    picture.clear();
+    layerSlot.replaceChildren();
+    describe(null);
+  }
+
+  /** The attention weights of the translation. */
+  async function showAttention(signal: AbortSignal): Promise<void> {
     layerSlot.replaceChildren();
     if (!model.capabilities.includes("attention") || !translation.trim()) return;
     const request = { model: model.id, input: text, target: translation, top_k: 16, long: "truncate" } as const;
     const data = await api.attention(request, signal);
     if (data.truncated)
-      status.note(`Attention is shown without the ${data.truncated} tokens that the model cannot see at once.`);
+      status.note(`The attention is of a shorter text: ${data.truncated} tokens are beyond the model's limit.`);
     const cross = data.views.find(({ name }) => name === "cross");
     if (!cross?.layers.length) return;
     const depth = cross.layers.length;
@@ -145,13 +157,13 @@ export const translateView: View = (root, page) => {
     aligned: string[] = [],
   ): void {
     if (!side) {
-      readout.textContent = picture.empty ? "" : "Point at a word, or walk through them with the arrow keys.";
+      readout.textContent = picture.empty ? "" : "Point at a word, or move with the arrow keys.";
       return;
     }
     if (!weights) {
       readout.replaceChildren(
         h("b", {}, picture.word(side, word)),
-        aligned.length ? ` goes with ${aligned.join(" · ")}` : " goes with nothing",
+        aligned.length ? ` is aligned with ${aligned.join(" · ")}` : " is not aligned",
       );
       return;
     }
@@ -161,7 +173,7 @@ export const translateView: View = (root, page) => {
       .slice(0, 4);
     readout.replaceChildren(
       h("b", {}, picture.word(side, word)),
-      side === "target" ? " looks at " : " is looked at by ",
+      side === "target" ? " attends to " : " is attended to by ",
       best.map(({ label, weight }) => `${label} ${percent(weight)}`).join(" · ") || "nothing in particular",
     );
   }
