@@ -15,15 +15,19 @@ struct Outcome {
   std::string output;
 };
 
-/// Runs the program in a shell, so that a test can redirect streams and set variables. Returns standard output.
-inline Outcome run_attend(const std::string& arguments, const std::string& environment = "") {
-  const std::string command = environment + " " ATTEND_PROGRAM " " + arguments;
+/// Runs a command of the shell. Returns standard output.
+inline Outcome run_shell(const std::string& command) {
   FILE* pipe = popen(command.c_str(), "r");
   std::string output;
   std::array<char, 4096> buffer{};
   for (std::size_t read; (read = fread(buffer.data(), 1, buffer.size(), pipe)) > 0;) output.append(buffer.data(), read);
   const int status = pclose(pipe);
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, output};
+}
+
+/// Runs the program in a shell, so that a test can redirect streams and set variables. Returns standard output.
+inline Outcome run_attend(const std::string& arguments, const std::string& environment = "") {
+  return run_shell(environment + " " ATTEND_PROGRAM " " + arguments);
 }
 
 /// The same, but returns standard error.
