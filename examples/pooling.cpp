@@ -41,7 +41,7 @@ int main(int argc, char** argv) {
 
   attend::Gaussian kernel;
   attend::require_grad(kernel.inverse_width);
-  attend::Sgd sgd(attend::parameters(kernel), {.learning_rate = 0.5});
+  attend::Adam adam(attend::parameters(kernel), {.learning_rate = 0.2});
   std::cout << "Nadaraya–Watson pooling learns its width:\n\n  step  width  mean squared error on the other points\n"
             << std::fixed << std::setprecision(3);
   for (int step = 0; step <= 40; ++step) {
@@ -52,8 +52,8 @@ int main(int argc, char** argv) {
       std::cout << std::setw(6) << step << std::setw(7) << 1 / kernel.inverse_width.item() << "  " << loss.item()
                 << '\n';
     attend::backward(loss);
-    sgd.step();
-    sgd.zero_grad();
+    adam.step();
+    adam.zero_grad();
   }
 
   const attend::NoGrad no_grad;
