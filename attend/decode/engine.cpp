@@ -23,7 +23,7 @@ std::int64_t EngineRequest::tokens() const {
 std::vector<EngineRequest> make_requests(const GenerativeModel& model, SearchOptions options,
                                          std::vector<SearchInput> inputs) {
   check(options);
-  check_words(options, model.vocabulary());
+  check_tokens(options, model.vocabulary());
   const auto shared = std::make_shared<const SearchOptions>(std::move(options));
   std::vector<EngineRequest> requests;
   for (SearchInput& input : inputs) requests.push_back({shared, std::move(input)});
@@ -42,7 +42,7 @@ struct Engine::Sequence {
     const std::int64_t most = begun ? positions - positions / 4 : positions;
     std::vector<GenerationInput> all;
     for (std::size_t row = 0; row < search->rows(); ++row) {
-      const std::span<const std::int32_t> tokens = search->words(row);
+      const std::span<const std::int32_t> tokens = search->tokens(row);
       const std::int64_t count = positions > 0 ? std::min(std::ssize(tokens), most) : std::ssize(tokens);
       all.push_back({.source = request.input.source, .prompt = tokens.last(static_cast<std::size_t>(count))});
     }
@@ -82,7 +82,7 @@ bool Engine::has_room(const EngineRequest& request) const {
 
 Engine::Ticket Engine::join(EngineRequest request, EngineListener listener) {
   auto one = std::make_unique<Sequence>(Sequence{++last_ticket_, std::move(request), std::move(listener)});
-  one->search.emplace(one->request.input, *one->request.options, one->listener.watch);
+  one->search.emplace(one->request.input, *one->request.options, one->listener.callbacks);
   waiting_.push_back(std::move(one));
   return last_ticket_;
 }
@@ -188,7 +188,7 @@ void Engine::read(Group group) {
 void Engine::advance() {
   std::vector<std::int32_t> last;
   for (const auto& one : running_)
-    for (std::size_t row = 0; row < one->search->rows(); ++row) last.push_back(one->search->words(row).back());
+    for (std::size_t row = 0; row < one->search->rows(); ++row) last.push_back(one->search->tokens(row).back());
   select(extend(running_, model_->step(Tensor::ids(last, {std::ssize(last)}), *state_)));
 }
 
@@ -209,7 +209,7 @@ std::vector<std::int64_t> Engine::extend(Group& group, const Tensor& logits) {
     first_row.push_back(rows);
     rows += group[i]->search->rows();
   }
-  std::vector<std::vector<NextWord>> next(rows);
+  std::vector<std::vector<NextToken>> next(rows);
   parallel_tasks(std::ssize(runs), [&](std::int64_t r) {
     const Run& run = runs[static_cast<std::size_t>(r)];
     const SequenceSearch& any = *group[run.first]->search;
@@ -221,7 +221,7 @@ std::vector<std::int64_t> Engine::extend(Group& group, const Tensor& logits) {
       candidates = std::max(candidates, search.candidates(logits.dim(1)));
     }
     const SearchOptions& options = *group[run.first]->request.options;
-    std::ranges::move(best_words(logits.view_rows(run.row, run.row + std::ssize(contexts)), contexts, options.rules,
+    std::ranges::move(best_tokens(logits.view_rows(run.row, run.row + std::ssize(contexts)), contexts, options.rules,
                                  options.ends, candidates, any.score_kind()),
                       next.begin() + run.row);
   });

@@ -1,6 +1,6 @@
 // The engine that generates: a batch of sequences that share the steps of one model. Each joins when there is room and
 // leaves when it is done, at any step. Language models and encoder–decoders, files and the server all generate with it.
-// What a sequence becomes does not depend on the others.
+// The result of a sequence does not depend on the others in the batch.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -33,9 +33,8 @@ std::vector<EngineRequest> make_requests(const GenerativeModel& model, SearchOpt
 /// Callbacks for one request, called inside Engine::step(). An exception ends the step; the engine must then be
 /// cleared.
 struct EngineListener {
-  /// Called for each token as soon as greedy search or sampling has chosen it, and whether texts end early.
-  SearchWatch watch = {};
-  std::function<void(std::vector<Hypothesis>&& hypotheses)> done = {};
+  SearchCallbacks callbacks = {};
+  std::function<void(std::vector<Hypothesis>&& hypotheses)> done = {};  ///< called with the results
 };
 
 /// Not safe for several threads at once.

@@ -311,11 +311,11 @@ GenerationListener ServedModel::listener(const std::shared_ptr<EventStream>& eve
   GenerationListener told;
   told.alternatives = alternatives.value_or(0);
   if (alternatives)
-    told.said = [events, prompt, most = static_cast<std::size_t>(*alternatives)](
-                    std::size_t sample, const SaidToken* token, const std::string& text) {
+    told.on_token = [events, prompt, most = static_cast<std::size_t>(*alternatives)](
+                    std::size_t sample, const GeneratedToken* token, const std::string& text) {
       StreamEvent event{.prompt = prompt, .sample = sample, .text = text};
       if (token) {
-        event.token = StreamEvent::Token{token->word.id, token->word.log_probability, {}};
+        event.token = StreamEvent::Token{token->token.id, token->token.log_probability, {}};
         for (std::size_t i = 0; i < std::min(token->best.size(), most); ++i)
           event.token->best.emplace_back(token->best[i].id, token->best[i].log_probability);
       }

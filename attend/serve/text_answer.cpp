@@ -117,7 +117,7 @@ class TextAnswer {
 
  private:
   struct Token {
-    StreamEvent::Token said;
+    StreamEvent::Token event;
     std::int64_t offset;  // in code points
   };
   struct Choice {
@@ -142,7 +142,7 @@ class TextAnswer {
       std::int64_t offset = 0;
       for (std::size_t t = 0; t < scored->ids.size(); ++t) {
         Token& token = tokens.emplace_back(Token{{scored->ids[t], scored->logprobs[t], {}}, offset});
-        for (const NextWord& word : scored->best[t]) token.said.best.emplace_back(word.id, word.log_probability);
+        for (const NextToken& next : scored->best[t]) token.event.best.emplace_back(next.id, next.log_probability);
         offset += code_points(token_text(scored->ids[t]));
       }
       for (std::size_t s = 0; s < samples_; ++s) choices_[p * samples_ + s].tokens = tokens;
@@ -192,10 +192,10 @@ class TextAnswer {
       Json content = Json::array();
       for (const Token& token : tokens) {
         Json best = Json::array();
-        for (const auto& [id, logprob] : token.said.best)
+        for (const auto& [id, logprob] : token.event.best)
           best.push_back({{"token", token_text(id)}, {"logprob", logprob}, {"bytes", nullptr}});
-        content.push_back({{"token", token_text(token.said.id)},
-                           {"logprob", token.said.log_probability},
+        content.push_back({{"token", token_text(token.event.id)},
+                           {"logprob", token.event.log_probability},
                            {"bytes", nullptr},
                            {"top_logprobs", std::move(best)}});
       }
@@ -203,12 +203,12 @@ class TextAnswer {
     }
     Json texts = Json::array(), logprobs = Json::array(), best = Json::array(), offsets = Json::array();
     for (const Token& token : tokens) {
-      texts.push_back(token_text(token.said.id));
-      logprobs.push_back(token.said.log_probability);
+      texts.push_back(token_text(token.event.id));
+      logprobs.push_back(token.event.log_probability);
       Json of_token = Json::object();
       // Of those that look alike, parts of letters say, the likeliest.
-      for (const auto& [id, logprob] : token.said.best) of_token.emplace(token_text(id), logprob);
-      best.push_back(std::isnan(token.said.log_probability) ? Json() : std::move(of_token));
+      for (const auto& [id, logprob] : token.event.best) of_token.emplace(token_text(id), logprob);
+      best.push_back(std::isnan(token.event.log_probability) ? Json() : std::move(of_token));
       offsets.push_back(token.offset);
     }
     return {{"tokens", std::move(texts)},

@@ -14,7 +14,7 @@ using Ids = std::vector<std::int32_t>;
 SearchOptions search_options(const LanguageModel& model, GenerationOptions options) {
   if (options.nbest.value_or(1) > 1 && !options.beam && !options.greedy) options.sample = true;
   SearchOptions search = resolve(options, model.generation().search, model.tokenizer());
-  const std::vector<std::int32_t> never = model.words_without_tokens();
+  const std::vector<std::int32_t> never = model.ids_without_tokens();
   search.rules.suppressed.insert(search.rules.suppressed.end(), never.begin(), never.end());
   return search;
 }
@@ -155,19 +155,19 @@ EngineListener GenerationTask::decode_for(GenerationListener listener) const {
       std::max<std::int64_t>(std::ssize(request.input.prompt) - shared_->model.positions(), 0);
   const auto text = std::make_shared<Text>(Text{shared_, std::move(listener), truncated});
   EngineListener told;
-  told.watch.stops = stops_of(tokenizer, shared_->stop);
-  if (text->listener.said && request.options->beam == 1) {
+  told.callbacks.should_stop = stops_of(tokenizer, shared_->stop);
+  if (text->listener.on_token && request.options->beam == 1) {
     text->streams.resize(static_cast<std::size_t>(request.options->nbest), {tokenizer, shared_->stop});
-    told.watch.alternatives = text->listener.alternatives;
-    told.watch.said = [text](std::size_t sample, const NextWord& word, std::span<const NextWord> best) {
-      const SaidToken token{word, best};
-      text->listener.said(sample, &token, text->streams[sample].push(word.id));
+    told.callbacks.alternatives = text->listener.alternatives;
+    told.callbacks.on_token = [text](std::size_t sample, const NextToken& token, std::span<const NextToken> best) {
+      const GeneratedToken generated{token, best};
+      text->listener.on_token(sample, &generated, text->streams[sample].push(token.id));
     };
   }
   told.done = [text](std::vector<Hypothesis>&& found) {
     for (std::size_t sample = 0; sample < text->streams.size(); ++sample)
       if (const std::string more = text->streams[sample].finish(); !more.empty())
-        text->listener.said(sample, nullptr, more);
+        text->listener.on_token(sample, nullptr, more);
     std::vector<Generation> texts;
     for (Hypothesis& hypothesis : found) {
       texts.push_back(generation_of(text->shared->model.tokenizer(), std::move(hypothesis), text->shared->stop));

@@ -13,9 +13,9 @@
 namespace attend {
 
 /// A token as soon as it is chosen.
-struct SaidToken {
-  NextWord word;
-  std::span<const NextWord> best;  ///< the most likely tokens, best first
+struct GeneratedToken {
+  NextToken token;
+  std::span<const NextToken> best;  ///< the most likely tokens, best first
 };
 
 /// Callbacks for one prompt, called inside Engine::step().
@@ -23,8 +23,8 @@ struct GenerationListener {
   /// Called for each token that greedy search or sampling has chosen: which of the samples, the token, and the text
   /// that is settled by now and was not before; these parts join to the text. Once more without a token at the end, if
   /// text was held back. Not called for beams.
-  std::function<void(std::size_t sample, const SaidToken* token, const std::string& text)> said = {};
-  std::int64_t alternatives = 0;  ///< the least number of SaidToken::best, where there are so many
+  std::function<void(std::size_t sample, const GeneratedToken* token, const std::string& text)> on_token = {};
+  std::int64_t alternatives = 0;  ///< the least number of GeneratedToken::best, where there are so many
   std::function<void(std::vector<Generation>&& texts)> done = {};
 };
 

@@ -77,7 +77,7 @@ std::vector<std::vector<Generation>> LanguageModel::generate(std::vector<std::ve
         if (progress) progress(++done, std::ssize(all));
       };
       if (stream)
-        listener.said = [&, i = joined](std::size_t sample, const SaidToken*, const std::string& text) {
+        listener.on_token = [&, i = joined](std::size_t sample, const GeneratedToken*, const std::string& text) {
           if (!text.empty()) stream(i, sample, text);
         };
       engine.join(std::move(tasks[joined].request), tasks[joined].decode_for(std::move(listener)));
@@ -90,11 +90,11 @@ Generation LanguageModel::operator()(const std::string& prompt, const GenerateOp
   return generate(std::span(&prompt, 1), options).front().front();
 }
 
-std::vector<std::int32_t> LanguageModel::words_without_tokens() const {
-  std::vector<std::int32_t> words;
+std::vector<std::int32_t> LanguageModel::ids_without_tokens() const {
+  std::vector<std::int32_t> ids;
   for (std::int64_t id = model_->tokenizer.size(); id < model_->network->options.vocabulary; ++id)
-    words.push_back(static_cast<std::int32_t>(id));
-  return words;
+    ids.push_back(static_cast<std::int32_t>(id));
+  return ids;
 }
 
 namespace {
@@ -137,16 +137,16 @@ void score_windows(const LanguageModel& model, std::span<const Window> windows, 
       places.push_back({wanted ? &texts[window.text] : nullptr, static_cast<std::size_t>(window.at + t)});
       next.push_back(wanted ? window.ids[static_cast<std::size_t>(t)] : -100);
     }
-  const LogitsRules rules{.suppressed = model.words_without_tokens()};
+  const LogitsRules rules{.suppressed = model.ids_without_tokens()};
   for (std::int64_t row = 0; row < states.dim(0); row += kLogitRows) {
     const std::int64_t end = std::min(row + kLogitRows, states.dim(0));
     const auto rows = static_cast<std::size_t>(end - row);
     const Tensor targets = Tensor::ids(std::span(next).subspan(static_cast<std::size_t>(row), rows), {end - row});
     const Tensor logits = model.network().logits(states.view_rows(row, end));
     const Tensor losses = cross_entropy(logits, targets, {.reduction = Reduction::none});
-    std::vector<std::vector<NextWord>> best(rows);
+    std::vector<std::vector<NextToken>> best(rows);
     if (alternatives > 0)
-      best = best_words(logits, std::vector<LogitsContext>(rows), rules, {}, alternatives, ScoreKind::logits);
+      best = best_tokens(logits, std::vector<LogitsContext>(rows), rules, {}, alternatives, ScoreKind::logits);
     for (std::size_t i = 0; i < rows; ++i) {
       const auto& [text, token] = places[static_cast<std::size_t>(row) + i];
       if (!text) continue;

@@ -53,7 +53,7 @@ struct TextLikelihood {
   std::vector<std::int32_t> ids;
   /// Of each token, natural logarithm; the first has none (NaN) unless the start stood before it.
   std::vector<double> logprobs;
-  std::vector<std::vector<NextWord>> best;  ///< what was likeliest in place of each, if asked for; best first
+  std::vector<std::vector<NextToken>> best;  ///< what was likeliest in place of each, if asked for; best first
   double logprob = 0;                       ///< their sum
   std::int64_t windows = 1;  ///< in which it was read, as it has more tokens than the model has positions
   std::int64_t invalid = 0;  ///< sequences that were no UTF-8
@@ -102,7 +102,7 @@ class LanguageModel {
 
   const Tokenizer& tokenizer() const;
   /// A model may have more rows than there are tokens, so that its table has a round size: those that are never said.
-  std::vector<std::int32_t> words_without_tokens() const;
+  std::vector<std::int32_t> ids_without_tokens() const;
   const Gpt2& network() const;
   std::shared_ptr<const GenerativeModel> generator() const;  ///< the same, for an engine
   const GenerationConfig& generation() const;                ///< what the folder says
