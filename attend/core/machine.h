@@ -19,6 +19,7 @@ struct MemoryLimits {
   std::int64_t total = 0;      ///< bytes that the machine has
   std::int64_t available = 0;  ///< bytes that can be had now without swapping
   std::int64_t limit = 0;      ///< bytes that the tightest cgroup grants; 0: no limit
+  std::int64_t free = 0;       ///< bytes this process can still allocate: `available`, or less inside cgroups
 };
 MemoryLimits memory_limits();
 

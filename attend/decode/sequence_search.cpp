@@ -24,6 +24,8 @@ void check(const SearchOptions& options) {
   if (!options.sample && options.nbest > options.beam)
     fail<InputError>("search", "beam search returns at most `beam` hypotheses: got beam ", options.beam, " and nbest ",
                      options.nbest);
+  if (options.sample && !(options.sampling.temperature > 0))
+    fail<InputError>("search", "temperature: got ", options.sampling.temperature, ", expected above 0 to sample");
   if (options.sample && options.beam > 1)
     fail<InputError>("search", "sampling takes no beam: got beam ", options.beam, ", expected 1");
   constexpr Range kLength{0, 1 << 30};
@@ -73,15 +75,14 @@ SequenceSearch::SequenceSearch(const SearchInput& input, const SearchOptions& op
 }
 
 std::int64_t SequenceSearch::candidates(std::int64_t vocabulary) const {
-  if (is_beam()) return beam_candidates();
+  if (is_beam()) return beam_candidates(*options_);
   std::int64_t count = 1;
   if (options_->sample) count = options_->sampling.top_k > 0 ? options_->sampling.top_k : vocabulary;
   return std::max(count, callbacks_->alternatives);
 }
 
-/// Enough to keep `beam` unfinished hypotheses, even if each end token is among the best of every hypothesis.
-std::int64_t SequenceSearch::beam_candidates() const {
-  return std::max<std::int64_t>(2, 1 + std::ssize(options_->ends)) * options_->beam;
+std::int64_t beam_candidates(const SearchOptions& options) {
+  return std::max<std::int64_t>(2, 1 + std::ssize(options.ends)) * options.beam;
 }
 
 bool SequenceSearch::ends(std::int32_t token) const {
@@ -89,7 +90,8 @@ bool SequenceSearch::ends(std::int32_t token) const {
 }
 
 bool SequenceSearch::stops(const Live& live) const {
-  return callbacks_->should_stop && callbacks_->should_stop(std::span(live.tokens).subspan(static_cast<std::size_t>(prompt_)));
+  return callbacks_->should_stop &&
+         callbacks_->should_stop(std::span(live.tokens).subspan(static_cast<std::size_t>(prompt_)));
 }
 
 double SequenceSearch::normalised(double sum, std::int64_t length) const {
@@ -135,7 +137,8 @@ void SequenceSearch::extend_each(std::span<std::vector<NextToken>> next) {
       candidates[row] = callbacks_->alternatives > 0 ? next[row] : std::move(next[row]);
       probabilities[row] = sampling_probabilities(candidates[row], options_->sampling);
     }
-    const NextToken token = options_->sample ? candidates[row][sample_index(probabilities[row], random(before[i]))] : next[row].front();
+    const NextToken token =
+        options_->sample ? candidates[row][sample_index(probabilities[row], random(before[i]))] : next[row].front();
     Live longer = before[i].followed_by(token.id, token.log_probability, row);
     if (callbacks_->on_token) callbacks_->on_token(longer.sample, token, next[row]);
     const bool stopped = stops(longer);
@@ -166,7 +169,7 @@ void SequenceSearch::extend_beam(std::span<const std::vector<NextToken>> next) {
 
   const std::vector<Live> before = std::exchange(live_, {});
   const bool last = std::ssize(before.front().tokens) + 1 >= max_length_;
-  for (std::size_t c = 0; c < std::min(candidates.size(), static_cast<std::size_t>(beam_candidates())); ++c) {
+  for (std::size_t c = 0; c < std::min(candidates.size(), static_cast<std::size_t>(beam_candidates(*options_))); ++c) {
     const auto& [sum, from, token] = candidates[c];
     Live longer = before[from].followed_by(token->id, token->score, from);
     const bool stopped = stops(longer);

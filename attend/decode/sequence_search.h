@@ -14,6 +14,10 @@ void check(const SearchOptions& options);
 /// Throws InputError when the options name tokens that a model does not have.
 void check_tokens(const SearchOptions& options, std::int64_t vocabulary);
 
+/// How many of the best tokens beam search takes from each hypothesis: enough to keep `beam` unfinished hypotheses,
+/// even if each end token is among the best of every hypothesis.
+std::int64_t beam_candidates(const SearchOptions& options);
+
 class SequenceSearch {
  public:
   /// Options and callbacks must outlive this. Throws InputError when there is no room for a token.
@@ -48,7 +52,6 @@ class SequenceSearch {
 
   bool is_beam() const { return options_->beam > 1; }
   std::int64_t length() const { return std::ssize(live_.front().tokens); }
-  std::int64_t beam_candidates() const;
   bool ends(std::int32_t token) const;
   bool stops(const Live& live) const;
   double normalised(double sum, std::int64_t length) const;

@@ -36,6 +36,12 @@ struct StartedGeneration {
   Tensor logits;                           ///< of the token that follows each prompt, [N, V]
 };
 
+/// Memory that a sequence takes while it is generated, in bytes.
+struct SequenceBytes {
+  std::int64_t each = 0;   ///< whatever its length
+  std::int64_t token = 0;  ///< for each token that was read: its keys and values
+};
+
 /// Works without gradients and without dropout. The logits of a row do not depend on the other rows.
 class GenerativeModel {
  public:
@@ -44,6 +50,7 @@ class GenerativeModel {
   virtual std::int64_t vocabulary() const = 0;
   /// Tokens that the decoder can read in one sequence, prompt included; 0: any number.
   virtual std::int64_t max_positions() const = 0;
+  virtual SequenceBytes sequence_bytes() const = 0;
 
   /// Reads the inputs. Throws InputError where one is longer than the model's positions allow.
   virtual StartedGeneration start(std::span<const GenerationInput> inputs) const = 0;

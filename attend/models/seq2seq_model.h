@@ -13,6 +13,7 @@ struct Seq2SeqSpec {
   };
   Attention encoder = {}, decoder = {}, cross = {};  ///< no layers: the model has no attention of this kind
   std::int64_t max_source = 0;                       ///< tokens of a source; 0: any number
+  bool whole_texts = false;  ///< the family reads whole texts or prompts; others are trained on single sentences
   // Where the model itself knows them; otherwise its tokenizer does:
   std::optional<std::int32_t> padding = {}, start = {}, end = {};
 };

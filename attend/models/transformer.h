@@ -33,6 +33,7 @@ struct TransformerFamily {
     std::string_view relative_bias = "";  ///< of each side, behind `layers`
   } names;
   bool tied_unless_stored = false;  ///< the output layer is tied unless the folder has another, whatever it says
+  bool whole_texts = false;         ///< see Seq2SeqSpec
 };
 
 extern const TransformerFamily kMarian;             ///< MarianMT
@@ -125,6 +126,7 @@ struct Transformer : ModelOf<Transformer>, Seq2SeqModel {
   // Generation, step by step, without gradients and without dropout. A row's result depends on no other row.
   std::int64_t vocabulary() const override { return options.target_vocabulary; }
   std::int64_t max_positions() const override { return options.max_positions; }
+  SequenceBytes sequence_bytes() const override;
   StartedGeneration start(std::span<const GenerationInput> inputs) const override;
   Tensor step(const Tensor& ids, GenerationState& state) const override;
   /// The same from an encoder's states, [B, S, width] with lengths [B]: a row for each, before its first token.

@@ -20,6 +20,7 @@ class Table : public GenerativeModel {
 
   std::int64_t vocabulary() const override { return last_.dim(2); }
   std::int64_t max_positions() const override { return 0; }
+  SequenceBytes sequence_bytes() const override { return {}; }
   StartedGeneration start(std::span<const GenerationInput> inputs) const override {
     auto state = std::make_unique<test::RowState<Row>>();
     std::vector<std::int32_t> words;
