@@ -32,7 +32,11 @@ void add_flags(CLI::App& verb, Flags& flags) {
   option("--validation-tokens", o.validation_tokens, "Largest number of tokens to evaluate on; 0: all", "N")
       ->check(kNotNegative);
   add_choice(verb, "--documents", o.document_end, kDocumentEndNames, "Where a document of plain text ends");
-  option("--context", o.context, "Tokens of a window, which is what the model sees at once", "N")->check(kPositive);
+  CLI::Option* context = verb.add_option("--context", o.context,
+                                         o.context > 0 ? "Tokens of a window, which is what the model sees at once"
+                                                       : "Tokens of a window (default: all that the model sees)");
+  context->type_name("N")->check(kPositive);
+  if (o.context > 0) context->capture_default_str();
   option("--sample-prompt", o.sample_prompt, "Text that the model continues after each validation", "TEXT");
   option("--sample-tokens", o.sample_tokens, "Tokens to generate after each validation; 0: none", "N")
       ->check(kNotNegative);
@@ -108,7 +112,7 @@ void add_finetune_language_model(CLI::App& parent) {
       ->check(between(0.0, 0.99));
   verb->footer(
       "Example:\n"
-      "  attend finetune language-model --from gpt2 --train letters.txt --context 256 --output ours\n"
+      "  attend finetune language-model --from gpt2 --train letters.txt --output ours\n"
       "  attend generate --model ours 'Dear' --sample");
   verb->callback([flags] { check_and_run(*flags); });
 }

@@ -27,7 +27,7 @@ struct RowRules {
   struct Token {
     std::int32_t id;
     bool banned = false;
-    bool repeated = false;  // occurs in the text
+    bool repeated = false;       // occurs in the text
     std::int64_t generated = 0;  // how often, after the prompt
     double bias = 0;
     float logit = 0;
@@ -122,13 +122,14 @@ RowRules rules_for(const LogitsContext& context, const LogitsRules& rules, const
 double penalised(double score, const RowRules::Token& token, const LogitsRules& rules) {
   score += token.bias;
   if (token.repeated) score = score < 0 ? score * rules.repetition_penalty : score / rules.repetition_penalty;
-  if (token.generated > 0) score -= rules.presence_penalty + rules.frequency_penalty * static_cast<double>(token.generated);
+  if (token.generated > 0)
+    score -= rules.presence_penalty + rules.frequency_penalty * static_cast<double>(token.generated);
   return score;
 }
 
 /// The best tokens of a row, from the best of those that no rule concerns and their log-sum-exp.
 std::vector<NextToken> merged(const RowRules& row, std::span<const float> values, std::span<const std::int32_t> ids,
-                             double log_sum, const LogitsRules& rules, ScoreKind kind) {
+                              double log_sum, const LogitsRules& rules, ScoreKind kind) {
   // The tokens that were taken out of the row still count in the model's probabilities.
   double total = log_sum;
   for (const RowRules::Token& token : row.tokens) total = log_add(total, token.logit);
@@ -150,8 +151,9 @@ std::vector<NextToken> merged(const RowRules& row, std::span<const float> values
   if (rules.renormalise && kind == ScoreKind::log_probabilities)
     for (NextToken& token : best) token.score -= left;
   std::erase_if(best, [](const NextToken& token) { return !(token.score > kNever); });
-  std::ranges::sort(
-      best, [](const NextToken& a, const NextToken& b) { return a.score != b.score ? a.score > b.score : a.id < b.id; });
+  std::ranges::sort(best, [](const NextToken& a, const NextToken& b) {
+    return a.score != b.score ? a.score > b.score : a.id < b.id;
+  });
   if (best.size() > ids.size()) best.resize(ids.size());
   return best;
 }
@@ -159,8 +161,8 @@ std::vector<NextToken> merged(const RowRules& row, std::span<const float> values
 }  // namespace
 
 std::vector<std::vector<NextToken>> best_tokens(const Tensor& logits, std::span<const LogitsContext> contexts,
-                                              const LogitsRules& rules, std::span<const std::int32_t> ends,
-                                              std::int64_t count, ScoreKind kind) {
+                                                const LogitsRules& rules, std::span<const std::int32_t> ends,
+                                                std::int64_t count, ScoreKind kind) {
   const auto N = static_cast<std::int64_t>(contexts.size());
   if (logits.rank() != 2 || logits.dim(0) != N)
     fail("best_tokens", "the logits do not fit the hypotheses: got ", logits.shape(), ", expected [", N, ", V]");

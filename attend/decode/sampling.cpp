@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <random>
 
 namespace attend {
 namespace {
@@ -25,13 +26,20 @@ std::vector<double> sampling_probabilities(std::vector<NextToken>& tokens, const
   normalise(probabilities);
   if (options.top_p < 1) {  // drop the least likely tokens whose probabilities add up to at most 1 - top_p
     double gone = 0;
-    while (probabilities.size() > 1 && gone + probabilities.back() <= 1 - options.top_p) gone += probabilities.back(), probabilities.pop_back();
+    while (probabilities.size() > 1 && gone + probabilities.back() <= 1 - options.top_p)
+      gone += probabilities.back(), probabilities.pop_back();
     normalise(probabilities);
   }
-  while (!probabilities.empty() && probabilities.back() < options.min_p * probabilities.front()) probabilities.pop_back();
+  while (!probabilities.empty() && probabilities.back() < options.min_p * probabilities.front())
+    probabilities.pop_back();
   normalise(probabilities);
   tokens.resize(probabilities.size());
   return probabilities;
+}
+
+std::uint64_t random_seed() {
+  std::random_device device;
+  return ((std::uint64_t{device()} << 32) | device()) >> 11;
 }
 
 std::size_t sample_index(const std::vector<double>& probabilities, double u) {

@@ -19,6 +19,9 @@ struct SamplingOptions {
 /// removed from the end. Temperature, top-k, top-p and min-p apply in this order, each to what the one before left.
 std::vector<double> sampling_probabilities(std::vector<NextToken>& tokens, const SamplingOptions& options);
 
+/// A new random seed, different each time. Below 2^53, so that JSON numbers hold it exactly.
+std::uint64_t random_seed();
+
 /// The index that a random number u in [0, 1) chooses.
 std::size_t sample_index(const std::vector<double>& probabilities, double u);
 

@@ -128,6 +128,9 @@ void finish_generation_flags(GenerationOptions& options) {
   if (options.beam && nbest > *options.beam)
     throw CLI::ValidationError("--nbest, --samples", "cannot be more than --beam");
   if (options.greedy && nbest > 1) throw CLI::ValidationError("--nbest, --samples", "--greedy gives one text only");
+  if (options.temperature == 0 && nbest > 1)
+    throw CLI::ValidationError("--nbest, --samples", "--temperature 0 is greedy search, which gives one text only");
+  if (!options.seed) options.seed = random_seed();  // one for all lines
   if (options.bad_words) options.bad_words = read_bad_words(*options.bad_words);
 }
 

@@ -14,8 +14,8 @@ void add_generation_flags(CLI::App& verb, GenerationOptions& options, OptionMode
                           const std::set<std::string>& left_out = {});
 /// Adds the flag of one option.
 CLI::Option* add_generation_flag(CLI::App& verb, GenerationOptions& options, const std::string& name);
-/// Call it after parsing. Replaces files of bad words by their lines; throws CLI::ValidationError for flags that
-/// contradict each other.
+/// Call it after parsing. Replaces files of bad words by their lines and draws a seed if none is given; throws
+/// CLI::ValidationError for flags that contradict each other.
 void finish_generation_flags(GenerationOptions& options);
 /// --long refuse|slide.
 void add_long_context_flag(CLI::App& verb, LongContext& long_context);

@@ -1,5 +1,5 @@
-// A prompt and its options as a request for the engine, and the texts that come out of it. LanguageModel::generate runs
-// an engine for its prompts; the server runs one for the requests of all clients.
+// A prompt and its options as a request for the engine, and its results as texts. LanguageModel::generate runs an
+// engine for its prompts; the server runs one for the requests of all clients.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -20,11 +20,11 @@ struct GeneratedToken {
 
 /// Callbacks for one prompt, called inside Engine::step().
 struct GenerationListener {
-  /// Called for each token that greedy search or sampling has chosen: which of the samples, the token, and the text
-  /// that is settled by now and was not before; these parts join to the text. Once more without a token at the end, if
-  /// text was held back. Not called for beams.
+  /// Called for each token that greedy search or sampling has chosen, with the number of the sample, the token, and the
+  /// new text that cannot change any more; these parts join to the text. At the end it is called once more without a
+  /// token, if text was held back. Not called for beam search.
   std::function<void(std::size_t sample, const GeneratedToken* token, const std::string& text)> on_token = {};
-  std::int64_t alternatives = 0;  ///< the least number of GeneratedToken::best, where there are so many
+  std::int64_t alternatives = 0;  ///< least number of tokens in GeneratedToken::best
   std::function<void(std::vector<Generation>&& texts)> done = {};
 };
 

@@ -1,5 +1,5 @@
-// A language model: it continues prompts and scores texts. The program, the server and programs of yours use this
-// class.
+// A language model: it continues prompts and scores texts. The program and the server use this class; so can your
+// programs.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -39,23 +39,24 @@ struct Generation {
   std::string text;               ///< what was generated, without the prompt, and without what it stopped at
   std::vector<std::int32_t> ids;  ///< all of them, with the end and with what it stopped at
   Finish finish = Finish::length;
-  double log_probability = 0;  ///< of the ids after the prompt
-  std::int64_t truncated = 0;  ///< tokens of the prompt that the model did not see, as it has no positions for them
-  std::int64_t invalid = 0;    ///< sequences of the prompt that were no UTF-8
+  double log_probability = 0;              ///< of the ids after the prompt
+  std::optional<std::uint64_t> seed = {};  ///< that repeats it, if it was sampled
+  std::int64_t truncated = 0;              ///< tokens of the prompt that the model did not see, for lack of positions
+  std::int64_t invalid = 0;                ///< invalid UTF-8 sequences of the prompt
 };
 
-/// Told of text as soon as it is settled: which prompt, which of its samples, what is new. Pieces join to the text. Not
-/// called for beams. May throw to stop it all.
+/// Called with new text as soon as it cannot change any more: of which prompt, and of which of its samples. The parts
+/// join to the text. Not called for beam search. May throw, which stops the generation.
 using GenerationStream = std::function<void(std::size_t prompt, std::size_t sample, const std::string& text)>;
 
 /// How likely a text is.
 struct TextLikelihood {
   std::vector<std::int32_t> ids;
-  /// Of each token, natural logarithm; the first has none (NaN) unless the start stood before it.
+  /// Natural logarithms of the tokens' probabilities. NaN for the first token, unless the start token precedes it.
   std::vector<double> logprobs;
-  std::vector<std::vector<NextToken>> best;  ///< what was likeliest in place of each, if asked for; best first
-  double logprob = 0;                       ///< their sum
-  std::int64_t windows = 1;  ///< in which it was read, as it has more tokens than the model has positions
+  std::vector<std::vector<NextToken>> best;  ///< the most likely tokens at each place, if asked for; best first
+  double logprob = 0;                        ///< their sum
+  std::int64_t windows = 1;  ///< in which it was read: several, if it has more tokens than the model has positions
   std::int64_t invalid = 0;  ///< sequences that were no UTF-8
 };
 
@@ -101,12 +102,12 @@ class LanguageModel {
                     const AttentionSelection& selection = {}, LongText long_text = LongText::error) const;
 
   const Tokenizer& tokenizer() const;
-  /// A model may have more rows than there are tokens, so that its table has a round size: those that are never said.
+  /// A model may have more rows than there are tokens, so that its table has a round size: those are never generated.
   std::vector<std::int32_t> ids_without_tokens() const;
   const Gpt2& network() const;
   std::shared_ptr<const GenerativeModel> generator() const;  ///< the same, for an engine
-  const GenerationConfig& generation() const;                ///< what the folder says
-  std::int64_t positions() const;                            ///< tokens that it sees at once
+  const GenerationConfig& generation() const;                ///< the folder's generation options
+  std::int64_t positions() const;                            ///< largest number of tokens that it sees at once
   std::int32_t start() const;
   std::int32_t end() const;
 

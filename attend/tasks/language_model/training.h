@@ -34,8 +34,9 @@ struct LanguageModelTrainingOptions {
   std::filesystem::path from = {};                     ///< the folder of a model to fine-tune; empty: a new one
   std::filesystem::path tokenizer = {};  ///< the folder of a tokenizer for a new model; empty: one is learned
   LearnedTokens tokens = LearnedTokens::bpe;
-  std::int64_t vocab_size = 8000;    ///< tokens to learn at most
-  std::int64_t context = 256;        ///< tokens of a window; the positions of a new model
+  std::int64_t vocab_size = 8000;  ///< tokens to learn at most
+  std::int64_t context =
+      256;  ///< tokens of a window; the positions of a new model. 0: those of `from`, or a shorter text's
   std::int64_t batch_tokens = 4096;  ///< tokens of a batch of windows
   Gpt2Options model = {.width = 256, .layers = 6, .heads = 8};
   std::optional<float> dropout = {};  ///< everywhere; empty: 0.1, or the folder's own
