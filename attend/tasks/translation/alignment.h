@@ -1,4 +1,4 @@
-// Which words of a translation come from which words of its source, read off the attention.
+// Word alignments of a translation, from its attention weights.
 #pragma once
 #include <cstddef>
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace attend {
 
-/// Pairs (source word, target word), words being what stands between white space, counted from 0: for each target word
-/// the source word that its tokens look at most; marks at a word's ends do not count. Needs a translation with
-/// attention.
+/// Pairs (source word, target word); words are separated by white space and counted from 0. For each target word, the
+/// source word with the highest attention weight of its tokens. Punctuation at a word's ends does not count. Needs a
+/// translation with attention.
 std::vector<std::pair<std::size_t, std::size_t>> align_words(const std::string& source, const Translation& translation);
 
 }  // namespace attend

@@ -1,4 +1,4 @@
-// What translating needs of a model: the network, its tokenizers, and how it generates unless told otherwise.
+// What translating needs of a model: the network, its tokenizers, and its generation options.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -8,6 +8,7 @@
 #include "attend/models/recurrent_translator.h"
 #include "attend/models/registry.h"
 #include "attend/models/transformer.h"
+#include "attend/tasks/translation/sentence_mode.h"
 #include "attend/text/tokenizer.h"
 
 namespace attend {
@@ -20,7 +21,11 @@ struct TranslationModel {
   std::int32_t padding = 0;  ///< of sources
   /// A max_length of 0 means "not set": then a translation has at most twice the tokens of its source, and 20.
   GenerationConfig generation;
+  SentenceMode sentences = SentenceMode::split;
 };
+
+/// The beam that new translators are saved with (num_beams in generation_config.json).
+constexpr std::int64_t kTrainedBeam = 4;
 
 /// From a folder. Throws InputError when it holds no translation model.
 TranslationModel load_translation_model(const ModelFolder& folder);
@@ -31,7 +36,7 @@ TranslationModel translation_model(RecurrentTranslator model, const Tokenizer& t
 /// The id of a special token that translators cannot do without. Throws InputError when the tokenizer has none.
 std::int32_t needed_token(const char* what, const std::optional<std::int32_t>& id);
 
-/// How a model of ours is to be decoded unless somebody says otherwise: what is saved beside it.
+/// The generation options that a new model is saved with.
 GenerationConfig generation_defaults(const TransformerOptions& options);
 
 }  // namespace attend
