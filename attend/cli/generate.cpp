@@ -124,7 +124,7 @@ void run(const GenerateFlags& flags) {
 }  // namespace
 
 void add_generate(CLI::App& program) {
-  CLI::App* verb = program.add_subcommand("generate", "Text that goes on from a prompt");
+  CLI::App* verb = program.add_subcommand("generate", "Continue a prompt");
   verb->group(kUseAModel);
   auto flags = std::make_shared<GenerateFlags>();
   verb->add_option("prompt", flags->prompts, "Prompts; otherwise the lines of --input, or of standard input")
@@ -141,7 +141,7 @@ void add_generate(CLI::App& program) {
   add_long_context_flag(*verb, flags->options.long_context);
   add_attention_file_flags(*verb, flags->attention_file, flags->shown);
   verb->footer(
-      "One text is shown as it is written; several come one after the other, a line of --- between them.\n"
+      "One text is shown while it is generated. Several follow each other, separated by lines of ---.\n"
       "Examples:\n"
       "  attend generate --model gpt2 'Once upon a time' --temperature 0.8 --top-p 0.95 --seed 1\n"
       "  attend generate --model gpt2 --input prompts.txt --greedy --max-new-tokens 40 --json\n"

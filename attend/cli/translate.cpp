@@ -246,16 +246,19 @@ void run(TranslateFlags& flags) {
 }
 
 void add_attention_flags(CLI::App& verb, TranslateFlags& flags) {
-  constexpr const char* kGroup = "Looking inside";
-  verb.add_flag("--alignments", flags.alignments, "Behind a tab, source-target pairs of words: 0-0 1-2")->group(kGroup);
-  verb.add_option("--attention", flags.attention_file, "Draw where each token looks: a file .html, .svg, .png or .json")
+  constexpr const char* kGroup = "Attention";
+  verb.add_flag("--alignments", flags.alignments, "Add pairs of source and target words after a tab: 0-0 1-2")
+      ->group(kGroup);
+  verb.add_option("--attention", flags.attention_file,
+                  "Write the attention weights to a file .html, .svg, .png or .json")
       ->type_name("FILE")
       ->group(kGroup);
-  verb.add_option("--layer", flags.options.layer,
-                  "Of the decoder, from 0, or from -1 back; otherwise the last, of more than four the last but one")
+  verb.add_option(
+          "--layer", flags.options.layer,
+          "Decoder layer, from 0, or from -1 backwards (default: the last; of more than four, the last but one)")
       ->type_name("N")
       ->group(kGroup);
-  verb.add_option("--head", flags.options.head, "Of that layer, from 0; otherwise the mean of all")
+  verb.add_option("--head", flags.options.head, "Head of that layer, from 0 (default: the mean of all)")
       ->type_name("N")
       ->check(kNotNegative)
       ->group(kGroup);
@@ -304,7 +307,7 @@ void add_translate(CLI::App& program) {
     TranslateOptions& given = flags->options;
     if ((given.layer || given.head) && flags->attention_file.empty() && !flags->alignments)
       throw CLI::ValidationError(given.layer ? "--layer" : "--head",
-                                 "says which attention is shown, and needs --attention or --alignments");
+                                 "chooses the attention to show, and needs --attention or --alignments");
     flags->seed_given = given.search.seed.has_value();
     finish_generation_flags(given.search);
     run(*flags);

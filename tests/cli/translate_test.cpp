@@ -379,6 +379,17 @@ TEST_F(Translate, TheProgressBarNeverStandsBesideWhatIsTypedOrTranslated) {
   EXPECT_EQ(terminal.wait(), 0);
 }
 
+TEST_F(Translate, AConvertedFolderKeepsHowItReadsTexts) {
+  record_sentence_mode(folder_.path(), SentenceMode::whole);
+  const test::TempFolder converted;
+  const std::string to = (converted / "int8").string();
+  ASSERT_EQ(run_attend("convert --int8 --model " + folder_.path().string() + " --output " + to + " 2>/dev/null").code,
+            0);
+  EXPECT_EQ(recorded_sentence_mode(Config(converted / "int8/config.json")), SentenceMode::whole);
+  EXPECT_FALSE(
+      Json::parse(run_attend("translate --json -m " + to + " 'one two ! Nine four .'").output).contains("pieces"));
+}
+
 TEST_F(Translate, WrongUsageIsNamed) {
   EXPECT_EQ(translate("one\n", "--beam 2 --nbest 3").code, 2);
   EXPECT_EQ(translate("one\n", "--beam 2 --greedy").code, 2);
