@@ -158,6 +158,7 @@ void run(const ConvertFlags& flags) {
     if (flags.int8) quantise(*model);
     copy_other_files(from, to, folder.path());
     model->save(to / inside);
+    if (const auto mode = recorded_sentence_mode(folder.config())) record_sentence_mode(to / inside, *mode);
   }
   std::cerr << to.string() << ": " << megabytes(bytes_of(to)) << ", was " << megabytes(bytes_of(from)) << '\n';
   if (!flags.check.empty()) report_check(flags);

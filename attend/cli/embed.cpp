@@ -7,6 +7,7 @@
 #include "attend/cli/shared/embedding_flags.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/json_line.h"
+#include "attend/cli/shared/line_verb.h"
 #include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
@@ -22,23 +23,22 @@ const std::vector<std::pair<std::string, Format>> kFormats = {
 
 struct EmbedFlags {
   EmbeddingFlags embedding;
-  std::string output;
-  std::vector<std::string> input;
+  LineFlags lines;  // its model is that of `embedding`
   Format format = Format::automatic;
 };
 
 /// As was asked for, or else as the file's name ends; JSON where that has no ending. Throws where both disagree.
 Format format_of(const EmbedFlags& flags) {
-  const std::string ending = std::filesystem::path(flags.output).extension().string();
+  const std::string ending = std::filesystem::path(flags.lines.output).extension().string();
   Format named = ending.empty() || ending == ".json" ? Format::jsonl : Format::automatic;
   for (const auto& [name, format] : kFormats)
     if (ending == "." + name) named = format;
   if (flags.format == Format::automatic && named == Format::automatic)
-    throw UsageError("--output", flags.output + ": no format ends in " + ending + "; choose one by --format");
+    throw UsageError("--output", flags.lines.output + ": no format ends in " + ending + "; choose one by --format");
   if (flags.format == Format::automatic) return named;
   if (!ending.empty() && named != Format::automatic && named != flags.format)
-    throw UsageError("--output",
-                     flags.output + ": ends in " + ending + ", but --format is " + name_of(flags.format, kFormats));
+    throw UsageError("--output", flags.lines.output + ": ends in " + ending + ", but --format is " +
+                                     name_of(flags.format, kFormats));
   return flags.format;
 }
 
@@ -95,18 +95,16 @@ void run(const EmbedFlags& flags) {
   const TextEncoder encoder(flags.embedding.model);
   warn_of_weights(flags.embedding.model);
   const EmbedOptions options = options_of(flags.embedding, encoder);
-  LineReader reader(flags.input);
-  VectorWriter writer(flags.output, format, encoder.size(options));
-  embed_lines(encoder, options, reader, "Embedding",
-              [&](const std::vector<std::string>& lines, const Embeddings& embeddings) {
-                const std::int64_t size = embeddings.vectors.dim(1);
-                for (std::size_t i = 0; i < lines.size(); ++i)
-                  writer.write(
-                      lines[i],
-                      {embeddings.vectors.data() + static_cast<std::int64_t>(i) * size, static_cast<std::size_t>(size)},
-                      embeddings.truncated[i]);
-                writer.flush();
-              });
+  VectorWriter writer(flags.lines.output, format, encoder.size(options));
+  const auto blocks = [&](const TextWork& work) { for_text_blocks(flags.lines, "Embedding", work); };
+  embed_lines(encoder, options, blocks, [&](const std::vector<std::string>& lines, const Embeddings& embeddings) {
+    const std::int64_t size = embeddings.vectors.dim(1);
+    for (std::size_t i = 0; i < lines.size(); ++i)
+      writer.write(lines[i],
+                   {embeddings.vectors.data() + static_cast<std::int64_t>(i) * size, static_cast<std::size_t>(size)},
+                   embeddings.truncated[i]);
+    writer.flush();
+  });
   writer.finish();
 }
 
@@ -124,8 +122,9 @@ void add_embed(Verb& program) {
                    "Use the prompt that the model's folder has under this name")
       ->type_name("NAME")
       ->excludes("--prompt");
-  add_input_flag(*verb, flags->input);
-  add_output_flag(*verb, flags->output);
+  verb->add_option("text", flags->lines.texts, "Texts")->type_name("TEXT")->default_text("the lines of --input");
+  add_input_flag(*verb, flags->lines.input)->excludes("text");
+  add_output_flag(*verb, flags->lines.output);
   Flag* format = add_choice(*verb, "--format", flags->format, kFormats, "Output format")
                      ->default_text("by the ending of --output, or jsonl");
   verb->add_flag_callback(
@@ -135,7 +134,7 @@ void add_embed(Verb& program) {
       "jsonl: one object per line with text and embedding; tsv: numbers separated by tabs; npy: a NumPy matrix;\n"
       "f32: the same numbers without a header.\n"
       "Examples:\n"
-      "  echo 'How do I reset my password?' | attend embed --model all-MiniLM-L6-v2\n"
+      "  attend embed --model all-MiniLM-L6-v2 'How do I reset my password?'\n"
       "  attend embed --model e5-small-v2 --prompt 'passage: ' --input texts.txt --output texts.npy\n"
       "  attend embed --model bert-base-uncased --pool cls --normalize --input texts.txt --format tsv");
   verb->callback([flags] { run(*flags); });

@@ -32,6 +32,7 @@ std::string json_line(const std::string& prompt, const Generation& one, std::siz
             {"finish", name_of(one.finish)},
             {"logprob", one.log_probability}};
   if (several) json["sample"] = sample;
+  if (one.seed) json["seed"] = *one.seed;
   if (one.truncated > 0) json["truncated"] = one.truncated;
   return as_line(json);
 }
@@ -132,7 +133,8 @@ void add_generate(Verb& program) {
   add_input_flag(*verb, flags->input)->excludes("prompt");
   add_output_flag(*verb, flags->output);
   verb->add_flag("--echo", flags->echo, "Print the prompt before the generated text");
-  verb->add_flag("--json", flags->json, "Print one JSON object per text: prompt, text, ids, finish, logprob");
+  verb->add_flag("--json", flags->json,
+                 "Print one JSON object per text: prompt, text, ids, finish, logprob; seed if sampled");
   add_generation_flags(*verb, flags->options.search, OptionModels::language_models);
   add_long_context_flag(*verb, flags->options.long_context);
   add_attention_file_flags(*verb, flags->attention_file, flags->shown);

@@ -75,15 +75,15 @@ Lines compare_texts(const TextEncoder& encoder, const EmbedOptions& options, con
                     Nearest& nearest) {
   LineReader reader({path});
   Lines lines;
-  embed_lines(encoder, options, reader, "Reading",
-              [&](const std::vector<std::string>& block, const Embeddings& embeddings) {
-                const std::int64_t first = nearest.rows();
-                nearest.add(embeddings.vectors);
-                Lines wanted = wanted_lines(nearest);
-                for (auto& [row, text] : wanted)
-                  text = row < first ? std::move(lines[row]) : block[static_cast<std::size_t>(row - first)];
-                lines = std::move(wanted);
-              });
+  const auto blocks = [&](const TextWork& work) { for_line_blocks(reader, "Reading", work); };
+  embed_lines(encoder, options, blocks, [&](const std::vector<std::string>& block, const Embeddings& embeddings) {
+    const std::int64_t first = nearest.rows();
+    nearest.add(embeddings.vectors);
+    Lines wanted = wanted_lines(nearest);
+    for (auto& [row, text] : wanted)
+      text = row < first ? std::move(lines[row]) : block[static_cast<std::size_t>(row - first)];
+    lines = std::move(wanted);
+  });
   return lines;
 }
 

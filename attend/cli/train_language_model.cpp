@@ -31,7 +31,9 @@ void add_flags(Verb& verb, Flags& flags) {
   option("--validation-tokens", o.validation_tokens, "Largest number of tokens to evaluate on; 0 uses all", "N")
       ->check(kNotNegative);
   add_choice(verb, "--documents", o.document_end, kDocumentEndNames, "Where a document of plain text ends");
-  option("--context", o.context, "Context length in tokens: the length of a training example", "N")->check(kPositive);
+  Flag* context = verb.add_option("--context", o.context, "Context length in tokens: the length of a training example");
+  context->type_name("N")->check(kPositive);
+  if (o.context == 0) context->default_value("")->default_text("the context of the model");
   option("--sample-prompt", o.sample_prompt, "Prompt of the sample that is generated after each validation", "TEXT");
   option("--sample-tokens", o.sample_tokens, "Length of that sample in tokens; 0 generates none", "N")
       ->check(kNotNegative);
@@ -108,7 +110,7 @@ void add_finetune_language_model(Verb& parent) {
       ->check(between(0.0, 0.99));
   verb->footer(
       "Example:\n"
-      "  attend finetune language-model --from gpt2 --train letters.txt --context 256 --output ours\n"
+      "  attend finetune language-model --from gpt2 --train letters.txt --output ours\n"
       "  attend generate --model ours 'Dear' --sample");
   verb->callback([flags] { check_and_run(*flags); });
 }

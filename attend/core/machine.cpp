@@ -44,6 +44,23 @@ double number_in(const fs::path& file, double otherwise) {
   return in >> value ? value : otherwise;
 }
 
+/// The number after `key` in a file of lines "key number"; 0 when there is none.
+std::int64_t entry_in(const fs::path& file, std::string_view key) {
+  std::ifstream in(file);
+  std::int64_t value = 0;
+  for (std::string name; in >> name >> value;)
+    if (name == key) return value;
+  return 0;
+}
+
+/// Bytes that a cgroup uses and cannot give back; cached files can be dropped.
+std::int64_t bytes_in_use(const fs::path& cgroup) {
+  const bool version2 = fs::exists(cgroup / "memory.current");
+  const double used = number_in(cgroup / (version2 ? "memory.current" : "memory.usage_in_bytes"), 0);
+  const char* cached = version2 ? "inactive_file" : "total_inactive_file";
+  return std::max<std::int64_t>(static_cast<std::int64_t>(used) - entry_in(cgroup / "memory.stat", cached), 0);
+}
+
 /// The value of the first line of the form "key: value"; empty if no line starts with `key`.
 std::string field_in(const char* file, std::string_view key) {
   std::ifstream in(file);
@@ -102,7 +119,7 @@ std::string cpu_model() { return field_in("/proc/cpuinfo", "model name"); }
 MemoryLimits memory_limits() {
   MemoryLimits limits;
   limits.total = bytes_in_meminfo("MemTotal");
-  limits.available = bytes_in_meminfo("MemAvailable");
+  limits.available = limits.free = bytes_in_meminfo("MemAvailable");
   for (const fs::path& folder : cgroup_folders("memory")) {
     double limit = number_in(folder / "memory.max", 0);
     if (limit == 0) limit = number_in(folder / "memory.limit_in_bytes", 0);
@@ -110,6 +127,7 @@ MemoryLimits memory_limits() {
     if (limit <= 0 || limit >= static_cast<double>(limits.total)) continue;
     const auto bytes = static_cast<std::int64_t>(limit);
     limits.limit = limits.limit == 0 ? bytes : std::min(limits.limit, bytes);
+    limits.free = std::min(limits.free, std::max<std::int64_t>(bytes - bytes_in_use(folder), 0));
   }
   return limits;
 }

@@ -18,6 +18,7 @@ struct MemoryLimits {
   std::int64_t total = 0;      ///< bytes of physical memory
   std::int64_t available = 0;  ///< bytes that can be allocated now without swapping
   std::int64_t limit = 0;      ///< limit of the strictest cgroup in bytes; 0 if there is no limit
+  std::int64_t free = 0;       ///< bytes that this process can still allocate: `available`, or less inside cgroups
 };
 MemoryLimits memory_limits();
 

@@ -1,11 +1,16 @@
 #include "attend/decode/engine.h"
 
 #include <algorithm>
+#include <cstdio>
 #include <limits>
 #include <optional>
 #include <utility>
 
+#include "attend/core/error.h"
+#include "attend/core/machine.h"
+#include "attend/core/memory.h"
 #include "attend/core/threads.h"
+#include "attend/core/wording.h"
 #include "attend/kernels/few_rows.h"
 
 namespace attend {
@@ -15,18 +20,81 @@ std::int64_t EngineRequest::tokens() const {
   std::int64_t more = input.max_new_tokens > 0      ? input.max_new_tokens
                       : options->max_new_tokens > 0 ? options->max_new_tokens
                                                     : options->max_length;
-  // An output that is much longer than its source is rare, whatever the options allow.
+  // An output that is much longer than its source is rare, even if the options allow it.
   if (!input.source.empty()) more = std::min(more, 2 * std::ssize(input.source) + 20);
   return read + rows() * more;
 }
 
+namespace {
+
+/// Bytes that this process can still use for tensors; 0: not known.
+std::int64_t available_bytes() {
+  const std::int64_t free = memory_limits().free;
+  return free > 0 ? free + static_cast<std::int64_t>(memory_use().cached) : 0;
+}
+
+/// Estimate of the memory that a request takes at its last step: keys and values, logits, and candidates.
+double estimated_bytes(const GenerativeModel& model, const EngineRequest& request) {
+  const SearchOptions& o = *request.options;
+  const auto rows = static_cast<double>(request.rows()), vocabulary = static_cast<double>(model.vocabulary());
+  double candidates = 1;
+  if (o.beam > 1)
+    candidates = static_cast<double>(beam_candidates(o));
+  else if (o.sample)
+    candidates = o.sampling.top_k > 0 ? static_cast<double>(o.sampling.top_k) : vocabulary;
+  // A candidate has its score and id, a NextToken, and a place among the sorted candidates of all rows. Measured peaks
+  // are a little below this.
+  constexpr double kCandidate = sizeof(float) + sizeof(std::int32_t) + 4 * sizeof(NextToken);
+  constexpr double kLogits = 2 * sizeof(float);  // and a copy
+  const SequenceBytes sequence = model.sequence_bytes();
+  auto tokens = static_cast<double>(request.tokens());
+  if (const std::int64_t positions = model.max_positions(); positions > 0)
+    tokens = std::min(tokens, rows * static_cast<double>(positions) + static_cast<double>(request.input.source.size()));
+  return rows * (static_cast<double>(sequence.each) + kLogits * vocabulary +
+                 kCandidate * std::min(candidates, vocabulary)) +
+         tokens * (static_cast<double>(sequence.token) + 2 * sizeof(std::int32_t));
+}
+
+std::string gigabytes(double bytes) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.1f GB", bytes / 1e9);
+  return text;
+}
+
+/// Throws when a request does not fit into memory, and says how many hypotheses would.
+void check_memory(const GenerativeModel& model, const EngineRequest& request, double available) {
+  const auto bytes_with = [&](std::int64_t hypotheses) {
+    SearchOptions fewer = *request.options;
+    fewer.beam = std::min(fewer.beam, hypotheses), fewer.nbest = std::min(fewer.nbest, hypotheses);
+    return estimated_bytes(model, {std::make_shared<const SearchOptions>(std::move(fewer)), request.input});
+  };
+  const double needed = estimated_bytes(model, request);
+  if (needed <= available || request.rows() == 1) return;
+  std::int64_t fits = 1, too_many = request.rows();
+  while (too_many - fits > 1) {
+    const std::int64_t middle = fits + (too_many - fits) / 2;
+    (bytes_with(middle) <= available ? fits : too_many) = middle;
+  }
+  const bool beam = request.options->beam > 1;
+  fail<InputError>("search", beam ? "a beam" : "a number of samples", " of ", grouped(request.rows()),
+                   " does not fit into memory: it takes about ", gigabytes(needed), ", and ", gigabytes(available),
+                   " are available; at most ", grouped(fits), beam ? " hypotheses fit" : " samples fit");
+}
+
+}  // namespace
+
 std::vector<EngineRequest> make_requests(const GenerativeModel& model, SearchOptions options,
                                          std::vector<SearchInput> inputs) {
   check(options);
-  check_words(options, model.vocabulary());
+  check_tokens(options, model.vocabulary());
   const auto shared = std::make_shared<const SearchOptions>(std::move(options));
+  const auto available = static_cast<double>(available_bytes());
   std::vector<EngineRequest> requests;
-  for (SearchInput& input : inputs) requests.push_back({shared, std::move(input)});
+  for (SearchInput& input : inputs) {
+    EngineRequest& request = requests.emplace_back(EngineRequest{shared, std::move(input)});
+    if (available > 0) check_memory(model, request, available);
+    request.bytes = static_cast<std::int64_t>(std::min(estimated_bytes(model, request), 0x1p60));
+  }
   return requests;
 }
 
@@ -35,14 +103,14 @@ struct Engine::Sequence {
   EngineRequest request;
   EngineListener listener;
   std::optional<SequenceSearch> search = {};
-  bool begun = false;  // was read before
+  bool begun = false;  // its prompt or source has been read
 
-  /// The last tokens of each hypothesis that the model is to read, as many as its positions allow.
+  /// The model's input for each hypothesis: its last tokens, as many as the model has positions for.
   std::vector<GenerationInput> inputs(std::int64_t positions) const {
     const std::int64_t most = begun ? positions - positions / 4 : positions;
     std::vector<GenerationInput> all;
     for (std::size_t row = 0; row < search->rows(); ++row) {
-      const std::span<const std::int32_t> tokens = search->words(row);
+      const std::span<const std::int32_t> tokens = search->tokens(row);
       const std::int64_t count = positions > 0 ? std::min(std::ssize(tokens), most) : std::ssize(tokens);
       all.push_back({.source = request.input.source, .prompt = tokens.last(static_cast<std::size_t>(count))});
     }
@@ -51,7 +119,7 @@ struct Engine::Sequence {
 };
 
 Engine::Engine(std::shared_ptr<const GenerativeModel> model, const Limits& limits)
-    : model_(std::move(model)), limits_(limits) {}
+    : model_(std::move(model)), limits_(limits), memory_(available_bytes()) {}
 Engine::~Engine() = default;
 
 std::int64_t Engine::sum(std::int64_t (*of)(const EngineRequest&)) const {
@@ -77,12 +145,13 @@ bool Engine::has_room(const EngineRequest& request) const {
     return most == 0 || now + more <= most;
   };
   return fits(rows(), request.rows(), limits_.rows) && fits(tokens(), request.tokens(), limits_.tokens) &&
-         fits(source_tokens(), std::ssize(request.input.source), limits_.source_tokens);
+         fits(source_tokens(), std::ssize(request.input.source), limits_.source_tokens) &&
+         fits(sum([](const EngineRequest& one) { return one.bytes; }), request.bytes, memory_);
 }
 
 Engine::Ticket Engine::join(EngineRequest request, EngineListener listener) {
   auto one = std::make_unique<Sequence>(Sequence{++last_ticket_, std::move(request), std::move(listener)});
-  one->search.emplace(one->request.input, *one->request.options, one->listener.watch);
+  one->search.emplace(one->request.input, *one->request.options, one->listener.callbacks);
   waiting_.push_back(std::move(one));
   return last_ticket_;
 }
@@ -101,7 +170,7 @@ void Engine::drop(Ticket ticket) {
 
 void Engine::clear() { waiting_.clear(), running_.clear(), state_.reset(); }
 
-/// In most steps every row goes on as itself.
+/// Does nothing when each row continues itself, as in most steps.
 void Engine::select(std::span<const std::int64_t> rows) {
   if (!state_) return;
   bool all = std::ssize(rows) == state_->rows();
@@ -119,7 +188,7 @@ bool Engine::step() {
   return !waiting_.empty() || !running_.empty();
 }
 
-/// Sequences that have as many tokens as the model has positions wait to be read again, without their beginnings.
+/// Sequences that fill the model's positions go back to waiting_, to be read again without their beginning.
 void Engine::slide() {
   const std::int64_t positions = model_->max_positions();
   if (positions == 0 || !state_) return;
@@ -144,7 +213,7 @@ void Engine::read_some() {
   for (std::int64_t tokens = 0; !waiting_.empty() && tokens < limits_.read_tokens;) read(next_to_read(tokens));
 }
 
-/// The first of those that wait, as many as are best read together. Adds to the tokens that were read.
+/// Takes the first waiting sequences, as many as should be read together. Adds the number of their tokens to `tokens`.
 Engine::Group Engine::next_to_read(std::int64_t& tokens) {
   std::int64_t sum = 0, longest = 0;
   std::size_t taken = 0;
@@ -152,8 +221,8 @@ Engine::Group Engine::next_to_read(std::int64_t& tokens) {
     std::int64_t prompt = 0, source = 0;
     for (const GenerationInput& input : waiting_[taken]->inputs(model_->max_positions()))
       prompt += std::ssize(input.prompt), source = std::ssize(input.source);
-    // Sources are padded to the longest. Prompts are packed: so few together that each has the same bits as alone; a
-    // longer one is read alone.
+    // Sources are padded to the longest one. Prompts are packed, with at most kFewRows tokens together, so that each
+    // gives the same bits as alone; a longer prompt is read alone.
     const bool padded = source > 0;
     longest = std::max(longest, source);
     const std::int64_t all = padded ? longest * static_cast<std::int64_t>(taken + 1) : sum + prompt;
@@ -188,14 +257,14 @@ void Engine::read(Group group) {
 void Engine::advance() {
   std::vector<std::int32_t> last;
   for (const auto& one : running_)
-    for (std::size_t row = 0; row < one->search->rows(); ++row) last.push_back(one->search->words(row).back());
+    for (std::size_t row = 0; row < one->search->rows(); ++row) last.push_back(one->search->tokens(row).back());
   select(extend(running_, model_->step(Tensor::ids(last, {std::ssize(last)}), *state_)));
 }
 
-/// Extends each sequence by a token; those that are done leave the group. Returns which of the rows before each row now
-/// continues.
+/// Extends each sequence by a token; finished sequences leave the group. Returns, for each row, the row before the step
+/// that it continues.
 std::vector<std::int64_t> Engine::extend(Group& group, const Tensor& logits) {
-  struct Run {  // neighbours that have the same options
+  struct Run {  // neighbouring sequences with the same options
     std::size_t first, last;
     std::int64_t row;
   };
@@ -209,7 +278,7 @@ std::vector<std::int64_t> Engine::extend(Group& group, const Tensor& logits) {
     first_row.push_back(rows);
     rows += group[i]->search->rows();
   }
-  std::vector<std::vector<NextWord>> next(rows);
+  std::vector<std::vector<NextToken>> next(rows);
   parallel_tasks(std::ssize(runs), [&](std::int64_t r) {
     const Run& run = runs[static_cast<std::size_t>(r)];
     const SequenceSearch& any = *group[run.first]->search;
@@ -221,8 +290,8 @@ std::vector<std::int64_t> Engine::extend(Group& group, const Tensor& logits) {
       candidates = std::max(candidates, search.candidates(logits.dim(1)));
     }
     const SearchOptions& options = *group[run.first]->request.options;
-    std::ranges::move(best_words(logits.view_rows(run.row, run.row + std::ssize(contexts)), contexts, options.rules,
-                                 options.ends, candidates, any.score_kind()),
+    std::ranges::move(best_tokens(logits.view_rows(run.row, run.row + std::ssize(contexts)), contexts, options.rules,
+                                  options.ends, candidates, any.score_kind()),
                       next.begin() + run.row);
   });
 

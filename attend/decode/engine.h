@@ -1,6 +1,6 @@
-// The engine that generates: a batch of sequences that share the steps of one model. Each joins when there is room and
-// leaves when it is done, at any step. Language models and encoder–decoders, files and the server all generate with it.
-// What a sequence becomes does not depend on the others.
+// The engine that generates text: a batch of sequences that share the steps of one model. A sequence joins when there
+// is room and leaves when it is done, at any step. Language models and encoder–decoders, the program and the server use
+// it. The result of a sequence does not depend on the others in the batch.
 #pragma once
 #include <algorithm>
 #include <cstdint>
@@ -18,24 +18,24 @@ namespace attend {
 struct EngineRequest {
   std::shared_ptr<const SearchOptions> options;  ///< checked; requests of one call share it
   SearchInput input;
-  bool slide = false;  ///< at the end of the model's positions, drop the beginning and go on
+  bool slide = false;      ///< at the end of the model's positions, drop the beginning and go on
+  std::int64_t bytes = 0;  ///< estimate of the memory that it takes at its end
 
   std::int64_t rows() const { return std::max(options->beam, options->nbest); }
-  /// Tokens that all hypotheses may have in the end.
+  /// Largest number of tokens of all hypotheses at their end.
   std::int64_t tokens() const;
 };
 
-/// Makes requests of inputs. Throws InputError where the options contradict each other, or name tokens that the model
-/// does not have.
+/// Makes requests of inputs. Throws InputError where the options contradict each other, name tokens that the model does
+/// not have, or ask for more hypotheses than fit into the available memory.
 std::vector<EngineRequest> make_requests(const GenerativeModel& model, SearchOptions options,
                                          std::vector<SearchInput> inputs);
 
 /// Callbacks for one request, called inside Engine::step(). An exception ends the step; the engine must then be
 /// cleared.
 struct EngineListener {
-  /// Called for each token as soon as greedy search or sampling has chosen it, and whether texts end early.
-  SearchWatch watch = {};
-  std::function<void(std::vector<Hypothesis>&& hypotheses)> done = {};
+  SearchCallbacks callbacks = {};
+  std::function<void(std::vector<Hypothesis>&& hypotheses)> done = {};  ///< called with the results
 };
 
 /// Not safe for several threads at once.
@@ -44,16 +44,17 @@ class Engine {
   struct Limits {
     // 0: no limit
     std::int64_t rows = 64;          ///< hypotheses at once
-    std::int64_t tokens = 0;         ///< that all of them may have in the end
-    std::int64_t source_tokens = 0;  ///< of all sources
-    /// Tokens of prompts and sources that are read between two steps, for which the running sequences wait.
+    std::int64_t tokens = 0;         ///< largest number of tokens of all hypotheses together, at their end
+    std::int64_t source_tokens = 0;  ///< tokens of all sources together
+    /// Tokens of prompts and sources to read between two steps. The running sequences wait for them.
     std::int64_t read_tokens = 512;
   };
   Engine(std::shared_ptr<const GenerativeModel> model, const Limits& limits);
   ~Engine();
 
   using Ticket = std::uint64_t;
-  /// Whether a request can join without exceeding the limits. An empty engine takes any request.
+  /// Whether a request can join without exceeding the limits, and the memory that was available when the engine was
+  /// made. An empty engine takes any request.
   bool has_room(const EngineRequest& request) const;
   /// Adds a request; it is read in one of the next steps.
   Ticket join(EngineRequest request, EngineListener listener);
@@ -65,9 +66,10 @@ class Engine {
   /// token. Returns whether anything is left to do.
   bool step();
 
-  std::int64_t rows() const;           ///< hypotheses of all requests, at their most
-  std::int64_t tokens() const;         ///< that they may have in the end
-  std::int64_t source_tokens() const;  ///< of their sources
+  // Of all requests together:
+  std::int64_t rows() const;           ///< largest number of hypotheses
+  std::int64_t tokens() const;         ///< largest number of tokens at their end
+  std::int64_t source_tokens() const;  ///< tokens of the sources
 
  private:
   struct Sequence;
@@ -83,15 +85,16 @@ class Engine {
 
   std::shared_ptr<const GenerativeModel> model_;
   Limits limits_;
+  std::int64_t memory_;  // bytes available for requests; 0: not known
   Ticket last_ticket_ = 0;
-  Group waiting_;  // to be read
-  Group running_;  // their rows, in this order, are those of the state
+  Group waiting_;  // their prompts or sources are not read yet
+  Group running_;  // in the order of the rows of the state
   std::unique_ptr<GenerationState> state_;
 };
 
 /// Generates from all inputs at once, from beginning to end.   -> the nbest hypotheses of each, best first (samples: in
-/// the order in which they were drawn). Throws as make_requests() does. Equal scores go to the smaller id, and random
-/// numbers belong to their sequence, so that a result depends neither on threads nor on the batch.
+/// the order in which they were sampled). Throws as make_requests() does. Of equal scores the smaller id wins, and each
+/// sequence has its own random numbers, so that a result depends neither on threads nor on the batch.
 std::vector<std::vector<Hypothesis>> search(const GenerativeModel& model, std::vector<SearchInput> inputs,
                                             const SearchOptions& options);
 

@@ -10,7 +10,7 @@ namespace attend {
 namespace {
 
 /// Keys that are not supported, and the value with which they have no effect.
-constexpr std::pair<const char*, const char*> kNotFollowed[] = {{"constraints", ""},
+constexpr std::pair<const char*, const char*> kUnsupported[] = {{"constraints", ""},
                                                                 {"diversity_penalty", "0.0"},
                                                                 {"encoder_no_repeat_ngram_size", "0"},
                                                                 {"encoder_repetition_penalty", "1.0"},
@@ -30,7 +30,7 @@ constexpr std::pair<const char*, const char*> kNotFollowed[] = {{"constraints", 
 
 std::int32_t id(const char* key, std::int64_t integer) {
   if (integer < 0 || integer > std::numeric_limits<std::int32_t>::max())
-    fail<InputError>("config", "\"", key, "\": ", integer, " is no token's id");
+    fail<InputError>("config", "\"", key, "\": ", integer, " is not a token id");
   return static_cast<std::int32_t>(integer);
 }
 std::vector<std::int32_t> ids(const char* key, const std::vector<std::int64_t>& integers) {
@@ -105,7 +105,7 @@ GenerationConfig GenerationConfig::read(const Config& config, const SearchOption
   take(config, "pad_token_id", read.padding);
 
   take(config, "min_length", s.rules.min_length);
-  if (config.has("min_new_tokens")) s.rules.min_length = 0;  // which it replaces
+  if (config.has("min_new_tokens")) s.rules.min_length = 0;  // min_new_tokens replaces it
   take(config, "forced_bos_token_id", s.rules.forced_first);
   take(config, "forced_eos_token_id", s.rules.forced_last);
   take(config, "suppress_tokens", s.rules.suppressed);
@@ -117,7 +117,7 @@ GenerationConfig GenerationConfig::read(const Config& config, const SearchOption
       s.rules.bad_words.push_back(ids("bad_words_ids", words));
   }
 
-  for (const auto& [key, neutral] : kNotFollowed)
+  for (const auto& [key, neutral] : kUnsupported)
     if (!is_neutral(config, key, neutral)) read.ignored.emplace_back(key);
   if (s.sample && s.beam > 1) {
     s.sample = false;
@@ -128,9 +128,9 @@ GenerationConfig GenerationConfig::read(const Config& config, const SearchOption
 
 Config GenerationConfig::write() const {
   Config config;
-  SearchOptions s = search, usual;
+  SearchOptions s = search, defaults;
   visit_config_options([&](const auto& option, const char* key) {
-    if (option.setting(s) != option.setting(usual)) put(config, key, option.setting(s));
+    if (option.setting(s) != option.setting(defaults)) put(config, key, option.setting(s));
   });
   if (s.max_new_tokens == 0 && s.max_length > 0) config.set("max_length", s.max_length);
   if (s.rules.min_length > 0) config.set("min_length", s.rules.min_length);

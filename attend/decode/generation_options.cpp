@@ -57,6 +57,11 @@ SearchOptions resolve(const GenerationOptions& options, const SearchOptions& fol
     search.sample = false;
   }
   if (options.greedy.value_or(false)) search.sample = false, search.beam = 1;
+  if (search.sampling.temperature == 0) {  // the limit of a low temperature: always the most likely token
+    if (search.sample || options.temperature) search.beam = options.beam.value_or(1);
+    search.sample = false;
+  }
+  if (search.sample && !options.seed) search.seed = random_seed();
   if (options.bad_words) add_bad_words(tokenizer, *options.bad_words, search.rules);
   if (options.ignore_eos.value_or(false)) {
     search.rules.suppressed.insert(search.rules.suppressed.end(), search.ends.begin(), search.ends.end());
@@ -75,9 +80,7 @@ std::string flag_of(const std::string& name) {
 std::optional<std::string> default_text(const Option<std::int64_t>& option, const SearchOptions& defaults) {
   return number_text(option, defaults);
 }
-std::optional<std::string> default_text(const Option<std::uint64_t>& option, const SearchOptions& defaults) {
-  return number_text(option, defaults);
-}
+std::optional<std::string> default_text(const Option<std::uint64_t>&, const SearchOptions&) { return "random"; }
 std::optional<std::string> default_text(const Option<double>& option, const SearchOptions& defaults) {
   return number_text(option, defaults);
 }
@@ -90,7 +93,6 @@ std::optional<std::string> default_text(const Option<EarlyStopping>& option, con
 
 SearchOptions default_search(OptionModels models) {
   SearchOptions search;
-  if (models == OptionModels::encoder_decoders) search.beam = kDefaultBeam;
   if (models == OptionModels::language_models) search.max_new_tokens = kDefaultNewTokens;
   return search;
 }

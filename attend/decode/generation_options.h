@@ -20,14 +20,14 @@ class Tokenizer;
 /// does not have it, from SearchOptions. visit_options() explains each option.
 struct GenerationOptions {
   std::optional<bool> greedy = {};
-  std::optional<bool> sample = {};  ///< temperature, top_k, top_p and min_p imply it
+  std::optional<bool> sample = {};  ///< temperature (above 0), top_k, top_p and min_p imply it
   std::optional<std::int64_t> beam = {};
   std::optional<std::int64_t> nbest = {};  ///< otherwise 1, whatever the folder says
   std::optional<double> temperature = {};
   std::optional<std::int64_t> top_k = {};
   std::optional<double> top_p = {};
   std::optional<double> min_p = {};
-  std::optional<std::uint64_t> seed = {};
+  std::optional<std::uint64_t> seed = {};  ///< otherwise a new random one
   std::optional<double> length_penalty = {};
   std::optional<EarlyStopping> early_stopping = {};
   std::optional<std::int64_t> max_new_tokens = {};
@@ -43,11 +43,10 @@ struct GenerationOptions {
   std::optional<bool> ignore_eos = {};
 
   /// Whether these options ask for sampling.
-  bool samples() const { return sample.value_or(temperature || top_k || top_p || min_p); }
+  bool samples() const { return temperature != 0 && sample.value_or(temperature || top_k || top_p || min_p); }
 };
 
 /// Defaults where neither the caller nor the model's folder gives a value.
-constexpr std::int64_t kDefaultBeam = 4;         ///< of encoder–decoders; language models use greedy search
 constexpr std::int64_t kDefaultNewTokens = 128;  ///< of language models
 
 /// The options of a search: the caller's override those of the model's folder. Texts become tokens of `tokenizer`.
@@ -210,11 +209,12 @@ void visit_options(Visit&& visit) {
                      .setting = [](S& s) -> bool& { return s.sample; }});
   visit(Option<double>{.field = &G::temperature,
                        .name = "temperature",
-                       .meaning = "Divide the logits by this before sampling; below 1 favours likely tokens",
+                       .meaning = "Divide the logits by this before sampling; below 1 favours likely tokens, 0 is "
+                                  "greedy search",
                        .group = OptionGroup::sampling,
                        .value = "X",
-                       .range = {.least = 0, .above = true},
-                       .request = Range{0, 100},  // 0: greedy search
+                       .range = {.least = 0},
+                       .request = Range{0, 100},
                        .config_key = "temperature",
                        .setting = [](S& s) -> double& { return s.sampling.temperature; }});
   visit(Option<Integer>{.field = &G::top_k,

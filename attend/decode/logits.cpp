@@ -21,64 +21,65 @@ double log_add(double a, double b) {
   return larger == kNever ? kNever : larger + std::log1p(std::exp(std::min(a, b) - larger));
 }
 
-/// What the rules say about one row: either only a few words are possible, or all but a few are as the model says.
+/// The rules for one row: either only a few tokens are allowed, or a few are banned or penalised and the others keep
+/// their scores.
 struct RowRules {
-  struct Word {
+  struct Token {
     std::int32_t id;
     bool banned = false;
-    bool repeated = false;  // stands in the text already
-    std::int64_t said = 0;  // times, behind the prompt
+    bool repeated = false;       // occurs in the text
+    std::int64_t generated = 0;  // how often, after the prompt
     double bias = 0;
     float logit = 0;
   };
   bool forced = false;
-  std::vector<Word> words = {};  // the possible ones, or those that are banned or penalised
+  std::vector<Token> tokens = {};  // the allowed ones, or those that are banned or penalised
 
   void ban(std::span<const std::int32_t> ids) {
-    for (const std::int32_t id : ids) words.push_back({id, true});
+    for (const std::int32_t id : ids) tokens.push_back({id, true});
   }
   void force(std::span<const std::int32_t> ids) {
     forced = true;
-    words.clear();
-    for (const std::int32_t id : ids) words.push_back({id});
+    tokens.clear();
+    for (const std::int32_t id : ids) tokens.push_back({id});
   }
   void suppress(std::span<const std::int32_t> ids) {
     if (!forced) return ban(ids);
-    for (const std::int32_t id : ids) std::erase_if(words, [id](const Word& word) { return word.id == id; });
+    for (const std::int32_t id : ids) std::erase_if(tokens, [id](const Token& token) { return token.id == id; });
   }
-  /// Each word once, with all that is said of it.
+  /// Merges the entries of each token.
   void settle() {
-    std::ranges::sort(words, {}, &Word::id);
+    std::ranges::sort(tokens, {}, &Token::id);
     std::size_t kept = 0;
-    for (const Word& word : words) {
-      if (kept == 0 || words[kept - 1].id != word.id) {
-        words[kept++] = word;
+    for (const Token& token : tokens) {
+      if (kept == 0 || tokens[kept - 1].id != token.id) {
+        tokens[kept++] = token;
         continue;
       }
-      Word& same = words[kept - 1];
-      same.banned |= word.banned, same.repeated |= word.repeated;
-      same.said += word.said, same.bias += word.bias;
+      Token& same = tokens[kept - 1];
+      same.banned |= token.banned, same.repeated |= token.repeated;
+      same.generated += token.generated, same.bias += token.bias;
     }
-    words.resize(kept);
+    tokens.resize(kept);
   }
 };
 
-void ban_repeated_ngrams(std::span<const std::int32_t> words, std::size_t n, RowRules& row) {
-  if (words.size() < n) return;
-  const std::span<const std::int32_t> last = words.last(n - 1);
-  for (std::size_t i = 0; i + n <= words.size(); ++i)
-    if (std::ranges::equal(words.subspan(i, n - 1), last)) row.words.push_back({words[i + n - 1], true});
+void ban_repeated_ngrams(std::span<const std::int32_t> tokens, std::size_t n, RowRules& row) {
+  if (tokens.size() < n) return;
+  const std::span<const std::int32_t> last = tokens.last(n - 1);
+  for (std::size_t i = 0; i + n <= tokens.size(); ++i)
+    if (std::ranges::equal(tokens.subspan(i, n - 1), last)) row.tokens.push_back({tokens[i + n - 1], true});
 }
 
 using BadWords = std::vector<std::span<const std::int32_t>>;
 
-/// Those that some hypothesis could complete with its next word. A long list is walked through once a step by this, and
-/// not once a hypothesis.
+/// The bad words that some hypothesis could complete with its next token. So a long list is searched once per step, not
+/// once per hypothesis.
 BadWords within_reach(std::span<const LogitsContext> contexts, const LogitsRules& rules,
                       std::span<const std::int32_t> ends) {
   std::unordered_set<std::int32_t> last;
   for (const LogitsContext& context : contexts)
-    if (!context.words.empty()) last.insert(context.words.back());
+    if (!context.tokens.empty()) last.insert(context.tokens.back());
   BadWords near;
   for (const std::vector<std::int32_t>& bad : rules.bad_words)
     if (bad.size() == 1 ? std::ranges::find(ends, bad[0]) == ends.end()
@@ -87,11 +88,11 @@ BadWords within_reach(std::span<const LogitsContext> contexts, const LogitsRules
   return near;
 }
 
-void ban_bad_words(std::span<const std::int32_t> words, const BadWords& bad_words, RowRules& row) {
+void ban_bad_words(std::span<const std::int32_t> tokens, const BadWords& bad_words, RowRules& row) {
   for (const std::span<const std::int32_t> bad : bad_words) {
     const std::size_t before = bad.size() - 1;
-    if (before > 0 && bad.size() > words.size()) continue;
-    if (std::ranges::equal(words.last(before), bad.first(before))) row.words.push_back({bad.back(), true});
+    if (before > 0 && bad.size() > tokens.size()) continue;
+    if (std::ranges::equal(tokens.last(before), bad.first(before))) row.tokens.push_back({bad.back(), true});
   }
 }
 
@@ -99,16 +100,16 @@ void ban_bad_words(std::span<const std::int32_t> words, const BadWords& bad_word
 RowRules rules_for(const LogitsContext& context, const LogitsRules& rules, const BadWords& bad_words,
                    std::span<const std::int32_t> ends) {
   RowRules row;
-  const auto length = static_cast<std::int64_t>(context.words.size());
-  for (const auto& [word, bias] : rules.biases) row.words.push_back({.id = word, .bias = bias});
+  const auto length = static_cast<std::int64_t>(context.tokens.size());
+  for (const auto& [token, bias] : rules.biases) row.tokens.push_back({.id = token, .bias = bias});
   if (rules.repetition_penalty != 1.0)
-    for (const std::int32_t word : context.words) row.words.push_back({.id = word, .repeated = true});
+    for (const std::int32_t token : context.tokens) row.tokens.push_back({.id = token, .repeated = true});
   if (rules.presence_penalty != 0.0 || rules.frequency_penalty != 0.0)
-    for (const std::int32_t word : context.words.subspan(static_cast<std::size_t>(context.prompt)))
-      row.words.push_back({.id = word, .said = 1});
+    for (const std::int32_t token : context.tokens.subspan(static_cast<std::size_t>(context.prompt)))
+      row.tokens.push_back({.id = token, .generated = 1});
   if (rules.no_repeat_ngram > 0)
-    ban_repeated_ngrams(context.words, static_cast<std::size_t>(rules.no_repeat_ngram), row);
-  ban_bad_words(context.words, bad_words, row);
+    ban_repeated_ngrams(context.tokens, static_cast<std::size_t>(rules.no_repeat_ngram), row);
+  ban_bad_words(context.tokens, bad_words, row);
   if (length < std::max(rules.min_length, context.prompt + rules.min_new_tokens)) row.ban(ends);
   if (rules.forced_first && length == 1) row.force(std::span(&*rules.forced_first, 1));
   if (!rules.forced_last.empty() && length == context.max_length - 1) row.force(rules.forced_last);
@@ -118,54 +119,56 @@ RowRules rules_for(const LogitsContext& context, const LogitsRules& rules, const
   return row;
 }
 
-double penalised(double score, const RowRules::Word& word, const LogitsRules& rules) {
-  score += word.bias;
-  if (word.repeated) score = score < 0 ? score * rules.repetition_penalty : score / rules.repetition_penalty;
-  if (word.said > 0) score -= rules.presence_penalty + rules.frequency_penalty * static_cast<double>(word.said);
+double penalised(double score, const RowRules::Token& token, const LogitsRules& rules) {
+  score += token.bias;
+  if (token.repeated) score = score < 0 ? score * rules.repetition_penalty : score / rules.repetition_penalty;
+  if (token.generated > 0)
+    score -= rules.presence_penalty + rules.frequency_penalty * static_cast<double>(token.generated);
   return score;
 }
 
-/// The best words of a row, from the best of those that no rule concerns and their log-sum-exp.
-std::vector<NextWord> merged(const RowRules& row, std::span<const float> values, std::span<const std::int32_t> ids,
-                             double log_sum, const LogitsRules& rules, ScoreKind kind) {
-  // What was taken out of the row counts for the model's own probabilities.
+/// The best tokens of a row, from the best of those that no rule concerns and their log-sum-exp.
+std::vector<NextToken> merged(const RowRules& row, std::span<const float> values, std::span<const std::int32_t> ids,
+                              double log_sum, const LogitsRules& rules, ScoreKind kind) {
+  // The tokens that were taken out of the row still count in the model's probabilities.
   double total = log_sum;
-  for (const RowRules::Word& word : row.words) total = log_add(total, word.logit);
+  for (const RowRules::Token& token : row.tokens) total = log_add(total, token.logit);
   if (std::isnan(total) || total == -kNever)
     fail("search", "the model's logits are no numbers; its weights may be damaged");
   const double shift = kind == ScoreKind::logits ? 0 : total;
 
-  std::vector<NextWord> best;
-  double left = row.forced ? kNever : log_sum - shift;  // log of the sum of what the rules leave
-  for (const RowRules::Word& word : row.words) {
-    if (word.banned) continue;
-    const double score = row.forced ? 0 : penalised(word.logit - shift, word, rules);
-    best.push_back({word.id, score, word.logit - total});
+  std::vector<NextToken> best;
+  double left = row.forced ? kNever : log_sum - shift;  // log of the summed probabilities that the rules leave
+  for (const RowRules::Token& token : row.tokens) {
+    if (token.banned) continue;
+    const double score = row.forced ? 0 : penalised(token.logit - shift, token, rules);
+    best.push_back({token.id, score, token.logit - total});
     left = log_add(left, score);
   }
   if (!row.forced)
     for (std::size_t i = 0; i < ids.size() && ids[i] >= 0; ++i)
       best.push_back({ids[i], values[i] - shift, values[i] - total});
   if (rules.renormalise && kind == ScoreKind::log_probabilities)
-    for (NextWord& word : best) word.score -= left;
-  std::erase_if(best, [](const NextWord& word) { return !(word.score > kNever); });
-  std::ranges::sort(
-      best, [](const NextWord& a, const NextWord& b) { return a.score != b.score ? a.score > b.score : a.id < b.id; });
+    for (NextToken& token : best) token.score -= left;
+  std::erase_if(best, [](const NextToken& token) { return !(token.score > kNever); });
+  std::ranges::sort(best, [](const NextToken& a, const NextToken& b) {
+    return a.score != b.score ? a.score > b.score : a.id < b.id;
+  });
   if (best.size() > ids.size()) best.resize(ids.size());
   return best;
 }
 
 }  // namespace
 
-std::vector<std::vector<NextWord>> best_words(const Tensor& logits, std::span<const LogitsContext> contexts,
-                                              const LogitsRules& rules, std::span<const std::int32_t> ends,
-                                              std::int64_t count, ScoreKind kind) {
+std::vector<std::vector<NextToken>> best_tokens(const Tensor& logits, std::span<const LogitsContext> contexts,
+                                                const LogitsRules& rules, std::span<const std::int32_t> ends,
+                                                std::int64_t count, ScoreKind kind) {
   const auto N = static_cast<std::int64_t>(contexts.size());
   if (logits.rank() != 2 || logits.dim(0) != N)
-    fail("best_words", "the logits do not fit the hypotheses: got ", logits.shape(), ", expected [", N, ", V]");
+    fail("best_tokens", "the logits do not fit the hypotheses: got ", logits.shape(), ", expected [", N, ", V]");
   const std::int64_t V = logits.dim(1);
   count = std::min(count, V);
-  // The words that a rule concerns are taken out of the row, and put back by hand after the search for the best.
+  // The tokens that a rule concerns are taken out of the row, and put back by hand after the search for the best.
   const BadWords bad_words = within_reach(contexts, rules, ends);
   std::vector<RowRules> rows(contexts.size());
   parallel_for(N, 64, [&](std::int64_t begin, std::int64_t end) {
@@ -174,14 +177,14 @@ std::vector<std::vector<NextWord>> best_words(const Tensor& logits, std::span<co
       of_row = rules_for(contexts[static_cast<std::size_t>(n)], rules, bad_words, ends);
       of_row.settle();
       float* row = logits.data() + n * V;
-      for (RowRules::Word& word : of_row.words)
-        word.logit = std::exchange(row[word.id], -std::numeric_limits<float>::infinity());
+      for (RowRules::Token& token : of_row.tokens)
+        token.logit = std::exchange(row[token.id], -std::numeric_limits<float>::infinity());
     }
   });
   std::vector<float> log_sums(rows.size()), values(rows.size() * static_cast<std::size_t>(count));
   std::vector<std::int32_t> ids(values.size());
   kernels::best_of_rows(N, V, logits.data(), count, log_sums.data(), values.data(), ids.data());
-  std::vector<std::vector<NextWord>> best;
+  std::vector<std::vector<NextToken>> best;
   best.reserve(rows.size());
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const std::size_t offset = r * static_cast<std::size_t>(count), n = static_cast<std::size_t>(count);

@@ -34,12 +34,12 @@ struct LogitsRules {
 
 /// The state of a hypothesis.
 struct LogitsContext {
-  std::span<const std::int32_t> words;  ///< all tokens so far, the prompt (start token and prefix) included
-  std::int64_t prompt = 1;              ///< how many of them are the prompt
-  std::int64_t max_length = 0;          ///< maximum number of tokens, the prompt included
+  std::span<const std::int32_t> tokens;  ///< all tokens so far, the prompt (start token and prefix) included
+  std::int64_t prompt = 1;               ///< how many of them are the prompt
+  std::int64_t max_length = 0;           ///< maximum number of tokens, the prompt included
 };
 
-struct NextWord {
+struct NextToken {
   std::int32_t id = 0;
   double score = 0;            ///< after the rules
   double log_probability = 0;  ///< of the model
@@ -52,8 +52,8 @@ enum class ScoreKind : std::uint8_t { logits, log_probabilities };
 /// The best `count` tokens after each hypothesis, best first and equal ones by id; fewer where the rules allow fewer.
 /// logits [N, V], which it changes; contexts, N; `ends` are the tokens that end a text. All ids in contexts and rules
 /// must be from 0 to V - 1. Throws when the logits are not numbers.
-std::vector<std::vector<NextWord>> best_words(const Tensor& logits, std::span<const LogitsContext> contexts,
-                                              const LogitsRules& rules, std::span<const std::int32_t> ends,
-                                              std::int64_t count, ScoreKind kind);
+std::vector<std::vector<NextToken>> best_tokens(const Tensor& logits, std::span<const LogitsContext> contexts,
+                                                const LogitsRules& rules, std::span<const std::int32_t> ends,
+                                                std::int64_t count, ScoreKind kind);
 
 }  // namespace attend

@@ -15,11 +15,14 @@ struct SamplingOptions {
   double min_p = 0.0;        ///< sample from tokens with at least this share of the highest probability
 };
 
-/// The probabilities of the tokens in sampling, in the order of `words` (by score, best first). Tokens without one are
+/// The probabilities of the tokens in sampling, in the order of `tokens` (by score, best first). Tokens without one are
 /// removed from the end. Temperature, top-k, top-p and min-p apply in this order, each to what the one before left.
-std::vector<double> chances(std::vector<NextWord>& words, const SamplingOptions& options);
+std::vector<double> sampling_probabilities(std::vector<NextToken>& tokens, const SamplingOptions& options);
+
+/// A new random seed, different each time. Below 2^53, so that JSON numbers hold it exactly.
+std::uint64_t random_seed();
 
 /// The index that a random number u in [0, 1) chooses.
-std::size_t draw(const std::vector<double>& chances, double u);
+std::size_t sample_index(const std::vector<double>& probabilities, double u);
 
 }  // namespace attend

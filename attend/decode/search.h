@@ -47,17 +47,18 @@ struct Hypothesis {
   double log_probability = 0;     ///< sum over the tokens after the prefix; of a beam, as the rules changed it
   double score = 0;               ///< log_probability / length ^ length_penalty
   bool finished = false;          ///< false: cut at the maximum length, also where the rules forced an end token
-  bool stopped = false;           ///< ended by SearchWatch::stops
+  bool stopped = false;           ///< ended by SearchCallbacks::should_stop
 };
 
 /// Callbacks of a search.
-struct SearchWatch {
+struct SearchCallbacks {
   /// Called for each token as soon as greedy search or sampling has chosen it: in which of the samples, and the most
   /// likely tokens, at least `alternatives` of them. May throw.
-  std::function<void(std::size_t sample, const NextWord& word, std::span<const NextWord> best)> said = {};
+  std::function<void(std::size_t sample, const NextToken& token, std::span<const NextToken> best)> on_token = {};
   std::int64_t alternatives = 0;
-  /// Whether a hypothesis ends with these tokens, prompt and prefix not counted, although the last does not end a text.
-  std::function<bool(std::span<const std::int32_t> ids)> stops = {};
+  /// Whether a hypothesis with these tokens (without prompt and prefix) ends here, although its last token is no end
+  /// token.
+  std::function<bool(std::span<const std::int32_t> ids)> should_stop = {};
 };
 
 }  // namespace attend

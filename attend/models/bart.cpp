@@ -19,6 +19,6 @@ void write(const TransformerOptions& o, Config& config) {
 
 }  // namespace
 
-const TransformerFamily kBart = {"bart", read, write, kMarian.names};
+const TransformerFamily kBart = {"bart", read, write, kMarian.names, false, true};
 
 }  // namespace attend

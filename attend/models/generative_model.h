@@ -44,6 +44,12 @@ struct StartedGeneration {
   Tensor logits;                           ///< [N, V], for the token that follows each prompt
 };
 
+/// The memory that a sequence needs during generation, in bytes.
+struct SequenceBytes {
+  std::int64_t each = 0;   ///< independent of its length
+  std::int64_t token = 0;  ///< for each token: its keys and values
+};
+
 /// Generation runs without gradients and without dropout. The logits of a sequence do not depend on the other sequences
 /// of the batch.
 class GenerativeModel {
@@ -53,6 +59,7 @@ class GenerativeModel {
   virtual std::int64_t vocabulary() const = 0;
   /// The maximum length of a sequence in the decoder, including the prompt; 0: no limit.
   virtual std::int64_t max_positions() const = 0;
+  virtual SequenceBytes sequence_bytes() const = 0;
 
   /// Reads sources and prompts. Throws InputError if one is longer than the model allows.
   virtual StartedGeneration start(std::span<const GenerationInput> inputs) const = 0;

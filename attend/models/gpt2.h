@@ -92,6 +92,9 @@ struct Gpt2 : ModelOf<Gpt2>, GenerativeModel {
 
   std::int64_t vocabulary() const override { return options.vocabulary; }
   std::int64_t max_positions() const override { return options.positions; }
+  SequenceBytes sequence_bytes() const override {
+    return {.token = options.layers * 2 * options.width * std::int64_t{sizeof(float)}};
+  }
   StartedGeneration start(std::span<const GenerationInput> inputs) const override;
   Tensor step(const Tensor& ids, GenerationState& state) const override;
 

@@ -88,6 +88,11 @@ struct RecurrentTranslator : ModelOf<RecurrentTranslator>, Seq2SeqModel {
 
   std::int64_t vocabulary() const override { return options.target_vocabulary; }
   std::int64_t max_positions() const override { return 0; }
+  SequenceBytes sequence_bytes() const override {
+    // The states of the layers with an LSTM's cells; of each source token, its state (of both directions) and its key.
+    return {.each = options.decoder_layers * 2 * options.hidden * std::int64_t{sizeof(float)},
+            .token = 3 * options.hidden * std::int64_t{sizeof(float)}};
+  }
   StartedGeneration start(std::span<const GenerationInput> inputs) const override;
   Tensor step(const Tensor& ids, GenerationState& state) const override;
 

@@ -92,7 +92,7 @@ constexpr TransformerFamily::Names gated_names() {
 
 }  // namespace
 
-const TransformerFamily kT5 = {"t5", read, write, kNames, true};
-const TransformerFamily kGatedT5 = {"t5", read, write, gated_names(), true};
+const TransformerFamily kT5 = {"t5", read, write, kNames, true, true};
+const TransformerFamily kGatedT5 = {"t5", read, write, gated_names(), true, true};
 
 }  // namespace attend

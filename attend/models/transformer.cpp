@@ -175,9 +175,16 @@ Seq2SeqSpec Transformer::spec() const {
           .decoder = {o.decoder_layers, o.decoder_heads},
           .cross = {o.decoder_layers, o.decoder_heads},
           .max_source = o.max_positions,
+          .whole_texts = o.family->whole_texts,
           .padding = o.padding,
           .start = o.start,
           .end = o.end};
+}
+
+SequenceBytes Transformer::sequence_bytes() const {
+  const TransformerOptions& o = options;
+  const std::int64_t key = o.head_dim > 0 ? o.decoder_heads * o.head_dim : o.width;
+  return {.token = o.decoder_layers * 2 * key * std::int64_t{sizeof(float)}};
 }
 
 Config Transformer::config() const {

@@ -34,6 +34,7 @@ struct TransformerFamily {
   } names;
   bool tied_unless_stored = false;  ///< ignore "tie_word_embeddings": the output layer is tied unless the weights of
                                     ///< the folder include a different lm_head
+  bool whole_texts = false;         ///< see Seq2SeqSpec
 };
 
 extern const TransformerFamily kMarian;             ///< MarianMT
@@ -128,6 +129,7 @@ struct Transformer : ModelOf<Transformer>, Seq2SeqModel {
   // Generation step by step: see GenerativeModel.
   std::int64_t vocabulary() const override { return options.target_vocabulary; }
   std::int64_t max_positions() const override { return options.max_positions; }
+  SequenceBytes sequence_bytes() const override;
   StartedGeneration start(std::span<const GenerationInput> inputs) const override;
   Tensor step(const Tensor& ids, GenerationState& state) const override;
   /// Starts from encoder states [B, S, width] with lengths int32 [B]. No token has been read yet.

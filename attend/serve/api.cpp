@@ -17,12 +17,13 @@ struct Route {
   const char* method;
   const char* path;
   Handler handler;
+  const char* texts = "input";  // the field with the texts, which errors name
   bool libre_translate = false;
 };
 
 constexpr std::array kRoutes = {
-    Route{"POST", "/v1/completions", complete},
-    Route{"POST", "/v1/chat/completions", chat},
+    Route{"POST", "/v1/completions", complete, "prompt"},
+    Route{"POST", "/v1/chat/completions", chat, "messages"},
     Route{"POST", "/v1/embeddings", embed},
     Route{"POST", "/v1/tokenize", tokenize},
     Route{"POST", "/v1/classify", classify},
@@ -30,11 +31,11 @@ constexpr std::array kRoutes = {
     Route{"POST", "/v1/attention", attention},
     Route{"GET", "/v1/lessons/positions", lesson_positions},
     Route{"GET", "/v1/lessons/pooling", lesson_pooling},
-    Route{"POST", "/translate", translate, true},
-    Route{"GET", "/languages", languages, true},
-    Route{"POST", "/detect", detect, true},
+    Route{"POST", "/translate", translate, "q", true},
+    Route{"GET", "/languages", languages, "", true},
+    Route{"POST", "/detect", detect, "q", true},
 };
-/// Those that are answered here.
+/// Paths that are answered here.
 constexpr std::array kOwnRoutes = {"/v1/models", "/health", "/ready", "/metrics"};
 
 const char* error_type(int status) {
@@ -43,7 +44,7 @@ const char* error_type(int status) {
   return status >= 500 ? "server_error" : "invalid_request_error";
 }
 
-/// Whether what was given is the key, in a time that tells nothing of the key.
+/// Whether `given` is the key. The time it takes does not depend on how much of the key is right.
 bool is_key(const std::string& key, const std::string& given) {
   volatile unsigned char difference = key.empty() || key.size() != given.size();
   for (std::size_t i = 0; i < given.size(); ++i) {
@@ -53,7 +54,7 @@ bool is_key(const std::string& key, const std::string& given) {
   return difference == 0;
 }
 
-/// The key that LibreTranslate's clients put into the body.
+/// LibreTranslate's clients send the key in the body.
 std::string key_in_body(const Call& call) {
   if (const auto found = call.query.find("api_key"); found != call.query.end()) return found->second;
   try {
@@ -64,7 +65,7 @@ std::string key_in_body(const Call& call) {
   }
 }
 
-/// Keeps something until the reply is given: a stream, whether it runs to its end, breaks off or is never begun.
+/// Keeps a thing alive until the reply is sent; of a stream, until it ends, breaks off or is dropped.
 void keep(Reply& reply, std::shared_ptr<void> thing) {
   if (reply.stream)
     reply.stream = [stream = std::move(reply.stream), thing = std::move(thing)](const Reply::Write& write) {
@@ -74,13 +75,13 @@ void keep(Reply& reply, std::shared_ptr<void> thing) {
 
 constexpr const char* kNoExplorer =
     "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Attend</title><body><h1>Attend</h1>"
-    "<p>The server runs. This program was built without the explorer, since npm was not there.</p>"
+    "<p>The server is running. This program was built without the explorer, which needs npm.</p>"
     "<p><a href=\"/openapi.json\">The API</a> · <a href=\"/v1/models\">Models</a> · "
     "<a href=\"/metrics\">Metrics</a></p></body></html>";
 
 }  // namespace
 
-Failure failure_of(std::exception_ptr error) {
+Failure failure_of(std::exception_ptr error, const std::string& texts) {
   const auto failure = [](const ApiError& e) {
     return Failure{e.status, e.retry_after,
                    Json{{"error",
@@ -94,7 +95,7 @@ Failure failure_of(std::exception_ptr error) {
   } catch (const ApiError& e) {
     return failure(e);
   } catch (const TextError& e) {
-    return failure({400, "input_too_long", "input " + std::to_string(e.text) + ": " + e.what(), "input"});
+    return failure({400, "input_too_long", texts + " " + std::to_string(e.text) + ": " + e.what(), texts});
   } catch (const InputError& e) {
     return failure({400, "invalid_value", e.what()});
   } catch (const std::exception& e) {
@@ -102,8 +103,8 @@ Failure failure_of(std::exception_ptr error) {
   }
 }
 
-Reply error_reply(std::exception_ptr error, bool libre_translate) {
-  auto [status, retry_after, json] = failure_of(error);
+Reply error_reply(std::exception_ptr error, bool libre_translate, const std::string& texts) {
+  auto [status, retry_after, json] = failure_of(error, texts);
   Reply reply{.status = status};
   if (retry_after > 0) reply.headers.emplace_back("Retry-After", std::to_string(retry_after));
   if (status == 401) reply.headers.emplace_back("WWW-Authenticate", "Bearer");
@@ -137,8 +138,8 @@ ServedModel& Api::model(const std::string& name) const {
 ServedModel& Api::model(const std::string& name, const std::string& capability) const {
   ServedModel& found = model(name);
   if (found.can(capability)) return found;
-  throw ApiError(400, "wrong_model_kind",
-                 "the model \"" + name + "\" is of the kind " + found.kind + " and cannot " + capability, "model");
+  throw ApiError(400, "wrong_model_kind", "the model \"" + name + "\" of type " + found.kind + " cannot " + capability,
+                 "model");
 }
 
 ServedModel& Api::model(Fields& fields, const std::string& capability) const {
@@ -162,17 +163,18 @@ void Api::authorize(const Call& call) const {
 
 Reply Api::answer(const Call& call) {
   const auto begin = std::chrono::steady_clock::now();
-  std::string path = "other";  // so that strangers cannot make up names without end
+  std::string path = "other";  // unknown paths share one name, so that the metrics stay small
+  std::string texts = "input";
   bool libre_translate = false;
   for (const Route& route : kRoutes)
-    if (call.path == route.path) path = call.path, libre_translate = route.libre_translate;
+    if (call.path == route.path) path = call.path, texts = route.texts, libre_translate = route.libre_translate;
   for (const char* own : kOwnRoutes)
     if (call.path == own) path = call.path;
   Reply reply;
   try {
     reply = route(call);
   } catch (...) {
-    reply = error_reply(std::current_exception(), libre_translate);
+    reply = error_reply(std::current_exception(), libre_translate, texts);
   }
   keep(reply, {nullptr, [this, path, begin, status = reply.status](void*) {
                  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
@@ -181,8 +183,8 @@ Reply Api::answer(const Call& call) {
   return reply;
 }
 
-/// What makes work, counted until it is done: first counted and then refused, so that whoever sees none after
-/// shut_down() knows that none will come.
+/// Runs a handler and counts it as active until its reply is sent. It is counted before shutting_down_ is read: when
+/// active() is 0 after shut_down(), no work can follow.
 Reply Api::work(Handler handler, const Call& call) {
   ++active_;
   const std::shared_ptr<void> over(nullptr, [this](void*) { --active_; });
@@ -190,6 +192,17 @@ Reply Api::work(Handler handler, const Call& call) {
   Reply reply = handler(*this, call);
   keep(reply, over);
   return reply;
+}
+
+/// A page of another site can send a form or plain text here without asking, but not JSON. So JSON in such a disguise
+/// is refused when a browser sends it. Programs such as curl, which call any body a form, send no Origin.
+void refuse_disguised_json(const Call& call) {
+  const bool simple =
+      call.content_type.starts_with("text/plain") || call.content_type.starts_with("application/x-www-form-urlencoded");
+  if (call.method != "POST" || call.origin.empty() || !simple || !looks_like_json(call.body)) return;
+  throw ApiError(415, "invalid_value",
+                 "the body is JSON, but its Content-Type is " + call.content_type +
+                     "; send the header \"Content-Type: application/json\"");
 }
 
 Reply Api::route(const Call& call) {
@@ -219,11 +232,12 @@ Reply Api::route(const Call& call) {
     if (call.path != route.path) continue;
     allowed = route.method;
     if (call.method != route.method && !(get && std::string_view(route.method) == "GET")) continue;
+    refuse_disguised_json(call);
     return work(route.handler, call);
   }
   for (const char* own : kOwnRoutes)
     if (call.path == own) allowed = "GET";
-  if (!allowed) throw ApiError(404, "not_found", "there is nothing at " + call.path + "; GET /openapi.json lists all");
+  if (!allowed) throw ApiError(404, "not_found", "there is no endpoint " + call.path + "; GET /openapi.json lists all");
   Reply reply = error_reply(std::make_exception_ptr(
       ApiError(405, "method_not_allowed", call.path + " takes " + allowed + ", not " + call.method)));
   reply.headers.emplace_back("Allow", allowed);
@@ -250,17 +264,17 @@ Reply Api::show_metrics() const {
     // Prometheus escapes labels as JSON does texts.
     for (const auto& model : models_) out << name << "{model=" << dump(model->name) << "} " << value(*model) << '\n';
   };
-  gauge("attend_waiting_requests", "gauge", "Requests that wait for a model.",
+  gauge("attend_waiting_requests", "gauge", "Requests that wait for the model.",
         [](const ServedModel& m) { return m.load().waiting; });
-  gauge("attend_running_texts", "gauge", "Texts that are being written.",
+  gauge("attend_running_texts", "gauge", "Sequences that are being generated.",
         [](const ServedModel& m) { return m.load().rows; });
-  gauge("attend_reserved_tokens", "gauge", "Tokens that they may have in the end.",
+  gauge("attend_reserved_tokens", "gauge", "Largest number of tokens of these sequences at their end.",
         [](const ServedModel& m) { return m.load().tokens; });
   gauge("attend_prompt_tokens_total", "counter", "Tokens of prompts.",
         [](const ServedModel& m) { return m.prompt_tokens.load(); });
-  gauge("attend_generated_tokens_total", "counter", "Tokens of texts that are done.",
+  gauge("attend_generated_tokens_total", "counter", "Tokens of finished texts.",
         [](const ServedModel& m) { return m.generated_tokens.load(); });
-  gauge("attend_steps_total", "counter", "Steps of a batch; each gives every text in it a token.",
+  gauge("attend_steps_total", "counter", "Steps of the engine; each adds a token to every sequence.",
         [](const ServedModel& m) { return m.steps.load(); });
   out << "# HELP attend_active_requests Requests that are being answered.\n# TYPE attend_active_requests gauge\n"
       << "attend_active_requests " << active_ << '\n'

@@ -1,4 +1,4 @@
-// All endpoints: a call in, a reply out. Knows nothing of sockets.
+// All endpoints of the HTTP API: they turn a Call into a Reply. http.h connects them to sockets.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -15,8 +15,8 @@
 namespace attend::serve {
 
 struct ApiOptions {
-  std::vector<std::string> keys = {};         ///< any of which a caller must have; none: all may call
-  std::chrono::milliseconds timeout{300000};  ///< of a request, waiting included
+  std::vector<std::string> keys = {};         ///< API keys, of which a client must send one; empty: no key is needed
+  std::chrono::milliseconds timeout{300000};  ///< of a request, with the time that it waits
 };
 
 class Api;
@@ -27,16 +27,16 @@ class Api {
  public:
   Api(ApiOptions options, std::vector<std::unique_ptr<ServedModel>> models);
 
-  /// Never throws. Safe from many threads.
+  /// Never throws: errors become replies. Safe from many threads.
   Reply answer(const Call& call);
-  /// From now on, what would make work is refused.
+  /// Refuses new work from now on.
   void shut_down() { shutting_down_ = true; }
-  /// The same, and whoever waits for work that was begun is told so too.
+  /// The same, and requests that wait for a model fail with shutting_down.
   void stop() { shutting_down_ = stopped_ = true; }
-  /// Calls that make work and are being answered. A stream counts until its end.
+  /// Requests for work that are being answered. A stream counts until its end.
   std::int64_t active() const { return active_; }
 
-  // What the endpoints are made of.
+  // For the endpoints:
   const std::vector<std::unique_ptr<ServedModel>>& models() const { return models_; }
   /// Throws ApiError: unknown_model, wrong_model_kind.
   ServedModel& model(const std::string& name) const;
@@ -60,20 +60,21 @@ class Api {
   std::atomic<std::int64_t> active_ = 0;
 };
 
-/// What an exception is to the caller.
+/// An exception as the client sees it.
 struct Failure {
   int status;
-  int retry_after;  ///< seconds; 0: not said
+  int retry_after;  ///< seconds until the client may try again; 0: not known
   Json json;        ///< in OpenAI's shape
 };
-Failure failure_of(std::exception_ptr error);
-/// LibreTranslate's endpoints have a shape of their own.
-Reply error_reply(std::exception_ptr error, bool libre_translate = false);
+/// `texts` is the field of the request that an error of a text names.
+Failure failure_of(std::exception_ptr error, const std::string& texts = "input");
+/// LibreTranslate's endpoints have another shape of errors.
+Reply error_reply(std::exception_ptr error, bool libre_translate = false, const std::string& texts = "input");
 
-// What several endpoints read.
-/// "long": what becomes of a text that is too long.
+// Shared by several endpoints:
+/// Reads "long": what to do with a text that is too long.
 LongText long_text(Fields& fields, LongText otherwise, bool can_split = false);
-/// What tells requests apart whose texts cannot go through a model together: all their fields but these.
+/// A key of the request's options: all fields but `others`. Texts of requests with the same key share a batch.
 std::string key_of(Json body, std::initializer_list<const char*> others);
 
 // completions.cpp

@@ -1,4 +1,4 @@
-// What a request gets when it cannot be answered: a status, a code for programs and a message for people.
+// The error that a request is answered with: an HTTP status, a code for programs and a message for people.
 #pragma once
 #include <string>
 
@@ -11,10 +11,10 @@ class ApiError : public Error {
   ApiError(int status, std::string code, const std::string& message, std::string param = {})
       : Error(message), status(status), code(std::move(code)), param(std::move(param)) {}
 
-  int status;           ///< of HTTP
-  std::string code;     ///< invalid_json, missing_field, …: docs/serving.md lists them
-  std::string param;    ///< the field that is wrong, or empty
-  int retry_after = 0;  ///< seconds; 0: not said
+  int status;           ///< HTTP status
+  std::string code;     ///< such as invalid_json or missing_field; docs/serving.md lists them
+  std::string param;    ///< the wrong field of the request, or empty
+  int retry_after = 0;  ///< seconds until the client may try again; 0: not known
 };
 
 inline ApiError invalid_value(const std::string& param, const std::string& message) {
@@ -22,7 +22,7 @@ inline ApiError invalid_value(const std::string& param, const std::string& messa
 }
 
 inline ApiError shutting_down() {
-  ApiError error(503, "shutting_down", "the server is about to end");
+  ApiError error(503, "shutting_down", "the server is shutting down");
   error.retry_after = 5;
   return error;
 }

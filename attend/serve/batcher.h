@@ -1,4 +1,4 @@
-// Batches the texts of many requests: those that arrived while the model was busy go through it in one call.
+// Collects the texts of many requests. Those that arrive while the model is busy are given to it in one call.
 #pragma once
 #include <algorithm>
 #include <atomic>
@@ -16,23 +16,23 @@
 
 namespace attend::serve {
 
-/// A Result for each text. Jobs come from any thread; work() is for one.
+/// Computes a Result for each text. Any thread may submit jobs; one thread calls work().
 template <typename Result>
 class Batcher {
  public:
   using Run = std::function<std::vector<Result>(std::span<const std::string>)>;
 
   struct Job {
-    std::string key;  ///< jobs of one key want the same of their texts
+    std::string key;  ///< jobs with the same key have the same options and may share a call
     std::vector<std::string> texts;
     Run run;
     std::atomic<bool> abandoned = false;
     std::promise<std::vector<Result>> promise = {};
-    std::vector<Result> results = {};  // of the first texts
+    std::vector<Result> results = {};  // of the texts that are done, the first ones
   };
 
-  /// Of texts in one call: about so many that the model reads them in one pass. More would make clients wait for each
-  /// other, and the model for them.
+  /// The largest number of bytes of texts in one call: about as many as the model reads in one pass. With more, clients
+  /// would wait longer for each other.
   explicit Batcher(std::size_t bytes_at_once) : bytes_at_once_(bytes_at_once) {}
 
   void submit(std::shared_ptr<Job> job) {
@@ -44,20 +44,20 @@ class Batcher {
     return waiting_.size();
   }
 
-  /// One call of the model for those that have waited longest. False when nobody waits.
+  /// One call of the model, for the jobs that have waited longest. Returns false when no job waits.
   bool work() {
     std::vector<std::shared_ptr<Job>> jobs = take();
     if (jobs.empty()) return false;
     run(jobs);
     const std::lock_guard lock(mutex_);
-    for (std::size_t i = jobs.size(); i-- > 0;)  // a long one goes on when the others have had their turn
+    for (std::size_t i = jobs.size(); i-- > 0;)  // long jobs continue after the others
       if (jobs[i]) waiting_.push_back(std::move(jobs[i]));
     return true;
   }
 
  private:
   static std::size_t left(const Job& job) { return job.texts.size() - job.results.size(); }
-  static std::size_t weight(const std::string& text) { return text.size() + 8; }  // special tokens count too
+  static std::size_t weight(const std::string& text) { return text.size() + 8; }  // with special tokens
 
   std::vector<std::shared_ptr<Job>> take() {
     const std::lock_guard lock(mutex_);
@@ -77,7 +77,7 @@ class Batcher {
     return jobs;
   }
 
-  /// Runs what fits of each. Those that are done or have failed become null.
+  /// Runs as many texts of each job as fit. Jobs that are done or have failed become null.
   void run(std::vector<std::shared_ptr<Job>>& jobs) {
     std::vector<std::string> texts;
     std::vector<std::size_t> begins;
@@ -97,14 +97,14 @@ class Batcher {
         jobs[i]->promise.set_value(std::move(jobs[i]->results));
         jobs[i].reset();
       }
-    } catch (const TextError& error) {  // the text's owner is told, the others go on
+    } catch (const TextError& error) {  // fails the job of the text; the others continue
       const auto owner = std::upper_bound(begins.begin(), begins.end(), error.text) - begins.begin() - 1;
       auto& job = jobs[static_cast<std::size_t>(owner)];
       const std::size_t text = error.text - begins[static_cast<std::size_t>(owner)] + job->results.size();
       job->promise.set_exception(std::make_exception_ptr(TextError(text, error.what())));
       job.reset();
     } catch (...) {
-      if (jobs.size() > 1) {  // whose fault it is shows when each is alone
+      if (jobs.size() > 1) {  // run each job alone, to find the one that fails
         for (auto& job : jobs) {
           std::vector<std::shared_ptr<Job>> one{std::move(job)};
           run(one);

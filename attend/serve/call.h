@@ -1,4 +1,4 @@
-// A request and its answer, without sockets: what HTTP carries to and from the API.
+// A request and its answer, independent of sockets.
 #pragma once
 #include <functional>
 #include <map>
@@ -11,21 +11,22 @@ namespace attend::serve {
 
 struct Call {
   std::string method = "GET", path = "/";
-  std::map<std::string, std::string> query = {};  ///< and the fields of a form
+  std::map<std::string, std::string> query = {};  ///< of the URL, with the fields of a form
   std::string body = {}, content_type = {};
   std::string authorization = {};      ///< the header
-  std::function<bool()> hung_up = {};  ///< whether nobody waits for the answer any more
+  std::string origin = {};             ///< the header, which browsers send
+  std::function<bool()> hung_up = {};  ///< whether the client has closed the connection
 };
 
 struct Reply {
-  /// Writes a part of the answer at once; false when nobody reads any more.
+  /// Sends a part of the answer; false when the client has closed the connection.
   using Write = std::function<bool(std::string_view)>;
 
   int status = 200;
   std::string type = "application/json";
   std::string body = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
-  std::function<void(const Write&)> stream = {};  ///< in place of the body; does not throw
+  std::function<void(const Write&)> stream = {};  ///< instead of the body; does not throw
 };
 
 }  // namespace attend::serve

@@ -1,4 +1,4 @@
-// OpenAI's shapes of completions and chat: what is asked. text_answer.h answers.
+// OpenAI's completions and chat: reads the requests. text_answer.h answers them.
 #include "attend/serve/api.h"
 #include "attend/serve/api_error.h"
 #include "attend/serve/generation_fields.h"
@@ -10,7 +10,7 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-constexpr std::int64_t kUntoldCompletion = 16;  // tokens, as OpenAI has it
+constexpr std::int64_t kDefaultCompletion = 16;  // tokens, as in OpenAI's API
 constexpr std::int64_t kMostTokens = 1 << 20, kMostTexts = 128, kMostAlternatives = 20;
 
 /// Reads the options that both endpoints share.
@@ -18,15 +18,10 @@ void read_options(Fields& fields, TextRequest& request) {
   GenerationOptions& o = request.options.search;
   o = read_generation_options(fields, FieldNames::openai, OptionModels::language_models,
                               request.model->tokenizer->size());
-  if (!o.seed) o.seed = random_number();
   if (fields.choice("long", {"error", "slide"}) == "slide") request.options.long_context = LongContext::slide;
   const std::int64_t n = o.nbest.value_or(1);
-  if (o.temperature == 0) {  // greedy search, or a beam: the other options of sampling have no meaning
-    o.sample = false;
-    o.temperature = {}, o.top_k = {}, o.top_p = {}, o.min_p = {};
-    if (!o.beam) o.greedy = true;
-    if (n > 1 && !o.beam) throw invalid_value("n", "with a temperature of 0 there is one text only");
-  }
+  if (o.temperature == 0 && n > 1 && !o.beam)
+    throw invalid_value("n", "a temperature of 0 is greedy search, which gives one text: got " + std::to_string(n));
   if (o.beam && o.samples())
     throw invalid_value("beam", "beam search does not sample: leave out temperature, top_k, top_p and min_p");
   if (o.beam && n > *o.beam) throw invalid_value("n", "cannot be more than \"beam\"");
@@ -39,7 +34,7 @@ void read_options(Fields& fields, TextRequest& request) {
   }
   for (const char* key : {"user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key"})
     fields.ignore(key);
-  if (request.logprobs && o.beam) throw invalid_value("logprobs", "a beam does not tell them");
+  if (request.logprobs && o.beam) throw invalid_value("logprobs", "are not available with a beam");
 }
 
 /// A text, texts, ids, or arrays of ids.
@@ -73,7 +68,7 @@ void read_prompts(Fields& fields, TextRequest& request) {
                                       ", expected at most " + std::to_string(kMostTexts));
 }
 
-/// What a message says: a text, or parts that are texts.
+/// The content of a message: a text, or parts that are texts.
 std::string content_of(Fields& message) {
   const Json& content = message.required("content");
   if (content.is_string()) return content.get<std::string>();
@@ -98,8 +93,7 @@ void read_messages(Fields& fields, TextRequest& request) {
     Fields message(messages[i], "messages[" + std::to_string(i) + "].");
     const std::string role = message.text("role");
     if (role != "user" && role != "assistant")
-      throw invalid_value(message.name("role"),
-                          "the model knows turns of \"user\" and \"assistant\" only: got \"" + role + "\"");
+      throw invalid_value(message.name("role"), "expected a role of \"user\" or \"assistant\": got \"" + role + "\"");
     conversation.add(request.model->ids(content_of(message)));
     for (const char* key : {"name", "refusal", "tool_calls", "function_call", "audio", "annotations"})
       message.ignore(key);
@@ -108,7 +102,7 @@ void read_messages(Fields& fields, TextRequest& request) {
   const std::int64_t most = model.positions() + 1 - *request.options.search.max_new_tokens;
   if (most < 1)
     throw ApiError(400, "input_too_long",
-                   "max_tokens leaves no room for what was said: got " +
+                   "max_tokens leaves no room for the messages: got " +
                        std::to_string(*request.options.search.max_new_tokens) + ", the model sees " +
                        std::to_string(model.positions()) + " tokens",
                    "max_tokens");
@@ -127,13 +121,13 @@ Reply complete(Api& api, const Call& call) {
   const auto logprobs = fields.integer("logprobs", 0, kMostAlternatives);
   request.logprobs = logprobs.has_value(), request.alternatives = logprobs.value_or(0);
   request.echo = fields.flag("echo").value_or(false);
-  fields.refuse("suffix", {""}, "the model writes forwards only");
+  fields.refuse("suffix", {""}, "the model cannot fill in text");
   fields.refuse("best_of", {1}, "ask for n texts instead");
   read_options(fields, request);
   read_prompts(fields, request);
   fields.refuse_others();
-  if (!request.options.search.max_new_tokens) {  // as many as fit, where nobody says
-    std::int64_t most = kUntoldCompletion;
+  if (!request.options.search.max_new_tokens) {  // the default, or fewer if the context has less room
+    std::int64_t most = kDefaultCompletion;
     if (request.options.long_context == LongContext::refuse)
       for (const Ids& prompt : request.prompts)
         most = std::min(most, request.model->language_model->positions() + 1 - std::ssize(prompt));
@@ -151,18 +145,18 @@ Reply chat(Api& api, const Call& call) {
   request.logprobs = fields.flag("logprobs").value_or(false);
   request.alternatives = fields.integer("top_logprobs", 0, kMostAlternatives).value_or(0);
   if (request.alternatives > 0 && !request.logprobs) throw invalid_value("top_logprobs", "needs \"logprobs\": true");
-  const std::int64_t untold =
+  const std::int64_t default_tokens =
       std::min<std::int64_t>(128, std::max<std::int64_t>(request.model->language_model->positions() / 4, 1));
-  fields.refuse("tools", {Json::array()}, "the model calls nothing");
-  fields.refuse("tool_choice", {"none", "auto"}, "the model calls nothing");
-  fields.refuse("functions", {Json::array()}, "the model calls nothing");
+  fields.refuse("tools", {Json::array()}, "the model calls no tools");
+  fields.refuse("tool_choice", {"none", "auto"}, "the model calls no tools");
+  fields.refuse("functions", {Json::array()}, "the model calls no tools");
   fields.refuse("response_format", {Json{{"type", "text"}}}, "the model writes plain text");
   fields.refuse("modalities", {Json{"text"}}, "the model writes plain text");
   fields.ignore("parallel_tool_calls");
   read_options(fields, request);
   std::optional<std::int64_t>& most = request.options.search.max_new_tokens;
   if (const auto newer = fields.integer("max_completion_tokens", 1, kMostTokens)) most = newer;
-  if (!most) most = untold;
+  if (!most) most = default_tokens;
   read_messages(fields, request);
   fields.refuse_others();
   return answer(std::move(request), api.patience(call));

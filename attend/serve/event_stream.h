@@ -1,4 +1,4 @@
-// Tokens and texts on their way from the thread of the models to the one that answers the request.
+// Passes tokens and texts from the model thread to the thread that answers the request.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -18,13 +18,13 @@ struct StreamEvent {
   struct Token {
     std::int32_t id;
     double log_probability;
-    std::vector<std::pair<std::int32_t, double>> best;  ///< ids and logarithms of probabilities
+    std::vector<std::pair<std::int32_t, double>> best;  ///< the most likely tokens: ids and log-probabilities
   };
   std::size_t prompt = 0, sample = 0;
   std::optional<Token> token = {};
   std::string text = {};
-  std::vector<Generation> done = {};  ///< of a prompt, its texts: the last that is heard of it
-  std::exception_ptr failed = {};     ///< nothing more comes
+  std::vector<Generation> done = {};  ///< the texts of a prompt; its last event
+  std::exception_ptr failed = {};     ///< the last event of the stream
 };
 
 class EventStream {
@@ -36,16 +36,16 @@ class EventStream {
     }
     arrived_.notify_one();
   }
-  /// The next one, or none when the time is over.
-  std::optional<StreamEvent> pop(std::chrono::milliseconds patience) {
+  /// Waits for the next event; returns none after the timeout.
+  std::optional<StreamEvent> pop(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
-    if (!arrived_.wait_for(lock, patience, [&] { return !events_.empty(); })) return {};
+    if (!arrived_.wait_for(lock, timeout, [&] { return !events_.empty(); })) return {};
     StreamEvent event = std::move(events_.front());
     events_.pop_front();
     return event;
   }
 
-  std::atomic<bool> abandoned = false;  ///< nobody listens: what is not written yet need not be
+  std::atomic<bool> abandoned = false;  ///< the client is gone: generation can stop
 
  private:
   std::mutex mutex_;

@@ -18,9 +18,18 @@ std::string list_of(const std::vector<std::string>& names) {
   return all;
 }
 
-std::string number_text(double value) { return Json(value).dump(); }
+/// Whole numbers without a decimal point.
+std::string number_text(double value) {
+  const bool whole = std::abs(value) < 0x1p53 && value == std::floor(value);
+  return whole ? Json(static_cast<std::int64_t>(value)).dump() : Json(value).dump();
+}
 
 }  // namespace
+
+bool looks_like_json(std::string_view body) {
+  const std::size_t first = body.find_first_not_of(" \t\r\n");
+  return first != std::string_view::npos && body[first] == '{';
+}
 
 Json parse_object(std::string_view body) {
   if (const std::int64_t invalid = count_invalid_utf8(body); invalid > 0)

@@ -1,4 +1,4 @@
-// The JSON of requests: every access is checked, and what nobody asked for is refused instead of ignored.
+// Checked access to the JSON of requests. Unknown fields are refused, not ignored.
 #pragma once
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -12,7 +12,10 @@ namespace attend::serve {
 
 using Json = nlohmann::ordered_json;
 
-/// The object that a request's body is. Throws ApiError: invalid_utf8, invalid_json (also what is nested too deeply).
+/// Whether a body begins as a JSON object does.
+bool looks_like_json(std::string_view body);
+/// Parses the JSON object of a request's body. Throws ApiError: invalid_utf8, invalid_json (also what is nested too
+/// deeply).
 Json parse_object(std::string_view body);
 /// One line; bytes that are no UTF-8 become U+FFFD.
 std::string dump(const Json& json);
@@ -38,11 +41,11 @@ class Fields {
   std::vector<std::int64_t> integers(const char* key);
   std::optional<std::string> choice(const char* key, const std::vector<std::string>& names);
 
-  /// A field that clients send and that changes nothing here.
+  /// A field that clients send and that has no effect here.
   void ignore(const char* key) { known_.insert(key); }
-  /// A field of the API's that is not supported: only these values, which ask for nothing, are let pass.
+  /// A field that is not supported: only these values, which have no effect, are accepted.
   void refuse(const char* key, const std::vector<Json>& harmless, const char* why);
-  /// Throws invalid_value for a field that no function above was asked for.
+  /// Throws invalid_value for a field that was not read by the functions above.
   void refuse_others() const;
 
   std::string name(const char* key) const { return path_ + key; }

@@ -32,17 +32,17 @@ class Connection final : public httplib::Stream {
     ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
   }
 
-  /// A new request may take its time and its bytes anew: first those of its head.
+  /// Resets the time and the bytes that a request may take: first those of its headers.
   void begin_request() {
     deadline_ = Clock::now() + limits_.request;
     allowed_ = limits_.head;
   }
   void begin_body() { allowed_ += limits_.body; }
-  /// Whether something has come, within a time.
+  /// Whether input arrives within a time.
   bool wait_for_input(std::chrono::milliseconds patience) const {
     return at_ < size_ || ready(POLLIN, static_cast<int>(patience.count()));
   }
-  /// The rest of the request is not wanted: the connection ends with the answer.
+  /// The rest of the request is not read: the connection is closed after the answer.
   void close_after_answer() { must_close_ = true; }
   bool must_close() const { return must_close_; }
   bool too_large() const { return allowed_ == 0; }
@@ -51,7 +51,7 @@ class Connection final : public httplib::Stream {
     pollfd wanted{socket_, POLLRDHUP, 0};
     return ::poll(&wanted, 1, 0) > 0 && (wanted.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
   }
-  /// So that the answer arrives although the other side was still writing: a reset would take it away.
+  /// Reads what the client is still sending. Otherwise the system would reset the connection, and the answer be lost.
   void close() {
     if (must_close_) {
       ::shutdown(socket_, SHUT_WR);
@@ -141,7 +141,7 @@ void refuse(int status, const char* code, const std::string& message, httplib::R
   give(error_reply(std::make_exception_ptr(ApiError(status, code, message))), response);
 }
 
-/// Of cpp-httplib's own refusals: a line that is no request, a head that is too long.
+/// Answers errors of cpp-httplib itself: a malformed request line, headers that are too long.
 void explain(httplib::Response& response) {
   if (!response.body.empty() || response.content_length_ > 0) return;
   if (current && current->too_large()) response.status = 413;
@@ -150,9 +150,9 @@ void explain(httplib::Response& response) {
   if (status == 413)
     refuse(413, "body_too_large", "the request has more bytes than the server takes", response);
   else if (status == 404)
-    refuse(404, "not_found", "there is nothing here", response);
+    refuse(404, "not_found", "there is no such endpoint", response);
   else
-    refuse(status, status >= 500 ? "internal" : "invalid_value", "the request cannot be understood", response);
+    refuse(status, status >= 500 ? "internal" : "invalid_value", "the request is malformed", response);
 }
 
 }  // namespace
@@ -160,7 +160,7 @@ void explain(httplib::Response& response) {
 Http::Http(const HttpLimits& limits, std::function<Reply(const Call&)> answer)
     : limits_(limits), answer_(std::move(answer)) {
   new_task_queue = [count = limits.connections] { return new httplib::ThreadPool(count); };
-  set_socket_options([](socket_t socket) {  // not SO_REUSEPORT: two servers would share a port without a word
+  set_socket_options([](socket_t socket) {  // not SO_REUSEPORT: two servers could share a port unnoticed
     const int yes = 1;
     ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
   });
@@ -177,13 +177,13 @@ int Http::bind(const std::string& host, int port) {
   const int bound = port == 0 ? bind_to_any_port(host) : bind_to_port(host, port) ? port : -1;
   if (bound < 0)
     fail<InputError>("serve", "cannot listen at ", host, ":", port, ": ",
-                     errno ? std::strerror(errno) : "no such address", "; is another server there?");
+                     errno ? std::strerror(errno) : "no such address", "; is another server running there?");
   ::listen(svr_sock_, SOMAXCONN);  // cpp-httplib leaves room for five
   return bound;
 }
 
 bool Http::process_and_close_socket(socket_t socket) {
-  set_threads(1);  // what this thread does itself is small; the engine's thread has all cores
+  set_threads(1);  // this thread does little work itself; the model thread uses all cores
   Connection connection(socket, limits_);
   current = &connection;
   const auto may_wait = [this, &connection] {
@@ -193,11 +193,11 @@ bool Http::process_and_close_socket(socket_t socket) {
     return false;
   };
   const std::function<void(httplib::Request&)> setup = [](httplib::Request& request) {
-    request.headers.erase("Accept-Encoding");  // answers go as they are: they are small, and often next door
-    request.headers.erase("Range"), request.ranges.clear();  // and whole
+    request.headers.erase("Accept-Encoding");                // answers are not compressed: they are small
+    request.headers.erase("Range"), request.ranges.clear();  // and are sent as a whole
   };
   bool closed = false;
-  const auto process = [&](auto& stream) {  // newer versions want to be told both ends
+  const auto process = [&](auto& stream) {  // newer versions take both addresses
     if constexpr (requires { process_request(stream, false, closed, setup); })
       return process_request(stream, false, closed, setup);
     else
@@ -208,14 +208,14 @@ bool Http::process_and_close_socket(socket_t socket) {
       connection.begin_request();
       if (!process(connection) || closed || connection.must_close()) break;
     }
-  } catch (const std::exception&) {  // out of memory, say: this client's loss, and nobody else's
+  } catch (const std::exception&) {  // such as out of memory: only this client is affected
   }
   connection.close();
   current = nullptr;
   return true;
 }
 
-/// Before the body is read: what need not be read at all.
+/// Refuses requests before their body is read.
 httplib::Server::HandlerResponse Http::check(const httplib::Request& request, httplib::Response& response) const {
   const auto refused = [&](int status, const char* code, const std::string& message) {
     current->close_after_answer();
@@ -227,7 +227,7 @@ httplib::Server::HandlerResponse Http::check(const httplib::Request& request, ht
   const bool chunked = request.has_header("Transfer-Encoding");
   const std::size_t lengths = request.get_header_value_count("Content-Length");
   if (lengths > 1 || (lengths == 1 && chunked))
-    return refused(400, "invalid_value", "the request tells its length more than once");
+    return refused(400, "invalid_value", "the request gives its length more than once");
   if (lengths == 1) {
     const std::string length = request.get_header_value("Content-Length");
     if (length.empty() || length.size() > 18 ||
@@ -240,7 +240,7 @@ httplib::Server::HandlerResponse Http::check(const httplib::Request& request, ht
   }
   const bool has_body = request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
   if (has_body && !chunked && lengths == 0)
-    return refused(411, "missing_field", "a request with a body must tell its Content-Length");
+    return refused(411, "missing_field", "a request with a body needs a Content-Length");
   if (const std::string encoding = request.get_header_value("Content-Encoding");
       !encoding.empty() && encoding != "identity")
     return refused(415, "invalid_value", "the body is encoded as " + encoding + ", expected none");
@@ -254,6 +254,7 @@ void Http::handle(const httplib::Request& request, httplib::Response& response) 
   for (const auto& [key, value] : request.params) call.query.emplace(key, value);
   call.content_type = request.get_header_value("Content-Type");
   call.authorization = request.get_header_value("Authorization");
+  call.origin = request.get_header_value("Origin");
   call.hung_up = [connection = current] { return connection->hung_up(); };
   give(answer_(call), response);
 }

@@ -1,5 +1,5 @@
-// HTTP/1.1 by cpp-httplib, over connections of our own: they have a time and a size for each request, and know when the
-// other side has hung up.
+// HTTP/1.1 with cpp-httplib. Its connections are our own class: they limit the time and the size of each request, and
+// notice when the client has closed the connection.
 #pragma once
 #include <httplib.h>
 
@@ -10,18 +10,18 @@
 namespace attend::serve {
 
 struct HttpLimits {
-  std::size_t body = 8 << 20;        ///< bytes of a request's body
-  std::size_t head = 64 << 10;       ///< bytes of all before it
-  std::chrono::seconds request{30};  ///< for a request to arrive
-  std::chrono::seconds write{30};    ///< for a client to take some of the answer
-  std::chrono::seconds idle{10};     ///< between the requests of a connection
+  std::size_t body = 8 << 20;        ///< largest body of a request, in bytes
+  std::size_t head = 64 << 10;       ///< largest request line and headers, in bytes
+  std::chrono::seconds request{30};  ///< time for a request to arrive
+  std::chrono::seconds write{30};    ///< time for a client to accept a part of the answer
+  std::chrono::seconds idle{10};     ///< time between two requests of a connection
   std::size_t connections = 256;
 };
 
 class Http : public httplib::Server {
  public:
   Http(const HttpLimits& limits, std::function<Reply(const Call&)> answer);
-  /// Gives the port, or throws InputError when it cannot be had.
+  /// Returns the port. Throws InputError when it is taken.
   int bind(const std::string& host, int port);
 
  private:

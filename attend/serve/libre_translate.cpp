@@ -3,11 +3,11 @@
 #include <map>
 #include <set>
 
+#include "attend/data/identify_language.h"
 #include "attend/data/language.h"
 #include "attend/serve/api.h"
 #include "attend/serve/api_error.h"
 #include "attend/serve/generation_fields.h"
-#include "attend/serve/text_answer.h"
 #include "attend/tasks/translation/alignment.h"
 #include "attend/text/unicode.h"
 
@@ -33,9 +33,10 @@ std::string name_of_language(const std::string& code) {
   return code;
 }
 
-/// The fields of a request: of JSON, or of a form.
+/// The fields of a request: of JSON, or of a form. Some clients (curl -d) call JSON a form, so that the body decides.
 Json body_of(const Call& call) {
-  if (!call.content_type.starts_with("application/x-www-form-urlencoded")) return parse_object(call.body);
+  if (looks_like_json(call.body) || !call.content_type.starts_with("application/x-www-form-urlencoded"))
+    return parse_object(call.body);
   std::set<std::string> numbers;  // fields that are JSON in a form too
   visit_fields(FieldNames::libre_translate, OptionModels::encoder_decoders,
                [&]<typename T>(const Option<T>&, const OptionAlias& alias) {
@@ -52,39 +53,28 @@ Json body_of(const Call& call) {
   return body;
 }
 
-struct Guess {
-  std::string language;
-  double confidence;  // of 1
-};
-
-/// The languages that the models read, the likeliest first: by the script of the letters, and among those of one script
-/// by how few tokens the language's tokenizer needs.
-std::vector<Guess> guess(const Api& api, const std::string& text) {
-  struct Candidate {
-    double share;   // of the letters that the language is written with
-    double tokens;  // a byte
-  };
-  std::map<std::string, Candidate> candidates;
-  const double bytes = std::max<double>(static_cast<double>(text.size()), 1);
+/// The languages that the models read, the most likely first. Of equally likely ones, the language whose tokenizer
+/// needs fewer tokens for the text.
+std::vector<LanguageGuess> guess(const Api& api, const std::string& text) {
+  std::map<std::string, std::size_t> tokens;
+  std::vector<std::string> languages;
   for (const auto& model : api.models()) {
     if (!model->translator || !model->source_language) continue;
-    const std::vector<Script> scripts = scripts_of_language(*model->source_language);
-    const double share = scripts.empty() ? 0.5 : share_in_scripts(text, scripts);
-    const auto tokens = static_cast<double>(model->ids(text).size()) / bytes;
-    const auto [found, is_new] = candidates.try_emplace(*model->source_language, Candidate{share, tokens});
-    if (!is_new) found->second.tokens = std::min(found->second.tokens, tokens);
+    const std::size_t count = model->ids(text).size();
+    const auto [found, is_new] = tokens.try_emplace(*model->source_language, count);
+    if (is_new) languages.push_back(*model->source_language);
+    found->second = std::min(found->second, count);
   }
-  double total = 0;
-  std::vector<Guess> guesses;
-  for (const auto& [language, candidate] : candidates) {
-    const double weight = candidate.share / std::max(candidate.tokens * candidate.tokens, 1e-6);
-    guesses.push_back({language, weight});
-    total += weight;
+  const std::vector<LanguageGuess> known = identify_language(text, languages);
+  std::vector<LanguageGuess> guesses;
+  for (const std::string& language : languages) {
+    LanguageGuess& guess = guesses.emplace_back(LanguageGuess{language});
+    for (const LanguageGuess& one : known)  // "en" is known for a model of "en-US"
+      if (language_matches(one.language, language)) guess.confidence = std::max(guess.confidence, one.confidence);
   }
-  for (Guess& one : guesses) one.confidence = total > 0 ? one.confidence / total : 0;
-  std::ranges::stable_sort(guesses, std::greater(), &Guess::confidence);
-  // A share among these languages says little where there is only one: then how much of the text could be of it does.
-  if (guesses.size() == 1) guesses.front().confidence = candidates.begin()->second.share;
+  std::ranges::stable_sort(guesses, [&](const LanguageGuess& a, const LanguageGuess& b) {
+    return a.confidence != b.confidence ? a.confidence > b.confidence : tokens.at(a.language) < tokens.at(b.language);
+  });
   return guesses;
 }
 
@@ -127,20 +117,21 @@ Reply translate(Api& api, const Call& call) {
   TranslateOptions options;
   GenerationOptions& search = options.search;
   search = read_generation_options(fields, FieldNames::libre_translate, OptionModels::encoder_decoders);
-  if (!search.seed) search.seed = random_number();
   const std::int64_t alternatives = search.nbest.value_or(1) - 1;
   if (search.beam && *search.beam <= alternatives)
     throw invalid_value("beam", "must be wider than the number of alternatives");
   options.long_text = long_text(fields, options.long_text, /*can_split=*/true);
+  if (const auto sentences = fields.choice("sentences", {"split", "whole"}))
+    options.sentences = sentences == "split" ? SentenceMode::split : SentenceMode::whole;
   const bool attention = fields.flag("attention").value_or(false);
   const bool alignments = fields.flag("alignments").value_or(false);
   options.attention = options.only_best_attention = attention || alignments;
   fields.refuse_others();
 
-  std::vector<Guess> guesses;
+  std::vector<LanguageGuess> guesses;
   if (source == "auto" && !name) {
     guesses = guess(api, texts.front());
-    for (const Guess& one : guesses) {
+    for (const LanguageGuess& one : guesses) {
       const bool there = std::ranges::any_of(api.models(), [&](const auto& model) {
         return model->translator && model->source_language == one.language && model->target_language == target;
       });
@@ -175,6 +166,7 @@ Reply translate(Api& api, const Call& call) {
   if (alternatives > 0) json["alternatives"] = given(others);
   if (alignments) json["alignments"] = given(aligned);
   if (attention) json["attention"] = given(looked);
+  if (const auto& seed = all.front().front().seed) json["seed"] = *seed;
   if (!guesses.empty())
     json["detectedLanguage"] = {{"language", guesses.front().language},
                                 {"confidence", percent(guesses.front().confidence)}};
@@ -199,7 +191,7 @@ Reply detect(Api& api, const Call& call) {
   const std::string text = fields.text("q");
   fields.refuse_others();
   Json all = Json::array();
-  for (const Guess& one : guess(api, text))
+  for (const LanguageGuess& one : guess(api, text))
     all.push_back({{"language", one.language}, {"confidence", percent(one.confidence)}});
   return {.body = dump(all)};
 }

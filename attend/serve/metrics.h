@@ -1,4 +1,4 @@
-// What the server counts, in the text format that Prometheus reads.
+// Counters of the server, in the text format of Prometheus.
 #pragma once
 #include <array>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace attend::serve {
 class Metrics {
  public:
   void count(const std::string& path, int status, double seconds);
-  /// The requests so far; what models do is added by whoever knows them.
+  /// The counters of requests. The API adds those of the models.
   std::string text() const;
 
  private:

@@ -1,4 +1,4 @@
-// The thread on which all models run, in turn. Each step uses all cores already, so that a second thread would only
+// The thread on which all models run, one after the other. Each step uses all cores, so that a second thread would only
 // slow it down.
 #pragma once
 #include <condition_variable>
@@ -19,11 +19,11 @@ class ModelThread {
   ModelThread(const ModelThread&) = delete;
   ModelThread& operator=(const ModelThread&) = delete;
 
-  /// What a model calls when there is work for it.
+  /// Called by a model when it has work.
   void wake();
-  /// The models must outlive this, or its stop. `threads` are those that each of their loops uses.
+  /// The models must live until stop(). `threads` is the number of threads that their loops use.
   void start(std::vector<ServedModel*> models, int threads);
-  /// After what it does at the moment; what waits is left.
+  /// Stops after the current step. Requests that wait are not answered.
   void stop();
 
  private:

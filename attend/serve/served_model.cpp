@@ -13,8 +13,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Bytes of texts in one call of a model, some thousand tokens. A request with more is answered in several, so that
-/// others get their turn between.
+/// Bytes of texts in one call of a model: some thousand tokens. A larger request takes several calls, and others run
+/// between them.
 constexpr std::size_t kBytesAtOnce = 5000;
 /// Entries of one request that join the engine before those of others.
 constexpr int kEntriesInTurn = 16;
@@ -71,7 +71,8 @@ void ServedModel::open() {
   }
   if (opened.can(Ability::translate)) {
     translator.emplace(opened);
-    // A text counts once, however many hypotheses the model's own beam has.
+    attention.emplace(*translator);
+    // With the model's own beam, a text counts as one row.
     engine_limits_ = {.rows = limits_.batch_rows * translator->generation().search.beam,
                       .tokens = limits_.batch_tokens};
     engine_ = std::make_unique<Engine>(translator->generator(), engine_limits_);
@@ -141,15 +142,15 @@ void ServedModel::refuse_when_full(std::size_t more) const {
   throw error;
 }
 
-/// Queues what the engine is to generate for one request.
+/// Queues the sequences of one request for the engine.
 void ServedModel::submit(const Client& client, std::vector<Entry> entries) {
   if (entries.empty()) return;
   for (const Entry& entry : entries)
     if (const EngineRequest& one = entry.request;
         one.rows() > engine_limits_.rows || (engine_limits_.tokens > 0 && one.tokens() > engine_limits_.tokens))
       throw ApiError(400, "input_too_long",
-                     "the request takes more than the server gives to all: got " + std::to_string(one.rows()) +
-                         " texts with " + std::to_string(one.tokens()) + " tokens, expected at most " +
+                     "the request is larger than the server's batch: got " + std::to_string(one.rows()) +
+                         " sequences with " + std::to_string(one.tokens()) + " tokens, expected at most " +
                          std::to_string(engine_limits_.rows) + " and " + std::to_string(engine_limits_.tokens));
   refuse_when_full(1);
   for (const Entry& entry : entries)
@@ -217,11 +218,11 @@ std::vector<std::vector<Translation>> ServedModel::translate(std::vector<std::st
   return wait_for_future(results, order->abandoned, patience);
 }
 
-/// Waits as long as the client does.
+/// Waits for a result until the deadline, or until the client is gone.
 template <typename Result>
 Result ServedModel::wait_for_future(std::future<Result>& result, std::atomic<bool>& abandoned,
                                     const Patience& patience) {
-  while (result.wait_for(kLook) != std::future_status::ready) try {
+  while (result.wait_for(kPollInterval) != std::future_status::ready) try {
       patience.check();
     } catch (...) {
       abandoned = true;
@@ -283,8 +284,8 @@ bool ServedModel::work() {
   return worked;
 }
 
-/// Requests join the engine in the order in which they came, as long as there is room. One with many entries lets
-/// others between.
+/// Lets requests join the engine in the order of their arrival, as long as there is room. A request with many entries
+/// lets others join in between.
 void ServedModel::admit() {
   const std::lock_guard lock(mutex_);
   std::erase_if(waiting_, [](const Waiting& one) { return one.client->gone(); });
@@ -315,11 +316,11 @@ GenerationListener ServedModel::listener(const std::shared_ptr<EventStream>& eve
   GenerationListener told;
   told.alternatives = alternatives.value_or(0);
   if (alternatives)
-    told.said = [events, prompt, most = static_cast<std::size_t>(*alternatives)](
-                    std::size_t sample, const SaidToken* token, const std::string& text) {
+    told.on_token = [events, prompt, most = static_cast<std::size_t>(*alternatives)](
+                        std::size_t sample, const GeneratedToken* token, const std::string& text) {
       StreamEvent event{.prompt = prompt, .sample = sample, .text = text};
       if (token) {
-        event.token = StreamEvent::Token{token->word.id, token->word.log_probability, {}};
+        event.token = StreamEvent::Token{token->token.id, token->token.log_probability, {}};
         for (std::size_t i = 0; i < std::min(token->best.size(), most); ++i)
           event.token->best.emplace_back(token->best[i].id, token->best[i].log_probability);
       }

@@ -1,5 +1,5 @@
-// A model's folder in service: what it can do, and the requests that wait for it. Any thread may ask; the thread of the
-// models (model_thread.h) alone does the work. Generations and translations join the model's engine as they come.
+// A model that is served, and the requests that wait for it. Any thread may submit requests; only the model thread
+// (model_thread.h) runs the model. Generations and translations join the engine of the model as they arrive.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -26,16 +26,16 @@
 
 namespace attend::serve {
 
-/// How often somebody who waits looks whether somebody waits for them.
-constexpr std::chrono::milliseconds kLook{50};
+/// How often a waiting thread checks its deadline and its client.
+constexpr std::chrono::milliseconds kPollInterval{50};
 
 struct ModelLimits {
-  std::int64_t batch_rows = 64;       ///< texts that are written at once
-  std::int64_t batch_tokens = 16384;  ///< of all of them, prompts included, in the end
-  std::size_t queue = 256;            ///< requests that may wait
+  std::int64_t batch_rows = 64;       ///< sequences that are generated at once
+  std::int64_t batch_tokens = 16384;  ///< tokens of these sequences at their end, with their prompts
+  std::size_t queue = 256;            ///< largest number of requests that wait
 };
 
-/// A text as a vector, and its tokens: those that were read and those that were dropped.
+/// The vector of a text, and its numbers of tokens: read and dropped.
 struct Embedded {
   std::vector<float> vector;
   std::int64_t tokens = 0, truncated = 0;
@@ -43,8 +43,8 @@ struct Embedded {
 
 class ServedModel {
  public:
-  /// Throws InputError when the folder holds no model that can be served. `wake` tells the thread of the models that
-  /// there is work.
+  /// Throws InputError when the folder holds no model that can be served. `wake` is called when there is work for the
+  /// model thread.
   ServedModel(std::string name, const std::filesystem::path& folder, const ModelLimits& limits,
               std::function<void()> wake);
 
@@ -55,7 +55,7 @@ class ServedModel {
   std::optional<std::int64_t> context = {};
   std::optional<std::string> source_language = {}, target_language = {};  ///< of a translator
 
-  // What it can do: those that are there.
+  // Its capabilities; those that it lacks are empty.
   std::optional<LanguageModel> language_model = {};
   std::optional<Translator> translator = {};
   std::optional<TextEncoder> encoder = {};
@@ -65,24 +65,24 @@ class ServedModel {
   std::optional<Tokenizer> tokenizer = {};
   std::vector<std::string> capabilities() const;
   bool can(const std::string& capability) const;
-  /// The tokenizer's, by one thread for all who ask.
+  /// Tokenizes on the tokenizer thread.
   Encoding encode(const std::string& text);
   std::vector<std::int32_t> ids(const std::string& text);
 
   using Deadline = std::chrono::steady_clock::time_point;
-  /// All of these throw ApiError: queue_full when too many wait already; those that wait, also timeout, hung_up and
-  /// shutting_down.
-  /// With `alternatives`, every token is told as it is said, with so many that could have been; without, only texts
-  /// that are done.
+  /// All of these throw ApiError: queue_full when too many requests wait; those that wait for a result also timeout,
+  /// hung_up and shutting_down.
+  /// With `alternatives`, there is an event for each token, with so many of the most likely tokens; without, only for
+  /// finished texts.
   std::shared_ptr<EventStream> generate(std::vector<GenerationTask> tasks, std::optional<std::int64_t> alternatives);
 
-  /// Who waits, and until when.
+  /// How long to wait for a result.
   struct Patience {
     Deadline deadline;
     std::function<bool()> hung_up;
-    const std::atomic<bool>* stopped;  ///< the server is
+    const std::atomic<bool>* stopped;  ///< the server is shutting down
 
-    /// Throws when it is over.
+    /// Throws when waiting has no use any more.
     void check() const;
   };
   std::vector<Embedded> embed(std::vector<std::string> texts, const EmbedOptions& options, const std::string& key,
@@ -93,22 +93,22 @@ class ServedModel {
                                        const std::string& key, const Patience& patience);
   std::vector<FilledText> fill(std::vector<std::string> texts, const FillOptions& options, const std::string& key,
                                const Patience& patience);
-  /// Anything else that needs the model's time: one call of `run` on the thread of the models.
+  /// Other work with the model: one call of `run` on the model thread.
   std::string ask(std::function<std::string()> run, const Patience& patience);
 
-  /// Called by the thread of the models: one step of the engine, and one call for each other kind of request. False:
-  /// nothing to do.
+  /// Called by the model thread: one step of the engine, and one call for each other kind of request. Returns false
+  /// when there is nothing to do.
   bool work();
 
   struct Load {
     std::size_t waiting = 0;
-    std::int64_t rows = 0, tokens = 0;  ///< that are being written
+    std::int64_t rows = 0, tokens = 0;  ///< that are being generated
   };
   Load load() const;
-  std::atomic<std::uint64_t> prompt_tokens = 0, generated_tokens = 0, steps = 0;  ///< so far; of texts that are done
+  std::atomic<std::uint64_t> prompt_tokens = 0, generated_tokens = 0, steps = 0;  ///< so far, of finished texts
 
  private:
-  /// Who waits for what the engine generates.
+  /// The client of a request.
   struct Client {
     std::function<bool()> gone;
     std::function<void(std::exception_ptr)> fail;
@@ -148,7 +148,7 @@ class ServedModel {
   mutable std::mutex mutex_;
   std::deque<Waiting> waiting_;
   Engine::Limits engine_limits_;
-  std::unique_ptr<Engine> engine_;  // this and `running_` belong to the thread of the models
+  std::unique_ptr<Engine> engine_;  // this and `running_` are used by the model thread only
   std::vector<Running> running_;
   std::atomic<std::int64_t> rows_ = 0, tokens_ = 0;
   Batcher<Embedded> embeddings_;

@@ -1,4 +1,4 @@
-// The HTTP server: models in service under OpenAI's shapes, LibreTranslate's and our own. docs/serving.md describes it.
+// The HTTP server: models behind OpenAI's, LibreTranslate's and our own API. docs/serving.md describes it.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -14,17 +14,17 @@ struct ServerOptions {
     std::string name;
     std::filesystem::path folder;
   };
-  std::vector<Model> models = {};          ///< at least one, each under its own name
-  std::string host = "127.0.0.1";          ///< who can reach it
-  int port = 8080;                         ///< 0: any that is free
-  std::vector<std::string> api_keys = {};  ///< one of which a caller must have; none: everybody may call
-  std::int64_t batch_rows = 64;            ///< texts that a model writes at once
-  std::int64_t batch_tokens = 16384;       ///< of all of them, prompts included, in the end
-  std::int64_t queue = 256;                ///< requests that may wait for a model; one more gets status 429
-  std::chrono::seconds timeout{300};       ///< of a request, waiting included
-  std::int64_t body_limit = 8 << 20;       ///< bytes of a request
-  std::int64_t connections = 256;          ///< clients at once; others wait to be accepted
-  int threads = 0;                         ///< that models use; 0: as threads() says
+  std::vector<Model> models = {};          ///< at least one; names are unique
+  std::string host = "127.0.0.1";          ///< the address to listen on
+  int port = 8080;                         ///< 0: any free port
+  std::vector<std::string> api_keys = {};  ///< a client must send one of them; empty: no key is needed
+  std::int64_t batch_rows = 64;            ///< sequences that a model generates at once
+  std::int64_t batch_tokens = 16384;       ///< tokens of these sequences at their end, with their prompts
+  std::int64_t queue = 256;                ///< requests that may wait for a model; the next one gets status 429
+  std::chrono::seconds timeout{300};       ///< of a request, with the time that it waits
+  std::int64_t body_limit = 8 << 20;       ///< largest request, in bytes
+  std::int64_t connections = 256;          ///< clients at once; others wait
+  int threads = 0;                         ///< threads of the models; 0: threads()
 };
 
 class Server {
@@ -39,9 +39,9 @@ class Server {
   int port() const;
   /// Answers requests until stop() or finish().
   void run();
-  /// Refuses new work, waits until what was begun is answered, and ends run(). From any thread.
+  /// Refuses new work, waits until running requests are answered, and ends run(). May be called from any thread.
   void finish();
-  /// Ends run() without waiting: whoever still waits for an answer is told so. From any thread.
+  /// Ends run() without waiting: running requests fail with shutting_down. May be called from any thread.
   void stop();
 
  private:

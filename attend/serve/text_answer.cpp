@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <random>
 
+#include "attend/decode/sampling.h"
 #include "attend/serve/api.h"
 #include "attend/serve/api_error.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 std::string new_id(const char* prefix) {
   char digits[17] = {};
-  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(random_number()));
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(random_seed()));
   return std::string(prefix) + digits;
 }
 
@@ -24,7 +24,7 @@ std::int64_t code_points(std::string_view text) {
   return std::ranges::count_if(text, [](char c) { return (static_cast<unsigned char>(c) & 0xC0) != 0x80; });
 }
 
-/// The texts of a request as they come, in OpenAI's shapes.
+/// Collects the texts of a request and writes them in OpenAI's format.
 class TextAnswer {
  public:
   TextAnswer(TextRequest request, const ServedModel::Patience& patience)
@@ -42,7 +42,7 @@ class TextAnswer {
       if (request_.echo) choices_[i].text = prompt;
     }
     if (request_.echo && request_.logprobs) echo_tokens(patience);
-    std::optional<std::int64_t> alternatives;  // nobody need hear of tokens of which nothing is told
+    std::optional<std::int64_t> alternatives;  // without it, single tokens are not reported
     if (request_.stream || request_.logprobs) alternatives = request_.alternatives;
     events_ = request_.model->generate(std::move(tasks), alternatives);
   }
@@ -74,7 +74,7 @@ class TextAnswer {
     return json;
   }
 
-  /// Never throws: what goes wrong is told in the stream.
+  /// Never throws: an error becomes an event of the stream.
   void stream(const Reply::Write& write, const ServedModel::Patience& patience) {
     const auto send = [&](const Json& json) {
       if (!write("data: " + dump(json) + "\n\n")) throw ApiError(499, "hung_up", "the client has hung up");
@@ -111,13 +111,14 @@ class TextAnswer {
       }
       write("data: [DONE]\n\n");
     } catch (...) {
-      write("data: " + dump(failure_of(std::current_exception()).json) + "\n\n");
+      const char* texts = request_.chat ? "messages" : "prompt";
+      write("data: " + dump(failure_of(std::current_exception(), texts).json) + "\n\n");
     }
   }
 
  private:
   struct Token {
-    StreamEvent::Token said;
+    StreamEvent::Token event;
     std::int64_t offset;  // in code points
   };
   struct Choice {
@@ -128,10 +129,11 @@ class TextAnswer {
     Json finish = {};
   };
 
-  /// What is echoed has its tokens too, and how likely they were.
+  /// The tokens of an echoed prompt, with their log-probabilities.
   void echo_tokens(const ServedModel::Patience& patience) {
     for (std::size_t p = 0; p < request_.prompts.size(); ++p) {
-      const auto scored = std::make_shared<TextLikelihood>();  // outlives this, should the client hang up
+      const auto scored =
+          std::make_shared<TextLikelihood>();  // outlives this object if the client closes the connection
       const auto run = [scored, model = request_.model, ids = request_.prompts[p], most = request_.alternatives] {
         *scored =
             model->language_model->score(std::vector<std::vector<std::int32_t>>{ids}, {.alternatives = most}).front();
@@ -142,7 +144,7 @@ class TextAnswer {
       std::int64_t offset = 0;
       for (std::size_t t = 0; t < scored->ids.size(); ++t) {
         Token& token = tokens.emplace_back(Token{{scored->ids[t], scored->logprobs[t], {}}, offset});
-        for (const NextWord& word : scored->best[t]) token.said.best.emplace_back(word.id, word.log_probability);
+        for (const NextToken& next : scored->best[t]) token.event.best.emplace_back(next.id, next.log_probability);
         offset += code_points(token_text(scored->ids[t]));
       }
       for (std::size_t s = 0; s < samples_; ++s) choices_[p * samples_ + s].tokens = tokens;
@@ -156,8 +158,8 @@ class TextAnswer {
 
   StreamEvent next(const ServedModel::Patience& patience) {
     for (;;) {
-      patience.check();  // also of those to whom something comes all the time
-      if (auto event = events_->pop(kLook)) {
+      patience.check();  // also while events keep coming
+      if (auto event = events_->pop(kPollInterval)) {
         if (event->failed) std::rethrow_exception(event->failed);
         return std::move(*event);
       }
@@ -192,10 +194,10 @@ class TextAnswer {
       Json content = Json::array();
       for (const Token& token : tokens) {
         Json best = Json::array();
-        for (const auto& [id, logprob] : token.said.best)
+        for (const auto& [id, logprob] : token.event.best)
           best.push_back({{"token", token_text(id)}, {"logprob", logprob}, {"bytes", nullptr}});
-        content.push_back({{"token", token_text(token.said.id)},
-                           {"logprob", token.said.log_probability},
+        content.push_back({{"token", token_text(token.event.id)},
+                           {"logprob", token.event.log_probability},
                            {"bytes", nullptr},
                            {"top_logprobs", std::move(best)}});
       }
@@ -203,12 +205,12 @@ class TextAnswer {
     }
     Json texts = Json::array(), logprobs = Json::array(), best = Json::array(), offsets = Json::array();
     for (const Token& token : tokens) {
-      texts.push_back(token_text(token.said.id));
-      logprobs.push_back(token.said.log_probability);
+      texts.push_back(token_text(token.event.id));
+      logprobs.push_back(token.event.log_probability);
       Json of_token = Json::object();
-      // Of those that look alike, parts of letters say, the likeliest.
-      for (const auto& [id, logprob] : token.said.best) of_token.emplace(token_text(id), logprob);
-      best.push_back(std::isnan(token.said.log_probability) ? Json() : std::move(of_token));
+      // Of tokens with the same text (parts of a character) the most likely one.
+      for (const auto& [id, logprob] : token.event.best) of_token.emplace(token_text(id), logprob);
+      best.push_back(std::isnan(token.event.log_probability) ? Json() : std::move(of_token));
       offsets.push_back(token.offset);
     }
     return {{"tokens", std::move(texts)},
@@ -249,11 +251,6 @@ class TextAnswer {
 };
 
 }  // namespace
-
-std::uint64_t random_number() {
-  std::random_device device;
-  return (std::uint64_t{device()} << 32) | device();
-}
 
 Reply answer(TextRequest request, const ServedModel::Patience& patience) {
   const bool stream = request.stream;

@@ -1,4 +1,4 @@
-// The texts of a request as they are written, in OpenAI's shapes: whole at their end, or as a stream of events.
+// Answers of completions and chat in OpenAI's format: whole, or as a stream of events.
 #pragma once
 #include <cstdint>
 #include <string>
@@ -9,20 +9,17 @@
 
 namespace attend::serve {
 
-/// A request for texts, of either shape.
+/// A request for completions or chat.
 struct TextRequest {
   ServedModel* model = nullptr;
-  bool chat = false;  ///< the shape
+  bool chat = false;  ///< chat; otherwise completions
   std::vector<std::vector<std::int32_t>> prompts = {};
   std::vector<std::string> prompt_texts = {};
   GenerateOptions options = {};
   bool stream = false, include_usage = false, echo = false;
   bool logprobs = false;
-  std::int64_t alternatives = 0;  ///< logprobs of so many tokens beside the one that was said
+  std::int64_t alternatives = 0;  ///< number of most likely tokens to return with each token
 };
-
-/// For seeds that nobody gave, and for names.
-std::uint64_t random_number();
 
 /// Throws as ServedModel::generate, and GenerationTask::make.
 Reply answer(TextRequest request, const ServedModel::Patience& patience);

@@ -1,5 +1,5 @@
-// The thread that tokenizes for all connections, one text at a time. A tokenizer keeps a cache for each thread that
-// uses it, so that hundreds of connections share one.
+// One thread that tokenizes for all connections, one text at a time. A tokenizer has a cache for each thread that uses
+// it; so hundreds of connections share one cache.
 #pragma once
 #include <condition_variable>
 #include <deque>
@@ -28,7 +28,7 @@ class TokenizerThread {
   /// Runs f() on this thread; returns its result, or throws its exception.
   template <typename F>
   auto ask(F&& f) {
-    // Shared: the thread may still hold it when the answer is there.
+    // Shared, since the thread may still hold the task when the result is ready.
     const auto task = std::make_shared<std::packaged_task<decltype(f())()>>(std::forward<F>(f));
     auto answer = task->get_future();
     {

@@ -67,6 +67,14 @@ TEST_F(BertVerbs, EmbedWritesTheSameNumbersInEveryFormat) {
   EXPECT_TRUE(contains(other.output, "choose one by --format")) << other.output;
 }
 
+TEST_F(BertVerbs, EmbedTakesTextsAsArguments) {
+  const std::string verb = "embed --model " + fixture("sentence_mean") + " ";
+  const Outcome arguments = run_attend(verb + "'to be' 'or not'");
+  EXPECT_EQ(arguments.code, 0);
+  EXPECT_EQ(arguments.output, run_attend(verb + "--input " + write("texts", "to be\nor not\n")).output);
+  EXPECT_EQ(run_attend(verb + "'to be' --input " + write("texts", "or not\n") + " 2>/dev/null").code, 2);
+}
+
 TEST_F(BertVerbs, EmbedSaysWhatItCut) {
   const std::string use = "embed --model " + fixture("sentence_mean") + " --max-tokens 4 --input " +
                           write("texts", "a\nthe child the child\n");

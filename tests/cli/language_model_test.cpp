@@ -61,6 +61,21 @@ TEST(Generate, TheSameSeedGivesTheSameTexts) {
   EXPECT_NE(json_of(run_attend(flags + "--seed 4").output), once);
 }
 
+TEST(Generate, WithoutASeedSamplesAnotherTextAndTellsItsSeed) {
+  const std::string flags = "generate " + kModel + "--temperature 2 --top-k 0 --max-new-tokens 12 --json The ";
+  const Json first = json_of(run_attend(flags).output).front(), second = json_of(run_attend(flags).output).front();
+  EXPECT_NE(first["seed"], second["seed"]);
+  EXPECT_NE(first["ids"], second["ids"]);
+  EXPECT_EQ(json_of(run_attend(flags + "--seed " + first["seed"].dump()).output).front(), first);
+}
+
+TEST(Generate, ATemperatureOfZeroIsGreedySearch) {
+  const std::string flags = "generate " + kModel + "--max-new-tokens 8 --json The ";
+  const Json cold = json_of(run_attend(flags + "--temperature 0").output).front();
+  EXPECT_EQ(cold, json_of(run_attend(flags + "--greedy").output).front());
+  EXPECT_FALSE(cold.contains("seed"));
+}
+
 TEST(Generate, SaysWhatIsWrong) {
   const std::string verb = "generate " + kModel;
   const auto fails = [](const std::string& arguments, const std::string& why) {
@@ -72,7 +87,9 @@ TEST(Generate, SaysWhatIsWrong) {
   fails(verb + "x --greedy --samples 2", "--samples");
   fails(verb + "x --beam 2 --samples 3", "--samples");
   fails(verb + "x --beam 2 --top-k 3", "--top-k");
-  fails(verb + "x --temperature 0", "--temperature");
+  fails(verb + "x --temperature -1", "--temperature");
+  fails(verb + "x --temperature 0 --samples 2", "greedy search");
+  fails(verb + "x --samples 1000000000", "does not fit into memory");
   fails(verb + "x --stop ''", "stop");
   fails("generate --model " ATTEND_SOURCE_DIR "/tests/models/fixtures/marian_tied x", "expected a language model");
   fails("generate --model /nowhere x", "/nowhere");
@@ -145,9 +162,11 @@ TEST_F(TrainLanguageModel, LearnsCharactersWritesAndIsFineTuned) {
   EXPECT_TRUE(contains(text, "sees") || contains(text, "likes") || contains(text, "finds")) << text;
 
   const Outcome tuned = run_attend("finetune language-model --from " + path("model") + " --train " + path("text.txt") +
-                                   " --context 32 --batch-tokens 256 --steps 10 --sample-tokens 0 --json --output " +
-                                   path("tuned") + " 2> " + path("log"));
+                                   " --batch-tokens 256 --steps 10 --sample-tokens 0 --json --output " + path("tuned") +
+                                   " 2> " + path("log"));
   ASSERT_EQ(tuned.code, 0) << contents(path("log"));
+  EXPECT_TRUE(contains(contents(path("log")), "8 windows of 32 in a batch"))  // the context of the model
+      << contents(path("log"));
   EXPECT_LT(Json::parse(tuned.output)["loss"].get<double>(), summary["loss"].get<double>() + 0.05);
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -13,6 +14,7 @@
 #include "attend/text/training/train_words.h"
 #include "tests/support/run_program.h"
 #include "tests/support/temp_folder.h"
+#include "tests/support/terminal.h"
 
 namespace attend {
 namespace {
@@ -147,12 +149,14 @@ TEST_F(Translate, ALongLineIsSplitCutOrRefusedAsAskedAndThatIsSaid) {
                     text = sentence + " Nine " + sentence;
   const std::string lines = "one\n" + text + "\n";
   EXPECT_EQ(translate(lines).code, 0);
-  EXPECT_TRUE(contains(errors(lines), "translated in pieces")) << errors(lines);
-  EXPECT_EQ(Json::parse(lines_of(translate(lines, "--json").output)[1]).at("pieces"), 2);
-  EXPECT_EQ(Json::parse(lines_of(translate(lines, "--json --long truncate").output)[1]).at("truncated"), 8);
-  EXPECT_TRUE(contains(errors(lines, "--long truncate"), "too long"));
-  EXPECT_EQ(translate(lines, "--long error").code, 2);
-  EXPECT_TRUE(contains(errors(lines, "--long error"), "in.txt, line 2")) << errors(lines, "--long error");
+  const std::string whole = "--sentences whole ";
+  EXPECT_TRUE(contains(errors(lines, whole), "translated in pieces")) << errors(lines, whole);
+  EXPECT_EQ(Json::parse(lines_of(translate(lines, whole + "--json").output)[1]).at("pieces"), 2);
+  EXPECT_EQ(Json::parse(lines_of(translate(lines, whole + "--json --long truncate").output)[1]).at("truncated"), 8);
+  EXPECT_TRUE(contains(errors(lines, whole + "--long truncate"), "too long"));
+  EXPECT_EQ(translate(lines, whole + "--long error").code, 2);
+  EXPECT_TRUE(contains(errors(lines, whole + "--long error"), "in.txt, line 2")) << errors(lines, "--long error");
+  EXPECT_FALSE(contains(errors(lines), "in pieces")) << "its sentences fit";
   std::string endless;
   for (int i = 0; i < 50; ++i) endless += "one ";
   EXPECT_TRUE(contains(errors(endless + "\n"), "inside a sentence"));
@@ -238,6 +242,152 @@ TEST_F(Translate, TheFolderDoesNotChangeHowManyLinesThereAre) {
   generation.save(folder_ / "generation_config.json");
   EXPECT_EQ(lines_of(translate("one two\nthree\n").output).size(), 2u);
   EXPECT_EQ(lines_of(translate("one two\nthree\n", "--nbest 2").output).size(), 4u);
+}
+
+TEST_F(Translate, EverySentenceOfALineIsTranslated) {
+  const std::string first = "one two three !", second = "Nine four .";
+  const auto json = [&](const std::string& text, const std::string& flags = "") {
+    return Json::parse(lines_of(translate(text + "\n", "--json " + flags).output)[0]);
+  };
+  const Json whole = json(first + " " + second, "--alignments"), a = json(first, "--alignments"),
+             b = json(second, "--alignments");
+  EXPECT_EQ(whole.at("translation"),
+            a.at("translation").get<std::string>() + " " + b.at("translation").get<std::string>());
+  EXPECT_EQ(whole.at("pieces"), 2);
+  EXPECT_NEAR(whole.at("score").get<double>(), a.at("score").get<double>() + b.at("score").get<double>(), 1e-4);
+  EXPECT_EQ(whole.at("ids").size(), a.at("ids").size() + b.at("ids").size());
+  EXPECT_EQ(whole.at("alignments").size(), a.at("alignments").size() + b.at("alignments").size());
+  EXPECT_GE(whole.at("alignments").back()[0], 4) << "words are counted over the whole line";
+  EXPECT_FALSE(json(first + " " + second, "--sentences whole").contains("pieces"));
+  EXPECT_EQ(json(first + " " + second, "--nbest 3").at("hypotheses").size(), 3u);
+  const std::string page = (folder_ / "look.html").string();
+  ASSERT_EQ(translate(first + " " + second + "\n", "--attention " + page).code, 0);
+  const std::string html = contents(page);
+  const std::size_t begin = html.find("id='maps'>") + 10;
+  EXPECT_EQ(Json::parse(html.substr(begin, html.find("</script>", begin) - begin)).size(), 2u) << "a map a sentence";
+}
+
+TEST_F(Translate, TakesTextsAsArguments) {
+  const std::string model = "translate -m " + folder_.path().string();
+  const Outcome outcome = run_attend(model + " 'one two' 'three four !' 2>/dev/null");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(outcome.output, translate("one two\nthree four !\n").output);
+  EXPECT_EQ(run_attend(model + " one --input " + file("in.txt", "two\n") + " 2>/dev/null").code, 2);
+}
+
+TEST_F(Translate, ABeamThatDoesNotFitIntoMemoryIsRefused) {
+  const std::string said = errors("one two\n", "--beam 1000000000");
+  EXPECT_TRUE(contains(said, "a beam of 1,000,000,000 does not fit into memory")) << said;
+  EXPECT_TRUE(contains(said, "hypotheses fit")) << said;
+  EXPECT_EQ(translate("one two\n", "--beam 1000000000").code, 2);
+}
+
+TEST_F(Translate, WithoutASeedSamplesVaryAndTellTheirSeed) {
+  const std::string text = "one two three four\n", flags = "--json --sample --temperature 3 --top-k 0 ";
+  const Json first = Json::parse(translate(text, flags).output), second = Json::parse(translate(text, flags).output);
+  EXPECT_NE(first.at("seed"), second.at("seed"));
+  EXPECT_EQ(Json::parse(translate(text, flags + "--seed " + first.at("seed").dump()).output), first);
+  EXPECT_FALSE(Json::parse(translate(text, "--json").output).contains("seed"));
+}
+
+std::string contents_if_there(const std::string& path) { return std::filesystem::exists(path) ? contents(path) : ""; }
+
+/// Lines for some blocks.
+std::string many_lines(int count) {
+  std::string all;
+  for (int i = 0; i < count; ++i) all += i % 3 == 0 ? "one two three\n" : i % 3 == 1 ? "four !\n" : "\n";
+  return all;
+}
+
+TEST_F(Translate, AStoppedRunKeepsItsLinesAndIsResumed) {
+  const std::string text = many_lines(2500), out = (folder_ / "out.txt").string(), partial = out + ".partial";
+  const std::string whole = translate(text).output;
+  // The last line is too long, so that the run stops after two blocks of lines.
+  std::string broken = text;
+  for (int i = 0; i < 40; ++i) broken += "one ";
+  const std::string said = errors(broken + "\n", "--long error --output " + out);
+  EXPECT_TRUE(contains(said, "2,048 lines are done and kept in")) << said;
+  EXPECT_TRUE(contains(said, "--resume")) << said;
+  EXPECT_FALSE(std::filesystem::exists(out));
+  const std::string kept = contents(partial);
+  EXPECT_EQ(lines_of(kept).size(), 2048u);
+  EXPECT_TRUE(whole.starts_with(kept));
+
+  const auto refused = [&](const std::string& input, const std::string& flags, const std::string& why) {
+    const std::string error = errors(input, flags + " --output " + out);
+    EXPECT_TRUE(contains(error, why)) << error;
+  };
+  refused(text, "--long error", "continue it with --resume");
+  refused(text, "--long error --resume --beam 2", "another model or other options");
+  refused("five\n" + text, "--long error --resume", "are not those of the run that was stopped");
+  refused("one two three\n", "--long error --resume", "but 2,048 are done");
+  EXPECT_TRUE(contents(partial) == kept);
+
+  EXPECT_EQ(translate(text, "--long error --resume --output " + out).code, 0);
+  EXPECT_TRUE(contents(out) == whole);
+  EXPECT_FALSE(std::filesystem::exists(partial));
+  EXPECT_FALSE(std::filesystem::exists(partial + ".json"));
+  refused(text, "--resume", "there is no run to continue");
+  EXPECT_EQ(translate("one\n", "--resume").code, 2) << "only with --output";
+}
+
+TEST_F(Translate, AStoppedRunOfSamplesGoesOnWithItsSeed) {
+  const std::string text = many_lines(1500), out = (folder_ / "out.txt").string();
+  const std::string flags = "--long error --sample --temperature 3 --json --output " + out;
+  std::string broken = text;
+  for (int i = 0; i < 40; ++i) broken += "one ";
+  errors(broken + "\n", flags);
+  ASSERT_EQ(translate(text, flags + " --resume").code, 0);
+  const std::vector<std::string> lines = lines_of(contents(out));
+  ASSERT_EQ(lines.size(), 1500u);
+  EXPECT_EQ(Json::parse(lines[0]).at("seed"), Json::parse(lines[1498]).at("seed"));
+  EXPECT_EQ(Json::parse(lines[0]).at("translation"), Json::parse(lines[1497]).at("translation")) << "the same text";
+}
+
+TEST_F(Translate, CtrlCKeepsFinishedLinesAndSaysHowToGoOn) {
+  using std::chrono::milliseconds;
+  const std::string out = (folder_ / "out.txt").string();
+  test::Terminal terminal({"translate", "-m", folder_.path().string(), "--output", out});
+  terminal.type("one two\nthree\n");
+  for (int i = 0; i < 100 && !contains(contents_if_there(out + ".partial.json"), "\"lines\": 2"); ++i)
+    terminal.read_until_quiet(milliseconds(100));
+  terminal.type("\x03");
+  EXPECT_EQ(terminal.wait(), 130) << terminal.written();
+  EXPECT_TRUE(contains(terminal.written(), "2 lines are done and kept in")) << terminal.written();
+  EXPECT_TRUE(contains(terminal.written(), "--resume")) << terminal.written();
+  EXPECT_EQ(contents(out + ".partial"), translate("one two\nthree\n").output);
+}
+
+TEST_F(Translate, TheProgressBarNeverStandsBesideWhatIsTypedOrTranslated) {
+  using std::chrono::milliseconds;
+  const std::vector<std::string> typed = {"one two", "three four five", "six"};
+  std::vector<std::string> expected;
+  test::Terminal terminal({"translate", "-m", folder_.path().string()});
+  terminal.read_until_quiet(milliseconds(700));  // longer than it takes a bar to appear
+  for (const std::string& line : typed) {
+    terminal.type(line + "\n");
+    expected.push_back(line);
+    expected.push_back(lines_of(translate(line + "\n").output)[0]);
+    for (int i = 0; i < 100 && terminal.screen().size() <= expected.size(); ++i)
+      terminal.read_until_quiet(milliseconds(100));
+    terminal.read_until_quiet(milliseconds(400));
+    std::vector<std::string> screen = expected;
+    screen.emplace_back();
+    EXPECT_EQ(terminal.screen(), screen) << terminal.written();
+  }
+  terminal.type("\x04");  // the end of the input
+  EXPECT_EQ(terminal.wait(), 0);
+}
+
+TEST_F(Translate, AConvertedFolderKeepsHowItReadsTexts) {
+  record_sentence_mode(folder_.path(), SentenceMode::whole);
+  const test::TempFolder converted;
+  const std::string to = (converted / "int8").string();
+  ASSERT_EQ(run_attend("convert --int8 --model " + folder_.path().string() + " --output " + to + " 2>/dev/null").code,
+            0);
+  EXPECT_EQ(recorded_sentence_mode(Config(converted / "int8/config.json")), SentenceMode::whole);
+  EXPECT_FALSE(
+      Json::parse(run_attend("translate --json -m " + to + " 'one two ! Nine four .'").output).contains("pieces"));
 }
 
 TEST_F(Translate, WrongUsageIsNamed) {

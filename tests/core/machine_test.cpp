@@ -22,6 +22,11 @@ TEST(Machine, AvailableMemoryIsAPartOfTheTotal) {
   EXPECT_GT(limits.available, 0);
   EXPECT_LE(limits.available, limits.total);
   EXPECT_LT(limits.limit, limits.total);
+  EXPECT_GT(limits.free, 0);
+  EXPECT_LE(limits.free, limits.available);
+  if (limits.limit > 0) {
+    EXPECT_LT(limits.free, limits.limit);
+  }
 }
 
 }  // namespace

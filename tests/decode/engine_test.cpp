@@ -7,6 +7,7 @@
 
 #include "attend/models/recurrent_translator.h"
 #include "attend/models/transformer.h"
+#include "tests/support/errors.h"
 
 namespace attend {
 namespace {
@@ -103,6 +104,15 @@ TEST(Engine, LimitsApplyUnlessTheEngineIsEmpty) {
   engine.clear();
   EXPECT_TRUE(engine.has_room(requests[1]));
   EXPECT_FALSE(engine.step());
+}
+
+TEST(Engine, MoreHypothesesThanFitIntoMemoryAreRefused) {
+  const auto model = transformer(false);
+  const auto request = [&](const SearchOptions& options) { return make_requests(*model, options, {{.source = {2}}}); };
+  EXPECT_ERROR(request({.beam = 1 << 30, .start = kStart, .ends = {kEnd}}), "a beam of 1,073,741,824 does not fit");
+  EXPECT_ERROR(request({.nbest = 1 << 30, .sample = true, .start = kStart, .ends = {kEnd}}), "a number of samples");
+  EXPECT_GT(request({.beam = 4, .start = kStart, .ends = {kEnd}}).front().bytes,
+            request({.beam = 2, .start = kStart, .ends = {kEnd}}).front().bytes);
 }
 
 }  // namespace

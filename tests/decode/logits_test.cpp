@@ -13,8 +13,8 @@ std::vector<double> scores(const LogitsRules& rules, const std::vector<std::int3
   for (std::int64_t i = 0; i < V; ++i) logits.data()[i] = static_cast<float>(i + 1);
   const LogitsContext context{words, prompt, 100};
   std::vector<double> found(V, 0.0);  // 0 stands for a banned token
-  const auto best = best_words(logits, std::span(&context, 1), rules, {}, V, ScoreKind::logits);
-  for (const NextWord& word : best.front()) found[static_cast<std::size_t>(word.id)] = word.score;
+  const auto best = best_tokens(logits, std::span(&context, 1), rules, {}, V, ScoreKind::logits);
+  for (const NextToken& token : best.front()) found[static_cast<std::size_t>(token.id)] = token.score;
   return found;
 }
 

@@ -20,6 +20,7 @@ class Table : public GenerativeModel {
 
   std::int64_t vocabulary() const override { return last_.dim(2); }
   std::int64_t max_positions() const override { return 0; }
+  SequenceBytes sequence_bytes() const override { return {}; }
   StartedGeneration start(std::span<const GenerationInput> inputs) const override {
     auto state = std::make_unique<test::RowState<Row>>();
     std::vector<std::int32_t> words;
@@ -141,8 +142,8 @@ TEST_F(SearchGolden, TokensAreSampledWithTheSameProbabilities) {
         table().add_logits(s, step > 0 ? words[static_cast<std::size_t>(step) - 1] : -1, words.back(), logits.data());
         const LogitsContext context{words, 1, c.options.max_length};
         const std::int64_t k = c.options.sampling.top_k > 0 ? c.options.sampling.top_k : V;
-        auto next = best_words(logits, std::span(&context, 1), c.options.rules, c.options.ends, k, ScoreKind::logits);
-        const std::vector<double> odds = chances(next[0], c.options.sampling);
+        auto next = best_tokens(logits, std::span(&context, 1), c.options.rules, c.options.ends, k, ScoreKind::logits);
+        const std::vector<double> odds = sampling_probabilities(next[0], c.options.sampling);
         std::vector<double> by_word(static_cast<std::size_t>(V));
         for (std::size_t i = 0; i < odds.size(); ++i) by_word[static_cast<std::size_t>(next[0][i].id)] = odds[i];
         for (std::int64_t v = 0; v < V; ++v)

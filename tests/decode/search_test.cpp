@@ -28,6 +28,7 @@ class Chain : public GenerativeModel {
 
   std::int64_t vocabulary() const override { return kWords; }
   std::int64_t max_positions() const override { return 0; }
+  SequenceBytes sequence_bytes() const override { return {}; }
   StartedGeneration start(std::span<const GenerationInput> inputs) const override {
     auto state = std::make_unique<test::RowState<std::int32_t>>();
     std::vector<std::int32_t> words;
@@ -176,15 +177,15 @@ TEST(Search, IdsOutsideTheVocabularyAreErrors) {
   const SearchOptions usual{.max_new_tokens = 6, .start = kStart, .ends = {kEnd}};
   SearchOptions options = usual;
   options.rules.bad_words = {{2, 99}};
-  EXPECT_ERROR(with(options), "the bad words: there is no word 99");
+  EXPECT_ERROR(with(options), "bad_words: there is no token 99");
   options = usual, options.rules.suppressed = {-1};
-  EXPECT_ERROR(with(options), "the suppressed words: there is no word -1");
+  EXPECT_ERROR(with(options), "the suppressed tokens: there is no token -1");
   options = usual, options.rules.forced_first = 99;
-  EXPECT_ERROR(with(options), "the forced first word");
+  EXPECT_ERROR(with(options), "the forced first token");
   options = usual, options.ends = {kEnd, 99};
-  EXPECT_ERROR(with(options), "the end of a sentence");
+  EXPECT_ERROR(with(options), "the end tokens");
   options = usual, options.rules.biases = {{2, 1.0}, {99, 1.0}};
-  EXPECT_ERROR(with(options), "the biased words: there is no word 99");
+  EXPECT_ERROR(with(options), "the biased tokens: there is no token 99");
   options = usual, options.length_penalty = std::nan("");
   EXPECT_ERROR(with(options), "length_penalty: got nan, expected a number");
   options = usual, options.rules.min_new_tokens = std::numeric_limits<std::int64_t>::max();

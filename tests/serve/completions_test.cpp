@@ -252,7 +252,7 @@ TEST(Requests, AreRefusedWithWhatIsWrong) {
        400,
        "invalid_value",
        "max_tokens"},
-      {"/v1/completions", {{"model", "gpt2"}, {"prompt", "x"}, {"max_tokens", 100}}, 400, "input_too_long", "input"},
+      {"/v1/completions", {{"model", "gpt2"}, {"prompt", "x"}, {"max_tokens", 100}}, 400, "input_too_long", "prompt"},
       {"/v1/completions",
        {{"model", "gpt2"}, {"prompt", "x"}, {"frequency_penalty", 3}},
        400,

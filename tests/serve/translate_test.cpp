@@ -96,6 +96,65 @@ TEST(Translate, TakesTheOptionsOfGeneration) {
   EXPECT_EQ(answer.json["translatedText"], translator()(kTexts[0], {search}).text);
 }
 
+TEST(Translate, TranslatesEverySentenceAndLine) {
+  const std::string text = "Essere o non essere. Questo è il problema!\n\nNessuno scrive.";
+  Json body{{"q", text}, {"source", "it"}, {"target", "en"}, {"alignments", true}, {"attention", true}};
+  const auto answer = serving().post("/translate", body);
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  const auto part = [](const char* sentence) { return translator()(sentence).text; };
+  EXPECT_EQ(answer.json["translatedText"],
+            part("Essere o non essere.") + " " + part("Questo è il problema!") + "\n\n" + part("Nessuno scrive."));
+  const Translation expected = translator()(text, {.attention = true});
+  EXPECT_EQ(answer.json["attention"]["weights"].size(), expected.target_tokens.size());
+  Json pairs = Json::array();
+  for (const auto& [from, to] : align_words(text, expected)) pairs.push_back({from, to});
+  EXPECT_EQ(answer.json["alignments"], pairs);
+  body["sentences"] = "whole";
+  EXPECT_EQ(serving().post("/translate", body).json["translatedText"],
+            translator()(text, {.sentences = SentenceMode::whole}).text);
+  body["sentences"] = "some";
+  EXPECT_EQ(serving().post("/translate", body).status, 400);
+  const auto looked = serving().post("/v1/attention", {{"model", "it-en"}, {"input", text}});
+  ASSERT_EQ(looked.status, 200) << looked.body;
+  EXPECT_EQ(looked.json["translation"], expected.text);
+}
+
+TEST(Translate, TellsTheSeedOfASample) {
+  const Json body{{"q", kTexts[0]}, {"source", "it"}, {"target", "en"}, {"sample", true}, {"temperature", 3}};
+  const auto first = serving().post("/translate", body), second = serving().post("/translate", body);
+  ASSERT_EQ(first.status, 200) << first.body;
+  EXPECT_NE(first.json["seed"], second.json["seed"]);
+  Json again = body;
+  again["seed"] = first.json["seed"];
+  EXPECT_EQ(serving().post("/translate", again).json["translatedText"], first.json["translatedText"]);
+}
+
+TEST(Translate, TakesJsonWhateverItsTypeUnlessABrowserSendsIt) {
+  const std::string body = Json{{"q", kTexts[0]}, {"source", "it"}, {"target", "en"}}.dump();
+  const std::string expected = translator()(kTexts[0]).text;
+  for (const char* type : {"", "application/json", "application/x-www-form-urlencoded", "text/plain"}) {
+    const auto answer = serving().post_text("/translate", body, {}, type);
+    ASSERT_EQ(answer.status, 200) << type << ": " << answer.body;
+    EXPECT_EQ(answer.json["translatedText"], expected) << type;
+  }
+  for (const char* type : {"application/x-www-form-urlencoded", "text/plain"}) {
+    const auto refused = serving().post_text("/translate", body, {{"Origin", "http://elsewhere.example"}}, type);
+    EXPECT_EQ(refused.status, 415) << type;
+    EXPECT_NE(refused.body.find("Content-Type: application/json"), std::string::npos) << refused.body;
+  }
+  EXPECT_EQ(serving().post_text("/translate", body, {{"Origin", "http://elsewhere.example"}}).status, 200);
+  EXPECT_EQ(serving().post_text("/translate", "q=x", {}, "text/plain").json["code"], "invalid_json");
+}
+
+TEST(Translate, ErrorsOfTextsNameTheFieldThatWasSent) {
+  std::string text;
+  for (int i = 0; i < 200; ++i) text += "essere ";
+  const auto answer =
+      serving().post("/translate", {{"q", {"x", text}}, {"source", "it"}, {"target", "en"}, {"long", "error"}});
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_NE(answer.json["error"].get<std::string>().find("q 1: "), std::string::npos) << answer.body;
+}
+
 TEST(Translate, ErrorsHaveLibreTranslatesShape) {
   const auto missing = serving().post("/translate", {{"source", "it"}, {"target", "en"}});
   EXPECT_EQ(missing.status, 400);
@@ -114,8 +173,23 @@ TEST(Languages, AreThoseOfTheModels) {
   const auto detected = serving().post("/detect", {{"q", "Essere o non essere"}});
   ASSERT_EQ(detected.status, 200) << detected.body;
   EXPECT_EQ(detected.json[0]["language"], "it");
-  EXPECT_GT(detected.json[0]["confidence"], 90);
-  EXPECT_LT(serving().post("/detect", {{"q", "Быть или не быть"}}).json[0]["confidence"], 10);
+}
+
+TEST(Detect, IsSureOfLongTextsOfTheLanguageOnly) {
+  const auto confidence = [](const std::string& text) {
+    const auto detected = serving().post("/detect", {{"q", text}});
+    EXPECT_EQ(detected.status, 200) << detected.body;
+    return detected.json[0]["confidence"].get<double>();
+  };
+  const std::string italian = "Il gatto non dorme, ma la ragazza legge un libro e il cane è in giardino con lei.";
+  const std::string english = "The cat does not sleep, but the girl reads a book and the dog is in the garden.";
+  EXPECT_GT(confidence(italian), 70);
+  EXPECT_LT(confidence("gatto"), 20);
+  EXPECT_LT(confidence("Il gatto"), confidence(italian));
+  EXPECT_LT(confidence(italian + " " + english), 60);
+  EXPECT_LT(confidence(english), 10);
+  EXPECT_LT(confidence("Быть или не быть"), 1);
+  EXPECT_LT(confidence("42"), 1);
 }
 
 TEST(Tokenize, GivesTokensAndIds) {

@@ -61,6 +61,13 @@ TEST(Sentences, EndAfterWordsThatOnlyLookLikeAbbreviations) {
   EXPECT_EQ(cut("It ends in Dr.\nNext line"), (Parts{"It ends in Dr.", "Next line"}));
 }
 
+TEST(Sentences, OfSeveralScriptsInOneText) {
+  EXPECT_EQ(cut("Il gatto dorme. La ragazza legge."), (Parts{"Il gatto dorme.", "La ragazza legge."}));
+  EXPECT_EQ(cut("“Vieni?” Certo… Forse no."), (Parts{"“Vieni?”", "Certo…", "Forse no."}));
+  EXPECT_EQ(cut("他来了。She left. 他说：“走吧！”然后走了。"),
+            (Parts{"他来了。", "She left.", "他说：“走吧！”然后走了。"}));
+}
+
 TEST(Sentences, EndWithTheLine) {
   EXPECT_EQ(cut("A heading\n\nSome text.\r\nmore  \n"), (Parts{"A heading", "Some text.", "more"}));
 }

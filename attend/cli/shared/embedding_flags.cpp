@@ -48,10 +48,10 @@ EmbedOptions options_of(const EmbeddingFlags& flags, const TextEncoder& encoder)
   return options;
 }
 
-void embed_lines(const TextEncoder& encoder, const EmbedOptions& options, LineReader& reader, const std::string& label,
+void embed_lines(const TextEncoder& encoder, const EmbedOptions& options, const LineBlocks& blocks,
                  const std::function<void(const std::vector<std::string>&, const Embeddings&)>& take) {
   std::int64_t truncated = 0, split = 0;
-  for_line_blocks(reader, label, [&](const std::vector<std::string>& lines, const Progress& progress) {
+  blocks([&](const std::vector<std::string>& lines, const Progress& progress) {
     const Embeddings embeddings = encoder.embed(lines, options, progress);
     truncated += std::ranges::count_if(embeddings.truncated, [](std::int64_t dropped) { return dropped > 0; });
     split += std::ranges::count_if(embeddings.pieces, [](std::int64_t pieces) { return pieces > 1; });

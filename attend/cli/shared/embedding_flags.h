@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "attend/cli/shared/input.h"
+#include "attend/cli/shared/line_verb.h"
 #include "attend/tasks/embedding/text_encoder.h"
 
 namespace attend::cli {
@@ -21,8 +21,10 @@ void add_embedding_flags(Verb& verb, EmbeddingFlags& flags);
 /// With the prompt that was asked for. Throws InputError for a name that the folder does not know.
 EmbedOptions options_of(const EmbeddingFlags& flags, const TextEncoder& encoder);
 
-/// Lines to vectors, some thousands at a time, with a bar; warns at the end of what was cut. An error names its line.
-void embed_lines(const TextEncoder& encoder, const EmbedOptions& options, LineReader& reader, const std::string& label,
+/// Calls its argument with blocks of lines: for_line_blocks() or for_text_blocks().
+using LineBlocks = std::function<void(const TextWork& work)>;
+/// Lines to vectors, block by block; warns at the end of lines that were cut.
+void embed_lines(const TextEncoder& encoder, const EmbedOptions& options, const LineBlocks& blocks,
                  const std::function<void(const std::vector<std::string>&, const Embeddings&)>& take);
 
 }  // namespace attend::cli

@@ -125,6 +125,9 @@ void finish_generation_flags(GenerationOptions& options) {
   const std::int64_t nbest = options.nbest.value_or(1);
   if (options.beam && nbest > *options.beam) throw UsageError("--nbest, --samples", "cannot be more than --beam");
   if (options.greedy && nbest > 1) throw UsageError("--nbest, --samples", "--greedy gives one text only");
+  if (options.temperature == 0 && nbest > 1)
+    throw UsageError("--nbest, --samples", "--temperature 0 is greedy search, which gives one text only");
+  if (!options.seed) options.seed = random_seed();  // one for all lines
   if (options.bad_words) options.bad_words = read_bad_words(*options.bad_words);
 }
 

@@ -92,6 +92,8 @@ bool LineReader::fill() {
   at_ = 0;
   const std::size_t before = buffer_.size();
   buffer_.resize(before + kBuffer);
+  pollfd ready{file_, POLLIN, 0};
+  if (::poll(&ready, 1, 0) == 0) erase_progress();
   ssize_t got;
   while ((got = ::read(file_, buffer_.data() + before, buffer_.size() - before)) < 0 && errno == EINTR)
     stop_if_interrupted();
@@ -199,6 +201,7 @@ void TextWriter::flush() {
     atomic_->write(rest);
     rest = {};
   }
+  if (!rest.empty() && ::isatty(file_) != 0) erase_progress();
   while (!rest.empty()) {
     const ssize_t written = ::write(file_, rest.data(), rest.size());
     if (written < 0 && errno == EINTR) {

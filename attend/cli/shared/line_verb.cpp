@@ -53,9 +53,15 @@ void add_batch_flag(Verb& verb, std::int64_t& batch_tokens) {
 }
 
 void for_line_blocks(LineReader& reader, const std::string& label, const TextWork& work, std::size_t most) {
+  for_line_blocks(reader, label, work, [most] { return most; });
+}
+
+void for_line_blocks(LineReader& reader, const std::string& label, const TextWork& work,
+                     const std::function<std::size_t()>& most) {
   ProgressBar bar(label, "B");
-  std::int64_t bytes_before = 0;
-  for (std::vector<std::string> lines; reader.next(lines, most); bytes_before = reader.bytes_read()) {
+  std::int64_t bytes_before = reader.bytes_read();
+  bar.go_on_from(bytes_before);
+  for (std::vector<std::string> lines; reader.next(lines, most()); bytes_before = reader.bytes_read()) {
     const auto progress = [&](std::int64_t done, std::int64_t total) {
       bar.update(bytes_before + (reader.bytes_read() - bytes_before) * done / std::max<std::int64_t>(total, 1),
                  reader.total_bytes());

@@ -36,6 +36,9 @@ constexpr std::size_t kBlockLines = 4096;
 /// an InputError that names the line.
 void for_line_blocks(LineReader& reader, const std::string& label, const TextWork& work,
                      std::size_t most = kBlockLines);
+/// The same with another number of lines for each block: `most` is called before a block is read.
+void for_line_blocks(LineReader& reader, const std::string& label, const TextWork& work,
+                     const std::function<std::size_t()>& most);
 /// The same with the texts of the command line, if there are any.
 void for_text_blocks(const LineFlags& flags, const std::string& label, const TextWork& work,
                      std::size_t most = kBlockLines);

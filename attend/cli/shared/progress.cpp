@@ -110,9 +110,15 @@ std::string ProgressBar::line(std::int64_t done, std::int64_t total, std::size_t
   return (head + bar + tail).substr(0, width);
 }
 
-void warn(std::string_view message) {
+void erase_progress() {
   if (shown) shown->erase();
-  std::cerr << "attend: warning: " << message << std::endl;
 }
+
+void tell(std::string_view message) {
+  erase_progress();
+  std::cerr << "attend: " << message << std::endl;
+}
+
+void warn(std::string_view message) { tell("warning: " + std::string(message)); }
 
 }  // namespace attend::cli

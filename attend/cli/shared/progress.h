@@ -45,7 +45,13 @@ class ProgressBar {
   Clock::time_point start_ = Clock::now(), next_;
 };
 
-/// "attend: warning: …" on standard error, in a line of its own even while a bar is shown.
+/// Erases the bar that is shown, if any. Call it before anything else is written to the terminal, and before waiting
+/// for input, which a person may type there. The next update draws the bar again.
+void erase_progress();
+
+/// "attend: …" on standard error, in a line of its own even while a bar is shown.
+void tell(std::string_view message);
+/// The same with "attend: warning: …".
 void warn(std::string_view message);
 
 /// 75.0 -> "1 min 15 s".

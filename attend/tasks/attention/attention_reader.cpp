@@ -1,10 +1,13 @@
 #include "attend/tasks/attention/attention_reader.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
 
 #include "attend/core/error.h"
 #include "attend/tasks/embedding/sentence_folder.h"
+#include "attend/tasks/translation/alignment.h"
+#include "attend/text/words.h"
 
 namespace attend {
 
@@ -19,17 +22,74 @@ void refuse(bool given, const char* what, const char* models) {
   if (given) fail<InputError>("attention", "this model does not support ", what, ": only ", models, " do");
 }
 
+AttentionTokens joined(AttentionTokens tokens, const AttentionTokens& more, std::int32_t words_before) {
+  tokens.shown.insert(tokens.shown.end(), more.shown.begin(), more.shown.end());
+  tokens.written.insert(tokens.written.end(), more.written.begin(), more.written.end());
+  for (const std::int32_t word : more.words) tokens.words.push_back(word < 0 ? word : word + words_before);
+  return tokens;
+}
+
+/// [H, Q, K] and [H, q, k] -> [H, Q + q, K + k], zero between the two: sentences do not attend to each other.
+Tensor block_diagonal(const Tensor& a, const Tensor& b) {
+  const std::int64_t H = a.dim(0), Q = a.dim(1), K = a.dim(2), q = b.dim(1), k = b.dim(2);
+  Tensor both = Tensor::zeros({H, Q + q, K + k});
+  for (std::int64_t h = 0; h < H; ++h) {
+    float* to = both.data() + h * (Q + q) * (K + k);
+    for (std::int64_t i = 0; i < Q; ++i) std::copy_n(a.data() + (h * Q + i) * K, K, to + i * (K + k));
+    for (std::int64_t i = 0; i < q; ++i) std::copy_n(b.data() + (h * q + i) * k, k, to + (Q + i) * (K + k) + K);
+  }
+  return both;
+}
+
+/// How many words of a text come before a part of it; `at` moves behind the part.
+std::int32_t words_before(const std::string& text, const std::string& part, std::size_t& at) {
+  const std::size_t begin = std::min(text.find(part, at), text.size());
+  at = std::min(begin + part.size(), text.size());
+  return static_cast<std::int32_t>(count_words(text.substr(0, begin) + "x")) - 1;
+}
+
+/// One map of a translation whose sentences were translated by themselves.
+AttentionMap joined(const std::string& text, const Translation& translation) {
+  AttentionMap whole = translation.maps.front();
+  std::size_t source_at = 0, target_at = 0;
+  words_before(text, whole.text, source_at), words_before(translation.text, *whole.translation, target_at);
+  for (std::size_t m = 1; m < translation.maps.size(); ++m) {
+    const AttentionMap& map = translation.maps[m];
+    const std::int32_t source = words_before(text, map.text, source_at);
+    const std::int32_t target = words_before(translation.text, *map.translation, target_at);
+    for (std::size_t v = 0; v < whole.views.size(); ++v) {
+      AttentionView& view = whole.views[v];
+      const AttentionView& more = map.views[v];
+      view.queries = joined(view.queries, more.queries, view.kind == AttentionKind::encoder ? source : target);
+      view.keys = joined(view.keys, more.keys, view.kind == AttentionKind::decoder ? target : source);
+      for (std::size_t l = 0; l < view.weights.size(); ++l)
+        view.weights[l] = block_diagonal(view.weights[l], more.weights[l]);
+    }
+  }
+  whole.text = text, whole.translation = translation.text, whole.score = translation.score;
+  whole.truncated = translation.truncated, whole.alignments = align_words(text, translation);
+  return whole;
+}
+
 std::vector<AttentionMap> maps_of(const Translator& translator, const AttentionRequest& request) {
   refuse(request.pair.has_value(), "a second text", "models of BERT's family");
   TranslateOptions options{.search = request.search};
   if (!options.search.nbest) options.search.nbest = 1;
   options.max_tokens = request.max_tokens, options.long_text = request.long_text;
   options.maps = request.selection;
+  // A text that is too long is refused or cut as a whole.
+  std::int64_t limit = translator.max_source_tokens();
+  if (request.max_tokens > 0) limit = limit > 0 ? std::min(limit, request.max_tokens) : request.max_tokens;
+  if (limit > 0 && translator.source_tokenizer().encode(request.text).size() > limit)
+    options.sentences = SentenceMode::whole;
   if (request.target) return translator.attention_of(request.text, *request.target, options).maps;
   std::vector<AttentionMap> maps;
   const auto translations = translator(std::span(&request.text, 1), options);
   for (const Translation& translation : translations.front())
-    maps.insert(maps.end(), translation.maps.begin(), translation.maps.end());
+    if (translation.maps.size() == 1)
+      maps.push_back(translation.maps.front());
+    else if (!translation.maps.empty())
+      maps.push_back(joined(request.text, translation));
   if (maps.empty())
     fail<InputError>("attention", translations.front().front().pieces == 0
                                       ? "the text is blank: it has no tokens"

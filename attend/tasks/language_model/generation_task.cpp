@@ -30,7 +30,7 @@ std::int64_t room(const LanguageModel& model, std::size_t index, std::int64_t pr
   if (most < 1 || (told && more > most))
     throw TextError(index, "the prompt and what follows it are too long: got " + std::to_string(prompt) + " and " +
                                std::to_string(more) + " tokens, the model sees " + std::to_string(positions) +
-                               "; let it slide, to forget the beginning");
+                               "; the option long=slide drops the beginning instead");
   return std::min(more, most);
 }
 
@@ -41,7 +41,7 @@ std::size_t find_any(const std::string& text, const std::vector<std::string>& wa
   return first;
 }
 
-/// Text on its way to somebody who reads along. What may be the beginning of a stop is kept back until it is known.
+/// Text for streaming. What may be the beginning of a stop text is held back until that is known.
 class StoppingStream {
  public:
   StoppingStream(const Tokenizer& tokenizer, const std::vector<std::string>& stop)
@@ -61,7 +61,7 @@ class StoppingStream {
     kept_.erase(0, end);
     return settled;
   }
-  /// The bytes at the end that a stop begins with.
+  /// The number of bytes at the end that a stop text begins with.
   std::size_t begun() const {
     std::size_t most = 0;
     for (const std::string& stop : *stop_)
@@ -76,7 +76,7 @@ class StoppingStream {
   bool stopped_ = false;
 };
 
-/// The random numbers of a prompt are its own, whatever else is generated.
+/// Each prompt has its own random numbers, whatever else is generated.
 std::uint64_t stream_of(const Ids& ids) {
   return hash_text({reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(ids[0])}).low;
 }
@@ -148,30 +148,33 @@ EngineListener GenerationTask::decode_for(GenerationListener listener) const {
     std::shared_ptr<const Shared> shared;
     GenerationListener listener;
     std::int64_t truncated;
+    std::optional<std::uint64_t> seed;
     std::vector<StoppingStream> streams = {};  // of each sample
   };
   const Tokenizer& tokenizer = shared_->model.tokenizer();
   const std::int64_t truncated =
       std::max<std::int64_t>(std::ssize(request.input.prompt) - shared_->model.positions(), 0);
-  const auto text = std::make_shared<Text>(Text{shared_, std::move(listener), truncated});
+  std::optional<std::uint64_t> seed;
+  if (request.options->sample) seed = request.options->seed;
+  const auto text = std::make_shared<Text>(Text{shared_, std::move(listener), truncated, seed});
   EngineListener told;
-  told.watch.stops = stops_of(tokenizer, shared_->stop);
-  if (text->listener.said && request.options->beam == 1) {
+  told.callbacks.should_stop = stops_of(tokenizer, shared_->stop);
+  if (text->listener.on_token && request.options->beam == 1) {
     text->streams.resize(static_cast<std::size_t>(request.options->nbest), {tokenizer, shared_->stop});
-    told.watch.alternatives = text->listener.alternatives;
-    told.watch.said = [text](std::size_t sample, const NextWord& word, std::span<const NextWord> best) {
-      const SaidToken token{word, best};
-      text->listener.said(sample, &token, text->streams[sample].push(word.id));
+    told.callbacks.alternatives = text->listener.alternatives;
+    told.callbacks.on_token = [text](std::size_t sample, const NextToken& token, std::span<const NextToken> best) {
+      const GeneratedToken generated{token, best};
+      text->listener.on_token(sample, &generated, text->streams[sample].push(token.id));
     };
   }
   told.done = [text](std::vector<Hypothesis>&& found) {
     for (std::size_t sample = 0; sample < text->streams.size(); ++sample)
       if (const std::string more = text->streams[sample].finish(); !more.empty())
-        text->listener.said(sample, nullptr, more);
+        text->listener.on_token(sample, nullptr, more);
     std::vector<Generation> texts;
     for (Hypothesis& hypothesis : found) {
       texts.push_back(generation_of(text->shared->model.tokenizer(), std::move(hypothesis), text->shared->stop));
-      texts.back().truncated = text->truncated;
+      texts.back().truncated = text->truncated, texts.back().seed = text->seed;
     }
     if (text->listener.done) text->listener.done(std::move(texts));
   };

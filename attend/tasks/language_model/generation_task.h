@@ -13,9 +13,9 @@
 namespace attend {
 
 /// A token that was just generated.
-struct SaidToken {
-  NextWord word;
-  std::span<const NextWord> best;  ///< the most likely tokens, best first
+struct GeneratedToken {
+  NextToken token;
+  std::span<const NextToken> best;  ///< the most likely tokens, best first
 };
 
 /// Callbacks for one prompt, called inside Engine::step().
@@ -23,8 +23,8 @@ struct GenerationListener {
   /// Called for each token as soon as greedy search or sampling has chosen it. `text` is the text that is new and
   /// final; the concatenation of all calls is the generated text. Called once more with a null token at the end if
   /// there is text left. Not called for beam search.
-  std::function<void(std::size_t sample, const SaidToken* token, const std::string& text)> said = {};
-  std::int64_t alternatives = 0;  ///< the minimum size of SaidToken::best, if the vocabulary is large enough
+  std::function<void(std::size_t sample, const GeneratedToken* token, const std::string& text)> on_token = {};
+  std::int64_t alternatives = 0;  ///< the minimum size of GeneratedToken::best, if the vocabulary is large enough
   std::function<void(std::vector<Generation>&& texts)> done = {};
 };
 

@@ -77,7 +77,7 @@ std::vector<std::vector<Generation>> LanguageModel::generate(std::vector<std::ve
         if (progress) progress(++done, std::ssize(all));
       };
       if (stream)
-        listener.said = [&, i = joined](std::size_t sample, const SaidToken*, const std::string& text) {
+        listener.on_token = [&, i = joined](std::size_t sample, const GeneratedToken*, const std::string& text) {
           if (!text.empty()) stream(i, sample, text);
         };
       engine.join(std::move(tasks[joined].request), tasks[joined].decode_for(std::move(listener)));
@@ -91,10 +91,10 @@ Generation LanguageModel::operator()(const std::string& prompt, const GenerateOp
 }
 
 std::vector<std::int32_t> LanguageModel::ids_without_tokens() const {
-  std::vector<std::int32_t> words;
+  std::vector<std::int32_t> ids;
   for (std::int64_t id = model_->tokenizer.size(); id < model_->network->options.vocabulary; ++id)
-    words.push_back(static_cast<std::int32_t>(id));
-  return words;
+    ids.push_back(static_cast<std::int32_t>(id));
+  return ids;
 }
 
 namespace {
@@ -144,9 +144,9 @@ void score_windows(const LanguageModel& model, std::span<const Window> windows, 
     const Tensor targets = Tensor::ids(std::span(next).subspan(static_cast<std::size_t>(row), rows), {end - row});
     const Tensor logits = model.network().logits(states.view_rows(row, end));
     const Tensor losses = cross_entropy(logits, targets, {.reduction = Reduction::none});
-    std::vector<std::vector<NextWord>> best(rows);
+    std::vector<std::vector<NextToken>> best(rows);
     if (alternatives > 0)
-      best = best_words(logits, std::vector<LogitsContext>(rows), rules, {}, alternatives, ScoreKind::logits);
+      best = best_tokens(logits, std::vector<LogitsContext>(rows), rules, {}, alternatives, ScoreKind::logits);
     for (std::size_t i = 0; i < rows; ++i) {
       const auto& [text, token] = places[static_cast<std::size_t>(row) + i];
       if (!text) continue;

@@ -41,7 +41,8 @@ struct Generation {
   std::string text;               ///< the generated text, without the prompt and without the stop string
   std::vector<std::int32_t> ids;  ///< all generated ids, including the end-of-text token and the stop string
   Finish finish = Finish::length;
-  double log_probability = 0;  ///< of `ids`, given the prompt
+  double log_probability = 0;              ///< of `ids`, given the prompt
+  std::optional<std::uint64_t> seed = {};  ///< the seed that repeats it, if it was sampled
   std::int64_t truncated = 0;  ///< the number of tokens of the prompt that were dropped, as the context is too short
   std::int64_t invalid = 0;    ///< the number of invalid UTF-8 sequences in the prompt
 };
@@ -55,8 +56,8 @@ struct TextLikelihood {
   std::vector<std::int32_t> ids;
   /// The natural logarithm of the probability of each token. The first is NaN unless LikelihoodOptions::start is set.
   std::vector<double> logprobs;
-  std::vector<std::vector<NextWord>> best;  ///< the most likely tokens at each position, best first; if requested
-  double logprob = 0;                       ///< the sum of `logprobs`
+  std::vector<std::vector<NextToken>> best;  ///< the most likely tokens at each position, best first; if requested
+  double logprob = 0;                        ///< the sum of `logprobs`
   std::int64_t windows = 1;  ///< the number of windows; more than 1 if the text is longer than the model's context
   std::int64_t invalid = 0;  ///< the number of invalid UTF-8 sequences
 };

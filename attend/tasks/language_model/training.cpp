@@ -97,12 +97,13 @@ std::string sample(const Options& options, const Gpt2& model, const Tokenizer& t
 
 Options Options::finetune(std::filesystem::path from) {
   Options options;
-  options.from = std::move(from), options.batch_tokens = 1024;
+  options.from = std::move(from), options.context = 0, options.batch_tokens = 1024;
   options.trainer = {.epochs = 3, .learning_rate = 5e-5, .warmup = 50, .evaluate_every = 100};
   return options;
 }
 
-TrainingResult train_language_model(const Options& options, const TrainingObserver& observer) {
+TrainingResult train_language_model(const Options& given_options, const TrainingObserver& observer) {
+  Options options = given_options;
   if (options.train.empty()) fail<InputError>("train", "there is no text to learn from: got no file");
   Files files = options.train;
   std::ranges::copy(options.validation, std::back_inserter(files));
@@ -120,6 +121,8 @@ TrainingResult train_language_model(const Options& options, const TrainingObserv
   } else if (options.validation_share > 0) {
     std::tie(training, validation) = hold_back(store, options.validation_share);
   }
+  if (options.context == 0)  // all that the model sees, or a shorter text
+    options.context = std::clamp<std::int64_t>(training.range.size() - 1, 1, model.options.positions);
   const std::int64_t batch = std::max<std::int64_t>(options.batch_tokens / options.context, 1);
   observer.info(counted(training.range.size(), "token") + ", " + grouped(validation ? validation->range.size() : 0) +
                 " for validation, " + grouped(tokenizer.size()) + " different, " + grouped(count_parameters(model)) +

@@ -35,7 +35,7 @@ struct LanguageModelTrainingOptions {
   std::filesystem::path tokenizer = {};  ///< the folder of a tokenizer for a new model; empty: one is learned
   LearnedTokens tokens = LearnedTokens::bpe;
   std::int64_t vocab_size = 8000;    ///< the maximum number of tokens to learn
-  std::int64_t context = 256;        ///< tokens in a window; also the positions of a new model
+  std::int64_t context = 256;        ///< tokens in a window; also the positions of a new model. 0: those of `from`
   std::int64_t batch_tokens = 4096;  ///< tokens in a batch of windows
   Gpt2Options model = {.width = 256, .layers = 6, .heads = 8};
   std::optional<float> dropout = {};  ///< of all kinds; empty: 0.1, or the values of the model to fine-tune

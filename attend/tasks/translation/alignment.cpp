@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kNone = static_cast<std::size_t>(-1);
 
-/// What the tokens of a text are to its words.
+/// The words of the tokens of a text.
 struct Words {
   std::vector<std::size_t> of_token;  // the word of each token that has a vote, or kNone
   std::size_t count = 0;
@@ -26,7 +26,7 @@ bool only_marks(std::string_view text) {
   return true;
 }
 
-/// Marks that stand at a word have no vote: all words like to look at them. Those that are a word by themselves have.
+/// Punctuation at a word has no vote, since all words attend to it. Punctuation that is a word by itself has one.
 Words words_of(std::string_view text, const std::vector<Span>& spans) {
   Words words{{}, count_words(text)};
   const std::vector<std::int32_t> numbers = words_of_tokens(text, spans);

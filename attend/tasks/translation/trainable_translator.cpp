@@ -18,22 +18,25 @@ namespace {
 
 /// What every architecture gives in the same way.
 template <typename Model>
-TrainableTranslator trainable(std::shared_ptr<Model> model, const TranslationTokenizers& tokenizers) {
+TrainableTranslator trainable(std::shared_ptr<Model> model, const TranslationTokenizers& tokenizers,
+                              const GenerationConfig& generation) {
   train_parameters(*model);
   TrainableTranslator made;
   made.config = model->config().dump();
   made.size = count_parameters(*model);
+  made.whole_texts = model->spec().whole_texts;
   made.parameters = parameters(*model);
-  made.save = [model, tokenizers](const std::filesystem::path& folder) {
+  made.save = [model, tokenizers, generation](const std::filesystem::path& folder) {
     model->save(folder);
     save_tokenizer(tokenizers.source, folder);
+    generation.save(folder);
   };
   return made;
 }
 
 TrainableTranslator trainable_recurrent(const std::shared_ptr<RecurrentTranslator>& model,
-                                        const TranslationTokenizers& tokenizers) {
-  TrainableTranslator made = trainable(model, tokenizers);
+                                        const TranslationTokenizers& tokenizers, const GenerationConfig& generation) {
+  TrainableTranslator made = trainable(model, tokenizers, generation);
   made.start = needed_token("end-of-sentence", tokenizers.target.special().eos);
   if (model->options.attention == DecoderAttention::location) made.max_length = model->options.max_positions;
   made.logits = [model](const TokenBatch& sources, const TokenBatch& inputs) {
@@ -45,11 +48,7 @@ TrainableTranslator trainable_recurrent(const std::shared_ptr<RecurrentTranslato
 
 TrainableTranslator trainable_transformer(const std::shared_ptr<Transformer>& model,
                                           const TranslationTokenizers& tokenizers, const GenerationConfig& generation) {
-  TrainableTranslator made = trainable(model, tokenizers);
-  made.save = [save = made.save, generation](const std::filesystem::path& folder) {
-    save(folder);
-    generation.save(folder);
-  };
+  TrainableTranslator made = trainable(model, tokenizers, generation);
   made.start = model->options.start;
   made.max_length = model->options.max_positions;
   made.logits = [model](const TokenBatch& sources, const TokenBatch& inputs) {
@@ -63,7 +62,8 @@ TrainableTranslator make_recurrent(RecurrentTranslatorOptions o, const Translati
                                    std::int64_t max_length, Generator& generator) {
   o.source_vocabulary = o.target_vocabulary = tokenizers.source.size();
   o.max_positions = max_length;
-  return trainable_recurrent(std::make_shared<RecurrentTranslator>(o, generator), tokenizers);
+  const auto model = std::make_shared<RecurrentTranslator>(o, generator);
+  return trainable_recurrent(model, tokenizers, translation_model(*model, tokenizers.source).generation);
 }
 
 TrainableTranslator make_transformer(TransformerOptions o, const TranslationTokenizers& tokenizers,
@@ -145,7 +145,10 @@ TrainableTranslator continue_translator(const TranslatorFolder& from, const Tran
     if (new_vocabulary) o.source_vocabulary = o.target_vocabulary = tokenizers.source.size();
     o.dropout = dropout.value_or(o.dropout);
     const auto old = std::dynamic_pointer_cast<RecurrentTranslator>(from.folder.load());
-    return trainable_recurrent(continued(o, *old, by_piece, seed), tokenizers);
+    const auto model = continued(o, *old, by_piece, seed);
+    GenerationConfig generation = translation_model(*model, tokenizers.source).generation;
+    if (!new_vocabulary) generation = GenerationConfig::read(from.folder.path(), generation.search);
+    return trainable_recurrent(model, tokenizers, generation);
   }
   for (const char* key : {"encoder_layerdrop", "decoder_layerdrop"})
     if (config.number(key, 0.0) != 0)
@@ -161,7 +164,7 @@ TrainableTranslator continue_translator(const TranslatorFolder& from, const Tran
   }
   o.dropout = dropout.value_or(o.dropout);
   SearchOptions defaults = generation_defaults(o).search;
-  defaults.rules = {};  // as for translating: rules that the folder does not have are not added
+  defaults.beam = 1, defaults.rules = {};  // as for translating: what the folder does not have is not added
   const GenerationConfig generation =
       new_vocabulary ? generation_defaults(o) : GenerationConfig::read(from.folder.path(), defaults);
   const auto old = from.folder.model<Transformer>("finetune", Ability::translate);

@@ -9,6 +9,7 @@
 #include "attend/data/tokenized_texts.h"
 #include "attend/metrics/bleu.h"
 #include "attend/metrics/chrf.h"
+#include "attend/tasks/translation/sentence_mode.h"
 #include "attend/tasks/translation/training_task.h"
 #include "attend/tasks/translation/translation_model.h"
 #include "attend/text/training/train_sentencepiece.h"
@@ -114,11 +115,22 @@ Excerpt read_excerpt(const PairFiles& files, std::int64_t count) {
   return excerpt;
 }
 
+/// The first training sources decide whether the model is to be given sentences or whole texts.
+SentenceMode sentence_mode_of(const PairFiles& files) {
+  constexpr std::int64_t kTexts = 20'000;
+  SentenceCounter counter;
+  const std::function<bool(Record&)> next = open_pairs(files);
+  for (Record record; counter.texts() < kTexts && next(record);) counter.add(record.source);
+  return counter.mode();
+}
+
 /// BLEU and chrF of greedy translations. `longest` is a limit: a model that has learned little finds no end.
-std::function<Scores()> scores_of(const TrainableTranslator& model, Excerpt excerpt, std::int64_t longest) {
-  return [translator = model.translator, excerpt = std::move(excerpt), longest]() -> Scores {
+std::function<Scores()> scores_of(const TrainableTranslator& model, Excerpt excerpt, std::int64_t longest,
+                                  SentenceMode sentences) {
+  return [translator = model.translator, excerpt = std::move(excerpt), longest, sentences]() -> Scores {
     std::vector<std::string> translations;
-    for (auto& hypotheses : translator()(excerpt.sources, {.search = {.beam = 1, .max_new_tokens = longest}}))
+    const TranslateOptions options{.search = {.beam = 1, .max_new_tokens = longest}, .sentences = sentences};
+    for (auto& hypotheses : translator()(excerpt.sources, options))
       translations.push_back(std::move(hypotheses.front().text));
     const References references{excerpt.targets};
     return {{"bleu", corpus_bleu(translations, references).score}, {"chrf", corpus_chrf(translations, references)}};
@@ -145,10 +157,15 @@ TrainingResult train_translation(const TranslationTrainingOptions& options, cons
   const Tokenizers tokenizers = Tokenizers::of(make_tokenizer(options, architecture, observer));
   const std::uint64_t seed = options.trainer.seed;
   const bool new_vocabulary = !options.tokenizer.empty() || options.vocab_size > 0;
-  const TrainableTranslator model =
+  TrainableTranslator model =
       from ? continue_translator(*from, tokenizers, new_vocabulary, options.dropout, seed, observer)
            : make_translator(options.model, tokenizers, options.max_length, seed);
 
+  const SentenceMode sentences = model.whole_texts ? SentenceMode::whole : sentence_mode_of(options.train);
+  model.save = [save = model.save, sentences](const std::filesystem::path& folder) {
+    save(folder);
+    record_sentence_mode(folder, sentences);
+  };
   const std::int64_t max_length =
       model.max_length > 0 ? std::min(options.max_length, model.max_length) : options.max_length;
   const std::filesystem::path& output = options.trainer.output;
@@ -170,7 +187,7 @@ TrainingResult train_translation(const TranslationTrainingOptions& options, cons
     std::int64_t longest = 0;
     for (const std::int32_t length : validation.lengths(kSourceField))
       longest = std::max<std::int64_t>(longest, length);
-    task_options.evaluate = scores_of(model, std::move(excerpt), 20 + 2 * longest);
+    task_options.evaluate = scores_of(model, std::move(excerpt), 20 + 2 * longest, sentences);
     if (trainer.metric.empty()) trainer.metric = "bleu";
   } else if (!trainer.metric.empty() && trainer.metric != "loss") {
     fail<InputError>("train", "there is nothing to translate for ", trainer.metric,

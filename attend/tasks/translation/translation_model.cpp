@@ -1,7 +1,6 @@
 #include "attend/tasks/translation/translation_model.h"
 
 #include "attend/core/error.h"
-#include "attend/decode/generation_options.h"
 
 namespace attend {
 namespace {
@@ -12,7 +11,7 @@ TranslationModel translation_model(std::shared_ptr<const Seq2SeqModel> network, 
   const SpecialTokens& special = target.special();
   const std::int32_t end = spec.end ? *spec.end : needed_token("end-of-sentence", special.eos);
   const std::int32_t padding = spec.padding ? *spec.padding : needed_token("padding", special.padding);
-  SearchOptions search{.beam = kDefaultBeam,
+  SearchOptions search{.beam = kTrainedBeam,
                        .max_length = network->max_positions(),
                        .start = spec.start.value_or(end),
                        .ends = {end},
@@ -27,7 +26,8 @@ TranslationModel translation_model(std::shared_ptr<const Seq2SeqModel> network, 
           .target = target,
           .spec = spec,
           .padding = padding,
-          .generation = {search, padding}};
+          .generation = {search, padding},
+          .sentences = spec.whole_texts ? SentenceMode::whole : SentenceMode::split};
 }
 
 }  // namespace
@@ -38,7 +38,7 @@ std::int32_t needed_token(const char* what, const std::optional<std::int32_t>& i
 }
 
 GenerationConfig generation_defaults(const TransformerOptions& options) {
-  return {{.beam = kDefaultBeam,
+  return {{.beam = kTrainedBeam,
            .max_length = options.max_positions,
            .start = options.start,
            .ends = {options.end},
@@ -61,9 +61,12 @@ TranslationModel load_translation_model(const ModelFolder& folder) {
   auto network = folder.model<Seq2SeqModel>("translator", Ability::translate);
   TranslationModel model = translation_model(std::move(network), std::string(folder.family().type),
                                              folder.tokenizer(Side::source), folder.tokenizer(Side::target));
-  SearchOptions untold = model.generation.search;
-  if (model.spec.end) untold.rules = {};  // a folder of `transformers` without rules wants none
-  model.generation = GenerationConfig::read(folder.path(), untold);
+  // Where the folder gives no value, `transformers` searches greedily and without rules.
+  SearchOptions defaults = model.generation.search;
+  defaults.beam = 1;
+  if (model.spec.end) defaults.rules = {};
+  model.generation = GenerationConfig::read(folder.path(), defaults);
+  if (const auto recorded = recorded_sentence_mode(folder.config())) model.sentences = *recorded;
   return model;
 }
 

@@ -8,6 +8,7 @@
 #include "attend/models/recurrent_translator.h"
 #include "attend/models/registry.h"
 #include "attend/models/transformer.h"
+#include "attend/tasks/translation/sentence_mode.h"
 #include "attend/text/tokenizer.h"
 
 namespace attend {
@@ -20,7 +21,11 @@ struct TranslationModel {
   std::int32_t padding = 0;  ///< the padding id of sources
   /// A max_length of 0 means "not set": then a translation has at most 2 · (tokens of its source) + 20 tokens.
   GenerationConfig generation;
+  SentenceMode sentences = SentenceMode::split;
 };
+
+/// The beam that new translators are saved with (num_beams in generation_config.json).
+constexpr std::int64_t kTrainedBeam = 4;
 
 /// Loads the model of a folder. Throws InputError if it holds no translation model.
 TranslationModel load_translation_model(const ModelFolder& folder);

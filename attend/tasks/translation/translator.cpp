@@ -23,20 +23,21 @@ struct Translator::Model : TranslationModel {};
 
 namespace {
 
-/// The most hypotheses at once: their logits are the largest thing in memory.
+/// Largest number of hypotheses at once: their logits take most of the memory.
 constexpr std::int64_t kMaxRows = 256;
-/// With so few hypotheses left, others join them.
+/// Other sentences join when only so many hypotheses are left.
 constexpr std::int64_t kRefillRows = kMaxRows / 2;
 
-/// A text, or a part of one that is too long, on its way.
+/// A part of a text that is translated by itself: a sentence, the whole text, or a part of a sentence that is too long.
 struct Piece {
   std::size_t text;
-  Encoding encoding;         // spans are in the whole text
+  Encoding encoding = {};    // spans are in the whole text
   bool first = true;         // of its text
-  std::string between = {};  // what stands between it and the one before
-  bool touches = false;      // the one before, as sentences of its script do
+  std::string between = {};  // the white space between it and the piece before
+  bool touches = false;      // there is none, as between sentences of Chinese
   bool cut = false;          // begins inside a sentence
-  bool whole = true;         // nothing of its text is in another
+  bool too_long = false;     // its text, or its sentence, has more tokens than fit
+  bool whole = true;         // the only piece of its text
   std::vector<Hypothesis> hypotheses = {};
   std::vector<std::vector<std::vector<float>>> attention = {};  // of each hypothesis
   std::vector<AttentionMap> maps = {};                          // of each
@@ -46,39 +47,53 @@ bool is_blank(const Encoding& encoding) {
   return std::ranges::all_of(encoding.special, [](std::uint8_t special) { return special != 0; });
 }
 
+std::string text_in(std::string_view text, Span span) {
+  return std::string(
+      text.substr(static_cast<std::size_t>(span.begin), static_cast<std::size_t>(span.end - span.begin)));
+}
+
+/// The encoding of a part of a text, with spans in the whole text.
+Encoding moved_by(Encoding encoding, std::int64_t offset) {
+  for (std::size_t i = 0; i < encoding.spans.size(); ++i)
+    if (!encoding.special[i]) encoding.spans[i].begin += offset, encoding.spans[i].end += offset;
+  return encoding;
+}
+
+/// A part of a text, before it is encoded.
+struct Part {
+  Piece piece;
+  Span span;  // in its text
+};
+
+/// The sentences of a text. A text with one sentence or none is one part, with the white space around it.
+std::vector<Part> sentence_parts(std::size_t index, std::string_view text) {
+  const std::vector<Span> all = sentences(text);
+  if (all.size() <= 1) return {{{.text = index}, {0, std::ssize(text)}}};
+  std::vector<Part> parts;
+  std::int64_t end = 0;  // of the sentence before
+  for (const Span& sentence : all) {
+    const auto before = static_cast<std::size_t>(end), begin = static_cast<std::size_t>(sentence.begin);
+    Piece piece{.text = index, .between = text_in(text, {end, sentence.begin}), .whole = false};
+    piece.touches = !parts.empty() && sentences_touch(text.substr(0, before), text.substr(begin));
+    parts.push_back({std::move(piece), sentence});
+    end = sentence.end;
+  }
+  return parts;
+}
+
 /// Windows of a sentence with more tokens than the model takes.
-void cut_windows(const Tokenizer& tokenizer, std::string_view text, Span sentence, std::int64_t limit, Piece piece,
+void cut_windows(const Tokenizer& tokenizer, std::string_view text, Part part, std::int64_t limit,
                  std::vector<Piece>& pieces) {
-  const auto begin = static_cast<std::size_t>(sentence.begin), end = static_cast<std::size_t>(sentence.end);
+  part.piece.too_long = true, part.piece.whole = false;
   const EncodeOptions options{.max_tokens = limit, .long_text = LongText::split};
-  for (Encoding& window : tokenizer.encode_windows(text.substr(begin, end - begin), options)) {
-    for (std::size_t i = 0; i < window.spans.size(); ++i)
-      if (!window.special[i]) window.spans[i].begin += sentence.begin, window.spans[i].end += sentence.begin;
-    piece.encoding = std::move(window);
-    pieces.push_back(piece);
-    piece.first = false, piece.cut = true;
+  for (Encoding& window : tokenizer.encode_windows(text_in(text, part.span), options)) {
+    part.piece.encoding = moved_by(std::move(window), part.span.begin);
+    pieces.push_back(part.piece);
+    part.piece.cut = true;
   }
 }
 
-/// A text that is too long, by sentences.
-void cut_sentences(const Tokenizer& tokenizer, std::size_t index, std::string_view text, std::int64_t limit,
-                   std::vector<Piece>& pieces) {
-  std::size_t end = 0;  // of the sentence before
-  for (const Span& sentence : sentences(text)) {
-    const auto begin = static_cast<std::size_t>(sentence.begin);
-    const Piece piece{index,
-                      {},
-                      end == 0,
-                      std::string(text.substr(end, begin - end)),
-                      end > 0 && sentences_touch(text.substr(0, end), text.substr(begin)),
-                      false,
-                      false};
-    cut_windows(tokenizer, text, sentence, limit, piece, pieces);
-    end = static_cast<std::size_t>(sentence.end);
-  }
-}
-
-/// What stands between two translations: what stood between their sources, unless they are written in another way.
+/// The white space between two translations: that between their sources, unless the target's script wants another.
 std::string between(std::string_view left, std::string_view right, const Piece& piece) {
   if (left.empty() || right.empty()) return "";
   if (piece.cut) return words_touch(left, right) ? "" : " ";
@@ -95,26 +110,47 @@ std::vector<Piece> cut(const TranslationModel& model, std::span<const std::strin
   const std::int64_t limit = options.max_tokens > 0 && (model_limit == 0 || options.max_tokens < model_limit)
                                  ? options.max_tokens
                                  : model_limit;
-  std::vector<Encoding> encodings = model.source.encode_all(texts);
-  std::vector<Piece> pieces;
+  const bool splits = options.sentences.value_or(model.sentences) == SentenceMode::split;
+  std::vector<Part> parts;
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    Encoding& encoding = encodings[i];
+    if (splits)
+      std::ranges::move(sentence_parts(i, texts[i]), std::back_inserter(parts));
+    else
+      parts.push_back({{.text = i}, {0, std::ssize(texts[i])}});
+  }
+  std::vector<std::string> part_texts;
+  for (const Part& part : parts) part_texts.push_back(text_in(texts[part.piece.text], part.span));
+  std::vector<Encoding> encodings = model.source.encode_all(part_texts);
+
+  std::vector<Piece> pieces;
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    Part& part = parts[p];
+    const std::size_t text = part.piece.text;
+    Encoding& encoding = encodings[p];
     if (is_blank(encoding)) continue;
     if (limit == 0 || encoding.size() <= limit) {
-      pieces.push_back({i, std::move(encoding)});
+      part.piece.encoding = moved_by(std::move(encoding), part.span.begin);
+      pieces.push_back(std::move(part.piece));
     } else if (options.long_text == LongText::truncate) {
-      pieces.push_back({i, model.source.encode(texts[i], {.max_tokens = limit, .long_text = LongText::truncate})});
+      encoding = model.source.encode(part_texts[p], {.max_tokens = limit, .long_text = LongText::truncate});
+      part.piece.encoding = moved_by(std::move(encoding), part.span.begin);
+      pieces.push_back(std::move(part.piece));
     } else if (options.long_text == LongText::split) {
-      cut_sentences(model.source, i, texts[i], limit, pieces);
+      if (splits)
+        cut_windows(model.source, texts[text], part, limit, pieces);
+      else
+        for (const Part& sentence : sentence_parts(text, texts[text]))
+          cut_windows(model.source, texts[text], sentence, limit, pieces);
     } else {
-      throw TextError(i, "the text is too long: got " + std::to_string(encoding.size()) + " tokens, expected at most " +
-                             std::to_string(limit));
+      throw TextError(text, std::string(part.piece.whole ? "the text" : "a sentence") + " is too long: got " +
+                                std::to_string(encoding.size()) + " tokens, expected at most " + std::to_string(limit));
     }
   }
+  for (std::size_t i = 1; i < pieces.size(); ++i) pieces[i].first = pieces[i].text != pieces[i - 1].text;
   return pieces;
 }
 
-/// The longest first.
+/// The pieces in order of length, longest first.
 std::vector<std::size_t> by_length(const std::vector<Piece>& pieces) {
   std::vector<std::size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -122,7 +158,7 @@ std::vector<std::size_t> by_length(const std::vector<Piece>& pieces) {
   return order;
 }
 
-/// Neighbours in the order of length, as many as fit.
+/// Batches of pieces of similar length.
 std::vector<std::vector<std::size_t>> batches_of(const std::vector<Piece>& pieces, std::int64_t batch_tokens,
                                                  std::int64_t rows_each) {
   std::vector<std::vector<std::size_t>> batches;
@@ -165,8 +201,8 @@ SearchInput search_input(const TranslationModel& model, const Piece& piece, cons
 /// The layer that the options choose. Throws when the model lacks it, or the head.
 std::size_t chosen_layer(const TranslationModel& model, const TranslateOptions& options) {
   const auto [count, heads] = model.spec.cross;
-  if (count == 0) fail<InputError>("translator", "the model has no attention, so there is none to look at");
-  // Deep decoders think of the next word in their last layer already.
+  if (count == 0) fail<InputError>("translator", "the model has no attention to show");
+  // Deep decoders prepare the next token in their last layer.
   const std::int64_t wanted = options.layer.value_or(count > 4 ? -2 : -1);
   if (wanted < -count || wanted >= count)
     fail<InputError>("translator", "the decoder has no such layer: got ", wanted, ", expected 0 to ", count - 1,
@@ -194,7 +230,7 @@ std::vector<std::vector<float>> chosen_head(const Tensor& weights, const std::op
   return map;
 }
 
-/// What a piece was cut from its text, and the spans of its tokens in that.
+/// The text of a piece, and the spans of its tokens in it.
 struct PieceText {
   std::string text;
   std::vector<Span> spans;
@@ -213,17 +249,17 @@ PieceText text_of(const std::string& whole, const Encoding& encoding) {
 }
 
 /// The map of a hypothesis, with room for its weights.
-AttentionMap map_of(const TranslationModel& model, const std::string& text, const Piece& piece, const Hypothesis& said,
-                    const AttentionSelection& selection) {
+AttentionMap map_of(const TranslationModel& model, const std::string& text, const Piece& piece,
+                    const Hypothesis& hypothesis, const AttentionSelection& selection) {
   AttentionMap map;
   const PieceText source = piece.whole ? PieceText{text, piece.encoding.spans} : text_of(text, piece.encoding);
   map.kind = model.kind, map.text = source.text;
-  map.translation = model.target.decode(said.ids);
+  map.translation = model.target.decode(hypothesis.ids);
   map.truncated = piece.encoding.dropped;
   const AttentionTokens sources = attention_tokens(model.source, piece.encoding.ids, source.text, source.spans);
   const AttentionTokens targets =
-      attention_tokens(model.target, said.ids, *map.translation, spans_of(model.target, said.ids));
-  // What the decoder reads when it says them: the start, and all but the last.
+      attention_tokens(model.target, hypothesis.ids, *map.translation, spans_of(model.target, hypothesis.ids));
+  // The decoder's inputs: the start token, and all generated tokens but the last.
   AttentionTokens read = targets;
   const std::int32_t start = model.generation.search.start;
   read.shown.insert(read.shown.begin(), shown_token(model.target, start)), read.shown.pop_back();
@@ -245,19 +281,19 @@ AttentionMap map_of(const TranslationModel& model, const std::string& text, cons
   return map;
 }
 
-/// Where the n-th hypotheses of some pieces look: all of them said once more, with a probe.
-void look(const TranslationModel& model, std::span<const std::string> texts, std::vector<Piece>& pieces,
-          const std::vector<std::size_t>& batch, std::size_t n, const TranslateOptions& options) {
-  std::vector<std::vector<std::int32_t>> said;
+/// The attention of the n-th hypotheses of some pieces: one more pass over their tokens, with a probe.
+void record_attention(const TranslationModel& model, std::span<const std::string> texts, std::vector<Piece>& pieces,
+                      const std::vector<std::size_t>& batch, std::size_t n, const TranslateOptions& options) {
+  std::vector<std::vector<std::int32_t>> inputs;
   std::vector<AttentionMap> maps(batch.size());
   std::vector<AttentionMap*> wanted(batch.size());
   for (std::size_t b = 0; b < batch.size(); ++b) {
     Piece& piece = pieces[batch[b]];
-    std::vector<std::int32_t>& words = said.emplace_back(1, model.generation.search.start);
+    std::vector<std::int32_t>& tokens = inputs.emplace_back(1, model.generation.search.start);
     if (n >= piece.hypotheses.size()) continue;
     const std::vector<std::int32_t>& ids = piece.hypotheses[n].ids;
     if (ids.empty()) continue;
-    words.insert(words.end(), ids.begin(), ids.end() - 1);
+    tokens.insert(tokens.end(), ids.begin(), ids.end() - 1);
     if (!options.maps) continue;
     maps[b] = map_of(model, texts[piece.text], piece, piece.hypotheses[n], *options.maps);
     wanted[b] = &maps[b];
@@ -279,7 +315,7 @@ void look(const TranslationModel& model, std::span<const std::string> texts, std
   std::vector<std::span<const std::int32_t>> ids;
   for (const std::size_t i : batch) ids.emplace_back(pieces[i].encoding.ids);
   const TokenBatch sources = pad(ids, model.padding);
-  const std::vector<std::span<const std::int32_t>> rows(said.begin(), said.end());
+  const std::vector<std::span<const std::int32_t>> rows(inputs.begin(), inputs.end());
   model.network->record_attention(sources.ids, sources.lengths, pad(rows, model.padding).ids, probe);
   for (std::size_t b = 0; b < batch.size(); ++b) pieces[batch[b]].maps.push_back(std::move(maps[b]));
 }
@@ -296,7 +332,8 @@ Translation translation_of(const TranslationModel& model, const std::string& tex
   Translation t;
   t.text = model.target.decode(hypothesis.ids);
   t.score = hypothesis.score, t.ids = hypothesis.ids, t.finished = hypothesis.finished;
-  t.cuts = piece.cut ? 1 : 0, t.truncated = piece.encoding.dropped, t.invalid = piece.encoding.invalid;
+  t.cuts = piece.cut ? 1 : 0, t.too_long = piece.too_long, t.truncated = piece.encoding.dropped,
+  t.invalid = piece.encoding.invalid;
   if (with_attention && n < piece.attention.size()) {
     t.source_tokens = tokens_of(model.source, piece.encoding.ids);
     t.source_spans = piece.encoding.spans;
@@ -307,7 +344,7 @@ Translation translation_of(const TranslationModel& model, const std::string& tex
   if (with_attention && n < piece.maps.size() && !piece.maps[n].views.empty()) {
     AttentionMap& map = t.maps.emplace_back(piece.maps[n]);
     map.score = t.score;
-    // Words are counted in the piece, as the map's tokens are.
+    // The map counts words in the piece.
     Translation own = t;
     if (!piece.whole) own.source_spans = text_of(text, piece.encoding).spans;
     map.alignments = align_words(map.text, own);
@@ -315,13 +352,14 @@ Translation translation_of(const TranslationModel& model, const std::string& tex
   return t;
 }
 
-/// What follows a translation, when a text came in several pieces.
+/// Appends the translation of the next piece of a text.
 void append(Translation& whole, Translation&& part, const Piece& piece) {
   whole.text += between(whole.text, part.text, piece);
   const auto offset = static_cast<std::int64_t>(whole.text.size());
   whole.text += part.text;
   whole.score += part.score, whole.finished &= part.finished, whole.truncated += part.truncated;
   whole.pieces += part.pieces, whole.cuts += part.cuts, whole.invalid += part.invalid;
+  whole.too_long |= part.too_long;
   whole.ids.insert(whole.ids.end(), part.ids.begin(), part.ids.end());
   const std::size_t before = whole.source_tokens.size();
   for (std::vector<float>& row : whole.attention) row.resize(before + part.source_tokens.size());
@@ -335,6 +373,46 @@ void append(Translation& whole, Translation&& part, const Piece& piece) {
   std::ranges::move(part.target_tokens, std::back_inserter(whole.target_tokens));
   std::ranges::move(part.target_spans, std::back_inserter(whole.target_spans));
   std::ranges::move(part.maps, std::back_inserter(whole.maps));
+}
+
+/// One hypothesis of each piece of a text.
+struct Combination {
+  double score = 0;                      // the sum of their scores
+  std::vector<std::size_t> chosen = {};  // the hypothesis of each piece
+};
+
+/// The nbest combinations with the highest sums, best first. Samples are combined in their order, the n-th of each
+/// piece to the n-th of the text, so that they stay independent of each other.
+std::vector<Combination> combinations(std::span<const Piece> pieces, const SearchOptions& search) {
+  const auto nbest = static_cast<std::size_t>(search.nbest);
+  std::vector<Combination> best(search.sample ? nbest : 1);
+  for (const Piece& piece : pieces) {
+    struct Candidate {
+      double score;
+      std::size_t before, hypothesis;
+    };
+    std::vector<Candidate> candidates;
+    const std::vector<Hypothesis>& own = piece.hypotheses;
+    for (std::size_t i = 0; i < best.size(); ++i) {
+      if (search.sample) {
+        const std::size_t n = std::min(i, own.size() - 1);
+        candidates.push_back({best[i].score + own[n].score, i, n});
+        continue;
+      }
+      // (i + 1) × (j + 1) candidates are at least as good as this one.
+      for (std::size_t j = 0; j < own.size() && (i + 1) * (j + 1) <= nbest; ++j)
+        candidates.push_back({best[i].score + own[j].score, i, j});
+    }
+    if (!search.sample) std::ranges::stable_sort(candidates, std::greater(), &Candidate::score);
+    candidates.resize(std::min(candidates.size(), nbest));
+    std::vector<Combination> longer;
+    for (const auto& [score, before, hypothesis] : candidates) {
+      longer.push_back({score, best[before].chosen});
+      longer.back().chosen.push_back(hypothesis);
+    }
+    best = std::move(longer);
+  }
+  return best;
 }
 
 }  // namespace
@@ -361,6 +439,9 @@ std::int64_t Translator::max_new_tokens(const std::string& prefix) const {
   return model_->network->max_positions() - static_cast<std::int64_t>(model_->target.ids(prefix).size());
 }
 
+std::int64_t Translator::max_source_tokens() const { return model_->spec.max_source; }
+SentenceMode Translator::sentences() const { return model_->sentences; }
+
 std::shared_ptr<const GenerativeModel> Translator::generator() const { return model_->network; }
 
 struct TranslationJob::Content {
@@ -373,13 +454,13 @@ struct TranslationJob::Content {
   std::vector<EngineRequest> requests = {};
   std::size_t answered = 0;
 
-  bool looks() const { return options.attention || options.maps; }
-  void look() {
+  bool needs_attention() const { return options.attention || options.maps; }
+  void record_attention() {
     const std::int64_t hypotheses = options.only_best_attention ? 1 : search.nbest;
     for (const std::vector<std::size_t>& batch :
          batches_of(pieces, options.batch_tokens, std::max(search.beam, search.nbest)))
       for (std::int64_t n = 0; n < hypotheses; ++n)
-        attend::look(*model, texts, pieces, batch, static_cast<std::size_t>(n), options);
+        attend::record_attention(*model, texts, pieces, batch, static_cast<std::size_t>(n), options);
   }
 };
 
@@ -412,18 +493,29 @@ bool TranslationJob::complete() const { return content_->answered == content_->p
 
 std::vector<std::vector<Translation>> TranslationJob::finish() {
   Content& job = *content_;
-  if (job.looks()) job.look();
-  const auto shown = [&](std::size_t n) { return job.looks() && (n == 0 || !job.options.only_best_attention); };
+  if (job.needs_attention()) job.record_attention();
+  const auto shown = [&](std::size_t n) {
+    return job.needs_attention() && (n == 0 || !job.options.only_best_attention);
+  };
   std::vector<std::vector<Translation>> results(job.texts.size());
-  for (const Piece& piece : job.pieces) {
-    std::vector<Translation>& all = results[piece.text];
-    const std::string& text = job.texts[piece.text];
-    const std::size_t last = piece.hypotheses.size() - 1;
-    if (piece.first)
-      for (std::size_t n = 0; n <= last; ++n) all.push_back(translation_of(*job.model, text, piece, n, shown(n)));
-    else
-      for (std::size_t n = 0; n < all.size(); ++n)
-        append(all[n], translation_of(*job.model, text, piece, std::min(n, last), shown(n)), piece);
+  for (std::size_t begin = 0, end = 0; begin < job.pieces.size(); begin = end) {
+    const std::size_t index = job.pieces[begin].text;
+    while (end < job.pieces.size() && job.pieces[end].text == index) ++end;
+    const std::span<const Piece> pieces = std::span(job.pieces).subspan(begin, end - begin);
+    for (const Combination& combination : combinations(pieces, job.search)) {
+      std::vector<Translation>& all = results[index];
+      const bool with_attention = shown(all.size());
+      Translation& whole = all.emplace_back();
+      for (std::size_t p = 0; p < pieces.size(); ++p) {
+        Translation part =
+            translation_of(*job.model, job.texts[index], pieces[p], combination.chosen[p], with_attention);
+        if (p == 0)
+          whole = std::move(part);
+        else
+          append(whole, std::move(part), pieces[p]);
+      }
+      if (job.search.sample) whole.seed = job.search.seed;
+    }
   }
   for (std::vector<Translation>& all : results)
     if (all.empty()) all.emplace_back().pieces = 0;
@@ -440,7 +532,7 @@ std::vector<std::vector<Translation>> Translator::operator()(std::span<const std
   std::size_t joined = 0;
   std::int64_t done = 0;
   do {
-    // Sources are encoded together: the next ones join when a good part of the batch is free.
+    // Sources are encoded together: the next ones join when half of the batch is free.
     if (engine.rows() <= kRefillRows && 2 * engine.source_tokens() <= options.batch_tokens)
       for (; joined < requests.size() && engine.has_room(requests[joined]); ++joined) {
         EngineListener listener;
@@ -465,17 +557,18 @@ Translation Translator::attention_of(const std::string& text, const std::string&
   const NoGrad no_grad;
   const Training no_training(false);
   TranslateOptions whole = options;
+  whole.sentences = SentenceMode::whole;
   if (whole.long_text == LongText::split) whole.long_text = LongText::error;
   std::vector<Piece> pieces = cut(model, std::span(&text, 1), whole);
-  if (pieces.empty()) fail<InputError>("attention", "the text is blank: there is nothing to look at");
+  if (pieces.empty()) fail<InputError>("attention", "the text is blank");
   Hypothesis given{.ids = model.target.ids(translation), .finished = true};
-  if (given.ids.empty()) fail<InputError>("attention", "the translation is blank: there is nothing that looks");
+  if (given.ids.empty()) fail<InputError>("attention", "the translation is blank");
   given.ids.push_back(model.generation.search.ends.front());
   if (model.network->max_positions() > 0 && std::ssize(given.ids) > model.network->max_positions())
     fail<InputError>("attention", "the translation is too long: got ", given.ids.size(), " tokens, expected at most ",
                      model.network->max_positions());
   pieces.front().hypotheses = {std::move(given)};
-  attend::look(model, std::span(&text, 1), pieces, {0}, 0, options);
+  record_attention(model, std::span(&text, 1), pieces, {0}, 0, options);
   Translation looked = translation_of(model, text, pieces.front(), 0, true);
   looked.text = translation;
   for (AttentionMap& map : looked.maps) map.score.reset();

@@ -19,6 +19,7 @@
 #include "attend/models/recurrent_translator.h"
 #include "attend/models/registry.h"
 #include "attend/models/transformer.h"
+#include "attend/tasks/translation/sentence_mode.h"
 #include "attend/text/tokenizer.h"
 
 namespace attend {
@@ -27,8 +28,11 @@ struct TranslateOptions {
   GenerationOptions search = {};  ///< if nbest is given without a beam, the beam has at least that size
 
   std::int64_t max_tokens = 0;           ///< the maximum length of a source; 0: only the model's limit
-  LongText long_text = LongText::split;  ///< for longer sources; split: translate sentence by sentence
-  std::int64_t batch_tokens = 2048;      ///< source tokens in a batch
+  LongText long_text = LongText::split;  ///< for longer sources; split: translate their sentences, or parts
+  /// Whether to translate each sentence and each line of a text by itself; empty: as the model's folder says. Scores
+  /// are added and ids joined. The nbest translations are the combinations of hypotheses with the highest scores.
+  std::optional<SentenceMode> sentences = {};
+  std::int64_t batch_tokens = 2048;  ///< source tokens in a batch
 
   bool attention = false;                  ///< fill Translation::attention
   bool only_best_attention = false;        ///< fill it for the best of the nbest translations only
@@ -43,11 +47,13 @@ struct Translation {
   std::string text;
   double score = 0;
   std::vector<std::int32_t> ids;
-  bool finished = true;        ///< false: it ended at its maximum length, without the end-of-sentence token
-  std::int64_t pieces = 1;     ///< the number of parts in which the source was translated; 0 if it is blank
-  std::int64_t cuts = 0;       ///< the number of parts that begin inside a sentence, since it was too long
-  std::int64_t truncated = 0;  ///< the number of dropped source tokens
-  std::int64_t invalid = 0;    ///< the number of invalid UTF-8 sequences in the source
+  bool finished = true;                    ///< false: it ended at its maximum length, without the end-of-sentence token
+  std::int64_t pieces = 1;                 ///< the number of parts in which the source was translated; 0 if it is blank
+  std::int64_t cuts = 0;                   ///< the number of parts that begin inside a sentence, since it was too long
+  bool too_long = false;                   ///< the source, or a sentence of it, was split because it was too long
+  std::int64_t truncated = 0;              ///< the number of dropped source tokens
+  std::int64_t invalid = 0;                ///< the number of invalid UTF-8 sequences in the source
+  std::optional<std::uint64_t> seed = {};  ///< the seed that repeats it, if it was sampled
   // Only with TranslateOptions::attention; the parts are concatenated:
   std::vector<std::string> source_tokens, target_tokens;  ///< both with the end-of-sentence token
   std::vector<Span> source_spans;                         ///< byte range of each source token in the source
@@ -85,6 +91,9 @@ class Translator {
   /// larger max_new_tokens has no effect. 0: no limit.
   std::int64_t max_new_tokens(const std::string& prefix = {}) const;
 
+  std::int64_t max_source_tokens() const;  ///< largest number of tokens of a source; 0: no limit
+  SentenceMode sentences() const;          ///< the default of TranslateOptions::sentences
+
   const Tokenizer& source_tokenizer() const;
   const Tokenizer& target_tokenizer() const;
   const GenerationConfig& generation() const;  ///< the folder's generation_config.json
@@ -108,8 +117,8 @@ class TranslationJob {
   TranslationJob(TranslationJob&&) noexcept;
   TranslationJob& operator=(TranslationJob&&) noexcept;
 
-  /// One request for each text, or for each part of a long text. The longest sources come first. A blank text has no
-  /// request.
+  /// One request for each sentence, or for each text (TranslateOptions::sentences); the longest sources come first.
+  /// Blank texts have none.
   std::vector<EngineRequest> take_requests();
   /// Stores the result of a request.
   void set(std::size_t request, std::vector<Hypothesis>&& hypotheses);

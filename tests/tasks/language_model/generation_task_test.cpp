@@ -99,12 +99,12 @@ TEST(GenerationTask, ReportsEveryTokenWithTheMostLikelyOnes) {
   std::vector<std::int32_t> ids;
   GenerationListener listener;
   listener.alternatives = 3;
-  listener.said = [&](std::size_t, const SaidToken* token, const std::string& more) {
+  listener.on_token = [&](std::size_t, const GeneratedToken* token, const std::string& more) {
     text += more;
     if (!token) return;
-    ids.push_back(token->word.id);
+    ids.push_back(token->token.id);
     ASSERT_GE(token->best.size(), 3u);
-    EXPECT_EQ(token->best[0].id, token->word.id);  // greedy
+    EXPECT_EQ(token->best[0].id, token->token.id);  // greedy
     EXPECT_GE(token->best[0].score, token->best[1].score);
   };
   Generation made;

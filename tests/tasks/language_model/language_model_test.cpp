@@ -119,7 +119,7 @@ TEST(LanguageModel, SamplesFollowTheDistribution) {
   for (const float logit : logits.span()) total += std::exp(static_cast<double>(logit) / 2);
   constexpr std::int64_t kDraws = 4000;
   std::map<std::int32_t, std::int64_t> counts;
-  const GenerateOptions options{{.nbest = kDraws, .temperature = 2.0, .top_k = 0, .max_new_tokens = 1}};
+  const GenerateOptions options{{.nbest = kDraws, .temperature = 2.0, .top_k = 0, .seed = 0, .max_new_tokens = 1}};
   const auto drawn = language_model().generate({prompt}, options);
   for (const Generation& one : drawn.front()) ++counts[one.ids.front()];
   // A chi-squared test. Tokens with an expected count below five are counted together.
@@ -262,6 +262,25 @@ TEST(LanguageModel, ScoresAreLogProbabilities) {
 
 TEST(LanguageModel, AFolderOfAnotherModelTypeIsAnError) {
   EXPECT_ERROR(LanguageModel(fixture("marian_tied")), "holds a model of type \"marian\", expected a language model");
+}
+
+TEST(LanguageModel, WithoutASeedEachCallSamplesAnotherTextThatItsSeedRepeats) {
+  const GenerateOptions options{{.temperature = 2.0, .top_k = 0, .max_new_tokens = 12}};
+  const Generation first = language_model()("a", options), second = language_model()("a", options);
+  ASSERT_TRUE(first.seed && second.seed);
+  EXPECT_NE(*first.seed, *second.seed);
+  GenerateOptions again = options;
+  again.search.seed = first.seed;
+  EXPECT_EQ(language_model()("a", again).ids, first.ids);
+  EXPECT_FALSE(language_model()("a", {{.greedy = true, .max_new_tokens = 3}}).seed);
+}
+
+TEST(LanguageModel, ATemperatureOfZeroIsGreedySearch) {
+  const Generation greedy = language_model()("a", {{.greedy = true, .max_new_tokens = 8}});
+  const Generation cold = language_model()("a", {{.temperature = 0, .top_k = 5, .max_new_tokens = 8}});
+  EXPECT_EQ(cold.ids, greedy.ids);
+  EXPECT_FALSE(cold.seed);
+  EXPECT_EQ(language_model()("a", {{.sample = true, .temperature = 0, .max_new_tokens = 8}}).ids, greedy.ids);
 }
 
 }  // namespace

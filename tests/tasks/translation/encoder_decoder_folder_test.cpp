@@ -72,5 +72,13 @@ TEST(EncoderDecoderFolder, TranslatesTextAsTransformersDoes) {
   }
 }
 
+TEST(EncoderDecoderFolder, OnlyMarianSplitsTextsIntoSentences) {
+  EXPECT_EQ(Translator(fixture("marian_tokenizer")).sentences(), SentenceMode::split);
+  const Translator t5(fixture("t5_tokenizer"));
+  EXPECT_EQ(t5.sentences(), SentenceMode::whole);
+  EXPECT_EQ(t5("translate English to German: The house is small. Nobody writes.").pieces, 1)
+      << "the prefix is for all sentences";
+}
+
 }  // namespace
 }  // namespace attend

@@ -117,5 +117,28 @@ TEST_F(TranslationTraining, MissingDataAreErrors) {
   EXPECT_ERROR(train_translation(o), "0 sequences");
 }
 
+TEST_F(TranslationTraining, TheFolderRecordsTheBeamAndWhetherItWasTrainedOnSentences) {
+  train_translation(options("sentences"));
+  const Translator sentences(folder_ / "sentences");
+  EXPECT_EQ(sentences.generation().search.beam, 4);
+  EXPECT_EQ(sentences.sentences(), SentenceMode::split);
+  TranslationTrainingOptions o = options("texts");
+  o.model.architecture = TranslatorArchitecture::recurrent;
+  o.model.recurrent.embedding = o.model.recurrent.hidden = 8;
+  std::ofstream pairs(folder_ / "texts.tsv");
+  for (int i = 0; i < 200; ++i)
+    pairs << "Il gatto dorme. La ragazza legge " << i << " libri.\tThe cat sleeps. The girl reads " << i << " books.\n";
+  pairs.close();
+  o.train.pairs = folder_ / "texts.tsv";
+  train_translation(o);
+  const Translator texts(folder_ / "texts");
+  EXPECT_EQ(texts.generation().search.beam, 4) << "recurrent translators too";
+  EXPECT_EQ(texts.sentences(), SentenceMode::whole);
+  auto more = TranslationTrainingOptions::finetune(folder_ / "texts");
+  more.train.pairs = folder_ / "pairs.tsv", more.trainer.output = folder_ / "tuned", more.trainer.steps = 2;
+  train_translation(more);
+  EXPECT_EQ(Translator(folder_ / "tuned").sentences(), SentenceMode::split) << "as the new data is";
+}
+
 }  // namespace
 }  // namespace attend

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "attend/nn/module.h"
+#include "attend/tasks/attention/attention_reader.h"
 #include "attend/tasks/translation/alignment.h"
 #include "attend/tasks/translation/translation_model.h"
 #include "attend/text/training/train_words.h"
@@ -291,6 +292,142 @@ TEST_F(TranslatorTest, ASavedFolderTranslatesAsTheModelInMemory) {
   const std::vector<std::string> texts = {"one two three"};
   EXPECT_EQ(Translator(folder.path())(texts)[0].size(), 1u);
   EXPECT_EQ(Translator(folder.path())(texts, {{.nbest = 2}})[0].size(), 2u);
+}
+
+TEST_F(TranslatorTest, EverySentenceAndLineOfATextIsTranslated) {
+  const std::string first = "one two three !", second = "Two four .", third = "five six";
+  const Translation whole = translator_(first + " " + second + "\n\n" + third);
+  const Translation a = translator_(first), b = translator_(second), c = translator_(third);
+  EXPECT_EQ(whole.pieces, 3);
+  EXPECT_EQ(whole.cuts, 0);
+  EXPECT_FALSE(whole.too_long);
+  EXPECT_EQ(whole.text, a.text + " " + b.text + "\n\n" + c.text);
+  EXPECT_NEAR(whole.score, a.score + b.score + c.score, 1e-4);
+  std::vector<std::int32_t> ids = a.ids;
+  ids.insert(ids.end(), b.ids.begin(), b.ids.end());
+  ids.insert(ids.end(), c.ids.begin(), c.ids.end());
+  EXPECT_EQ(whole.ids, ids);
+  const Translation at_once = translator_(first + " " + second, {.sentences = SentenceMode::whole});
+  EXPECT_EQ(at_once.pieces, 1);
+}
+
+TEST_F(TranslatorTest, TheBestTranslationsOfATextAreTheBestCombinationsOfItsSentences) {
+  const std::vector<std::string> texts = {"one two three !", "Two four five .", "Two six ?"};
+  const TranslateOptions options{{.beam = 4, .nbest = 4}};
+  std::vector<std::vector<Translation>> parts = translator_(texts, options);
+  std::vector<double> sums;
+  for (const Translation& a : parts[0])
+    for (const Translation& b : parts[1])
+      for (const Translation& c : parts[2]) sums.push_back(a.score + b.score + c.score);
+  std::ranges::sort(sums, std::greater());
+  const std::string joined = texts[0] + " " + texts[1] + " " + texts[2];
+  const std::vector<Translation> best = translator_(std::span(&joined, 1), options).front();
+  ASSERT_EQ(best.size(), 4u);
+  for (std::size_t n = 0; n < best.size(); ++n) EXPECT_NEAR(best[n].score, sums[n], 1e-4) << n;
+  EXPECT_EQ(best[0].text, parts[0][0].text + " " + parts[1][0].text + " " + parts[2][0].text);
+  EXPECT_NE(best[1].ids, best[0].ids);
+}
+
+TEST_F(TranslatorTest, SamplesOfATextAreThoseOfItsSentencesInTheirOrder) {
+  const TranslateOptions options{{.sample = true, .nbest = 3, .temperature = 2, .seed = 9}};
+  const std::vector<std::string> texts = {"one two three !", "Two four five .", "one two three ! Two four five ."};
+  const auto samples = translator_(texts, options);
+  for (std::size_t n = 0; n < 3; ++n) {
+    EXPECT_EQ(samples[2][n].text, samples[0][n].text + " " + samples[1][n].text);
+    EXPECT_EQ(samples[2][n].seed, 9u);
+  }
+  TranslateOptions random = options;
+  random.search.seed.reset();
+  const Translation one = translator_(texts[2], random);
+  ASSERT_TRUE(one.seed);
+  random.search.seed = one.seed;
+  EXPECT_EQ(translator_(texts[2], random).text, one.text);
+  EXPECT_FALSE(translator_(texts[2]).seed);
+}
+
+TEST_F(TranslatorTest, AlignmentsAndAttentionOfSentencesCountOverTheWholeText) {
+  const std::string first = "one two three !", second = "Two four five .", text = first + "  " + second;
+  const TranslateOptions options{.attention = true, .maps = AttentionSelection{}};
+  const Translation whole = translator_(text, options);
+  const Translation a = translator_(first, options), b = translator_(second, options);
+  std::vector<std::pair<std::size_t, std::size_t>> expected = align_words(first, a);
+  const std::size_t targets = static_cast<std::size_t>(std::ranges::count(a.text, ' ')) + 1;
+  for (const auto& [from, to] : align_words(second, b)) expected.emplace_back(from + 4, to + targets);
+  EXPECT_EQ(align_words(text, whole), expected);
+  ASSERT_EQ(whole.maps.size(), 2u);
+  EXPECT_EQ(whole.maps[0].text, first);
+  EXPECT_EQ(whole.maps[1].text, second);
+  EXPECT_EQ(*whole.maps[1].translation, b.text);
+  EXPECT_EQ(whole.maps[1].alignments, b.maps[0].alignments);
+}
+
+TEST_F(TranslatorTest, ASentenceThatIsTooLongIsCutRefusedOrTruncatedByItself) {
+  std::string endless = "one";
+  for (int i = 0; i < 20; ++i) endless += " two";
+  const std::string text = "four five ! " + std::string("Two ") + endless;
+  const Translation cut = translator_(text);
+  EXPECT_GT(cut.pieces, 2);
+  EXPECT_TRUE(cut.too_long);
+  EXPECT_TRUE(cut.text.starts_with(translator_("four five !").text)) << cut.text;
+  EXPECT_GT(translator_(text, {.long_text = LongText::truncate}).truncated, 0);
+  EXPECT_ERROR(translator_(text, {.long_text = LongText::error}), "a sentence is too long: got 23 tokens");
+}
+
+TEST_F(TranslatorTest, TheFolderSaysWhetherItReadsSentencesAndHowWideItsBeamIs) {
+  const test::TempFolder folder;
+  Transformer transformer = model();
+  transformer.save(folder.path());
+  save_tokenizer(tokenizer_, folder.path());
+  EXPECT_EQ(Translator(folder.path()).sentences(), SentenceMode::split);
+  EXPECT_EQ(Translator(folder.path()).generation().search.beam, 1) << "as generate() without num_beams";
+  record_sentence_mode(folder.path(), SentenceMode::whole);
+  EXPECT_EQ(Translator(folder.path()).sentences(), SentenceMode::whole);
+  EXPECT_EQ(Translator(folder.path())("one two ! Two three .").pieces, 1);
+  EXPECT_EQ(Translator(folder.path())("one two ! Two three .", {.sentences = SentenceMode::split}).pieces, 2);
+  Config config(folder / "config.json");
+  config.set("attend_sentences", "some");
+  config.save(folder / "config.json");
+  EXPECT_ERROR(Translator(folder.path()), "attend_sentences");
+}
+
+TEST_F(TranslatorTest, ABeamThatDoesNotFitIntoMemoryIsRefusedWithWhatFits) {
+  EXPECT_ERROR(translator_("one two", {{.beam = 1 << 30}}), "does not fit into memory");
+  EXPECT_ERROR(translator_("one two", {{.sample = true, .nbest = 1 << 30, .seed = 1}}), "samples fit");
+}
+
+TEST_F(TranslatorTest, TheAttentionOfATextHasAllOfItsSentencesInOneMap) {
+  const std::string first = "one two !", second = "Two four five .", text = first + " " + second;
+  const AttentionReader reader(translator_);
+  const std::vector<AttentionMap> maps = reader({.text = text});
+  ASSERT_EQ(maps.size(), 1u);
+  const AttentionMap &map = maps.front(), a = reader({.text = first}).front(), b = reader({.text = second}).front();
+  EXPECT_EQ(map.text, text);
+  EXPECT_EQ(*map.translation, translator_(text).text);
+  ASSERT_EQ(map.views.size(), a.views.size());
+  for (std::size_t v = 0; v < map.views.size(); ++v) {
+    const AttentionView &whole = map.views[v], &left = a.views[v], &right = b.views[v];
+    const std::int64_t Q = left.queries.size(), K = left.keys.size();
+    ASSERT_EQ(whole.queries.size(), Q + right.queries.size());
+    ASSERT_EQ(whole.keys.size(), K + right.keys.size());
+    const Tensor& weights = whole.weights.front();
+    const std::int64_t columns = weights.dim(2);
+    EXPECT_NEAR(weights.data()[0], left.weights.front().data()[0], 1e-5);
+    EXPECT_EQ(weights.data()[K], 0) << "nothing crosses from one sentence to the next";
+    EXPECT_NEAR(weights.data()[Q * columns + K], right.weights.front().data()[0], 1e-5);
+  }
+  const AttentionView& cross = map.view(AttentionKind::cross);
+  EXPECT_EQ(cross.keys.words.front(), 0);
+  EXPECT_EQ(cross.keys.words[static_cast<std::size_t>(a.view(AttentionKind::cross).keys.size())], 3);
+}
+
+TEST(SentenceCounter, DataWithManyTextsOfSeveralSentencesIsForWholeTexts) {
+  SentenceCounter counter;
+  for (int i = 0; i < 9; ++i) counter.add("Il gatto dorme.");
+  counter.add("Il gatto dorme. La ragazza legge.");
+  EXPECT_EQ(counter.mode(), SentenceMode::split);
+  counter.add("Il gatto dorme. La ragazza legge.");
+  EXPECT_EQ(counter.mode(), SentenceMode::whole);
+  EXPECT_EQ(counter.texts(), 11);
 }
 
 TEST(Alignment, TheTokensOfAWordVoteForASourceWord) {

@@ -1,0 +1,117 @@
+#include "attend/cli/shared/resumable_output.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "attend/core/error.h"
+#include "attend/core/file.h"
+#include "attend/core/wording.h"
+#include "attend/formats/config.h"
+
+namespace attend::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string last_error() { return std::generic_category().message(errno); }
+
+fs::path with_ending(fs::path path, const char* ending) { return path += ending; }
+
+}  // namespace
+
+bool ResumableOutput::can_write(const std::string& path) {
+  if (path.empty() || path == "-") return false;
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  return !fs::exists(status) || fs::is_regular_file(status);
+}
+
+ResumableOutput::ResumableOutput(const std::string& path, std::uint64_t run, bool resume) : run_(run) {
+  std::error_code ignored;
+  path_ = fs::weakly_canonical(fs::absolute(path), ignored);
+  partial_ = with_ending(path_, ".partial"), state_ = with_ending(path_, ".partial.json");
+  if (!fs::is_directory(path_.parent_path(), ignored))
+    fail<InputError>("output", path, ": there is no folder ", path_.parent_path().string());
+  const bool begun = fs::exists(partial_, ignored) && fs::exists(state_, ignored);
+  if (begun && !resume)
+    fail<InputError>("output", partial_.string(),
+                     " has the output of a run that was stopped: continue it with --resume, or delete this file");
+  if (!begun && resume) fail<InputError>("output", "--resume: there is no run to continue: ", partial_.string());
+  if (begun) {
+    const Config state(state_);
+    if (state.text("run") != std::to_string(run_))
+      fail<InputError>("output", partial_.string(),
+                       " is of a run with another model or other options; repeat them, or delete this file");
+    lines_ = state.integer("lines"), bytes_ = state.integer("bytes");
+    expected_input_ = std::stoull(state.text("input"));
+    if (state.has("seed")) seed = static_cast<std::uint64_t>(state.integer("seed"));
+    if (static_cast<std::int64_t>(fs::file_size(partial_)) < bytes_)
+      fail<InputError>("output", partial_.string(), " has lost its end: got ", fs::file_size(partial_),
+                       " bytes, expected ", bytes_);
+  }
+  file_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (file_ < 0 || ::ftruncate(file_, bytes_) != 0)
+    fail<InputError>("output", partial_.string(), ": cannot open: ", last_error());
+}
+
+ResumableOutput::~ResumableOutput() {
+  if (file_ >= 0) ::close(file_);
+  std::error_code ignored;
+  if (file_ >= 0 && lines_ == 0) fs::remove(partial_, ignored), fs::remove(state_, ignored);
+}
+
+void ResumableOutput::add_input(std::span<const std::string> lines) {
+  for (const std::string& line : lines) input_.add(line).add(std::uint64_t{line.size()});
+}
+
+void ResumableOutput::skip_done(LineReader& reader) {
+  std::string line;
+  for (std::int64_t n = 0; n < lines_; ++n) {
+    if (!reader.next(line))
+      fail<InputError>("output", "--resume: the input has ", grouped(n), " lines, but ", grouped(lines_), " are done");
+    add_input({&line, 1});
+  }
+  if (lines_ > 0 && input_.value() != expected_input_)
+    fail<InputError>("output", "--resume: the first ", grouped(lines_),
+                     " lines of the input are not those of the run that was stopped");
+}
+
+void ResumableOutput::add(std::span<const std::string> lines, std::string_view output) {
+  bytes_ += std::ssize(output);
+  while (!output.empty()) {
+    const ssize_t written = ::write(file_, output.data(), output.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) fail("output", partial_.string(), ": cannot write: ", last_error());
+    output.remove_prefix(static_cast<std::size_t>(written));
+  }
+  add_input(lines);
+  lines_ += std::ssize(lines);
+  save_state();
+}
+
+void ResumableOutput::save_state() const {
+  Config state;
+  state.set("run", std::to_string(run_)), state.set("input", std::to_string(input_.value()));
+  state.set("lines", lines_), state.set("bytes", bytes_);
+  if (seed) state.set("seed", static_cast<std::int64_t>(*seed));
+  state.save(state_);
+}
+
+void ResumableOutput::finish() {
+  if (::fsync(file_) != 0) fail("output", partial_.string(), ": cannot write: ", last_error());
+  ::close(file_);
+  file_ = -1;
+  fs::rename(partial_, path_);
+  fs::remove(state_);
+}
+
+std::string ResumableOutput::hint() const {
+  if (lines_ == 0) return "";
+  return counted(lines_, "line") + (lines_ == 1 ? " is" : " are") + " done and kept in " + partial_.string() +
+         "; to continue, repeat the command with --resume";
+}
+
+}  // namespace attend::cli
