@@ -8,6 +8,7 @@
 #include <set>
 
 #include "attend/cli/shared/attention_file.h"
+#include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/generation.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/json_line.h"
