@@ -273,7 +273,7 @@ TEST(Convert, SaysWhatIsWrong) {
   EXPECT_TRUE(contains(
       run_for_errors("convert " + kModel + "--output " ATTEND_SOURCE_DIR "/tests/models/fixtures/gpt2_tokenizer")
           .output,
-      "the model's own folder"));
+      "is the folder of the model itself"));
 }
 
 }  // namespace

@@ -359,10 +359,10 @@ TEST_F(Train, ARunThatFailsOrIsStoppedEarlyLeavesTheOldModelAsItWas) {
 TEST_F(Train, FlagsOfAnotherArchitectureAreNamed) {
   const Outcome recurrent = run_for_errors(translation("one", "--heads 2"));
   EXPECT_EQ(recurrent.code, 2);
-  EXPECT_TRUE(contains(recurrent.output, "--heads: is for --arch marian")) << recurrent.output;
+  EXPECT_TRUE(contains(recurrent.output, "--heads: needs --arch marian")) << recurrent.output;
   const Outcome other = run_for_errors(transformer("two", "--reverse-source"));
   EXPECT_EQ(other.code, 2);
-  EXPECT_TRUE(contains(other.output, "--reverse-source: is for --arch rnn")) << other.output;
+  EXPECT_TRUE(contains(other.output, "--reverse-source: needs --arch rnn")) << other.output;
 }
 
 TEST_F(Train, BadInputIsNamed) {
@@ -373,7 +373,7 @@ TEST_F(Train, BadInputIsNamed) {
   std::ofstream(folder_ / "plain.tsv") << "no label here\n";
   std::ofstream(folder_ / "other.tsv") << "a film\tnovel\n";
   for (const auto& [arguments, message] :
-       {Case{"train translation --output " + file("x"), "name the pairs"},
+       {Case{"train translation --output " + file("x"), "--train: is missing: give --train FILE"},
         {"train translation --train " + file("missing.tsv") + " --output " + file("x"), "missing.tsv"},
         {"train translation --train-source " + file("pairs.tsv") + " --output " + file("x"), "--train-target"},
         {"train classifier --train " + file("empty.tsv") + " --output " + file("x"), "holds no labelled text"},

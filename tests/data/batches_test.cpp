@@ -102,7 +102,7 @@ TEST(BatchSampler, APositionOfOtherDataIsAnErrorAndChangesNothing) {
   sampler.next();
   const BatchPosition before = sampler.position();
   EXPECT_ERROR(sampler.restore({0, 3, 10000}), "cannot resume from batch 10000 of epoch 3");
-  EXPECT_ERROR(sampler.restore({0, -1, 0}), "cannot go on");
+  EXPECT_ERROR(sampler.restore({0, -1, 0}), "cannot resume");
   EXPECT_EQ(sampler.position(), before);
   BatchSampler untouched(sentence_lengths(50), {.max_tokens = 100});
   untouched.next();

@@ -34,7 +34,8 @@ TEST(Models, TellWhatTheirAttentionTakes) {
   options.port = 0;
   const Serving serving(options);
   std::map<std::string, Json> models;
-  for (const Json& one : serving.get("/v1/models").json["data"]) models[one["id"]] = one;
+  const Json all = serving.get("/v1/models").json;
+  for (const Json& one : all["data"]) models[one["id"]] = one;
   for (const auto& [name, attention, pairs] : {std::tuple("words", true, true), std::tuple("gpt2", true, false),
                                                std::tuple("attends", true, false), std::tuple("pools", false, false)}) {
     EXPECT_EQ(can(models[name], "attention"), attention) << name;

@@ -44,6 +44,10 @@ bool are_sides(const std::vector<std::string>& inputs) {
   return !format_of(a) && !format_of(b) && a.has_extension() && b.has_extension() && a.stem() == b.stem();
 }
 
+CorpusFormat format_of_input(const CorpusJob& job, const std::string& input) {
+  return job.format.value_or(format_of(input).value_or(input == "-" ? CorpusFormat::tsv : CorpusFormat::lines));
+}
+
 /// Throws where the flags ask for something that the format of a file does not have.
 void check_format(const CorpusJob& job, const std::string& input, CorpusFormat format) {
   using enum CorpusFormat;
@@ -56,7 +60,8 @@ void check_format(const CorpusJob& job, const std::string& input, CorpusFormat f
     throw UsageError("--to", "needs pairs, but " + input +
                                  " is read as lines, each a single text; add --format tsv for source TAB "
                                  "target, or name two files and add --format parallel");
-  if (!job.format && job.inputs.size() == 2)
+  if (!job.format && job.inputs.size() == 2 &&
+      format_of_input(job, job.inputs[0]) == format_of_input(job, job.inputs[1]))
     throw UsageError("--format", "two files of lines: add --format parallel if line N of " + job.inputs[1] +
                                      " is the translation of line N of " + job.inputs[0] +
                                      ", or --format lines if both hold single texts");
@@ -79,8 +84,7 @@ std::vector<Source> sources_of(const CorpusJob& job) {
   }
   std::vector<Source> sources;
   for (const std::string& input : job.inputs) {
-    const CorpusFormat otherwise = input == "-" ? CorpusFormat::tsv : CorpusFormat::lines;
-    const CorpusFormat format = job.format.value_or(format_of(input).value_or(otherwise));
+    const CorpusFormat format = format_of_input(job, input);
     check_format(job, input, format);
     sources.push_back(source({input}, format));
   }
