@@ -1,4 +1,4 @@
-// attend answer: a question and a text to the place of the answer.
+// attend answer: finds the answer to a question in a text.
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -32,7 +32,7 @@ std::string answer_text(const std::string& text, const Answer& answer) {
                      static_cast<std::size_t>(answer.span.end - answer.span.begin));
 }
 
-/// The best answer, and all of them where several were asked for.
+/// The best answer; with --top above 1, also all answers.
 std::string json_line(const std::string& question, const std::string& text, const std::vector<Answer>& answers,
                       bool several) {
   const CharacterPositions characters(text);
@@ -49,7 +49,7 @@ std::string json_line(const std::string& question, const std::string& text, cons
   return as_line(json);
 }
 
-/// Score, place and answer; a line each.
+/// Score, position and answer, one answer per line.
 std::string text_lines(const std::string& text, const std::vector<Answer>& answers) {
   const CharacterPositions characters(text);
   std::string out;
@@ -64,7 +64,7 @@ std::string text_lines(const std::string& text, const std::vector<Answer>& answe
   return out.empty() ? "\n" : out;
 }
 
-/// All that the files hold, as one text.
+/// All lines of the files, as one text.
 std::string whole(const std::vector<std::string>& paths) {
   LineReader reader(paths);
   std::string text;

@@ -1,4 +1,4 @@
-// attend attention: texts to pictures of where a model looks.
+// attend attention: shows the attention weights of a model for given texts.
 #include <algorithm>
 #include <iostream>
 #include <memory>
@@ -55,7 +55,7 @@ class Texts {
   std::optional<LineReader> reader_;
 };
 
-/// Statistics of the heads of all texts, and of their roll-out, at the end as a table or a line of JSON for each.
+/// Statistics of each head and of the rollout, averaged over all texts; printed as a table or as JSON lines.
 class Summary {
  public:
   void add(const AttentionMap& map, const AttentionChoice& choice) {
@@ -65,13 +65,14 @@ class Summary {
     if (!choice.head && view.layers.size() > 1 && can_roll_out(view)) texts_.back().push_back(rollout_statistics(view));
   }
   std::string table() const {
-    Page page{"What the heads look at: " + name_of(kind_) + " attention of " + grouped(std::ssize(texts_)) +
+    Page page{"Statistics of the heads: " + name_of(kind_) + " attention of " + grouped(std::ssize(texts_)) +
                   (texts_.size() == 1 ? " text" : " texts"),
               {}};
     page.show(table_of(mean_of(texts_), kind_));
     page.say(
-        "Entropy in bits; distance in tokens; the others are shares of the weight. \"separator\": special tokens "
-        "but the first; \"same word\": the same token elsewhere. \"roll-out\": all layers together.");
+        "Entropy is in bits, distance in tokens; the other columns are fractions of the attention weight. "
+        "\"separator\": on special tokens except the first; \"same word\": on the same token at other positions. "
+        "\"roll-out\": all layers combined.");
     return to_terminal(page, terminal_of_output());
   }
   std::string json() const {
@@ -95,7 +96,8 @@ class Summary {
   std::vector<std::vector<HeadStatistics>> texts_;
 };
 
-/// One line as the model takes it: of models that do, the two texts of a pair with a tab between.
+/// The request for one line. A tab separates the two texts of a pair, or a source and its translation, for models that
+/// take them.
 AttentionRequest request_of(const AttentionReader& reader, const AttentionFlags& flags, const std::string& line) {
   AttentionRequest request = flags.request;
   const std::size_t tab = line.find('\t');
@@ -104,7 +106,7 @@ AttentionRequest request_of(const AttentionReader& reader, const AttentionFlags&
   if (pair && reader.translates()) request.target = line.substr(tab + 1);
   if (pair && reader.takes_pairs()) request.pair = line.substr(tab + 1);
   if (flags.target) {
-    if (pair) fail<InputError>("attention", "a target is given both behind a tab and by --target");
+    if (pair) fail<InputError>("attention", "a target is given both after a tab and by --target");
     request.target = flags.target;
   }
   return request;
@@ -142,11 +144,11 @@ void run(AttentionFlags& flags) {
     }
     out.flush();
   }
-  if (read == 0) fail<InputError>("attention", "there is no text to look at: nothing was read");
+  if (read == 0) fail<InputError>("attention", "there is no text: the input is empty");
   if (flags.summary) out.write(flags.json ? summary.json() : summary.table());
   out.finish();
   if (file) file->finish();
-  warn_of(cut, "text", "cut: longer than the model takes (--long truncate)");
+  warn_of(cut, "text", "cut: longer than the model's limit (--long truncate)");
 }
 
 void add_what_flags(Verb& verb, AttentionFlags& flags) {
@@ -165,7 +167,7 @@ void add_what_flags(Verb& verb, AttentionFlags& flags) {
   verb.add_flag("--average", flags.choice.average, "Show the mean of all layers")->group(kGroup)->excludes(layer);
   verb.add_flag(
           "--rollout", flags.choice.rollout,
-          "Show attention rollout through all layers: how much of each token comes from which (Abnar & Zuidema 2020)")
+          "Show attention rollout: how much each input token contributes through all layers (Abnar & Zuidema 2020)")
       ->group(kGroup)
       ->excludes(layer)
       ->excludes(head)
@@ -175,10 +177,11 @@ void add_what_flags(Verb& verb, AttentionFlags& flags) {
                   "Keep only the N largest weights of each row; JSON then has pairs of position and weight")
       ->type_name("N")
       ->check(kPositive)
+      ->default_text("all")
       ->group(kGroup);
   verb.add_flag("--summary", flags.summary,
                 "Print statistics of each head and of the rollout, averaged over all texts: entropy, distance, and the "
-                "shares of the weight on the previous, next and first token, on separators and on the same word")
+                "fractions of the weight on the previous, next and first token, on separators and on the same word")
       ->group(kGroup);
 }
 

@@ -1,4 +1,4 @@
-// attend chat: a conversation with a model whose turns are kept apart by the end of text, as DialoGPT was trained.
+// attend chat: a conversation with a language model. The end-of-text token separates turns, as in DialoGPT.
 #include <unistd.h>
 
 #include <iostream>
@@ -47,7 +47,7 @@ void run(ChatFlags& flags) {
     if (line.empty()) continue;
     conversation.add(model.tokenizer().ids(line));
     if (conversation.shorten(static_cast<std::size_t>(most)) > 0 && !std::exchange(warned, true))
-      warn("the conversation has become longer than the model sees: its oldest turns are forgotten from now on");
+      warn("the conversation is longer than the model's context: its oldest turns are dropped from now on");
     const GenerationStream stream = [&](std::size_t, std::size_t, const std::string& text) {
       stop_if_interrupted();
       if (!flags.json) writer.write(text), writer.flush();

@@ -1,4 +1,4 @@
-// attend classify: lines to labels.
+// attend classify: predicts the labels of lines.
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -26,12 +26,12 @@ struct ClassifyFlags {
   std::string attention_file;
   ClassifyOptions options;
   AttentionChoice shown;
-  std::int64_t top = 0;  // as many as hold
+  std::int64_t top = 0;  // 0: the default of --top
 };
 
-/// The words that the model looks at, most first: "terrible 0.61, plot 0.12".
-std::string words_looked_at(const std::string& line, const Classification& result) {
-  std::vector<std::pair<std::string, float>> words;  // tokens of one word together
+/// The words with the largest attention weights: "terrible 0.61, plot 0.12".
+std::string most_attended_words(const std::string& line, const Classification& result) {
+  std::vector<std::pair<std::string, float>> words;  // the weight of a word is the sum over its tokens
   const bool only_added = std::ranges::all_of(result.spans, [](const Span& span) { return span.begin == span.end; });
   for (std::size_t i = 0; i < result.attention.size(); ++i) {
     if (result.spans[i].begin == result.spans[i].end && !only_added) continue;  // [CLS] and the like
@@ -88,11 +88,11 @@ std::string text_line(const std::string& line, const Classification& result, con
                       bool several, const ClassifyFlags& flags) {
   const std::vector<std::size_t> order = order_of(result);
   std::string out;
-  // Of several labels those that hold; otherwise, or where another number is asked for, the most probable.
+  // Without --top, a multi-label model prints all labels that it predicts, another model the most probable one.
   const std::size_t count = flags.top > 0 ? static_cast<std::size_t>(flags.top) : several ? result.predicted.size() : 1;
   for (std::size_t i = 0; i < std::min(order.size(), count); ++i)
     out += (i ? "\t" : "") + labels[order[i]] + "\t" + fixed(result.probabilities[order[i]], 4);
-  if (flags.options.attention) out += "\t" + words_looked_at(line, result);
+  if (flags.options.attention) out += "\t" + most_attended_words(line, result);
   return out + "\n";
 }
 

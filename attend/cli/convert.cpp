@@ -1,4 +1,4 @@
-// attend convert: a model's folder as another folder, or as a file for other programs.
+// attend convert: writes a model as int8, float32 or GGUF.
 #include <cmath>
 #include <filesystem>
 #include <iostream>
@@ -70,7 +70,7 @@ double perplexity(const LanguageModel& model, const std::vector<std::string>& li
   return likelihood_of(text, model.score(std::span(&text, 1)).front()).perplexity();
 }
 
-/// How many elements of two lists are the same, as a line of the report.
+/// Counts the equal elements of two lists, for the report.
 template <typename T>
 std::string same(const std::vector<T>& before, const std::vector<T>& after, const char* what) {
   std::int64_t count = 0;
@@ -112,7 +112,7 @@ void report_check(const ConvertFlags& flags) {
   for (std::string line; reader.next(line);)
     if (!line.empty()) lines.push_back(line);
   if (lines.empty()) fail<InputError>("convert", "there is no text to check the weights with");
-  std::cerr << "Running both on " << counted(std::ssize(lines), "line") << '\n';
+  std::cerr << "Running both models on " << counted(std::ssize(lines), "line") << '\n';
   const ModelFolder before(transformer_in(flags.model)), after(transformer_in(flags.output));
   if (before.can(Ability::generate)) {
     const double old = perplexity(LanguageModel(before), lines), rounded = perplexity(LanguageModel(after), lines);

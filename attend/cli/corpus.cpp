@@ -1,5 +1,5 @@
-// attend corpus: whatever people have → files to train on. One pipeline (read, clean, split, write) with four faces:
-// gettext, convert, clean, split.
+// attend corpus: makes training files from files in many formats. The verbs gettext, convert, clean and split run the
+// same pipeline (read, clean, split, write) with different flags.
 #include <memory>
 #include <string>
 #include <utility>
@@ -122,8 +122,8 @@ void add_cleaning(Verb& verb, CorpusJob& job) {
       ->group(group);
 }
 
-Verb* add_face(Verb& parent, const std::string& name, const std::string& description,
-               const std::shared_ptr<CorpusJob>& job) {
+Verb* add_pipeline_verb(Verb& parent, const std::string& name, const std::string& description,
+                        const std::shared_ptr<CorpusJob>& job) {
   Verb* verb = parent.add_subcommand(name, description);
   if (!job->catalogues) add_reading(*verb, *job);
   add_languages(*verb, *job);
@@ -138,8 +138,8 @@ void add_gettext(Verb& parent) {
   auto job = std::make_shared<CorpusJob>();
   job->catalogues = job->cleans = job->splits = job->cleaning.accelerators = true;
   job->languages.source = "en";
-  Verb* verb =
-      add_face(parent, "gettext", "Translation pairs from the programs that are installed on this machine", job);
+  Verb* verb = add_pipeline_verb(parent, "gettext",
+                                 "Translation pairs from the programs that are installed on this machine", job);
   verb->add_option("PLACE", job->inputs, "Files or folders with .po and .mo files")
       ->default_text("all installed")
       ->group("Reading");
@@ -153,7 +153,7 @@ void add_gettext(Verb& parent) {
 
 void add_corpus_convert(Verb& parent) {
   const auto job = std::make_shared<CorpusJob>();
-  add_face(parent, "convert", "Convert any format to TSV, JSON lines or parallel files", job)
+  add_pipeline_verb(parent, "convert", "Convert any format to TSV, JSON lines or parallel files", job)
       ->footer(
           "  attend corpus convert memory.tmx --from en --to it > pairs.tsv\n"
           "  attend corpus convert data.csv --columns english,italian --output pairs.jsonl\n"
@@ -163,7 +163,7 @@ void add_corpus_convert(Verb& parent) {
 void add_clean(Verb& parent) {
   const auto job = std::make_shared<CorpusJob>();
   job->cleans = job->splits = true;
-  add_face(parent, "clean", "Drop pairs that harm training, and report why", job)
+  add_pipeline_verb(parent, "clean", "Drop pairs that harm training, and report why", job)
       ->footer(
           "  attend corpus clean memory.tmx --from en --to it --rejected dropped.tsv > clean.tsv\n"
           "  attend corpus clean train.de train.en --from de --to en --max-characters 200 --output clean.tsv\n"
@@ -173,7 +173,7 @@ void add_clean(Verb& parent) {
 void add_split(Verb& parent) {
   const auto job = std::make_shared<CorpusJob>();
   job->splits = true;
-  Verb* verb = add_face(parent, "split", "Split into training, validation and test set", job);
+  Verb* verb = add_pipeline_verb(parent, "split", "Split into training, validation and test set", job);
   verb->get_option("--output")->required()->description("Folder for the three parts");
   verb->footer(
       "Records whose sources differ only in case, spaces and punctuation go to the same part, which depends on the "

@@ -1,4 +1,5 @@
-// attend doctor: what this machine gives, what the build uses of it, and what would make it slow.
+// attend doctor: shows the CPU, memory and threads of this machine, what the build uses of them, and what makes Attend
+// slow.
 #include <cstdlib>
 #include <iomanip>
 #include <iostream>
@@ -63,7 +64,7 @@ std::string openmp_version(int date) {
   }
 }
 
-/// Why there are as many threads as there are.
+/// What decides the number of threads.
 std::string reason_of(const Diagnosis& d) {
   std::string reason = text(d.cpus.online, " CPUs online");
   if (d.cpus.cores > 0) reason += text(" (", d.cpus.cores, d.cpus.cores == 1 ? " core)" : " cores)");
@@ -83,7 +84,8 @@ std::vector<std::string> warnings_of(const Diagnosis& d) {
   if (d.own_instructions.starts_with("SSE") || d.own_instructions == "SCALAR" || d.own_instructions == "EMU128")
     found.emplace_back(text("no AVX2 on this CPU: the kernels fall back to ", d.own_instructions));
   for (const char* name : {"ONEDNN_MAX_CPU_ISA", "DNNL_MAX_CPU_ISA"})
-    if (const char* value = std::getenv(name)) found.emplace_back(text(name, '=', value, " holds oneDNN back"));
+    if (const char* value = std::getenv(name))
+      found.emplace_back(text(name, '=', value, " limits oneDNN to older instructions"));
   if (d.threads < available_cpus())
     found.emplace_back(text("only ", d.threads, " of ", available_cpus(), " usable CPUs are in use"));
   if (d.threads > available_cpus())
@@ -95,7 +97,7 @@ std::vector<std::string> warnings_of(const Diagnosis& d) {
   if (d.load > 0.5 * d.cpus.online)
     found.emplace_back(
         text("the machine is busy with other work: load ", rounded(d.load), " on ", d.cpus.online, " CPUs"));
-  if (d.huge_pages == "never") found.emplace_back("huge pages are off: large tensors cost more page faults");
+  if (d.huge_pages == "never") found.emplace_back("huge pages are off: large tensors cause more page faults");
   if (d.memory.available > 0 && d.memory.available < kLittleMemory)
     found.emplace_back(text("little memory is available: ", gigabytes(d.memory.available)));
   return found;
@@ -123,7 +125,7 @@ void print_text(const Diagnosis& d, std::ostream& out) {
   line("Huge pages", d.huge_pages.empty() ? "unknown" : d.huge_pages);
   line("Libraries", text("oneDNN ", kernels::onednn_version(), ", Highway ", kernels::highway_version(), ", OpenMP ",
                          openmp_version(d.build.openmp)));
-  if (d.warnings.empty()) out << "\nNothing here would make it slow.\n";
+  if (d.warnings.empty()) out << "\nNo problems found.\n";
   for (const std::string& warning : d.warnings) out << "\nwarning: " << warning;
   if (!d.warnings.empty()) out << '\n';
 }

@@ -1,4 +1,4 @@
-// attend embed: lines to vectors.
+// attend embed: computes a vector for each line.
 #include <charconv>
 #include <filesystem>
 #include <memory>
@@ -27,7 +27,7 @@ struct EmbedFlags {
   Format format = Format::automatic;
 };
 
-/// As was asked for, or else as the file's name ends; JSON where that has no ending. Throws where both disagree.
+/// The format of --format, or of the file's ending; JSON lines without either. Throws if they contradict each other.
 Format format_of(const EmbedFlags& flags) {
   const std::string ending = std::filesystem::path(flags.lines.output).extension().string();
   Format named = ending.empty() || ending == ".json" ? Format::jsonl : Format::automatic;
@@ -42,13 +42,13 @@ Format format_of(const EmbedFlags& flags) {
   return flags.format;
 }
 
-/// The shortest text that reads back as this number.
+/// The shortest text that gives the same number when it is read.
 void append(float value, std::string& text) {
   char digits[32];
   text.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
 }
 
-/// Vectors to a file or a pipe, in one of the formats.
+/// Writes vectors to a file or a pipe, in one of the formats.
 class VectorWriter {
  public:
   VectorWriter(const std::string& path, Format format, std::int64_t size)

@@ -1,4 +1,4 @@
-// attend evaluate: how good are translations, labels or log-probabilities that are already there in files?
+// attend evaluate: scores translations, labels or log-probabilities that are in files.
 #include <algorithm>
 #include <iomanip>
 #include <memory>
@@ -33,7 +33,7 @@ struct EvaluateOptions {
   std::vector<std::string> inputs;  // one a system; none: standard input
   std::vector<std::string> references;
   std::string field;                  // of JSON lines; empty: lines are plain text
-  std::string sources;                // what to group by the length of; empty: no groups
+  std::string sources;                // file whose lines are grouped by their length; empty: no groups
   std::vector<std::int64_t> lengths;  // where groups end
   bool confidence = false, sentence = false, json = false;
   int digits = 2;
@@ -66,7 +66,7 @@ void take_field(ScoredSystem& system, const std::string& key) {
   }
 }
 
-/// Says what is odd about the hypotheses, once for all lines.
+/// Warns of empty and of tokenized hypotheses, once for all lines.
 void warn_about(const ScoredSystem& system) {
   const auto count = [&](auto&& is_odd) { return std::ranges::count_if(system.lines, is_odd); };
   const auto all = system.lines.size();
@@ -74,10 +74,10 @@ void warn_about(const ScoredSystem& system) {
     warn(text(system.name, ": ", empty, " of ", all, " lines are empty"));
   if (const auto tokenized = count([](const std::string& line) { return line.ends_with(" ."); }); tokenized >= 100)
     warn(text(system.name, ": ", tokenized, " of ", all,
-              " lines end in a full stop with a space before it; BLEU wants text that was put together again"));
+              " lines end in a full stop with a space before it; BLEU expects detokenized text"));
 }
 
-/// The references, once they are read.
+/// The options, and the references that were read.
 struct Task {
   const EvaluateOptions& options;
   References references;
@@ -121,9 +121,9 @@ MetricResult chrf(const ScoredSystem& system, const Task& task, const std::strin
   return result;
 }
 
-constexpr int kLabelColumns = 40;  // of a label that is shown
+constexpr int kLabelColumns = 40;  // width of a label in messages
 
-/// What stands before the first tab: `attend classify` prints the probability behind it.
+/// The text before the first tab; `attend classify` prints the probability after it.
 Lines labels_of(const Lines& lines) {
   Lines labels;
   for (const std::string& line : lines) labels.push_back(line.substr(0, line.find('\t')));
@@ -142,7 +142,7 @@ MetricResult accuracy(const ScoredSystem& system, const Task& task) {
   return result;
 }
 
-/// Says so where predictions and references have nothing in common, as when one file has the texts, too.
+/// Warns if no predicted label is in the reference, for example because one of the files also has the texts.
 void warn_of_foreign_labels(const ScoredSystem& system, const Task& task) {
   const Lines predicted = labels_of(system.lines), expected = labels_of(task.references.front());
   const std::set<std::string> known(expected.begin(), expected.end());
@@ -152,7 +152,7 @@ void warn_of_foreign_labels(const ScoredSystem& system, const Task& task) {
               "\"; each line must begin with its label"));
 }
 
-/// The most frequent labels, as many as one looks at, by their names.
+/// Precision, recall and F1 of the most frequent labels, sorted by name.
 std::string table_of_labels(const ClassificationScores& scores, int digits) {
   constexpr std::size_t kMost = 50;
   std::vector<LabelScore> shown = scores.labels;
@@ -203,7 +203,7 @@ MetricResult f1(const ScoredSystem& system, const Task& task) {
   return result;
 }
 
-/// What `attend score --json` printed.
+/// Reads the output of `attend score --json`.
 std::vector<Likelihood> likelihoods_of(const ScoredSystem& system) {
   std::vector<Likelihood> all;
   std::int64_t cut = 0;
@@ -224,7 +224,7 @@ std::vector<Likelihood> likelihoods_of(const ScoredSystem& system) {
   }
   if (cut > 0)
     warn(text(system.name, ": ", cut, " of ", all.size(),
-              " texts were cut to fit the model, so that bits per byte come out too low"));
+              " texts were cut to fit the model, so bits per byte are too low"));
   return all;
 }
 
@@ -252,7 +252,7 @@ MetricResult evaluate(const std::string& metric, const ScoredSystem& system, con
   return needs_references(metric) ? chrf(system, task, metric) : likelihood(system, metric);
 }
 
-/// Intervals for the first system; for the others also whether they differ from it by more than chance.
+/// Confidence intervals for all systems, and p-values of the differences from the first one.
 void add_confidence(std::vector<ScoredSystem>& systems, const BootstrapOptions& options) {
   const auto lines = static_cast<std::int64_t>(systems.front().lines.size());
   for (ScoredSystem& system : systems)
@@ -269,7 +269,7 @@ void add_confidence(std::vector<ScoredSystem>& systems, const BootstrapOptions& 
     }
 }
 
-/// Flags that do not go together.
+/// Throws UsageError for flags that cannot be combined.
 void check(const EvaluateOptions& options) {
   const auto is = [&](auto&& property) { return std::ranges::any_of(options.metrics, property); };
   const bool compares = is(needs_references);

@@ -1,4 +1,4 @@
-// attend fill-mask: the words that fit where a text hides them.
+// attend fill-mask: predicts the tokens at the masks of a text.
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -37,7 +37,7 @@ std::string json_line(const std::string& text, const FilledText& filled) {
   return as_line(json);
 }
 
-/// A line a candidate, and an empty one behind each mask.
+/// One line per candidate, and an empty line after each mask.
 std::string text_lines(const FilledText& filled) {
   std::string out;
   for (const FilledMask& mask : filled.masks) {
@@ -66,14 +66,14 @@ void run(const FillMaskFlags& flags) {
       });
   if (texts > 0 && filled == 0)
     fail<InputError>("fill-mask", "there is nothing to fill in: ",
-                     lost > 0 ? "each mask stands where the text was cut; --long split fills it with what is around"
-                              : "write [MASK] where a word is hidden");
+                     lost > 0 ? "each mask is in the part of its text that was cut; use --long split"
+                              : "write [MASK] in place of a word");
   writer.finish();
   if (!without.empty())
     warn(counted(std::ssize(without), "text") + (without.size() == 1 ? " has" : " have") +
          " no mask: " + listed(without));
   warn_of_cut(cut, "text");
-  warn_of(lost, "mask", "lost by that (--long split fills it with what is around)");
+  warn_of(lost, "mask", "in a part that was cut, and not filled (--long split fills them)");
 }
 
 }  // namespace

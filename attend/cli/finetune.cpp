@@ -1,4 +1,4 @@
-// attend finetune: the verbs that go on from a model.
+// attend finetune: the verbs that train an existing model further.
 
 #include "attend/cli/verbs.h"
 

@@ -1,4 +1,4 @@
-// attend generate: prompts to texts.
+// attend generate: generates texts from prompts.
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -37,19 +37,18 @@ std::string json_line(const std::string& prompt, const Generation& one, std::siz
   return as_line(json);
 }
 
-/// Texts one after the other. Between those of several prompts or samples stands a line of its own, since a text may
-/// have any lines.
+/// Writes the generated texts. A line of --- separates several texts, since a text may itself have several lines.
 class Writer {
  public:
   explicit Writer(const GenerateFlags& flags) : flags_(flags), writer_(flags.output) {
     if (!flags.attention_file.empty()) attention_.emplace("--attention", flags.attention_file, flags.shown);
   }
 
-  /// All texts of some prompts.
+  /// Generates and writes all texts of some prompts.
   void write(const LanguageModel& model, const std::vector<std::string>& prompts, const Progress& progress) {
     const GenerationOptions& search = flags_.options.search;
     const bool several = search.nbest.value_or(1) > 1;
-    // One text at a time can be read as it is written; of many that grow together, none would make sense.
+    // Only a single text is streamed: several texts that grow at the same time could not be read.
     const bool streams = !flags_.json && prompts.size() == 1 && !several && search.beam.value_or(1) == 1;
     if (streams) begin(prompts.front());
     const GenerationStream stream = [&](std::size_t, std::size_t, const std::string& text) {
@@ -61,7 +60,7 @@ class Writer {
       for (std::size_t s = 0; s < results[i].size(); ++s) {
         const Generation& one = results[i][s];
         truncated_ += one.truncated > 0, invalid_ += one.invalid > 0;
-        if (attention_) look(model, prompts[i], one);
+        if (attention_) add_attention_map(model, prompts[i], one);
         if (flags_.json) {
           writer_.write(json_line(prompts[i], one, s, several));
           continue;
@@ -74,13 +73,15 @@ class Writer {
   void finish() {
     writer_.finish();
     if (attention_) attention_->finish();
-    if (truncated_ > 0) warn("prompts of which the model saw the end only (--long slide): " + grouped(truncated_));
+    if (truncated_ > 0)
+      warn("prompts longer than the model's context, of which only the end was used (--long slide): " +
+           grouped(truncated_));
     if (invalid_ > 0) warn("prompts with invalid UTF-8, which was replaced: " + grouped(invalid_));
   }
 
  private:
-  /// Where each token looked when it was written. What slid out of sight is not shown.
-  void look(const LanguageModel& model, const std::string& prompt, const Generation& one) {
+  /// Adds the attention weights of the generated tokens. Tokens that slid out of the context are not shown.
+  void add_attention_map(const LanguageModel& model, const std::string& prompt, const Generation& one) {
     if (attention_->room() == 0) return attention_->leave_out(1);
     const bool slides = flags_.options.long_context == LongContext::slide;
     attention_->add(
@@ -98,17 +99,17 @@ class Writer {
 };
 
 void run(const GenerateFlags& flags) {
-  Writer writer(flags);  // where it cannot write, nothing is loaded
+  Writer writer(flags);  // throws if it cannot write, before a model is loaded
   const LanguageModel model = open_language_model(flags.model);
   if (!flags.prompts.empty()) {
-    ProgressBar bar("Writing", "prompts");
+    ProgressBar bar("Generating", "prompts");
     writer.write(model, flags.prompts, flags.prompts.size() > 1 ? bar.progress() : Progress());
     bar.erase();
     writer.finish();
     return;
   }
   LineReader reader(flags.input);
-  ProgressBar bar("Writing", "B");
+  ProgressBar bar("Generating", "B");
   for (std::vector<std::string> lines; reader.next(lines, 256); bar.update(reader.bytes_read(), reader.total_bytes()))
     try {
       writer.write(model, lines, {});

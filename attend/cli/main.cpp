@@ -1,5 +1,5 @@
-// The program: global flags, the verbs, and what becomes of errors. Exit codes: 0 done, 1 failed at run time, 2 wrong
-// usage or bad input, 130 stopped by Ctrl-C.
+// The program: global flags, the verbs, and the handling of errors. Exit codes: 0 success, 1 failure at run time, 2
+// wrong usage or bad input, 130 stopped by Ctrl-C.
 #include <cerrno>
 #include <cstring>
 #include <iostream>

@@ -1,4 +1,4 @@
-// attend score: how likely texts are to a language model.
+// attend score: the log-probability and perplexity of texts under a language model.
 #include <cmath>
 #include <iostream>
 #include <memory>
@@ -56,7 +56,7 @@ class Scorer {
   void finish() {
     writer_.finish();
     if (long_ > 0)
-      warn("texts with more tokens than the model sees, read in windows that overlap by half: " + grouped(long_));
+      warn("texts longer than the model's context, read in windows that overlap by half: " + grouped(long_));
     if (invalid_ > 0) warn("texts with invalid UTF-8, which was replaced: " + grouped(invalid_));
     std::cerr << "perplexity " << fixed(all_.perplexity(), 3) << "  loss " << fixed(std::log(all_.perplexity()), 4)
               << "  bits per byte " << fixed(all_.bits_per_byte(), 4) << "  " << grouped(all_.tokens) << " tokens of "
@@ -72,7 +72,7 @@ class Scorer {
 };
 
 void run(const ScoreFlags& flags) {
-  constexpr std::size_t kLines = 256;  // after which the bar moves
+  constexpr std::size_t kLines = 256;  // between two updates of the progress bar
   Scorer scorer(flags);
   if (flags.whole) {
     LineReader reader(flags.lines.input);
@@ -104,8 +104,9 @@ void add_score(Verb& program) {
                  "Print one JSON object per text: text, tokens, ids, logprobs, logprob, perplexity. Without --start, "
                  "the first log-probability is null");
   verb->footer(
-      "Prints log-probability (natural logarithm), tab, perplexity for each text, and the perplexity of all at the end "
-      "on standard error.\n"
+      "Prints log-probability (natural logarithm), tab, perplexity for each text. The perplexity of all texts follows "
+      "on\n"
+      "standard error.\n"
       "Examples:\n"
       "  attend score --model gpt2 'The cat sat on the mat.' 'The mat sat on the cat.'\n"
       "  attend score --model gpt2 --input chapter.txt --whole");

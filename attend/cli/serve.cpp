@@ -1,4 +1,4 @@
-// attend serve: models over HTTP.
+// attend serve: serves models over HTTP.
 #include <fstream>
 #include <future>
 #include <iostream>
@@ -29,7 +29,7 @@ ServerOptions::Model model_of(const std::string& text) {
   return {std::filesystem::weakly_canonical(text).filename().string(), text};
 }
 
-/// A key a line; empty lines and those that begin with # count for nothing.
+/// One key per line; empty lines and lines that begin with # are ignored.
 std::vector<std::string> read_keys(const std::string& path) {
   std::ifstream file(path);
   if (!file) fail<InputError>("serve", "cannot read the API keys: ", path);
@@ -51,17 +51,17 @@ void run(ServeFlags& flags) {
   Server server(options);
   std::string names;
   for (const auto& [name, folder] : options.models) names += (names.empty() ? "" : ", ") + name;
-  std::cerr << "Serving " << names << " at http://" << options.host << ':' << server.port() << "  (Ctrl-C ends it)\n";
+  std::cerr << "Serving " << names << " at http://" << options.host << ':' << server.port() << "  (Ctrl-C stops it)\n";
   if (options.host != "127.0.0.1" && options.host != "localhost" && options.host != "::1" && options.api_keys.empty())
-    warn("whoever reaches " + options.host + " can use these models: there is no --api-key-file");
-  // Signals come to this thread, and so never into the middle of a call that accepts a connection.
+    warn("everyone who can reach " + options.host + " can use these models; --api-key-file restricts access");
+  // The server runs in a thread of its own, so that signals do not interrupt the call that accepts a connection.
   std::future<void> running = std::async(std::launch::async, [&server] { server.run(); });
   while (!interrupted())
     if (running.wait_for(std::chrono::milliseconds(50)) == std::future_status::ready) {
       running.get();
-      fail("serve", "the server has ended by itself");
+      fail("serve", "the server stopped unexpectedly");
     }
-  std::cerr << "Finishing what was begun; once more ends at once\n";
+  std::cerr << "Finishing the accepted requests; a second Ctrl-C stops at once\n";
   server.finish();
   running.get();
 }

@@ -1,4 +1,4 @@
-// attend similar: the lines of a file that mean what a query means.
+// attend similar: finds the lines of a file that are closest to a query in meaning.
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -31,7 +31,7 @@ struct SimilarFlags {
   bool json = false;
 };
 
-/// The folder's prompt under the first of these names that it knows, unless one was given.
+/// The given prompt; otherwise the folder's prompt under the first of these names that it has.
 std::optional<std::string> prompt_of(const TextEncoder& encoder, const std::optional<std::string>& given,
                                      std::initializer_list<const char*> names) {
   if (given) return given;
@@ -49,7 +49,7 @@ std::vector<std::string> queries_of(const SimilarFlags& flags) {
   return queries;
 }
 
-/// Compares all vectors of a file.
+/// Compares the queries with all vectors of a file.
 void add_vectors(const std::string& path, Nearest& nearest) {
   const Tensor vectors = read_npy(path);
   ProgressBar bar("Comparing", "vectors");
@@ -60,7 +60,7 @@ void add_vectors(const std::string& path, Nearest& nearest) {
   }
 }
 
-/// Lines by their numbers: those that are among the nearest, as a million of them need not be held.
+/// The texts of the nearest lines, by line number. Only these are kept in memory.
 using Lines = std::map<std::int64_t, std::string>;
 
 Lines wanted_lines(const Nearest& nearest) {
@@ -70,7 +70,7 @@ Lines wanted_lines(const Nearest& nearest) {
   return lines;
 }
 
-/// Embeds and compares all texts, which are read once: they may come from a pipe.
+/// Embeds and compares all texts. They are read once, so they may come from a pipe.
 Lines compare_texts(const TextEncoder& encoder, const EmbedOptions& options, const std::string& path,
                     Nearest& nearest) {
   LineReader reader({path});
@@ -87,7 +87,7 @@ Lines compare_texts(const TextEncoder& encoder, const EmbedOptions& options, con
   return lines;
 }
 
-/// The lines that belong to the nearest of so many vectors.
+/// Reads the lines of the nearest vectors.
 Lines lines_of(const std::string& path, const Nearest& nearest) {
   Lines lines = wanted_lines(nearest);
   LineReader reader({path});
@@ -96,7 +96,7 @@ Lines lines_of(const std::string& path, const Nearest& nearest) {
     if (const auto wanted = lines.find(number); wanted != lines.end()) wanted->second = line;
   if (number != nearest.rows())
     fail<InputError>("similar", path, ": has ", counted(number, "line"), ", but there are ",
-                     counted(nearest.rows(), "vector"), "; are they of this file?");
+                     counted(nearest.rows(), "vector"), "; were they computed from this file?");
   return lines;
 }
 

@@ -1,4 +1,4 @@
-// attend tag: names, places and other things that a model finds in lines.
+// attend tag: finds names, places and other entities in lines.
 #include <memory>
 #include <nlohmann/json.hpp>
 

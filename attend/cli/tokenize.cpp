@@ -1,4 +1,4 @@
-// attend tokenize: lines to tokens and ids, and back.
+// attend tokenize: splits lines into tokens and ids, or turns ids into text.
 #include <unistd.h>
 
 #include <charconv>
@@ -38,7 +38,7 @@ struct TokenizeFlags {
   DocumentEnd document_end = DocumentEnd::file;
 };
 
-/// What became of a line.
+/// The result for one line.
 struct Result {
   std::string output;
   std::string error;
@@ -173,7 +173,7 @@ void make_store(const TokenizeFlags& flags, const Tokenizer& tokenizer) {
   bar.erase();
   std::cout << flags.store << "  " << grouped(made.store.size()) << " tokens in " << grouped(made.store.documents())
             << (made.store.documents() == 1 ? " document" : " documents")
-            << (made.made_because.empty() ? ", as it was\n" : "\n");
+            << (made.made_because.empty() ? ", already up to date\n" : "\n");
   if (const InvalidText invalid = invalid_text_in({flags.input.begin(), flags.input.end()}); invalid.count > 0)
     warn(invalid.warning());
 }
@@ -191,7 +191,7 @@ void run(TokenizeFlags flags) {
   ProgressBar bar(flags.decode ? "Decoding" : "Tokenizing", "B");
   const bool show_progress = !flags.output.empty() || !::isatty(STDOUT_FILENO);
 
-  constexpr int kSaidOneByOne = 5;
+  constexpr int kWarnedSeparately = 5;
   std::int64_t cut = 0, dropped = 0;
   std::vector<std::string> lines;
   std::vector<Result> results;
@@ -210,12 +210,12 @@ void run(TokenizeFlags flags) {
         return reader.where(reader.lines_read() - static_cast<std::int64_t>(results.size() - i) + 1);
       };
       if (!result.error.empty()) {
-        writer.flush();  // what came before the error is right
+        writer.flush();  // the lines before the error are valid output
         throw InputError(where() + ": " + result.error);
       }
       writer.write(result.output);
       dropped += result.dropped;
-      if (result.dropped > 0 && ++cut <= kSaidOneByOne)
+      if (result.dropped > 0 && ++cut <= kWarnedSeparately)
         warn(where() + ": cut to " + grouped(result.tokens) + " tokens, " + grouped(result.dropped) + " dropped");
     }
     writer.flush();
@@ -223,7 +223,7 @@ void run(TokenizeFlags flags) {
   }
   writer.finish();
   bar.erase();
-  if (cut > kSaidOneByOne) warn(grouped(cut) + " lines were cut, " + grouped(dropped) + " tokens dropped in all");
+  if (cut > kWarnedSeparately) warn(grouped(cut) + " lines were cut, " + grouped(dropped) + " tokens dropped in all");
 }
 
 }  // namespace

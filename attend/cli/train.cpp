@@ -1,4 +1,4 @@
-// attend train: the verbs that make something new.
+// attend train: the verbs that train a new model or tokenizer.
 
 #include "attend/cli/verbs.h"
 

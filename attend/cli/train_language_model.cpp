@@ -23,7 +23,7 @@ void add_flags(Verb& verb, Flags& flags) {
     return verb.add_option(name, value, help)->type_name(type);
   };
   add_paths_flag(verb, "--train", o.train,
-                 "Training text, plain; each file is a document. Or a token store of `attend tokenize`");
+                 "Training data: plain text, or a token store that `attend tokenize --store` has written");
   add_paths_flag(verb, "--validation", o.validation, "Validation text or token store, instead of --validation-share");
   option("--validation-share", o.validation_share, "Fraction of --train, at its end, to use for validation", "P")
       ->check(between(0.0, 0.9))
@@ -62,7 +62,7 @@ void add_train_language_model(Verb& parent) {
   Flag* tokenizer = add_path_flag(*verb, "--tokenizer", o.tokenizer, "Folder of the tokenizer to use", "DIR")
                         ->default_text("learn one from --train");
   add_choice(*verb, "--tokens", o.tokens, {{"bpe", LearnedTokens::bpe}, {"characters", LearnedTokens::characters}},
-             "Vocabulary to learn: byte-level subwords as GPT-2 has, or characters")
+             "Tokens to learn. bpe: byte-level subwords, as in GPT-2; characters: one token per character. One of")
       ->excludes(tokenizer);
   verb->add_option("--vocab-size", o.vocab_size, "Largest number of tokens in the vocabulary")
       ->type_name("N")

@@ -1,4 +1,4 @@
-// attend train tokenizer: a vocabulary from text.
+// attend train tokenizer: learns a vocabulary from text.
 #include <chrono>
 #include <filesystem>
 #include <iostream>
@@ -38,7 +38,7 @@ struct TrainTokenizerFlags {
   double character_coverage = SentencePieceTrainingOptions().character_coverage;
 };
 
-/// Lines for a trainer, counted and with a bar.
+/// Gives lines to a trainer, counts them, and shows a progress bar.
 class Text {
  public:
   Text(const std::vector<std::string>& paths, std::string label) : reader_(paths), bar_(std::move(label), "B") {}
@@ -65,13 +65,13 @@ class Text {
   std::string sample_;
 };
 
-/// Flags that were not given leave the trainer's own default.
+/// Without a flag, the trainer's own default applies.
 template <typename Value>
 void set(Value& option, const std::optional<Value>& flag) {
   if (flag) option = *flag;
 }
 
-/// Sets those options that a trainer has.
+/// Sets the options that a trainer has.
 template <typename Options>
 void set_flags(Options& options, const TrainTokenizerFlags& flags) {
   set(options.vocab_size, flags.vocab_size);
@@ -82,7 +82,7 @@ void set_flags(Options& options, const TrainTokenizerFlags& flags) {
   if constexpr (requires { options.append_eos; }) set(options.append_eos, flags.eos);
 }
 
-/// SentencePiece keeps its progress to itself, and does not stop when asked.
+/// SentencePiece does not report its progress, and cannot be interrupted.
 Tokenizer train_with_library(const TrainTokenizerFlags& flags, Text& text, std::optional<Text>& target) {
   SentencePieceTrainingOptions options;
   set_flags(options, flags);
@@ -90,7 +90,7 @@ Tokenizer train_with_library(const TrainTokenizerFlags& flags, Text& text, std::
   options.character_coverage = flags.character_coverage;
   options.byte_fallback = flags.byte_fallback;
   const StopAtOnce at_once;
-  std::cerr << "attend: SentencePiece is training; it cannot tell how far it is" << std::endl;
+  std::cerr << "attend: SentencePiece is training; it does not report its progress" << std::endl;
   return target ? train_sentencepiece_pair(text.lines(), target->lines(), options)
                 : train_sentencepiece(text.lines(), options);
 }
@@ -125,7 +125,7 @@ Tokenizer train(const TrainTokenizerFlags& flags, Text& text, std::optional<Text
   return train_with_library(flags, text, target);
 }
 
-/// What was made of what, for a person or for a program.
+/// Prints the summary, as text or as JSON.
 void summarise(const TrainTokenizerFlags& flags, const Tokenizer& tokenizer, const Text& text,
                const std::optional<Text>& target, double seconds) {
   const std::int64_t lines = text.line_count() + (target ? target->line_count() : 0);
@@ -161,7 +161,7 @@ void run(const TrainTokenizerFlags& flags) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   summarise(flags, tokenizer, text, target, seconds);
   if (flags.vocab_size && tokenizer.size() < *flags.vocab_size && flags.type != Type::characters)
-    warn("the text gives no more than " + grouped(tokenizer.size()) + " tokens; " + grouped(*flags.vocab_size) +
+    warn("the text gives only " + grouped(tokenizer.size()) + " tokens; " + grouped(*flags.vocab_size) +
          " were asked for");
 }
 

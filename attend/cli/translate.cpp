@@ -1,4 +1,4 @@
-// attend translate: lines in one language to lines in another.
+// attend translate: translates lines.
 #include <algorithm>
 #include <bit>
 #include <filesystem>
@@ -44,7 +44,7 @@ class LineWarnings {
   void report() const {
     report(unfinished_, "translations cut before they ended (--max-new-tokens)");
     report(truncated_, "lines cut because they were too long (--long truncate)");
-    report(split_, "lines translated in pieces because they were too long");
+    report(split_, "lines translated in parts because they were too long");
     report(cut_, "of them cut inside a sentence that is too long itself");
     report(invalid_, "lines with invalid UTF-8, which was replaced");
   }
@@ -168,7 +168,7 @@ class Work {
     flags.options.attention = attention_ || flags.alignments;
     translator_.check(flags.options);
     if (attention_) shown_ = attention_->selection();
-    if (shown_.one_layer) shown_.views = {AttentionKind::cross};  // a picture has but one view
+    if (shown_.one_layer) shown_.views = {AttentionKind::cross};  // a picture has only one view
     if (flags.resume && attention_)
       throw UsageError("--resume", "cannot be used with --attention, which needs all lines");
     if (flags.resume || (flags.lines.texts.empty() && !attention_ && ResumableOutput::can_write(output))) {
@@ -218,7 +218,7 @@ class Work {
   }
 
   TranslateFlags& flags_;
-  std::optional<AttentionFile> attention_;  // first: where it cannot write, nothing is loaded
+  std::optional<AttentionFile> attention_;  // first: throws if it cannot write, before a model is loaded
   Translator translator_;
   AttentionSelection shown_;
   LineWarnings warnings_;
@@ -280,7 +280,7 @@ void add_translate(Verb& program) {
                  "with --alignments, seed with --sample");
   add_choice<std::optional<SentenceMode>, SentenceMode>(
       *verb, "--sentences", options.sentences, kSentenceModeNames,
-      "split: translate each sentence by itself; whole: translate the whole line")
+      "How lines are translated. split: each sentence by itself; whole: the whole line. One of")
       ->default_text("as the model was trained");
   add_long_text_flags(*verb, options.max_tokens, options.long_text,
                       "What to do with longer lines or sentences. split: translate parts of them; truncate: drop the "

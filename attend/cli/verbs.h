@@ -1,7 +1,7 @@
-// The program's verbs, one a file: tokenize.cpp has add_tokenize, train_tokenizer.cpp has add_train_tokenizer. Each
-// adds itself to the command line, or to the verb whose child it is; its callback does the work. A verb reports flags
-// that do not go together by throwing UsageError, bad input by InputError (exit code 2 for both), and leaves
-// every other attend::Error (exit code 1), Interrupted and ClosedPipe to main.
+// The program's verbs, one per file: tokenize.cpp has add_tokenize, train_tokenizer.cpp has add_train_tokenizer. Each
+// function adds a verb to the program or to a parent verb; the verb's callback does the work. A verb throws UsageError
+// for flags that cannot be combined and InputError for bad input (exit code 2 for both). main handles every other
+// attend::Error (exit code 1), Interrupted and ClosedPipe.
 #pragma once
 #include <string>
 
@@ -15,7 +15,7 @@ constexpr const char* kMakeAModel = "Make a model";
 constexpr const char* kLearn = "See how it works";
 constexpr const char* kTheMachine = "The machine";
 
-/// A verb that only has children, as `attend train` has `tokenizer`. Add them to what it returns.
+/// Adds a verb that only has children, such as `attend train`. Add the children to the result.
 Verb* add_parent(Verb& program, const std::string& name, const std::string& description);
 
 void add_answer(Verb& program);

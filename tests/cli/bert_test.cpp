@@ -153,7 +153,7 @@ TEST_F(BertVerbs, FillMaskTakesArgumentsFilesAndPipes) {
   EXPECT_TRUE(contains(none.output, "write [MASK]")) << none.output;
   const Outcome lost = run_for_errors(use + "'a b c d e f [MASK]' --max-tokens 5 --long truncate");
   EXPECT_EQ(lost.code, 2);
-  EXPECT_TRUE(contains(lost.output, "where the text was cut")) << lost.output;
+  EXPECT_TRUE(contains(lost.output, "in the part of its text that was cut")) << lost.output;
   const Outcome narrow = run_for_errors(use + "'a [MASK] b' --max-tokens 2 --long split");
   EXPECT_EQ(narrow.code, 2);
   EXPECT_TRUE(contains(narrow.output, "max_tokens is 2")) << narrow.output;

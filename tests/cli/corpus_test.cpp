@@ -142,7 +142,7 @@ TEST_F(Corpus, GettextReadsFoldersAndRemovesMenuMarks) {
   write("po/it.po", "msgid \"_File\"\nmsgstr \"_Documento\"\n\n#, fuzzy\nmsgid \"old\"\nmsgstr \"vecchio\"\n");
   write("po/de.po", "msgid \"_File\"\nmsgstr \"_Datei\"\n");
   EXPECT_EQ(run_attend("corpus gettext --to it " + path("po") + " 2>" + path("report")).output, "File\tDocumento\n");
-  EXPECT_TRUE(contains(contents(folder_ / "report"), "passed over: fuzzy")) << contents(folder_ / "report");
+  EXPECT_TRUE(contains(contents(folder_ / "report"), "skipped: fuzzy")) << contents(folder_ / "report");
   EXPECT_EQ(run_attend("corpus gettext --from de --to it " + path("po") + " 2>/dev/null").output, "Datei\tDocumento\n");
 }
 

@@ -127,7 +127,7 @@ TEST(Chat, KeepsTurnsApartAndForgetsTheOldest) {
   const Outcome many =
       run_attend("chat " + kModel + "--max-new-tokens 4 2>&1", "printf 'a b c d\\ne f g h\\ni j k l\\nm n o p\\n' |");
   EXPECT_EQ(many.code, 0);
-  EXPECT_TRUE(contains(many.output, "oldest turns are forgotten")) << many.output;
+  EXPECT_TRUE(contains(many.output, "oldest turns are dropped")) << many.output;
 }
 
 /// Sentences of few words, for models that learn in seconds.

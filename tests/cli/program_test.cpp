@@ -178,7 +178,7 @@ TEST(Doctor, ThreadsMayStandBeforeOrAfterTheVerb) {
 
 TEST(Doctor, WarnsWhenOneDnnIsHeldBack) {
   const Outcome outcome = run_attend("doctor", "ONEDNN_MAX_CPU_ISA=SSE41");
-  EXPECT_TRUE(contains(outcome.output, "ONEDNN_MAX_CPU_ISA=SSE41 holds oneDNN back")) << outcome.output;
+  EXPECT_TRUE(contains(outcome.output, "ONEDNN_MAX_CPU_ISA=SSE41 limits oneDNN")) << outcome.output;
 }
 
 }  // namespace

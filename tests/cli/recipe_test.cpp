@@ -100,7 +100,7 @@ TEST_F(Recipe, WhatIsWrongIsNamedWithFileAndLine) {
         {"config = \"x\"\n", "\"config\" belongs on the command line"},
         {"threads = 2\n", "\"threads\" belongs on the command line"},
         {"bidirectional = 7\n", "is true or false"},
-        {"bidirectional = true\none-direction = true\n", "line 2: \"one-direction\" was decided by another key"},
+        {"bidirectional = true\none-direction = true\n", "line 2: \"one-direction\" was already set by another key"},
         {"hidden = [1, 2]\n", "r.toml, line 1: "},
         {"hidden\n", "r.toml, line 1: expected ="},
         {"[training]\n", "tables are not supported"}}) {

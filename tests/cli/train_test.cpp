@@ -342,7 +342,7 @@ TEST_F(Train, ARunThatFailsOrIsStoppedEarlyLeavesTheOldModelAsItWas) {
   EXPECT_FALSE(std::filesystem::exists(dead));
   EXPECT_TRUE(std::filesystem::exists(living));
   EXPECT_EQ(finished.code, 0);
-  EXPECT_TRUE(contains(finished.output, "over already")) << finished.output;
+  EXPECT_TRUE(contains(finished.output, "already finished")) << finished.output;
   EXPECT_EQ(now(), before);
 
   std::filesystem::remove(folder_ / "model/checkpoint.safetensors");
@@ -351,7 +351,8 @@ TEST_F(Train, ARunThatFailsOrIsStoppedEarlyLeavesTheOldModelAsItWas) {
       file("errors") + " & run=$!; while [ ! -e " + file("model/checkpoint.safetensors") +
       " ] && kill -0 $run; do sleep 0.02; done; kill $run; wait $run";
   EXPECT_EQ(run_attend(stopped).code, 143);
-  EXPECT_TRUE(contains(contents(folder_ / "errors"), " of 100,000; --resume goes on")) << contents(folder_ / "errors");
+  EXPECT_TRUE(contains(contents(folder_ / "errors"), " of 100,000; to continue, repeat the command with --resume"))
+      << contents(folder_ / "errors");
   EXPECT_EQ(now(), before);
   EXPECT_EQ(run_attend("fill-mask --model " + file("model") + " 'The [MASK] was bad.' >/dev/null").code, 0);
 }

@@ -150,13 +150,13 @@ TEST_F(Translate, ALongLineIsSplitCutOrRefusedAsAskedAndThatIsSaid) {
   const std::string lines = "one\n" + text + "\n";
   EXPECT_EQ(translate(lines).code, 0);
   const std::string whole = "--sentences whole ";
-  EXPECT_TRUE(contains(errors(lines, whole), "translated in pieces")) << errors(lines, whole);
+  EXPECT_TRUE(contains(errors(lines, whole), "translated in parts")) << errors(lines, whole);
   EXPECT_EQ(Json::parse(lines_of(translate(lines, whole + "--json").output)[1]).at("pieces"), 2);
   EXPECT_EQ(Json::parse(lines_of(translate(lines, whole + "--json --long truncate").output)[1]).at("truncated"), 8);
   EXPECT_TRUE(contains(errors(lines, whole + "--long truncate"), "too long"));
   EXPECT_EQ(translate(lines, whole + "--long error").code, 2);
   EXPECT_TRUE(contains(errors(lines, whole + "--long error"), "in.txt, line 2")) << errors(lines, "--long error");
-  EXPECT_FALSE(contains(errors(lines), "in pieces")) << "its sentences fit";
+  EXPECT_FALSE(contains(errors(lines), "in parts")) << "its sentences fit";
   std::string endless;
   for (int i = 0; i < 50; ++i) endless += "one ";
   EXPECT_TRUE(contains(errors(endless + "\n"), "inside a sentence"));

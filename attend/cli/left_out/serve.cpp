@@ -1,4 +1,4 @@
-// attend serve in a build without the server: not in the help, and an error that says why.
+// attend serve in a build without the server: hidden in the help, and an error that names the CMake option.
 
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"

@@ -277,12 +277,11 @@ Page give() {
   const NoGrad no_grad;
 
   Page page{"Bank: the vector of a word before and after self-attention", {}};
-  page.say(
-      "An encoder of " + std::to_string(kLayers) + " layers and " + std::to_string(vocabulary.size() - kFirstWord) +
-      " words was trained on " + std::to_string(known.size()) +
-      " sentences about rivers and about money, only to predict masked words. It was not told that \"bank\" has two "
-      "meanings. The plots show the vector of \"bank\" in " +
-      std::to_string(held_out.size()) + " sentences that it was not trained on.");
+  page.say("An encoder of " + std::to_string(kLayers) + " layers and " +
+           std::to_string(vocabulary.size() - kFirstWord) + " words was trained on " + std::to_string(known.size()) +
+           " sentences about rivers and about money, only to predict masked words. It was not told that \"bank\" has "
+           "two meanings. The plots show the vector of \"bank\" in " +
+           std::to_string(held_out.size()) + " sentences that it was not trained on.");
   Table table{{"mean cosine similarity", "river and river", "money and money", "river and money"}, {}};
   std::vector<LinePlot> pictures;
   for (std::size_t layers = 0; layers <= kLayers; ++layers) {
@@ -297,9 +296,8 @@ Page give() {
                    {pictures[0], pictures[1]}});
   page.say(
       "Before the layers, a vector encodes only the word and its position. So these vectors differ only in the "
-      "position of "
-      "\"bank\". Self-attention adds information from the other words. The similarity between the two meanings goes "
-      "from " +
+      "position of \"bank\". Self-attention adds information from the other words. The similarity between the two "
+      "meanings goes from " +
       table.rows.front()[3] + " before the layers to " + table.rows.back()[3] +
       " after the last one; within a meaning it is " + table.rows.back()[1] + " (river) and " + table.rows.back()[2] +
       " (money) there:");
@@ -307,8 +305,7 @@ Page give() {
   page.heading("Predictions and attention");
   page.say(
       "The words that the model predicts for a masked word (…), with their probabilities, and the two words that "
-      "\"bank\" "
-      "attends to most in the last layer, as the mean of its heads:");
+      "\"bank\" attends to most in the last layer, as the mean of its heads:");
   fill_gaps(page, model, vocabulary);
   return page;
 }

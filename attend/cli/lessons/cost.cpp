@@ -79,8 +79,7 @@ Page give() {
   page.say(
       "The forward pass of one layer over n tokens of width d = 64. In theory (Vaswani et al. 2017, table 1), layers "
       "differ in the number of operations, in the number of steps that must run one after the other, and in the "
-      "longest "
-      "path between two tokens:");
+      "longest path between two tokens:");
   page.show(Table{{"layer", "operations", "steps in sequence", "longest path"},
                   {{"convolution, kernel k", "O(k n d²)", "O(1)", "O(n/k)"},
                    {"recurrence", "O(n d²)", "O(n)", "O(n)"},

@@ -32,10 +32,8 @@ void by_content(Page& page, const Tensor& memory, Generator& generator) {
   page.heading("By content");
   page.say(
       "The cue is a copy of slot 5 plus noise. The attention weights are a softmax over β cos(cue, slot). With a small "
-      "β, "
-      "the memory returns a mixture of all slots; with a large β, a single slot. The result is a weighted sum, so "
-      "every "
-      "slot gets a gradient.");
+      "β, the memory returns a mixture of all slots; with a large β, a single slot. The result is a weighted sum, so "
+      "every slot gets a gradient.");
   HeatMap map{"weights as β grows", "slot", "β", 0, kSlots, {}};
   const Tensor cue = cue_for(memory, 5, 0.5f, generator);
   for (const float sharpness : {1.f, 2.f, 4.f, 8.f, 16.f, 32.f}) {
@@ -44,7 +42,7 @@ void by_content(Page& page, const Tensor& memory, Generator& generator) {
     map.row_labels.push_back(fixed(sharpness, 0));
     ++map.rows;
   }
-  LinePlot recall{"the slot with the greatest weight", "std of the noise", "share of 200 reads", {}};
+  LinePlot recall{"the slot with the greatest weight", "std of the noise", "fraction of 200 reads", {}};
   Series right{"it is the right slot", {}, {}};
   for (float noise = 0; noise <= 3.01f; noise += 0.25f) {
     int hits = 0;
@@ -63,10 +61,9 @@ void by_location(Page& page, const Tensor& memory, Generator& generator) {
   page.heading("By location");
   page.say(
       "A Neural Turing Machine can also move from the slot that it has read to the next. Its weights are convolved "
-      "with a "
-      "distribution over shifts: here 0.8 for one slot to the right, and 0.1 each for none and for two slots. Without "
-      "sharpening, the weights blur from step to step. Sharpening raises them to the power γ and normalises them "
-      "again.");
+      "with a distribution over shifts: here 0.8 for one slot to the right, and 0.1 each for none and for two slots. "
+      "Without sharpening, the weights blur from step to step. Sharpening raises them to the power γ and normalises "
+      "them again.");
   constexpr std::int64_t kSteps = 10;
   HeatMap blurred{"shifted only", "slot", "step", kSteps, kSlots, {}}, sharpened = blurred;
   sharpened.title = "shifted and sharpened, γ = 2";

@@ -63,11 +63,9 @@ Page give() {
   Page page{"Attention pooling: Nadaraya–Watson regression", {}};
   page.say(
       "Attention pooling estimates a function from 50 noisy training points. The query is x, the keys are the xᵢ of "
-      "the "
-      "points, the values are their yᵢ. The estimate is the weighted mean of the values; the weights are a softmax "
-      "over "
-      "scores. With equal scores, the estimate is the plain mean of all values. With the score -½((x - xᵢ)/σ)², near "
-      "points have greater weights: this is a Gaussian kernel of width σ. The width can be learned by gradient "
+      "the points, the values are their yᵢ. The estimate is the weighted mean of the values; the weights are a softmax "
+      "over scores. With equal scores, the estimate is the plain mean of all values. With the score -½((x - xᵢ)/σ)², "
+      "near points have greater weights: this is a Gaussian kernel of width σ. The width can be learned by gradient "
       "descent.");
 
   LinePlot curve;

@@ -15,10 +15,9 @@ Page give() {
   Page page{"Positions: telling attention the order of the tokens", {}};
   page.say(
       "Attention does not know the order of its tokens: if the tokens are shuffled, the results are shuffled in the "
-      "same "
-      "way. So a vector is added to each token that encodes its position. Columns 2i and 2i + 1 of this vector are the "
-      "sine and cosine of the position times a frequency. The first columns have the highest frequency, the last ones "
-      "the lowest.");
+      "same way. So a vector is added to each token that encodes its position. Columns 2i and 2i + 1 of this vector "
+      "are the sine and cosine of the position times a frequency. The first columns have the highest frequency, the "
+      "last ones the lowest.");
   LinePlot lines{"four columns", "position", "", {}};
   for (const std::int64_t column : {6, 7, 8, 9}) {
     Series series{"column " + std::to_string(column), {}, {}};
@@ -34,10 +33,8 @@ Page give() {
   page.heading("A shift is a rotation");
   page.say(
       "For every offset k there is one matrix R, the same for all positions, with P[t + k] = R P[t]: each pair of "
-      "columns "
-      "is rotated by k times its frequency. So a model can learn \"three tokens back\" as a linear map. The table "
-      "checks "
-      "this with the largest error over all positions and columns.");
+      "columns is rotated by k times its frequency. So a model can learn \"three tokens back\" as a linear map. The "
+      "table checks this with the largest error over all positions and columns.");
   Table errors{{"offset k", "largest |R P[t] - P[t + k]|", "without R: largest |P[t] - P[t + k]|"}, {}};
   for (const std::int64_t offset : {1, 3, 10, 25}) {
     const Tensor shifted = sinusoidal_positions(kPositions, kWidth, offset);

@@ -74,10 +74,9 @@ void why_the_root(Page& page, Generator& generator) {
   page.heading("Why √d");
   page.say(
       "The dot product of two random vectors of d numbers has a variance of d. So the scores grow with the width of "
-      "the "
-      "model, until the softmax puts nearly all weight on one key and its gradient vanishes. Divided by √d, the scores "
-      "have a standard deviation of about 1 at every width, and the weights stay spread. The table has the standard "
-      "deviation of the scores, and the entropy of the weights in bits: an even spread over the 16 keys has " +
+      "the model, until the softmax puts nearly all weight on one key and its gradient vanishes. Divided by √d, the "
+      "scores have a standard deviation of about 1 at every width, and the weights stay spread. The table has the "
+      "standard deviation of the scores, and the entropy of the weights in bits: an even spread over the 16 keys has " +
       fixed(std::log2(kSome), 0) + " bits, all weight on one key has 0. At d = " + table.rows.back()[0] +
       ", the entropy is " + table.rows.back()[3] + " bits without the division and " + table.rows.back()[4] +
       " bits with it.");
@@ -94,7 +93,7 @@ Page give() {
 
   Page page{"Scores: how well a key matches a query", {}};
   page.say(
-      "A scoring function tells how well a key matches a query; a softmax turns the scores into attention weights.");
+      "A scoring function computes how well a key matches a query; a softmax turns the scores into attention weights.");
   page.show(Table{{"score", "formula"},
                   {{"dot", "q·k"},
                    {"scaled dot", "q·k/√d"},
@@ -104,16 +103,14 @@ Page give() {
                    {"content", "β cos(q, k)"}}});
   page.say(
       "Dot, scaled dot and content have no weights to learn: they give the greatest weight to the key that is similar "
-      "to "
-      "the query. Additive, general and location start from random weights here; they must be trained first.");
+      "to the query. Additive, general and location start from random weights here; they must be trained first.");
   page.show(side_by_side(q, k, generator));
   why_the_root(page, generator);
 
   page.heading("Masked softmax");
   page.say(
       "The sequences of a batch are padded to the same length. A masked softmax gives the padding a weight of 0, and "
-      "the "
-      "other weights of a row add up to 1. If a sequence is empty, all its weights are 0, not NaN.");
+      "the other weights of a row add up to 1. If a sequence is empty, all its weights are 0, not NaN.");
   const std::int32_t lengths[kQueries] = {8, 6, 4, 2, 1, 0};
   const ScaledDot score;
   const Tensor scores = score(q, score.keys(k)).reshape({kQueries, kKeys});

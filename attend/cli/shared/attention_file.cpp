@@ -40,7 +40,7 @@ struct PngForm : Picture {
                                  "configure with -DATTEND_PICTURES=ON");
   }
   std::string finish() override {
-    if (!has_fonts()) warn("there is no font on this machine: the picture has no labels");
+    if (!has_fonts()) warn("no font was found on this machine: the picture has no labels");
     return to_png(figure);
   }
 };
@@ -48,16 +48,16 @@ struct PngForm : Picture {
 struct HtmlForm : AttentionFile::Form {
   AttentionPage page;
   explicit HtmlForm(const AttentionChoice& choice) : page("Attention weights", choice) {}
-  /// All that there is: the flags say what is seen first.
+  /// A page needs all layers and heads; the flags choose the one shown first.
   AttentionSelection selection(const AttentionChoice& /*choice*/) const override { return {}; }
   void add(const AttentionMap& map, const AttentionChoice& choice) override {
-    matrix_of(map, choice);  // throws where there is nothing to be seen first
+    matrix_of(map, choice);  // throws if the layer or head to show first does not exist
     page.add(map);
   }
   std::string finish() override { return page.html(); }
 };
 
-/// A line for each map: of one, the file is a JSON document.
+/// One JSON object per line and map. With a single map, the file is also a JSON document.
 struct JsonForm : AttentionFile::Form {
   std::string lines;
   std::int64_t most() const override { return std::numeric_limits<std::int64_t>::max(); }

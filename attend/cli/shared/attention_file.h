@@ -1,4 +1,5 @@
-// The file that --attention and `attend attention --output` write: its ending chooses the form.
+// The file that --attention and `attend attention --output` write. Its ending chooses the format: .html, .svg, .png,
+// .json or .jsonl.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -11,23 +12,23 @@
 
 namespace attend::cli {
 
-/// Takes one map after the other; the file appears, complete, at finish().
+/// Collects attention maps. The complete file is written by finish(); without it, there is no file.
 class AttentionFile {
  public:
-  /// Throws UsageError, naming the flag, for an ending that is no picture of attention, and InputError where
-  /// no file can be: before a model is loaded and looked at for nothing.
+  /// Throws UsageError that names the flag if the ending is not supported, and InputError if the file cannot be
+  /// written. Create it before loading a model, so that such errors come first.
   AttentionFile(const std::string& flag, std::string path, AttentionChoice choice);
   ~AttentionFile();
 
-  /// What has to be captured for it.
+  /// The layers and heads that must be captured for this file.
   AttentionSelection selection() const;
-  /// Maps that it can still show: a page with more would be slow to open.
+  /// Number of maps that can still be added; a page with more would be slow to open.
   std::int64_t room() const;
-  /// Counts it as left out when there is no room.
+  /// Adds a map, or counts it as left out if there is no room.
   void add(const AttentionMap& map);
-  /// Texts for which nothing was captured, as there was no room.
+  /// Counts texts for which nothing was captured because there was no room.
   void leave_out(std::int64_t texts) { left_out_ += texts; }
-  /// Writes it, and warns of what had no room.
+  /// Writes the file, and warns how many texts were left out.
   void finish();
 
   struct Form;
@@ -40,17 +41,17 @@ class AttentionFile {
   std::int64_t shown_ = 0, left_out_ = 0;
 };
 
-/// --attention FILE, and --layer N and --head N, which say what is seen in it first.
+/// --attention FILE, --layer N and --head N. A page has all layers and heads; the flags choose the one shown first.
 void add_attention_file_flags(Verb& verb, std::string& path, AttentionChoice& choice);
-/// The last two alone, for a verb whose --attention, `file`, can do more.
+/// Only --layer and --head, for a verb that declares its own --attention flag, `file`.
 void add_attention_choice_flags(Verb& verb, Flag& file, AttentionChoice& choice);
 
-/// Whether a file with this name is for programs.
+/// Whether the name ends in .json or .jsonl.
 bool is_json(const std::string& path);
-/// A map for programs: one line.
+/// A map as one line of JSON, without the line end.
 std::string json_of(const AttentionMap& map, const AttentionChoice& choice);
 
-/// What has to be captured for a picture of this choice.
+/// The layers and heads that must be captured for a picture of this choice.
 AttentionSelection selection_of(const AttentionChoice& choice);
 
 }  // namespace attend::cli

@@ -1,4 +1,4 @@
-// Positions in a text as people count them, and Python: characters instead of bytes.
+// Converts positions in a text from bytes to characters, as Python counts them.
 #pragma once
 #include <algorithm>
 #include <string_view>
@@ -16,7 +16,7 @@ class CharacterPositions {
     for (const char byte : text) at_.push_back(count += (byte & 0xC0) != 0x80);
     at_.push_back(count + 1);
   }
-  /// A span that ends inside a character, as the tokens of its bytes do, counts the character.
+  /// A span that ends inside a character includes it. Tokens that are single bytes have such spans.
   Span operator()(Span span) const {
     const std::int64_t begin = at(span.begin), last = at(std::max(span.begin, span.end - 1));
     return {begin, span.end > span.begin ? last + 1 : begin};

@@ -15,8 +15,8 @@ std::string one_of(const std::vector<std::string>& names);
 /// The value must be one of these names.
 Check is_one_of(std::vector<std::string> names);
 
-/// --flag NAME, where names stand for values. The value as it is now is the default; a std::optional has none. The help
-/// ends with the names.
+/// --flag NAME, where each name stands for a value. The current value is the default; an empty std::optional has none.
+/// The help ends with the list of names.
 template <typename Target, typename Enum = Target>
 Flag* add_choice(Verb& verb, const std::string& flag, Target& target,
                  const std::vector<std::pair<std::string, std::type_identity_t<Enum>>>& names,

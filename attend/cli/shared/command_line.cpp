@@ -8,7 +8,7 @@
 namespace attend::cli {
 namespace {
 
-/// How many letters must be inserted, removed or replaced to make one word the other (Levenshtein).
+/// The Levenshtein distance of two words.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
   for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
@@ -24,7 +24,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-/// The name that was probably meant, or nothing when none is near.
+/// The name that was probably meant; empty if none is similar.
 std::string nearest(const std::string& word, const std::vector<std::string>& names) {
   std::string best;
   std::size_t least = std::max<std::size_t>(word.size() / 2, 1) + 1;
@@ -35,8 +35,9 @@ std::string nearest(const std::string& word, const std::vector<std::string>& nam
   return best;
 }
 
-// CLI11 takes "[a, b]" for a list of two, and has no switch for it; but "[MASK] and [MASK]" is a text, and "[1]" may be
-// a file. A mark behind the bracket, which nobody types, keeps it from doing so.
+// CLI11 parses "[a, b]" as a list of two values, and this cannot be switched off. But "[MASK] and [MASK]" is a text,
+// and
+// "[1]" may be a file. A control character after the bracket prevents it.
 constexpr char kMark = '\x1f';
 std::string marked(std::string argument) {
   if (argument.ends_with(']') || argument.ends_with(kMark)) argument += kMark;
@@ -50,23 +51,23 @@ std::string unmarked(std::string argument) {
 /// Flags, and the words that were given to each.
 using Given = std::vector<std::pair<Flag*, std::vector<std::string>>>;
 
-/// The parser's part of a verb: it sorts words into flags, and leaves what they mean to us.
+/// A verb for CLI11, which only assigns words to flags. The flags themselves check and convert the values.
 class Parser {
  public:
   explicit Parser(Verb& verb) : Parser(verb, std::make_shared<CLI::App>("", verb.name())) {}
 
   void parse(std::vector<std::string> arguments) {
-    std::ranges::reverse(arguments);  // as CLI11 wants them
+    std::ranges::reverse(arguments);  // CLI11 expects the last argument first
     app_->parse(std::move(arguments));
   }
-  /// The verb below it that was named; null: none.
+  /// The child verb that was named; null if there is none.
   const Parser* next() const {
     for (const Parser& child : children_)
       if (child.app_->parsed()) return &child;
     return nullptr;
   }
   const Verb& verb() const { return verb_; }
-  /// What it had no place for.
+  /// The words that belong to no flag.
   std::vector<std::string> unknown() const {
     std::vector<std::string> words;
     for (const std::string& word : app_->remaining())
@@ -149,7 +150,7 @@ std::vector<std::string> names_of_flags(const Verb& verb) {
   throw UsageError("there is no flag " + name + (meant.empty() ? "" : "; did you mean " + meant + "?"));
 }
 
-/// `attend help train` and `attend train help`: the verb whose help is wanted.
+/// The verb whose help is requested by `attend help train` or `attend train help`.
 const Verb* help_wanted(const Verb& program, const std::vector<std::string>& arguments) {
   const Verb* verb = &program;
   bool wanted = false;
@@ -158,7 +159,7 @@ const Verb* help_wanted(const Verb& program, const std::vector<std::string>& arg
     if (child) {
       verb = child;
     } else if (arguments[i] == "help" && !wanted && (!verb->subcommands().empty() || i + 1 == arguments.size())) {
-      // The text of a verb may be "help", but then the verb has what it needs.
+      // "help" may also be a text for the verb; then its required flags are given.
       const bool may_be_text =
           std::ranges::any_of(verb->flags(), [](const Flag* flag) { return flag->is_argument(); }) &&
           std::ranges::none_of(verb->flags(), [](const Flag* flag) { return flag->is_required(); });
@@ -185,7 +186,7 @@ bool is_long_flag(const Verb& verb, const std::string& word) {
   return word.starts_with("--") && verb.find_option(word.substr(0, word.find('=')));
 }
 
-/// The arguments as CLI11 is to see them.
+/// The arguments in the form that CLI11 needs.
 std::vector<std::string> prepared(const Verb& verb, const std::vector<std::string>& arguments) {
   std::vector<std::string> words;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
@@ -216,7 +217,7 @@ std::vector<std::string> prepared(const Verb& verb, const std::vector<std::strin
   return words;
 }
 
-/// What was given to a flag; of an optional value maybe nothing. Refuses a flag that was given too often.
+/// The values of a flag; may be empty if the value is optional. Throws UsageError if the flag was given more than once.
 Flag::Values values_of(const Flag& flag, Flag::Values words) {
   if (flag.kind() == Flag::Kind::optional_value) std::erase(words, "true");
   if (flag.kind() == Flag::Kind::on_off || flag.kind() == Flag::Kind::values || words.size() < 2) return words;
@@ -245,7 +246,7 @@ void run_command(Verb& program, const std::vector<std::string>& arguments, std::
   Parser parser(program);
   try {
     parser.parse(prepared(*reached, arguments));
-  } catch (const CLI::ArgumentMismatch&) {  // the words have ended
+  } catch (const CLI::ArgumentMismatch&) {  // a value is missing at the end
     const Flag* flag = reached->find_option(arguments.back());
     throw UsageError(arguments.back(),
                      "needs a value" + (flag && !flag->type_name().empty() ? ": " + flag->type_name() : ""));

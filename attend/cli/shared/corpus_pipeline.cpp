@@ -18,10 +18,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// One corpus to read: a file, two side by side, or a catalogue.
+/// One corpus to read: a file, two parallel files, or a catalogue.
 struct Source {
   std::function<std::unique_ptr<CorpusReader>()> open;
-  std::vector<fs::path> paths;  // to tell how far it is
+  std::vector<fs::path> paths;  // for the progress bar
 };
 
 std::optional<Columns> columns_of(const CorpusJob& job) {
@@ -37,7 +37,7 @@ std::optional<Columns> columns_of(const CorpusJob& job) {
   return columns;
 }
 
-/// train.en and train.it: two files that only differ in an ending which is no format.
+/// Whether two files differ only in an ending that is not a format: train.en and train.it.
 bool are_sides(const std::vector<std::string>& inputs) {
   if (inputs.size() != 2 || inputs[0] == inputs[1]) return false;
   const fs::path a = inputs[0], b = inputs[1];
@@ -48,7 +48,7 @@ CorpusFormat format_of_input(const CorpusJob& job, const std::string& input) {
   return job.format.value_or(format_of(input).value_or(input == "-" ? CorpusFormat::tsv : CorpusFormat::lines));
 }
 
-/// Throws where the flags ask for something that the format of a file does not have.
+/// Throws UsageError if the flags do not fit the format of the files.
 void check_format(const CorpusJob& job, const std::string& input, CorpusFormat format) {
   using enum CorpusFormat;
   if (!job.columns.empty() && format != tsv && format != csv && format != json_lines)
@@ -126,7 +126,7 @@ std::int64_t size_of(const std::vector<Source>& sources) {
   return sum;
 }
 
-/// A part of the corpus, on its way to one file or two.
+/// Writes a part of the corpus to one file, or to one file per language.
 class PartWriter {
  public:
   PartWriter(std::string part, const std::vector<std::string>& paths, WriteFormat format, bool has_targets)
@@ -240,7 +240,7 @@ class Pipeline {
                      grouped(splitter_->size(Part::test)), "; lower --validation or --test");
   }
 
-  /// The first reader tells whether there are targets; all must agree.
+  /// The first reader decides whether there are targets; the others must agree with it.
   void start(const CorpusReader& reader) {
     if (writers_.empty()) {
       has_targets_ = reader.has_targets();
@@ -260,7 +260,7 @@ class Pipeline {
     constexpr std::int64_t kTellEvery = 1024;
     CorpusReport::File& file = report_.files.emplace_back();
     file.name = reader.name();
-    // Also where the file breaks off with an error: what was read until then counts.
+    // Also after an error: the records before it count.
     const auto count = [&] { report_.add_skipped(reader), report_.invalid_text += reader.invalid_text(); };
     try {
       for (Record record; reader.next(record);) {
@@ -292,12 +292,12 @@ class Pipeline {
         const auto reason = static_cast<DropReason>(i);
         report_.dropped.emplace_back(name_of(reason), cleaner_->dropped(reason));
       }
-    // Pairs on standard output must not mix with the table.
+    // The report must not mix with records on standard output.
     const bool to_output = !job_.output.empty() && job_.output != "-";
     std::ostream& out = to_output ? std::cout : std::cerr;
     job_.json ? report_.print_json(out) : report_.print_table(out, report_.files.size() > 1);
     if (report_.invalid_text.count > 0) warn(report_.invalid_text.warning());
-    if (report_.kept() == 0) warn("nothing is left of what was read");
+    if (report_.kept() == 0) warn("no record is left after cleaning");
     const std::pair<Part, std::int64_t> asked[] = {{Part::validation, sizes_.validation.records},
                                                    {Part::test, sizes_.test.records}};
     for (const auto& [part, records] : asked)
@@ -321,7 +321,7 @@ class Pipeline {
 void run_corpus(const CorpusJob& job) {
   Pipeline pipeline(job);
   const std::vector<Source> sources = job.catalogues ? catalogues_of(job) : sources_of(job);
-  // Among the catalogues of a whole system some may be broken; a file that was named must be good.
+  // Some catalogues of a whole system may be broken; a file that was named must be readable.
   pipeline.run(sources, job.catalogues && sources.size() > 1);
 }
 

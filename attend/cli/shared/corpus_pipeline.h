@@ -11,30 +11,30 @@
 
 namespace attend::cli {
 
-/// Everything the command line says.
+/// The options of a run, as given on the command line.
 struct CorpusJob {
   std::vector<std::string> inputs;
-  bool catalogues = false;             ///< the inputs are places with gettext's catalogues; none: what is installed
-  std::optional<CorpusFormat> format;  ///< otherwise as names end
+  bool catalogues = false;  ///< inputs are files or folders of gettext catalogues; no inputs: all installed ones
+  std::optional<CorpusFormat> format;  ///< not set: by the file ending
   std::string columns;
   bool header = false;
   Languages languages;
 
   bool cleans = false;
   CleanOptions cleaning;
-  std::string rejected;  ///< a file for what was dropped
+  std::string rejected;  ///< file for the dropped records
 
   bool splits = false;
   std::string validation, test;
   std::uint64_t seed = 1;
 
   std::string output;             ///< a file, or the folder of a split; "": standard output
-  std::optional<WriteFormat> as;  ///< otherwise TSV, or what the output's name ends in
+  std::optional<WriteFormat> as;  ///< not set: by the ending of the output, or TSV
   bool json = false;
 };
 
-/// Does it, and reports to standard output, or to standard error where the records go to standard output. Throws
-/// UsageError on flags that do not go together.
+/// Runs the pipeline. Prints the report on standard output, or on standard error if the records go to standard output.
+/// Throws UsageError for flags that cannot be combined.
 void run_corpus(const CorpusJob& job);
 
 }  // namespace attend::cli

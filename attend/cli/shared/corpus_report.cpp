@@ -73,8 +73,7 @@ void CorpusReport::print_table(std::ostream& out, bool by_file) const {
     }
     out << '\n';
   }
-  for (const Passed& entry : skipped)
-    print_row(out, "passed over: " + entry.reason, entry.count, "first: " + entry.first);
+  for (const Passed& entry : skipped) print_row(out, "skipped: " + entry.reason, entry.count, "first: " + entry.first);
   for (const std::string& file : unreadable) out << "not read: " << file << '\n';
   print_row(out, "read", read(), files.size() == 1 ? files[0].name : std::to_string(files.size()) + " files");
   for (const auto& [reason, count] : dropped) print_row(out, "  dropped: " + reason, count, percent(count, read()));

@@ -20,7 +20,7 @@ struct CorpusReport {
     std::string part, path;  ///< part: "" when the corpus was not split
     std::int64_t records = 0;
   };
-  /// What readers passed over, and the first place: "file:line".
+  /// Records that readers skipped, and the place of the first one: "file:line".
   struct Passed {
     std::string reason, first;
     std::int64_t count = 0;
@@ -28,9 +28,9 @@ struct CorpusReport {
 
   std::vector<File> files;
   std::vector<Passed> skipped;
-  std::vector<std::pair<std::string, std::int64_t>> dropped;  ///< each rule, also those that dropped nothing
+  std::vector<std::pair<std::string, std::int64_t>> dropped;  ///< one entry per rule, also if it dropped nothing
   std::vector<Written> written;
-  std::vector<std::string> unreadable;  ///< files that were no catalogues, and why
+  std::vector<std::string> unreadable;  ///< files that are not catalogues, with the reason
   InvalidText invalid_text;
   std::int64_t flattened = 0;  ///< texts whose line breaks or tabs became spaces
 

@@ -57,8 +57,8 @@ void embed_lines(const TextEncoder& encoder, const EmbedOptions& options, const 
     split += std::ranges::count_if(embeddings.pieces, [](std::int64_t pieces) { return pieces > 1; });
     take(lines, embeddings);
   });
-  warn_of(truncated, "line", "cut: longer than the model takes (--long split reads all of them)");
-  warn_of(split, "line", "read in parts: longer than the model takes");
+  warn_of(truncated, "line", "cut: longer than the model's limit (--long split reads all of the text)");
+  warn_of(split, "line", "read in parts: longer than the model's limit");
 }
 
 }  // namespace attend::cli

@@ -1,4 +1,4 @@
-// What the verbs that make vectors of texts share: their flags, and lines through the encoder.
+// What the verbs that embed texts share: their flags, and embedding lines block by block.
 #pragma once
 #include <functional>
 #include <optional>
@@ -18,12 +18,12 @@ struct EmbeddingFlags {
 
 /// --model, --pool, --normalize, --no-normalize, --max-tokens, --long, --batch-tokens.
 void add_embedding_flags(Verb& verb, EmbeddingFlags& flags);
-/// With the prompt that was asked for. Throws InputError for a name that the folder does not know.
+/// The options with the chosen prompt. Throws InputError if the folder has no prompt of this name.
 EmbedOptions options_of(const EmbeddingFlags& flags, const TextEncoder& encoder);
 
 /// Calls its argument with blocks of lines: for_line_blocks() or for_text_blocks().
 using LineBlocks = std::function<void(const TextWork& work)>;
-/// Lines to vectors, block by block; warns at the end of lines that were cut.
+/// Embeds lines block by block; warns at the end of lines that were cut.
 void embed_lines(const TextEncoder& encoder, const EmbedOptions& options, const LineBlocks& blocks,
                  const std::function<void(const std::vector<std::string>&, const Embeddings&)>& take);
 

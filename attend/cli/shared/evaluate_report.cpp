@@ -13,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Scores from 0 to 100 have as many digits as asked for, shares of 1 two more.
+/// Scores from 0 to 100 have the given number of digits, scores from 0 to 1 two more.
 int digits_of(const MetricResult& result, int digits) { return is_of_labels(result.key) ? digits + 2 : digits; }
 
 std::string value_text(const MetricResult& result, int digits) {
@@ -25,7 +25,7 @@ std::string value_text(const MetricResult& result, int digits) {
   return value;
 }
 
-/// Columns under each other.
+/// Aligns the columns.
 std::string aligned(const std::vector<std::vector<std::string>>& rows) {
   std::string table;
   const auto width = [](const std::string& cell) { return static_cast<std::size_t>(count_code_points(cell)); };

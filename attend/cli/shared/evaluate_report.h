@@ -1,4 +1,4 @@
-// What `attend evaluate` found, in the forms it is printed in.
+// The results of `attend evaluate`, as text and as JSON.
 #pragma once
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -12,15 +12,15 @@
 
 namespace attend::cli {
 
-/// What one metric says of one system.
+/// The result of one metric for one system.
 struct MetricResult {
   std::string key;             ///< in JSON: "bleu"
-  std::string name;            ///< in text: "BLEU", with its signature behind a bar
-  std::string signature = {};  ///< empty: there is nothing to tell
+  std::string name;            ///< in text: "BLEU"; the signature follows after a bar
+  std::string signature = {};  ///< how it was computed; may be empty
   double value = 0;
-  std::string details = {};                                        ///< printed behind the value
-  nlohmann::ordered_json more = nlohmann::ordered_json::object();  ///< printed beside the value
-  std::vector<double> sentences = {};                              ///< the value of each line; empty: it has none
+  std::string details = {};                                        ///< printed after the value
+  nlohmann::ordered_json more = nlohmann::ordered_json::object();  ///< further fields of the JSON object
+  std::vector<double> sentences = {};  ///< the score of each line; empty if the metric has none
   std::function<double(std::span<const std::uint32_t>)> of_sample = {};
   std::optional<Confidence> confidence = {};
   std::optional<double> p_value = {};  ///< against the first system
@@ -33,7 +33,7 @@ struct ScoredSystem {
   std::vector<MetricResult> results;
 };
 
-/// "accuracy" and "f1": shares of 1.
+/// Whether this is "accuracy" or "f1", which are from 0 to 1.
 bool is_of_labels(const std::string& metric);
 
 template <typename... Parts>
@@ -43,17 +43,17 @@ std::string text(const Parts&... parts) {
   return out.str();
 }
 
-/// One system: a line a metric, with its signature.
+/// One system: one line per metric, with its signature.
 std::string as_text(const ScoredSystem& system, int digits);
-/// Several: one row a system, one column a metric; the signatures below.
+/// Several systems: one row per system, one column per metric; the signatures follow below.
 std::string as_table(const std::vector<ScoredSystem>& systems, int digits);
 std::string as_json(const ScoredSystem& system);
 
-/// The scores of each line: columns under their names, or JSON objects.
+/// The scores of each line, as columns or as JSON objects.
 std::string by_sentence(const ScoredSystem& system, int digits);
 std::string by_sentence_as_json(const ScoredSystem& system);
 
-/// Lines by their sources: the shortest has `least` words, the longest `most`.
+/// A group of lines whose sources have from `least` to `most` words.
 struct LengthGroup {
   std::int64_t least = 0, most = 0;
   std::vector<std::uint32_t> lines;
@@ -61,7 +61,7 @@ struct LengthGroup {
 /// Groups by the number of words between spaces: up to the first of `limits`, up to the next, …, and the rest. Without
 /// limits, five groups of about as many lines each. Groups without lines are left out.
 std::vector<LengthGroup> groups_by_length(const std::vector<std::string>& sources, std::vector<std::int64_t> limits);
-/// One row a group, one column a system (and metric, if there are several); last all lines together.
+/// One row per group, one column per system (and metric, if there are several). The last row is for all lines.
 std::string by_length(const std::vector<ScoredSystem>& systems, const std::vector<LengthGroup>& groups, int digits);
 std::string by_length_as_json(const ScoredSystem& system, const std::vector<LengthGroup>& groups);
 

@@ -39,7 +39,7 @@ constexpr const char* kWholeNumber = "must be a whole number";
 constexpr const char* kWholePositive = "must be a whole number, 0 or more";
 constexpr const char* kNumber = "must be a number";
 
-/// The name that was typed, as far as the value tells it: --cased and not --lowercase.
+/// The name that the user typed, for example --cased and not --lowercase.
 const std::string& typed_name(const Flag& flag) {
   if (flag.kind() == Flag::Kind::on_off && flag.given() && flag.values().back() == "false")
     for (const Flag::Name& name : flag.names())

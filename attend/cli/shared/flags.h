@@ -1,5 +1,5 @@
 // The verbs of the program and their flags. A verb declares its flags here; command_line.h reads a command line into
-// them, and help.h prints them. No parser shows in this header, so that a verb compiles fast.
+// them, and help.h prints them. This header does not include the parser, so that verbs compile fast.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -14,14 +14,14 @@
 
 namespace attend::cli {
 
-/// The command line is wrong: exit code 2. A verb throws it for flags that do not go together.
+/// The command line is wrong: exit code 2. A verb throws it for flags that cannot be combined.
 class UsageError : public std::runtime_error {
  public:
   explicit UsageError(const std::string& what) : std::runtime_error(what) {}
   UsageError(const std::string& flag, const std::string& why) : std::runtime_error(flag + ": " + why) {}
 };
 
-/// What is wrong with a value, as in "must be above 0, got -1"; empty: nothing.
+/// Returns what is wrong with a value, for example "must be above 0, got -1"; empty if it is valid.
 using Check = std::function<std::string(const std::string& value)>;
 
 /// One flag, or one argument without dashes. A verb owns its flags. The setters return the flag, to be chained.
@@ -45,23 +45,23 @@ class Flag {
 
   Flag* type_name(std::string name);    ///< what the help writes for the value: "N"
   Flag* description(std::string help);  ///< replaces the help
-  Flag* group(std::string heading);     ///< the heading of the help under which it stands; "" hides it
+  Flag* group(std::string heading);     ///< the heading in the help; "" hides the flag
   Flag* check(Check check);             ///< of each value
   Flag* required();
   Flag* needs(Flag* other);
   Flag* excludes(Flag* other);               ///< both ways
   Flag* excludes(const std::string& other);  ///< a flag of the same verb that was declared before it
   Flag* delimiter(char separator);
-  Flag* one_at_a_time();  ///< of several values: each needs the flag again
+  Flag* one_at_a_time();  ///< the flag takes one value and can be repeated
   /// The value may be left out. The next word is taken as the value only if it has one of these endings.
   Flag* optional_value(std::vector<std::string> endings);
-  Flag* configurable(bool may);           ///< whether a recipe may set it; recipes do not repeat it otherwise
+  Flag* configurable(bool may);           ///< whether recipes may set it; otherwise recipe.toml leaves it out
   Flag* default_value(std::string text);  ///< a value as the user would type it; for the help and for recipes
   Flag* default_text(std::string text);   ///< for the help only: "the model's limit"
-  Flag* for_all_verbs();                  ///< the verbs below have it too
+  Flag* for_all_verbs();                  ///< child verbs have it too
 
   const std::vector<Name>& names() const { return names_; }
-  const std::string& name() const;  ///< the first with two dashes, or else the first
+  const std::string& name() const;  ///< the first name with two dashes, otherwise the first name
   bool has_name(const std::string& name) const;
   bool is_argument() const { return !names_.front().text.starts_with('-'); }
   Kind kind() const { return kind_; }
@@ -76,15 +76,15 @@ class Flag {
   const std::vector<Flag*>& excluded() const { return excludes_; }
   const std::vector<std::string>& endings() const { return endings_; }
   const std::string& default_value() const { return default_value_; }
-  /// What the help says after "default: "; empty: nothing.
+  /// The text after "default: " in the help; may be empty.
   std::string default_shown() const;
 
   /// Whether it was given, on the command line or by a recipe.
   bool given() const { return given_; }
   const Values& values() const { return values_; }
-  /// Keeps the values that it is given: "true" or "false" for an on_off flag.
+  /// Stores the given values: "true" or "false" for an on_off flag.
   void give(Values values);
-  /// Checks these values and hands them to the verb. Throws UsageError.
+  /// Checks the values and sets the verb's variable. Throws UsageError.
   void apply() const;
 
  private:
@@ -102,7 +102,7 @@ class Flag {
   Values values_;
 };
 
-/// Values from text. They throw std::invalid_argument: "must be a whole number, got 1.5".
+/// Parse a value. They throw std::invalid_argument: "must be a whole number, got 1.5".
 void read_value(const std::string& text, std::string& value);
 void read_value(const std::string& text, std::filesystem::path& value);
 void read_value(const std::string& text, int& value);
@@ -111,7 +111,7 @@ void read_value(const std::string& text, std::uint64_t& value);
 void read_value(const std::string& text, float& value);
 void read_value(const std::string& text, double& value);
 
-/// Values as the user would type them; "" where there is none.
+/// A value as the user would type it; "" if it is not set.
 std::string text_of(const std::string& value);
 std::string text_of(const std::filesystem::path& value);
 std::string text_of(int value);
@@ -120,7 +120,7 @@ std::string text_of(std::uint64_t value);
 std::string text_of(float value);
 std::string text_of(double value);
 
-/// A verb of the program, with its flags and the verbs below it. The program itself is the topmost one.
+/// A verb of the program, with its flags and child verbs. The program itself is the root.
 class Verb {
  public:
   Verb(std::string name, std::string description) : name_(std::move(name)), description_(std::move(description)) {}
@@ -131,10 +131,10 @@ class Verb {
   Verb* group(std::string heading);                ///< under which the help lists the verb; "" hides it
   Verb* footer(std::string text);                  ///< the end of the help
   Verb* callback(std::function<void()> work);      ///< what the verb does
-  Verb* check_flags(std::function<void()> check);  ///< is called before the work, and may throw UsageError
-  Verb* allow_extras();                            ///< takes flags that it does not know, and ignores them
+  Verb* check_flags(std::function<void()> check);  ///< called before the work; may throw UsageError
+  Verb* allow_extras();                            ///< accepts unknown flags and ignores them
 
-  /// --name VALUE into a variable, whose present value is the default: a text, a path, a number, an optional or a
+  /// --name VALUE sets a variable, whose current value is the default: a text, a path, a number, or an optional or
   /// vector of these. The variable must live as long as the verb.
   template <typename T>
   Flag* add_option(const std::string& names, T& variable, const std::string& help) {
@@ -152,7 +152,7 @@ class Verb {
           ->default_value(text_of(variable));
     }
   }
-  /// --name VALUE to a function of a value, or of a vector of values.
+  /// --name VALUE calls a function with the value, or with a vector of values.
   template <typename T>
   Flag* add_option_function(const std::string& names, std::function<void(const T&)> take, const std::string& help) {
     if constexpr (kIsVector<T>) {
@@ -169,11 +169,11 @@ class Verb {
       });
     }
   }
-  /// --name, or with "!--no-name" among the names a choice of two, of which the help shows the default.
+  /// --name sets a variable to true. With "!--no-name" among the names, that one sets it to false.
   Flag* add_flag(const std::string& names, bool& variable, const std::string& help);
   Flag* add_flag_function(const std::string& names, std::function<void(bool)> take, const std::string& help);
   Flag* add_flag_callback(const std::string& names, const std::function<void()>& call, const std::string& help);
-  /// What is added to it are flags of this verb, under a heading of their own.
+  /// Flags that are added to the result belong to this verb, under a heading of their own.
   Verb* add_option_group(const std::string& heading);
 
   const std::string& name() const { return name_; }
@@ -188,14 +188,14 @@ class Verb {
   const std::vector<std::unique_ptr<Verb>>& subcommands() const { return subcommands_; }
   /// Its own flags, in the order of their declaration.
   std::vector<Flag*> flags() const;
-  /// The flags that it shares with the verbs above it.
+  /// The flags of its parents that are for_all_verbs().
   std::vector<Flag*> common_flags() const;
   /// Null if there is none. `name`: "--beam", "-n" or "text".
   Flag* find_option(const std::string& name) const;
-  /// Of a flag that is there.
+  /// The flag must exist.
   Flag* get_option(const std::string& name) const;
 
-  /// Checks which flags were given together, and does the work.
+  /// Checks the combination of flags, then calls the callback.
   void run() const;
 
  private:

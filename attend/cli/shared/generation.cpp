@@ -65,7 +65,7 @@ class FlagMaker {
   }
   Flag* add(const Option<std::vector<std::string>>& option, const std::string& name, const std::string& help) const {
     const auto set = [&value = options_.*option.field](const std::vector<std::string>& given) { value = given; };
-    // A verb with arguments of its own takes one text for each time that the flag is given.
+    // In a verb with arguments, the flag takes one text and can be repeated; otherwise it would swallow the arguments.
     Flag* flag = verb_.add_option_function<std::vector<std::string>>(name, set, help);
     const bool arguments = std::ranges::any_of(verb_.flags(), [](const Flag* other) { return other->is_argument(); });
     return arguments ? flag->one_at_a_time() : flag;
@@ -77,7 +77,7 @@ class FlagMaker {
   SearchOptions defaults_;
 };
 
-/// Replaces the names of files by their lines.
+/// Replaces each file name by the lines of the file.
 std::vector<std::string> read_bad_words(const std::vector<std::string>& given) {
   std::vector<std::string> words;
   for (const std::string& one : given) {
@@ -106,7 +106,7 @@ void add_generation_flags(Verb& verb, GenerationOptions& options, OptionModels m
   for (const char* sampling : {"--sample", "--temperature", "--top-k", "--top-p", "--min-p"})
     greedy->excludes(verb.get_option(sampling)), beam->excludes(verb.get_option(sampling));
   if (models != OptionModels::encoder_decoders) return;
-  // Translators search by default, so that a flag of sampling alone is more likely a mistake.
+  // Translators use beam search by default, so a sampling flag without --sample is probably a mistake.
   for (const char* flag : {"--temperature", "--top-k", "--top-p", "--min-p", "--seed"})
     verb.get_option(flag)->needs(verb.get_option("--sample"));
 }
@@ -143,7 +143,7 @@ LanguageModel open_language_model(const std::string& folder) {
   warn_of_weights(folder);
   std::string keys;
   for (const std::string& key : model.generation().ignored) keys += (keys.empty() ? "" : ", ") + key;
-  if (!keys.empty()) warn(folder + ": what its generation_config.json says of these is not followed: " + keys);
+  if (!keys.empty()) warn(folder + ": these keys of its generation_config.json are not supported: " + keys);
   return model;
 }
 

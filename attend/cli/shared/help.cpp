@@ -36,7 +36,7 @@ std::string right_column(const Flag& flag) {
   return text;
 }
 
-/// Two columns; the second is broken into lines.
+/// Formats a row of two columns; the second one is wrapped.
 std::string row(const std::string& left, const std::string& right) {
   std::string out = "  " + left;
   std::size_t at = out.size() + 1;
@@ -58,7 +58,7 @@ std::string row(const std::string& left, const std::string& right) {
   return out + '\n';
 }
 
-/// Headings in the order in which they come, and their rows.
+/// Headings in the order of their first use, with their rows.
 class Sections {
  public:
   void add(const std::string& heading, const std::string& row) {

@@ -145,12 +145,12 @@ bool LineReader::next(std::string& line) {
 }
 
 bool LineReader::has_line() {
-  while (file_ >= 0 && !ended_) {  // opening the next file is no wait
+  while (file_ >= 0 && !ended_) {  // opening the next file does not block
     if (scanned_ < buffer_.size() && std::memchr(buffer_.data() + scanned_, '\n', buffer_.size() - scanned_)) break;
     scanned_ = buffer_.size();
     pollfd ready{file_, POLLIN, 0};
     if (::poll(&ready, 1, 0) == 0) return false;
-    fill();  // half a line, perhaps
+    fill();  // may be only a part of a line
   }
   return true;
 }
@@ -183,7 +183,7 @@ TextWriter::TextWriter(const std::string& path) : name_(path), file_(STDOUT_FILE
     atomic_.emplace(real);
     return;
   }
-  // A pipe or a device can only be written to, never replaced.
+  // A pipe or a device is written directly; it cannot be replaced by a finished file.
   file_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (file_ < 0) fail<InputError>("output", path, ": cannot open: ", last_error());
   owner_ = std::shared_ptr<const void>(nullptr, [file = file_](const void*) { ::close(file); });

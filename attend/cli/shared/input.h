@@ -1,4 +1,4 @@
-// Where a verb's lines come from and go to: standard input and output, or files.
+// Reads lines from files or standard input, and writes text to a file or standard output.
 #pragma once
 #include <cstdint>
 #include <memory>
@@ -23,7 +23,7 @@ Flag* add_output_flag(Verb& verb, std::string& path);
 /// sequence becomes U+FFFD, and one warning at the end of the input counts them.
 class LineReader {
  public:
-  /// "-", or no path at all, is standard input. Throws InputError when one of them cannot be read, before any is.
+  /// "-", or an empty list, is standard input. Throws InputError if any of the files cannot be read.
   explicit LineReader(std::vector<std::string> paths = {});
   ~LineReader();
   LineReader(const LineReader&) = delete;
@@ -31,16 +31,16 @@ class LineReader {
 
   /// The next line, without its end. False when there is none. Throws Error when reading fails, and Interrupted.
   bool next(std::string& line);
-  /// The next lines, at most max_lines and about max_bytes of them. Where more would have to be waited for, those that
-  /// are there already are given, so that a person who types, or a program that waits for an answer, gets one.
+  /// The next lines, at most max_lines and about max_bytes of them. Returns fewer lines instead of waiting for more, so
+  /// that interactive input is answered line by line.
   bool next(std::vector<std::string>& lines, std::size_t max_lines, std::size_t max_bytes = 1 << 20);
 
   std::int64_t lines_read() const { return lines_read_; }  ///< of all files
-  /// Where the n-th line of all, counted from 1, stood: "corpus.txt, line 12".
+  /// The place of the n-th line of all files, counted from 1: "corpus.txt, line 12".
   std::string where(std::int64_t n) const;
   std::string where() const { return where(lines_read_); }
   std::int64_t bytes_read() const { return bytes_read_; }
-  std::int64_t total_bytes() const { return total_bytes_; }  ///< 0: not known, as one is a pipe
+  std::int64_t total_bytes() const { return total_bytes_; }  ///< 0: not known, because one of them is a pipe
 
  private:
   bool open_next();
@@ -59,19 +59,19 @@ class LineReader {
   InvalidText invalid_;
 };
 
-/// Text to standard output or to a file. A file appears, complete, at finish(); without it, nothing does. Every failed
-/// write is an Error: a full disk must not look like success.
+/// Writes text to standard output or to a file. The complete file appears at finish(); without it, there is no file.
+/// Every failed write throws Error, so a full disk does not look like success.
 class TextWriter {
  public:
   /// "" and "-" are standard output.
   explicit TextWriter(const std::string& path = "");
 
   void write(std::string_view text);
-  /// Hands on what was kept back to write in large pieces. Throws ClosedPipe when nobody reads any more.
+  /// Writes the buffer. Throws ClosedPipe if the reader of a pipe has closed it.
   void flush();
-  /// Whether it is a file, in which what was written can be changed; a pipe is none.
+  /// Whether the output is a regular file, so that write_at() works; false for pipes.
   bool is_file() const { return atomic_.has_value(); }
-  /// Over what was written already.
+  /// Overwrites bytes that were already written.
   void write_at(std::int64_t offset, std::string_view text);
   void finish();
 
@@ -82,7 +82,7 @@ class TextWriter {
   std::optional<AtomicFile> atomic_;
 };
 
-/// Who read our output went away, as `head` does. main ends the program with 1, and says nothing.
+/// The reader of our output has closed the pipe, as `head` does. main exits with code 1 and prints nothing.
 struct ClosedPipe {};
 
 }  // namespace attend::cli

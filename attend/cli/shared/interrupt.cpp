@@ -9,7 +9,7 @@
 namespace attend::cli {
 namespace {
 
-std::atomic<int> noted{0};  // the signal that came
+std::atomic<int> noted{0};  // the signal that has arrived
 std::atomic<bool> at_once{false};
 static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_always_lock_free);
 
@@ -26,7 +26,8 @@ void catch_signals() {
   for (const int signal : {SIGINT, SIGTERM}) {
     struct sigaction before {};
     ::sigaction(signal, nullptr, &before);
-    if (before.sa_handler != SIG_IGN) ::sigaction(signal, &action, nullptr);  // nohup and shells' jobs stay deaf
+    if (before.sa_handler != SIG_IGN)
+      ::sigaction(signal, &action, nullptr);  // nohup and background jobs keep ignoring it
   }
   ::signal(SIGPIPE, SIG_IGN);
 }

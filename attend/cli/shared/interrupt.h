@@ -1,21 +1,21 @@
-// Ctrl-C and its kin: the first asks the work to stop where it can stop cleanly, so that no half-written file stays
-// behind; the second ends the program at once.
+// Ctrl-C and SIGTERM. The first signal asks the work to stop where it can stop cleanly, without half-written files; the
+// second ends the program at once.
 #pragma once
 
 namespace attend::cli {
 
-/// Unwinds to main, which ends the program with 128 + signal (130 for Ctrl-C). Not a std::exception, so that nobody
-/// takes it for a failure.
+/// Unwinds to main, which ends the program with 128 + signal (130 for Ctrl-C). Not a std::exception, so that
+/// no handler treats it as a failure.
 struct Interrupted {
   int signal;
 };
 
 /// From now on SIGINT and SIGTERM are noted, and a closed pipe is a failed write instead of a signal.
 void catch_signals();
-/// Whether somebody asked to stop.
+/// Whether a signal has arrived.
 bool interrupted();
-/// Throws Interrupted when somebody asked to stop. Readers, writers and progress bars call it; long work that uses none
-/// of them should.
+/// Throws Interrupted if a signal has arrived. Readers, writers and progress bars call it; long work that uses none of
+/// them should call it, too.
 void stop_if_interrupted();
 
 /// While one lives, the first Ctrl-C ends the program at once: for calls into libraries that take long and cannot be

@@ -5,7 +5,7 @@
 
 namespace attend::cli {
 
-/// With a line end. Bytes that are no valid UTF-8 become U+FFFD: texts and names may hold any bytes.
+/// The JSON with a line end. Bytes that are not valid UTF-8 become U+FFFD, since texts and names may hold any bytes.
 std::string as_line(const nlohmann::ordered_json& json);
 /// A text as a JSON string, in quotes.
 std::string json_string(const std::string& text);

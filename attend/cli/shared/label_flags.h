@@ -10,8 +10,9 @@ struct LabelFlags {
   ClassificationTrainingOptions options;
 };
 
-/// --train, --validation and --text-column; and how to learn from them, with the options' values as defaults.
+/// --train, --validation and --text-column.
 void add_label_data_flags(Verb& verb, ClassificationTrainingOptions& options);
+/// The flags of training, with the options' values as defaults.
 void add_label_learning_flags(Verb& verb, LabelFlags& flags);
 
 /// Checks the flags and trains.

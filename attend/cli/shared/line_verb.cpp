@@ -15,7 +15,7 @@ void add_model_flag(Verb& verb, std::string& model) {
 
 void add_long_text_flags(Verb& verb, std::int64_t& max_tokens, LongText& long_text, const std::string& help,
                          bool may_split) {
-  verb.add_option("--max-tokens", max_tokens, "Largest number of tokens in a line")
+  verb.add_option("--max-tokens", max_tokens, "Largest number of tokens in a text")
       ->type_name("N")
       ->default_text("the model's limit")
       ->check(kPositive);
@@ -94,7 +94,7 @@ void warn_of(std::int64_t count, const std::string& noun, const std::string& don
 }
 
 void warn_of_cut(std::int64_t count, const std::string& noun) {
-  warn_of(count, noun, "cut: longer than --max-tokens, or than the model takes");
+  warn_of(count, noun, "cut: longer than --max-tokens, or than the model's limit");
 }
 
 }  // namespace attend::cli

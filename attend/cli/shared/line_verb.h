@@ -1,4 +1,4 @@
-// What the verbs share that read lines, give them to a model, and write a result for each.
+// What verbs share that read lines, run a model on them, and write a result for each line.
 #pragma once
 #include <functional>
 #include <string>
@@ -29,7 +29,7 @@ struct LineFlags {
 /// --model DIR, TEXT …, --input FILE …, --output FILE. `help` describes the texts.
 void add_line_flags(Verb& verb, LineFlags& flags, const std::string& help = "Texts");
 
-/// Work on a block of texts; it may report its progress on them.
+/// Work on a block of texts, which may report its progress.
 using TextWork = std::function<void(const std::vector<std::string>& texts, const Progress& progress)>;
 constexpr std::size_t kBlockLines = 4096;
 /// Calls `work` with all lines of a reader, `most` at a time, and shows a progress bar. A TextError of the work becomes
@@ -59,7 +59,7 @@ std::int64_t write_results(const LineFlags& flags, const std::string& label, Tex
   return cut;
 }
 
-/// Warns "12 lines were read in parts" of a count, a noun and what was done; says nothing of 0.
+/// Warns for example "12 lines were read in parts"; does nothing if the count is 0.
 void warn_of(std::int64_t count, const std::string& noun, const std::string& done);
 /// Warns how many texts were cut.
 void warn_of_cut(std::int64_t count, const std::string& noun = "line");

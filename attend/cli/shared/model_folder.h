@@ -1,10 +1,10 @@
-// What the program says about a model's folder.
+// Warnings about a model's folder.
 #pragma once
 #include <filesystem>
 
 namespace attend::cli {
 
-/// Warns where loading its weights changes them. Throws InputError as loading does.
+/// Warns if loading changes the weights. Throws InputError if they cannot be loaded.
 void warn_of_weights(const std::filesystem::path& folder);
 
 }  // namespace attend::cli

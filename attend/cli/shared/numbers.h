@@ -1,4 +1,4 @@
-// What a number on the command line must be.
+// Checks of numbers on the command line.
 #pragma once
 #include <functional>
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace attend::cli {
 
-/// A number for which a condition holds; `must` is what the error says: "must be above 0".
+/// The number must satisfy a condition; `must` is the text of the error: "must be above 0".
 Check number_that(const std::string& must, std::function<bool(double)> holds);
 
-/// From the least to the most, both included.
+/// The number must be from `least` to `most`, both included.
 Check between(double least, double most);
 
 extern const Check kPositive, kNotNegative;

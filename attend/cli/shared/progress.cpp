@@ -18,7 +18,7 @@ namespace {
 constexpr std::chrono::milliseconds kFirstDraw{200}, kRedraw{100};
 constexpr std::chrono::seconds kPlainLine{10};
 
-ProgressBar* shown = nullptr;  // what a warning must erase first
+ProgressBar* shown = nullptr;  // erased before a warning is printed
 
 bool is_terminal() {
   const char* kind = std::getenv("TERM");
@@ -36,7 +36,7 @@ std::string format(const char* pattern, double value) {
   return text;
 }
 
-/// How much, in the unit that is counted, without naming it unless it is bytes.
+/// The number as text; of bytes with the unit.
 std::string amount(double count, const std::string& unit) {
   return unit == "B" ? bytes(count) : grouped(std::llround(count));
 }

@@ -1,4 +1,4 @@
-// How far long work is, on standard error: a bar on a terminal, a plain line now and then elsewhere.
+// Progress of long work on standard error: a bar in a terminal, otherwise a line now and then.
 #pragma once
 #include <chrono>
 #include <cstdint>
@@ -10,7 +10,8 @@
 
 namespace attend::cli {
 
-/// Shown after a moment, redrawn at most ten times a second, erased when it goes. One at a time, used from one thread.
+/// Appears after a moment, is redrawn at most ten times a second, and is erased by the destructor. There may be one at
+/// a time, used from one thread.
 ///   ProgressBar bar("Reading", "B");
 ///   train(…, bar.progress());
 class ProgressBar {
@@ -24,14 +25,14 @@ class ProgressBar {
 
   /// total 0: not known. Throws Interrupted after Ctrl-C, so that work that reports its progress can be stopped.
   void update(std::int64_t done, std::int64_t total);
-  /// update() for the library; it must not outlive the bar.
+  /// update() as a function for the library. It must not be used after the bar is destroyed.
   Progress progress() {
     return [this](std::int64_t done, std::int64_t total) { update(done, total); };
   }
-  /// So much was done before it began: it counts for no rate.
+  /// The work starts at `done`, for example after --resume. This part does not count for the speed.
   void go_on_from(std::int64_t done) { before_ = done; }
   void erase();
-  /// From now on it says this.
+  /// Changes the label.
   void label(std::string label) { label_ = std::move(label); }
 
  private:
@@ -49,7 +50,7 @@ class ProgressBar {
 /// for input, which a person may type there. The next update draws the bar again.
 void erase_progress();
 
-/// "attend: …" on standard error, in a line of its own even while a bar is shown.
+/// Prints "attend: …" on standard error, on a line of its own even while a bar is shown.
 void tell(std::string_view message);
 /// The same with "attend: warning: …".
 void warn(std::string_view message);

@@ -25,8 +25,8 @@ void apply(Verb& verb, const std::filesystem::path& path, std::set<const Flag*>&
     };
     Flag* option = verb.find_option("--" + entry.key);
     if (!option) refuse("there is no \"", entry.key, "\" in ", verb.command(), "; its --help lists all flags");
-    if (!option->is_configurable()) refuse("\"", entry.key, "\" belongs on the command line, not into a recipe");
-    if (!in_recipe.insert(option).second) refuse("\"", entry.key, "\" was decided by another key already");
+    if (!option->is_configurable()) refuse("\"", entry.key, "\" belongs on the command line, not in a recipe");
+    if (!in_recipe.insert(option).second) refuse("\"", entry.key, "\" was already set by another key");
     if (on_command_line.contains(option) ||
         std::ranges::any_of(option->excluded(), [&](const Flag* other) { return on_command_line.contains(other); }))
       continue;
@@ -90,7 +90,7 @@ std::string recipe_of(const Verb& verb) {
                        " --config recipe.toml --output FOLDER\n";
   for (const Flag* option : verb.flags()) {
     if (!option->is_configurable() || !option->name().starts_with("--")) continue;
-    if (std::ranges::any_of(option->excluded(), &Flag::given)) continue;  // it decided nothing
+    if (std::ranges::any_of(option->excluded(), &Flag::given)) continue;  // it had no effect
     std::vector<std::string> values = option->values();
     if (values.empty() && !option->default_value().empty()) values = {option->default_value()};
     if (values.empty()) continue;

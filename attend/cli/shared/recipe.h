@@ -1,4 +1,5 @@
-// Recipes: a verb's flags in a TOML file, one key a flag, without its dashes. What is given on the command line wins.
+// Recipes: a verb's flags in a TOML file. A key is the name of a flag without its dashes. Flags on the command line
+// override the recipe.
 #pragma once
 #include <filesystem>
 #include <set>
@@ -8,16 +9,16 @@
 
 namespace attend::cli {
 
-/// --config RECIPE: a file, or the name of one of Attend's own. A key that is no flag of the verb, or belongs on the
-/// command line (configurable(false)), is an InputError that says file, line and key; so is a bad value. The
-/// flags that it decided are put into `decided`.
+/// --config RECIPE: a file, or the name of one of Attend's recipes. Throws InputError with file, line and key if a key
+/// is not a flag of the verb, if recipes may not set it (configurable(false)), or if its value is invalid. The flags
+/// that the recipe has set are added to `decided`.
 void add_config_flag(Verb& verb, std::set<const Flag*>& decided);
 
-/// A recipe's file: as named, or NAME.toml among Attend's own, which are looked for beside the program (as installed
-/// and as built). Throws InputError that lists what there is.
+/// The path of a recipe: `name` if this file exists, otherwise NAME.toml among Attend's recipes, which are searched
+/// relative to the program, as installed and as built. Throws InputError that lists Attend's recipes.
 std::filesystem::path find_recipe(const std::string& name);
 
-/// The verb's flags as they were parsed, those not given with their defaults, as a recipe that repeats it.
+/// A recipe that repeats the run: all flags of the verb with the values that were given, or their defaults.
 std::string recipe_of(const Verb& verb);
 
 }  // namespace attend::cli

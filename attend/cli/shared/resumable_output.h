@@ -19,7 +19,7 @@ class ResumableOutput {
   static bool can_write(const std::string& path);
 
   /// Opens FILE.partial. `run` is a fingerprint of the model and the options. Throws InputError when a partial file is
-  /// there and `resume` is false, when none is there and it is true, and when the partial file is of another run.
+  /// there and `resume` is false, when none is there and it is true, and when the partial file belongs to another run.
   ResumableOutput(const std::string& path, std::uint64_t run, bool resume);
   ~ResumableOutput();
   ResumableOutput(const ResumableOutput&) = delete;
@@ -30,12 +30,12 @@ class ResumableOutput {
 
   /// Reads the input lines that are done. Throws InputError when they are not those of the earlier run.
   void skip_done(LineReader& reader);
-  /// Appends the output of the next input lines. They stay, whatever happens after this.
+  /// Appends the output of the next input lines. It is kept even if the run stops after this.
   void add(std::span<const std::string> lines, std::string_view output);
-  /// Gives the file its name.
+  /// Renames FILE.partial to FILE.
   void finish();
 
-  /// What to tell the user when the work stops: how many lines are done, and how to continue. Empty without any.
+  /// A message for the user if the work stops: how many lines are done, and how to continue. Empty if no line is done.
   std::string hint() const;
 
  private:

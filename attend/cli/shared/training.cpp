@@ -30,7 +30,7 @@ std::string text_of(const Scores& scores) {
   return text;
 }
 
-/// Which model is the best.
+/// Describes the best model.
 std::string best_model(const TrainingState& state) {
   return state.mean.kept ? "the mean of the best " + grouped(state.mean.models) + " models"
                          : "at update " + grouped(state.best_step);
@@ -155,7 +155,8 @@ class Display {
   std::string title_;
   std::optional<ProgressBar> bar_;
   std::string stage_;
-  std::int64_t tokens_ = -1;  // at this program's first update: those of before a resumption count for no rate
+  std::int64_t tokens_ =
+      -1;  // at the first update of this process; tokens from before --resume do not count for the speed
   double seconds_ = 0;
   std::string reached_;  // "update 3 of 100"; empty before the first update
 };
@@ -176,7 +177,8 @@ void print_summary(const TrainingFlags& flags, const TrainingResult& result) {
   std::cout << "Model       " << folder << '\n'
             << "Training    " << counted(state.step, "update") << ", " << counted(state.tokens, "token") << ", "
             << duration(state.seconds) << ", loss " << fixed(loss, 3)
-            << (result.end == TrainingEnd::stopped_early ? "; stopped, as it was no longer better\n" : "\n");
+            << (result.end == TrainingEnd::stopped_early ? "; stopped early, since the score no longer improved\n"
+                                                         : "\n");
   if (!state.best.empty()) std::cout << "Validation  " << text_of(state.best) << ", " << best_model(state) << '\n';
   if (state.mean.models > 0 && !state.mean.kept)
     std::cout << "Mean        of the best " << grouped(state.mean.models) << ": " << text_of(state.mean.scores)
@@ -281,16 +283,17 @@ void run_training(const TrainingFlags& flags, const std::string& title,
     } catch (const Interrupted&) {
       display.erase();
       if (!display.reached().empty())
-        std::cerr << "attend: stopped at " << display.reached() << "; --resume goes on" << std::endl;
+        std::cerr << "attend: stopped at " << display.reached() << "; to continue, repeat the command with --resume"
+                  << std::endl;
       throw;
     }
   }();
   display.erase();
   display.show_curve(result.state);
   if (result.state.skipped > 0)
-    warn(counted(result.state.skipped, "update") + " had gradients that were not finite: left out");
+    warn("skipped " + counted(result.state.skipped, "update") + " with gradients that were not finite");
   if (flags.trainer->resume && display.reached().empty())
-    std::cerr << "The run was over already; more --epochs or --steps go on with it" << std::endl;
+    std::cerr << "The run was already finished; to continue it, raise --epochs or --steps" << std::endl;
   print_summary(flags, result);
 }
 

@@ -1,4 +1,4 @@
-// What all verbs that train share: the flags of the trainer, the display of a run, its learning curve, its summary.
+// What all verbs that train share: the flags of the trainer, the progress display, the learning curve and the summary.
 #pragma once
 #include <filesystem>
 #include <functional>
@@ -29,10 +29,10 @@ Flag* add_paths_flag(Verb& verb, const std::string& name, std::vector<std::files
 void add_training_flags(Verb& verb, TrainingFlags& flags, TrainerOptions& options, std::int64_t& batch_tokens,
                         const std::vector<std::string>& metrics);
 
-/// Throws UsageError when a flag needs validation data, but there are none.
+/// Throws UsageError if a flag needs validation data and there is none.
 void check_validation(const TrainingFlags& flags, bool given);
 
-/// Throws UsageError when the heads do not divide the width.
+/// Throws UsageError if the width is not a multiple of the number of heads.
 void check_heads(std::int64_t heads, std::int64_t width);
 
 /// Calls training(observer) with an observer that shows a progress bar and prints each evaluation. Writes curve.html
