@@ -1,5 +1,5 @@
-# The front door: every everyday job is one word. `make help` lists them.
-# Needs nothing but make and a shell: scripts/setup installs what is missing on Debian.
+# Builds, tests and runs Attend. `make help` lists the jobs.
+# Needs only make and a shell: scripts/setup installs missing packages on Debian.
 
 PROGRAM := build/release/attend
 PREFIX ?= /usr/local
@@ -15,7 +15,7 @@ OURS := git ls-files 'attend/*.h' 'attend/*.cpp' 'tests/*.h' 'tests/*.cpp' 'benc
   tsan fuzz install clean
 
 help: ## list the jobs
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-10s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z -]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-10s %s\n", $$1, $$2 }'
 
 setup:
 	@scripts/setup
@@ -35,25 +35,25 @@ test: configure ## build, and run all tests
 
 # Each step installs what it needs.
 CHECKS := test format-check tidy asan tsan web-test clients fuzz
-check: ## all that a release must pass, step by step; stops at the first step that fails, and names it
+check: ## run everything that a release must pass; stops at the first step that fails, and names it
 	@for step in $(CHECKS); do \
 	  echo "check: make $$step"; \
 	  $(MAKE) --no-print-directory $$step FUZZ_SECONDS=10 || { echo "check: FAILED at the step: make $$step" >&2; exit 1; }; \
 	done
 	@echo "check: passed: $(CHECKS)"
 
-components: setup ## build and try the program with each component (server, pictures) left out
+components: setup ## build and try the program without each component (server, pictures)
 	@scripts/components
 
 web-test: ## test the explorer in a browser; with ATTEND_URL=http://…, against that server too
 	@scripts/setup web
 	@cd web && npm ci --prefer-offline --no-audit --no-fund --loglevel=error && npm test
 
-clients: build ## run the openai package of npm, and a client as LibreTranslate's are, against the server
+clients: build ## test the server with the openai package of npm and with a LibreTranslate client
 	@scripts/setup web
 	@cd tests/clients && npm install --no-audit --no-fund --loglevel=error && node --test
 
-load: build ## 200 clients with mixed requests for MINUTES (5): answers, errors and memory
+load: build ## test the server with 200 clients for MINUTES (5): responses, errors and memory
 	@tests/load/load.py --program $(PROGRAM) --minutes $(MINUTES)
 
 bench: configure ## measure the speed; with PEER_PYTHON="command that runs Python with torch", against PyTorch
@@ -65,7 +65,7 @@ else
 	@for program in build/release/bench/*_bench; do $$program all || exit 1; done
 endif
 
-lint: format-check tidy ## check format, that includes point one way, and clang-tidy
+lint: format-check tidy ## check the format, the includes between folders, and clang-tidy
 
 format-check: configure
 	@scripts/setup lint
@@ -82,12 +82,12 @@ format: ## format all sources in place, and list all headers in attend/attend.h
 	@scripts/umbrella
 	@$(OURS) | xargs clang-format -i
 
-asan tsan: setup ## run all tests under the address and undefined-behaviour, or the thread sanitizer
+asan tsan: setup ## run all tests with the address and undefined-behaviour sanitizers, or with the thread sanitizer
 	@cmake --preset $@ >/dev/null
 	@cmake --build --preset $@
 	@ctest --preset $@
 
-fuzz: setup ## feed hostile input to the readers, FUZZ_SECONDS each
+fuzz: setup ## fuzz the readers with hostile input, for FUZZ_SECONDS each
 	@scripts/setup fuzz
 	@cmake --preset fuzz >/dev/null
 	@cmake --build --preset fuzz

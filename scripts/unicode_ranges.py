@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Writes attend/text/unicode_ranges.cpp: what Hugging Face tokenizers believe of each code point.
+"""Writes attend/text/unicode_ranges.cpp: the properties of each code point in Hugging Face tokenizers.
 
 Its parts follow different versions of Unicode (normal forms 9, BERT's punctuation and marks 8, regular expressions 16,
-Rust's own tests 17), so the only sure source is the package itself. Run with the version of tokenizers to agree with;
-the table then does not change with the version of utf8proc.
+Rust's own tests 17), so the package itself is the only reliable source. Run this with the version of tokenizers that the
+tokens must be equal to; the table does not depend on the version of utf8proc.
 """
 import pathlib
 
