@@ -51,7 +51,7 @@ constexpr Translated kWhereAnimalsAre[] = {
 
 Text some_span(Dice& dice) { return text_of(dice.pick(numbers().first(9))) + text_of(dice.pick(kSpans)); }
 
-/// A pronoun that is neither the subject nor part of it, for verbs that are done to people.
+/// An object pronoun that does not include the subject, for verbs whose object is a person.
 struct ToUs {
   std::string_view italian, english;
   std::array<Form, 2> not_by;
@@ -175,7 +175,7 @@ Predicate some_transitive(Dice& dice, const Subject& subject, Tense tense, bool 
     while (((fodder.kinds & kDrink) != 0) != drinks) fodder = some_noun(dice, kFodder, options);
     return predicate_of(*verb, fodder);
   }
-  // Mostly of one kind: to whom or to what it is done is decided first, so that people do not get lost among things.
+  // The kind of the object is chosen first; otherwise persons would be rare, since there are more things.
   if ((verb->objects & kPerson) && (verb->objects == kPerson || dice.percent(50))) {
     if (verb->preposition.empty() && dice.percent(25)) {
       Predicate predicate = predicate_of(*verb, {});
@@ -190,7 +190,7 @@ Predicate some_transitive(Dice& dice, const Subject& subject, Tense tense, bool 
   if (countable && dice.percent(10)) return predicate_of(*verb, owned(dice, things));
   if (things == kDrink && !negative && dice.percent(35)) return predicate_of(*verb, portion(dice));
   const NounPhrase object = some_noun(dice, things, options);
-  // What only things can be is told by a pronoun too: lo leggo is I read it.
+  // If the object can only be a thing, a pronoun may replace it: lo leggo is I read it.
   if (!(verb->objects & kPerson) && !(verb->use & kNoPronoun) && dice.percent(12))
     return with_pronoun_for(predicate_of(*verb, object), object);
   return predicate_of(*verb, object);
@@ -235,7 +235,7 @@ Text some_time(Dice& dice, Tense tense) {
 Text some_hour(Dice& dice) {
   const std::size_t hour = dice.below(12);
   const std::size_t part = dice.below(4);
-  // numbers() begins at two: the first is one, which is feminine singular in Italian.
+  // numbers() begins at two. One o'clock is added here: it is feminine singular in Italian.
   const Text number = hour == 0 ? Text{"una", "one"} : text_of(numbers()[hour - 1]);
   Text text{(hour == 0 ? "all'" : "alle ") + number.italian, ""};
   if (part == 2) text.italian += " e mezza", text.english = "at half past " + number.english;
@@ -250,7 +250,7 @@ Text some_place(Dice& dice) {
 }
 
 Text some_town_or_country(Dice& dice) {
-  const Place& place = dice.pick(places().last(15));  // where the table has them
+  const Place& place = dice.pick(places().last(15));  // the towns and countries are at the end of the table
   return {std::string(place.italian), std::string(place.at)};
 }
 
@@ -333,7 +333,7 @@ Clause some_action(Dice& dice, const Subject& subject, const ActionOptions& opti
     anywhere = !(verb->use & kNowhere);
     if (anywhere && dice.percent(60))
       clause.circumstances = animal ? text_of(dice.pick(kWhereAnimalsAre)) : some_place(dice), anywhere = false;
-    const bool with_others = !animal && verb->italian != "sposare";  // who marries, marries the other
+    const bool with_others = !animal && verb->italian != "sposare";  // sposarsi con Anna is to marry her
     if (with_others && dice.percent(15)) clause.circumstances = clause.circumstances + some_company(dice, subject);
     if ((verb->italian == "svegliare" || verb->italian == "alzare") && tense != Tense::progressive && dice.percent(70))
       clause.circumstances = clause.circumstances + some_hour(dice);
@@ -371,7 +371,7 @@ Text told(Dice& dice, const Subject& subject, const ActionOptions& options) {
 }
 
 Text finished(Text text, std::string_view mark) {
-  // e and a take a d before their like: ed Elena, ad Anna.
+  // e and a get a d before the same vowel: ed Elena, ad Anna.
   for (std::size_t i = 0; i + 3 < text.italian.size(); ++i) {
     const std::string_view rest = std::string_view(text.italian).substr(i);
     const bool and_e = rest.starts_with(" e e") || rest.starts_with(" e E") || rest.starts_with(" e è");

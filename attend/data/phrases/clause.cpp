@@ -64,16 +64,16 @@ std::string italian_verb(const Clause& clause) {
   return words({no, pronoun, finite(p.italian, clause.tense, form), behind});
 }
 
-/// look for it, but turn it on: a pronoun stands behind a preposition, but before an adverb.
+/// Places an English pronoun: after a preposition (look for it), but before an adverb (turn it on).
 std::string with_pronoun(std::string verb, std::string_view pronoun) {
   if (pronoun.empty()) return verb;
   const bool adverb = verb.ends_with(" on") || verb.ends_with(" off");
   return verb.insert(adverb ? verb.rfind(' ') : verb.size(), ' ' + std::string(pronoun));
 }
 
-/// An English verb around which the subject moves: "she | does | not read".
+/// An English verb in two parts, so that a question can put the subject between them: "she | does | not read".
 struct English {
-  std::string auxiliary;  ///< empty where a statement needs none
+  std::string auxiliary;  ///< may be empty in a statement
   std::string rest;
   std::string asked_auxiliary, asked_rest;
 };

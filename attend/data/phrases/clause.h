@@ -18,36 +18,37 @@ inline Text text_of(const Translated& words) { return {std::string(words.italian
 inline Text text_of(const NounPhrase& phrase) { return {phrase.italian(), phrase.english}; }
 
 struct Subject {
-  std::string italian;  ///< empty: the verb's ending tells who
+  std::string italian;  ///< empty: the pronoun is dropped
   std::string english;
-  std::string pronoun;  ///< English, when it is spoken of again: she
+  std::string pronoun;  ///< English pronoun for the next mention: she
   Form form = kIo;
   Gender gender = Gender::masculine;
 };
 Subject subject_of(const NounPhrase& phrase);
-/// io, tu, noi, voi, loro (mostly unsaid), lui and lei (always said, as the verb does not tell them apart).
+/// A random pronoun: io, tu, noi, voi, loro (mostly dropped in Italian), or lui and lei (never dropped, since the verb
+/// has the same form for both).
 Subject some_pronoun(Dice& dice);
-/// The same one again, unsaid in Italian, a pronoun in English.
+/// The same subject, mentioned again: dropped in Italian, a pronoun in English.
 Subject again(const Subject& subject);
 
-/// What is said of the subject. English verbs may be phrases: "wait for", "be hungry".
+/// The verb and its objects. English verbs may be phrases: "wait for", "be hungry".
 struct Predicate {
   std::string italian;  ///< infinitive
   std::string english;
-  Text object;                  ///< behind the verb, with preposition
-  std::string pronoun;          ///< mi, lo, li before the verb, at the end of an infinitive
+  Text object;                  ///< after the verb, with its preposition
+  std::string pronoun;          ///< mi, lo, li: before the verb, or attached to an infinitive
   std::string english_pronoun;  ///< me, it, them
   Gender pronoun_gender = Gender::masculine;
   Number pronoun_number = Number::singular;
   bool reflexive = false;
-  bool lasting = false;  ///< a state: nothing that happens every morning
+  bool lasting = false;  ///< a state, which does not combine with times such as every morning
 };
 
 enum class Tense : std::uint8_t {
   present,
   progressive,
   past,       ///< passato prossimo, English past; with "never" the present perfect
-  imperfect,  ///< of states: English past
+  imperfect,  ///< for states: English past
   future,
   since,  ///< Italian present (da tre anni), English present perfect (for three years)
 };
@@ -60,20 +61,20 @@ struct Clause {
   Tense tense = Tense::present;
   Polarity polarity = Polarity::yes;
   Modal modal = Modal::none;
-  Text adverb = {};         ///< spesso, often: behind the Italian verb, before the English one
-  Text circumstances = {};  ///< at the end: where, with whom, when
+  Text adverb = {};         ///< spesso, often: after the Italian verb, before the English one
+  Text circumstances = {};  ///< at the end: place, companion, time
 };
 
 Text statement(const Clause& clause);
-/// Without a subject, to follow another of the same subject: "and eats it".
+/// Without a subject, to follow another clause with the same subject: "and eats it".
 Text continuation(const Clause& clause);
-/// A question, with what is asked for in front: "dove", "where"; or nothing for yes or no. With `inverted` the Italian
-/// subject stands behind the verb: Dove lavora Marco?
+/// A question that begins with `asked`: "dove", "where"; empty for a yes-no question. With `inverted`, the Italian
+/// subject follows the verb: Dove lavora Marco?
 Text question(const Clause& clause, const Text& asked = {}, bool inverted = false);
-/// leggerlo, read it.
+/// The infinitive with its objects: leggerlo, read it.
 Text infinitive(const Predicate& predicate, Form form);
 
-/// am, is, are; was, were.
+/// The form of "be": am, is, are; was, were.
 std::string be(const Subject& subject, bool past = false);
 
 }  // namespace attend::phrases

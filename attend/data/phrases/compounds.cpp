@@ -9,14 +9,14 @@
 namespace attend::phrases {
 namespace {
 
-/// How somebody feels, and what they do then.
+/// A feeling, and an action that follows from it.
 struct Consequence {
-  std::string_view feeling, english;  // with avere (fame), or an adjective that agrees
+  std::string_view feeling, english;  // a noun for avere (fame), or an adjective that agrees
   bool with_avere;
-  std::string_view verb;  // with an object of these kinds, or, when there are none, without
+  std::string_view verb;  // has an object of these kinds; without kinds, it has none
   Kinds objects = 0;
-  std::string_view place = {};  // where to, or where, if a motion
-  bool denied = false;          // what they do not do then
+  std::string_view place = {};  // follows the verb: al ristorante, a casa
+  bool denied = false;          // the action is negated
 };
 constexpr Consequence kConsequences[] = {
     {"fame", "hungry", true, "mangiare", kFood | kDish},
@@ -93,7 +93,7 @@ Clause effect_of(Dice& dice, const Consequence& consequence, const Subject& subj
 
 }  // namespace
 
-/// Two things done one after the other to the same object, which the second time is a pronoun.
+/// Two actions on the same object, which is a pronoun in the second one.
 Text does_both(Dice& dice) {
   struct Sequence {
     std::string_view first, second;
@@ -182,7 +182,7 @@ Text tells_when(Dice& dice) {
   Clause first{subject, some_motion(dice, tense), tense};
   while (first.predicate.italian == "andare" || first.predicate.italian == "restare")
     first.predicate = some_motion(dice, tense);
-  Clause second{again(subject), {}, tense};  // without a place, which would be another one
+  Clause second{again(subject), {}, tense};  // without a place, since it would differ from the first one
   do second.predicate = some_transitive(dice, subject, tense, false);
   while (second.predicate.lasting || second.predicate.object.empty());
   const Text then = statement(second), when = statement(first);

@@ -13,7 +13,7 @@ bool ends_with_any(std::string_view word, std::initializer_list<std::string_view
   return std::ranges::any_of(endings, [&](std::string_view e) { return word.ends_with(e); });
 }
 
-/// -y behind a consonant, which becomes -ie-: carry, city.
+/// Whether it ends in a consonant and -y, which becomes -ie-: carry, city.
 bool ends_in_consonant_y(std::string_view word) {
   return word.size() > 1 && word.ends_with('y') && !is_vowel(word[word.size() - 2]);
 }
@@ -24,7 +24,7 @@ std::string with_s(std::string_view word) {
   return result += ends_with_any(word, {"s", "x", "z", "ch", "sh", "o"}) ? "es" : "s";
 }
 
-/// Stressed on a short last syllable: the consonant is written twice before -ing and -ed.
+/// Whether the last consonant is doubled before -ing and -ed.
 bool doubles(std::string_view verb) {
   static const std::set<std::string_view> kDouble = {"swim", "run",  "get",   "put", "sit", "stop",   "cut",   "win",
                                                      "plan", "chat", "begin", "dig", "rob", "forget", "travel"};

@@ -8,7 +8,7 @@ namespace attend::phrases::english {
 
 /// apple -> apples, box -> boxes, city -> cities, child -> children.
 std::string plural(std::string_view noun);
-/// a or an before it: by sound, as far as our words go.
+/// Adds a or an; follows the sound, for the words of the phrase book.
 std::string with_article(std::string_view phrase);
 /// the boy -> the boy's, my friends -> my friends', the children -> the children's.
 std::string possessive(std::string_view phrase, bool plural);
@@ -22,7 +22,7 @@ std::string participle(std::string_view verb);
 /// write -> writing, swim -> swimming.
 std::string progressive(std::string_view verb);
 
-/// bigger -> biggest, better -> best; and of what has none (""): more useful -> most useful.
+/// bigger -> biggest, better -> best; with an empty `comparative`: more useful -> most useful.
 std::string comparative(std::string_view adjective, std::string_view comparative);
 std::string superlative(std::string_view adjective, std::string_view comparative);
 

@@ -32,7 +32,7 @@ constexpr Translated kFormulas[] = {
 
 struct Pattern {
   Text (*sentence)(Dice&);
-  std::size_t weight;  // of all
+  std::size_t weight;  // relative to the sum of all weights
 };
 
 constexpr Pattern kPatterns[] = {

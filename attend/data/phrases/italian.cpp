@@ -26,7 +26,7 @@ std::string_view stem_of(std::string_view verb) { return verb.substr(0, verb.siz
 /// The vowel of its conjugation: parlare, vedere, dormire.
 char vowel_of(std::string_view verb) { return verb[verb.size() - 3]; }
 
-/// A stem and an ending, written so that the sound of the stem stays: cerc + i -> cerchi, mangi + i -> mangi,
+/// Joins stem and ending so that the sound of the stem is kept: cerc + i -> cerchi, mangi + i -> mangi,
 /// mangi + erò -> mangerò; studi + i -> studi, but studi + erò -> studierò.
 std::string conjugated(std::string_view stem, std::string_view ending, char conjugation) {
   std::string word(stem);
@@ -83,7 +83,7 @@ const std::map<std::string_view, std::string_view> kParticiple = {
     {"ridere", "riso"},      {"sorridere", "sorriso"},    {"piangere", "pianto"},  {"nascondere", "nascosto"},
 };
 
-/// Verbs whose old stem shows in the imperfect and the gerund: facevo, facendo.
+/// Verbs with another stem in the imperfect and the gerund: facevo, facendo.
 const std::map<std::string_view, std::string_view> kOldStem = {{"fare", "fac"}, {"dire", "dic"}, {"bere", "bev"}};
 
 /// Verbs in -ire that put -isc- between stem and ending: capisco.
@@ -151,7 +151,7 @@ std::string plural(std::string_view noun) {
 
 std::string agree(std::string_view adjective, Gender gender, Number number) {
   static const std::set<std::string_view> kInvariable = {"blu", "rosa", "marrone"};
-  // Stressed on the last syllable but one, -co becomes -chi; otherwise, as here, -ci.
+  // Usually -co becomes -chi; these words, stressed on the third syllable from the end, have -ci.
   static const std::set<std::string_view> kSoft = {"simpatico", "antipatico", "economico", "magnifico"};
   std::string word(adjective);
   if (kInvariable.contains(adjective)) return word;

@@ -1,4 +1,4 @@
-// Patterns of commands, wishes and greetings.
+// Patterns of commands and polite phrases.
 #include <algorithm>
 #include <array>
 

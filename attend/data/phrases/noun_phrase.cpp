@@ -17,7 +17,7 @@ struct Possessive {
   }
 };
 
-// suo is his, hers or its: only its sentence could tell, so it is left out.
+// suo is left out, since it is ambiguous: his, her or its.
 constexpr Possessive kPossessives[] = {
     {"mio", "mia", "miei", "mie", "my"},
     {"tuo", "tua", "tuoi", "tue", "your"},
@@ -26,7 +26,7 @@ constexpr Possessive kPossessives[] = {
     {"loro", "loro", "loro", "loro", "their"},
 };
 
-/// Adjectives that also stand before the noun, with the same sense.
+/// Adjectives that can also precede the noun, with the same meaning.
 bool may_precede(const Adjective& adjective) {
   return std::ranges::any_of(std::array{"bello", "grande", "piccolo", "nuovo", "vecchio"},
                              [&](std::string_view word) { return adjective.italian == word; });
@@ -41,7 +41,7 @@ std::string plural_of(const Noun& noun) {
   return noun.plural.empty() ? italian::plural(noun.italian) : std::string(noun.plural);
 }
 
-/// A noun and its adjectives, before the determiner.
+/// A noun with its adjectives, without determiner.
 struct Core {
   std::string italian, english;
 };

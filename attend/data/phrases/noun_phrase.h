@@ -8,7 +8,7 @@
 namespace attend::phrases {
 
 struct NounPhrase {
-  std::string article;  ///< il, lo, l', i, gli, la, le, which prepositions swallow; or none
+  std::string article;  ///< il, lo, l', i, gli, la, le, which merge with prepositions; may be empty
   std::string rest;
   std::string english;
   Gender gender = Gender::masculine;
@@ -23,38 +23,38 @@ struct NounPhrase {
   bool is_person() const { return (kinds & kPerson) != 0; }
 };
 
-/// What a noun phrase may be.
+/// Which forms some_noun() may choose.
 struct NounOptions {
   bool counted = false;     ///< three apples
   bool indefinite = true;   ///< an apple, some apples, bread
   bool only_known = false;  ///< with a definite article or a possessive
   bool plural = true;
-  std::size_t adjective = 35;  ///< percent that have one
+  std::size_t adjective = 35;  ///< probability of an adjective, in percent
 };
 
-/// Something of one of these kinds.
+/// A random noun phrase of one of these kinds.
 NounPhrase some_noun(Dice& dice, Kinds kinds, const NounOptions& options = {});
-/// Of exactly this noun, with a definite article and nothing else.
+/// This noun with the definite article only.
 NounPhrase the(const Noun& noun, Number number = Number::singular);
-/// A noun of these kinds.
+/// A random noun of one of these kinds.
 const Noun& noun_of(Dice& dice, Kinds kinds);
 /// The noun by its Italian name, which must exist.
 const Noun& noun_named(std::string_view italian);
 
-/// Somebody: a name, mia madre, la ragazza.
+/// A random person: a name, mia madre, la ragazza.
 NounPhrase somebody(Dice& dice, const NounOptions& options = {});
 NounPhrase somebody_named(Dice& dice);
-/// mia sorella, i miei cugini.
+/// A random relative: mia sorella, i miei cugini.
 NounPhrase some_relative(Dice& dice, bool plural = true);
-/// Marco e Anna.
+/// Both, joined by "and": Marco e Anna.
 NounPhrase both(const NounPhrase& first, const NounPhrase& second);
 
-/// Something countable that somebody owns: la macchina nuova del dottore, the doctor's new car.
+/// A random countable thing with its owner: la macchina nuova del dottore, the doctor's new car.
 NounPhrase owned(Dice& dice, Kinds kinds, std::size_t adjective = 30);
-/// un bicchiere di vino, due tazze di tè.
+/// A random amount of food or drink: un bicchiere di vino, due tazze di tè.
 NounPhrase portion(Dice& dice);
 
-/// An adjective that fits.
+/// A random adjective that fits these kinds.
 const Adjective& adjective_for(Dice& dice, Kinds kinds, bool gradable = false);
 bool has_adjective(Kinds kinds);
 

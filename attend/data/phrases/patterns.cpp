@@ -7,7 +7,6 @@
 
 namespace attend::phrases {
 
-/// What lies about in a house.
 NounPhrase something_small(Dice& dice, const NounOptions& options) {
   static constexpr Kinds kBig = kVehicle | kFurniture;
   for (;;) {
@@ -17,12 +16,11 @@ NounPhrase something_small(Dice& dice, const NounOptions& options) {
   }
 }
 
-/// Something that an adjective can be said of, and that the listener knows.
 NounPhrase something_known(Dice& dice, Kinds kinds) {
   for (;;) {
     NounPhrase thing = dice.percent(20) ? owned(dice, kThing | kVehicle | kClothing, 0)
                                         : some_noun(dice, kinds, {.indefinite = false, .adjective = 0});
-    // Without an article it would be bread in general.
+    // Without an article, it would mean bread in general.
     const bool known = thing.english != thing.rest && has_adjective(thing.kinds);
     const bool bare = thing.article.empty() && (thing.kinds & (kDish | kDrink)) && !thing.english.starts_with("this");
     if (known && !bare) return thing;
@@ -33,10 +31,9 @@ Text adjective_of(const Subject& subject, const Adjective& adjective) {
   return {italian::agree(adjective.italian, subject.gender, number_of(subject.form)), std::string(adjective.english)};
 }
 
-/// è molto interessante, is very interesting.
 Clause is_so(Dice& dice, const Subject& subject, Kinds kinds, Tense tense) {
   const Adjective* adjective = &adjective_for(dice, kinds);
-  // La casa nuova è nuova says nothing.
+  // Avoids sentences such as La casa nuova è nuova.
   while (subject.english.find(adjective->english) != std::string::npos) adjective = &adjective_for(dice, kinds);
   Text said = adjective_of(subject, *adjective);
   if (adjective->gradable && dice.percent(40)) {

@@ -1,16 +1,16 @@
-// The patterns of sentences, one a function, and what they share. grammar.cpp defines how often each is used.
+// The patterns of sentences, one function per pattern, and what they share. grammar.cpp defines how often each is used.
 #pragma once
 #include "attend/data/phrases/clause.h"
 
 namespace attend::phrases {
 
-/// What lies about in a house.
+/// A random small thing in a house.
 NounPhrase something_small(Dice& dice, const NounOptions& options);
-/// Something that an adjective can be said of, and that the listener knows.
+/// A random definite noun phrase that an adjective can describe.
 NounPhrase something_known(Dice& dice, Kinds kinds = ~(kPerson | kMeal));
 /// An adjective that agrees with the subject.
 Text adjective_of(const Subject& subject, const Adjective& adjective);
-/// è molto interessante, is very interesting.
+/// A clause with a random adjective: è molto interessante, is very interesting.
 Clause is_so(Dice& dice, const Subject& subject, Kinds kinds, Tense tense = Tense::present);
 
 // statements.cpp

@@ -81,7 +81,7 @@ Text asks_who(Dice& dice) {
   const Subject who{"chi", "who", "he", kLui, Gender::masculine};
   const Tense tense = dice.pick({Tense::past, Tense::past, Tense::progressive, Tense::future});
   const unsigned unwanted = kLasting | (tense == Tense::progressive ? unsigned{kSudden} : 0);
-  // Chi ha visto Marco? could ask whom Marco saw: it is done to things only.
+  // The object is always a thing: Chi ha visto Marco? could also mean whom Marco saw.
   const Transitive* verb = &verb_with_object(dice, ~Kinds{0}, unwanted);
   while (verb->objects & kPerson) verb = &verb_with_object(dice, ~Kinds{0}, unwanted);
   const NounPhrase object = some_noun(dice, verb->objects, {.indefinite = false});

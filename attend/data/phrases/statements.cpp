@@ -9,7 +9,7 @@
 namespace attend::phrases {
 namespace {
 
-/// What is liked in general has an article in Italian and none in English.
+/// Things that are liked in general have an article in Italian and none in English.
 Text in_general(Dice& dice, bool& plural) {
   const Noun& noun =
       noun_of(dice, kFood | kDish | kDrink | kAnimal | kClothing | kReading | kSight | kNature | kShow | kTune);
@@ -186,7 +186,7 @@ Text likes(Dice& dice) {
   if (kind < 50) {
     liked = in_general(dice, plural);
   } else if (kind < 80) {
-    NounPhrase thing;  // mi piacciono i libri would be said of books in general
+    NounPhrase thing;  // never with "the", since mi piacciono i libri means books in general
     do thing = something_known(dice, kClothing | kReading | kShow | kTune | kSight | kFood | kVehicle);
     while (thing.english.starts_with("the "));
     plural = thing.is_plural();
@@ -223,7 +223,7 @@ Text likes(Dice& dice) {
   return finished({italian, statement(clause).english});
 }
 
-/// Two of a kind, and an adjective that both can have.
+/// Two noun phrases of one kind, and an adjective that fits both.
 Text compares(Dice& dice) {
   NounPhrase first, second;
   const Adjective* adjective = nullptr;

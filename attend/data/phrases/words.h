@@ -8,19 +8,19 @@
 
 namespace attend::phrases {
 
-/// What a noun stands for, as a set of bits: what verbs and adjectives ask for.
+/// The kinds of a noun, as a set of bits. Verbs and adjectives list the kinds that they can be combined with.
 using Kinds = std::uint64_t;
 enum Kind : Kinds {
   kPerson = 1 << 0,
   kAnimal = 1 << 1,
-  kFood = 1 << 2,  ///< that one counts: an apple
-  kDish = 1 << 3,  ///< that one does not: bread
+  kFood = 1 << 2,  ///< countable: an apple
+  kDish = 1 << 3,  ///< not countable: bread
   kCooked = 1 << 4,
   kDrink = 1 << 5,
   kMeal = 1 << 6,  ///< in English without an article: dinner
   kReading = 1 << 7,
-  kWriting = 1 << 8,   ///< what people write
-  kAsking = 1 << 9,    ///< wants an answer
+  kWriting = 1 << 8,   ///< can be written
+  kAsking = 1 << 9,    ///< can be answered
   kSchool = 1 << 10,   ///< can be explained and understood
   kMemory = 1 << 11,   ///< can be remembered and forgotten
   kThing = 1 << 12,    ///< can be carried, lost and found
@@ -36,10 +36,10 @@ enum Kind : Kinds {
   kSurface = 1 << 22,    ///< things are on it
   kLandmark = 1 << 23,   ///< things are behind it, near it, in front of it
   kRoom = 1 << 24,
-  kInside = 1 << 25,     ///< one enters it
+  kInside = 1 << 25,     ///< can be entered
   kVehicle = 1 << 26,    ///< is driven
   kTransport = 1 << 27,  ///< comes, goes and is waited for
-  kSight = 1 << 28,      ///< worth a visit
+  kSight = 1 << 28,      ///< can be visited
   kBuilt = 1 << 29,
   kQuiet = 1 << 30,
   kTall = Kinds{1} << 31,
@@ -48,9 +48,9 @@ enum Kind : Kinds {
   kMatch = Kinds{1} << 34,
   kTune = Kinds{1} << 35,
   kInstrument = Kinds{1} << 36,
-  kClose = Kinds{1} << 37,  ///< a person whom one calls one's own: a friend, a doctor
+  kClose = Kinds{1} << 37,  ///< a person with a possessive: my friend, my doctor
   kPet = Kinds{1} << 38,
-  kFodder = Kinds{1} << 39,  ///< what animals eat and drink
+  kFodder = Kinds{1} << 39,  ///< is eaten or drunk by animals
 };
 
 struct Noun {
@@ -63,12 +63,12 @@ struct Noun {
   bool countable() const { return !(kinds & (kDish | kDrink | kMeal)); }
 };
 
-/// Who is named by how they are related to somebody: mia madre.
+/// A word for a relative: mia madre.
 struct Relative {
   std::string_view italian;
   Gender gender;
   std::string_view english;
-  std::string_view plural = {};  ///< empty: only one at a time
+  std::string_view plural = {};  ///< empty: only used in the singular
   std::string_view english_plural = {};
 };
 
@@ -80,20 +80,20 @@ struct Name {
 struct Adjective {
   std::string_view italian, english;
   Kinds kinds;
-  std::string_view comparative = {};  ///< of English; empty: with "more"
-  bool gradable = true;               ///< very, too, more
+  std::string_view comparative = {};  ///< English; empty: formed with "more"
+  bool gradable = true;               ///< can be combined with very, too, more
 };
 
 /// How a verb is used, as a set of bits.
 enum Use : std::uint8_t {
-  kAnimalsToo = 1 << 0,  ///< not only people do it
-  kLasting = 1 << 1,     ///< a state: only in the present, without "am -ing"
-  kNoPronoun = 1 << 2,   ///< lo and la do not stand for its object
-  kCounted = 1 << 3,     ///< of its objects there may be three
+  kAnimalsToo = 1 << 0,  ///< animals can be the subject, too
+  kLasting = 1 << 1,     ///< a state: only in the present, not progressive
+  kNoPronoun = 1 << 2,   ///< its object is not replaced by a pronoun
+  kCounted = 1 << 3,     ///< its object may have a number: three apples
   kReflexive = 1 << 4,
-  kNowhere = 1 << 5,   ///< goes with no place
-  kAnywhere = 1 << 6,  ///< goes with any place
-  kSudden = 1 << 7,    ///< happens at once: no "am -ing"
+  kNowhere = 1 << 5,   ///< is not combined with a place
+  kAnywhere = 1 << 6,  ///< can be combined with any place
+  kSudden = 1 << 7,    ///< happens in a moment: not progressive
 };
 
 /// A verb with an object: Italian verb and preposition (rispondere a), English (answer).
@@ -108,7 +108,7 @@ struct Intransitive {
   unsigned use = 0;
 };
 
-/// A place where one is, and where one goes.
+/// A place, as a position (at) and as a destination (to).
 struct Place {
   std::string_view italian, at, to;
 };
