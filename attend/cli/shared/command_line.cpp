@@ -36,8 +36,7 @@ std::string nearest(const std::string& word, const std::vector<std::string>& nam
 }
 
 // CLI11 parses "[a, b]" as a list of two values, and this cannot be switched off. But "[MASK] and [MASK]" is a text,
-// and
-// "[1]" may be a file. A control character after the bracket prevents it.
+// and "[1]" may be a file. A control character after the bracket prevents it.
 constexpr char kMark = '\x1f';
 std::string marked(std::string argument) {
   if (argument.ends_with(']') || argument.ends_with(kMark)) argument += kMark;
