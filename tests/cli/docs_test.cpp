@@ -252,6 +252,7 @@ TEST_P(ConsoleBlocks, PrintWhatTheyShow) {
     const test::Outcome outcome = test::run_shell("bash " + (folder / "step.sh").string() + " 2>/dev/null");
     const std::string where = name_of(GetParam()) + ":" + std::to_string(code[i].line) + ": " + command;
     ASSERT_EQ(outcome.code, 0) << where << '\n' << outcome.output;
+    EXPECT_FALSE(test::contains(outcome.output, "(should be: ")) << "the demo shows a mistake:\n" << outcome.output;
     EXPECT_TRUE(shown.empty() || matches(test::lines_of(outcome.output), shown)) << where << '\n' << outcome.output;
   }
 }
