@@ -26,7 +26,7 @@ configure: setup
 build: configure ## build the program at build/release/attend
 	@cmake --build --preset release --target attend
 
-run: build ## build, train a small translator in a minute or two, and show what it does
+run: build ## build, train a small translator in two minutes, and show what it does
 	@$(PROGRAM) demo --output build/it-en
 
 test: configure ## build, and run all tests
