@@ -26,7 +26,7 @@ struct Flags {
   bool anew = false;
 };
 
-constexpr std::int64_t kPairs = 200'000, kHeldOut = 500;
+constexpr std::int64_t kPairs = 230'000, kHeldOut = 500;
 constexpr std::size_t kShown = 12;
 
 /// Prints a command, and runs it.
