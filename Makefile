@@ -34,7 +34,7 @@ test: configure ## build, and run all tests
 	@ctest --preset release
 
 # Each step installs what it needs.
-CHECKS := test format-check tidy asan tsan web-test clients fuzz
+CHECKS := test format-check tidy components asan tsan web-test clients fuzz
 check: ## run everything that a release must pass; stops at the first step that fails, and names it
 	@for step in $(CHECKS); do \
 	  echo "check: make $$step"; \

@@ -141,6 +141,9 @@ void run(const ConvertFlags& flags) {
   std::error_code error;
   if (fs::equivalent(from, to, error))
     throw UsageError("--output", "is the folder of the model itself; give another one");
+  const fs::path below = fs::weakly_canonical(to, error).lexically_relative(fs::weakly_canonical(from, error));
+  if (!below.empty() && *below.begin() != "..")
+    throw UsageError("--output", "is inside the folder of the model; give a folder or file outside it");
 
   const fs::path inside = fs::relative(transformer_in(from), from);  // of a sentence-transformers model
   const ModelFolder folder(from / inside);

@@ -57,8 +57,10 @@ std::int64_t entry_in(const fs::path& file, std::string_view key) {
 std::int64_t bytes_in_use(const fs::path& cgroup) {
   const bool version2 = fs::exists(cgroup / "memory.current");
   const double used = number_in(cgroup / (version2 ? "memory.current" : "memory.usage_in_bytes"), 0);
-  const char* cached = version2 ? "inactive_file" : "total_inactive_file";
-  return std::max<std::int64_t>(static_cast<std::int64_t>(used) - entry_in(cgroup / "memory.stat", cached), 0);
+  std::int64_t kept = static_cast<std::int64_t>(used);
+  for (const std::string cached : {"inactive_file", "active_file"})
+    kept -= entry_in(cgroup / "memory.stat", (version2 ? "" : "total_") + cached);
+  return std::max<std::int64_t>(kept, 0);
 }
 
 /// The value of the first line of the form "key: value"; empty if no line starts with `key`.

@@ -63,8 +63,7 @@ void DocumentFile::open(std::uint64_t mark, const char* kind) {
 
   const std::uint64_t inside = bytes_.size() - kFrame, size = header_.element_bytes;
   // The counts are compared with the size before they are multiplied, so that nothing overflows.
-  if (size == 0 || size > inside + 1 || trailer.elements > inside / size ||
-      trailer.documents >= inside / sizeof(std::uint64_t) ||
+  if (size == 0 || trailer.elements > inside / size || trailer.documents >= inside / sizeof(std::uint64_t) ||
       padded(trailer.elements * size) + (trailer.documents + 1) * sizeof(std::uint64_t) != inside)
     fail<InputError>("load", name_, ": ", trailer.elements, " elements of ", size, " bytes in ", trailer.documents,
                      " documents do not fit a file of ", bytes_.size(), " bytes");

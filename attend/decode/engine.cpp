@@ -29,8 +29,9 @@ namespace {
 
 /// Bytes that this process can still use for tensors; 0: not known.
 std::int64_t available_bytes() {
-  const std::int64_t free = memory_limits().free;
-  return free > 0 ? free + static_cast<std::int64_t>(memory_use().cached) : 0;
+  const MemoryLimits limits = memory_limits();
+  if (limits.total == 0) return 0;
+  return std::max<std::int64_t>(limits.free + static_cast<std::int64_t>(memory_use().cached), 1);
 }
 
 /// Estimate of the memory that a request takes at its last step: keys and values, logits, and candidates.

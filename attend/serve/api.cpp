@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <sstream>
 
 #include "attend/core/memory.h"
@@ -194,14 +195,17 @@ Reply Api::work(Handler handler, const Call& call) {
   return reply;
 }
 
-/// A page of another site can send a form or plain text here without asking, but not JSON. So JSON in such a disguise
-/// is refused when a browser sends it. Programs such as curl, which call any body a form, send no Origin.
+/// A page of another site can send a form, plain text or a body without a type here, but not "application/json". So
+/// JSON with any other type is refused when a browser sends it. Programs such as curl, which call any body a form, send
+/// no Origin.
 void refuse_disguised_json(const Call& call) {
-  const bool simple =
-      call.content_type.starts_with("text/plain") || call.content_type.starts_with("application/x-www-form-urlencoded");
-  if (call.method != "POST" || call.origin.empty() || !simple || !looks_like_json(call.body)) return;
+  if (call.method != "POST" || call.origin.empty() || !looks_like_json(call.body)) return;
+  std::string type = call.content_type.substr(0, call.content_type.find(';'));
+  while (type.ends_with(' ')) type.pop_back();
+  for (char& c : type) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  if (type == "application/json") return;
   throw ApiError(415, "invalid_value",
-                 "the body is JSON, but its Content-Type is " + call.content_type +
+                 "the body is JSON, but its Content-Type is " + (type.empty() ? "missing" : type) +
                      "; send the header \"Content-Type: application/json\"");
 }
 

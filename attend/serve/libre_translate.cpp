@@ -133,7 +133,8 @@ Reply translate(Api& api, const Call& call) {
     guesses = guess(api, texts.front());
     for (const LanguageGuess& one : guesses) {
       const bool there = std::ranges::any_of(api.models(), [&](const auto& model) {
-        return model->translator && model->source_language == one.language && model->target_language == target;
+        return model->translator && model->source_language == one.language && model->target_language &&
+               (language_matches(target, *model->target_language) || language_matches(*model->target_language, target));
       });
       if (!there) continue;
       source = one.language;

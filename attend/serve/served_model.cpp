@@ -71,7 +71,6 @@ void ServedModel::open() {
   }
   if (opened.can(Ability::translate)) {
     translator.emplace(opened);
-    attention.emplace(*translator);
     // With the model's own beam, a text counts as one row.
     engine_limits_ = {.rows = limits_.batch_rows * translator->generation().search.beam,
                       .tokens = limits_.batch_tokens};
@@ -188,6 +187,7 @@ std::vector<std::vector<Translation>> ServedModel::translate(std::vector<std::st
     bool failed = false;
 
     void fail(std::exception_ptr error) {
+      abandoned = true;  // what still waits of it is not started
       if (!std::exchange(failed, true)) promise.set_exception(std::move(error));
     }
     void set(std::size_t request, std::vector<Hypothesis>&& hypotheses) try {

@@ -151,8 +151,11 @@ int check_calls(const Code& code, const std::string& where) {
     std::string verb = words[0];
     if (words.size() > 1 && std::ranges::find(verbs(), verb + " " + words[1]) != verbs().end()) verb += " " + words[1];
     if (std::ranges::find(verbs(), verb) == verbs().end()) {
-      EXPECT_EQ(code.language, "inline") << where << ": there is no verb \"" << verb << "\": " << code.text;
-      continue;  // a sentence about attend
+      // Without flags, inline code may be a sentence about attend.
+      const bool sentence = code.language == "inline" &&
+                            std::ranges::all_of(words, [](const std::string& word) { return flag_of(word).empty(); });
+      EXPECT_TRUE(sentence) << where << ": there is no verb \"" << verb << "\": " << code.text;
+      continue;
     }
     ++calls;
     for (const std::string& word : words)
@@ -273,7 +276,6 @@ INSTANTIATE_TEST_SUITE_P(Docs, ConsoleBlocks, testing::ValuesIn(with_console_blo
   for (const char c : test_case.param.stem().string()) name += std::isalnum(static_cast<unsigned char>(c)) ? c : '_';
   return name;
 });
-GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(ConsoleBlocks);
 
 TEST(Docs, AnOutputMatchesWhatIsShownUpToEllipses) {
   EXPECT_TRUE(matches("BLEU 98.7.", "BLEU ….") && matches("a b c", "a … c") && matches("abc", "abc"));

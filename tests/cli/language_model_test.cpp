@@ -274,6 +274,10 @@ TEST(Convert, SaysWhatIsWrong) {
       run_for_errors("convert " + kModel + "--output " ATTEND_SOURCE_DIR "/tests/models/fixtures/gpt2_tokenizer")
           .output,
       "is the folder of the model itself"));
+  EXPECT_TRUE(contains(
+      run_for_errors("convert " + kModel + "--output " ATTEND_SOURCE_DIR "/tests/models/fixtures/gpt2_tokenizer/int8")
+          .output,
+      "is inside the folder of the model"));
 }
 
 }  // namespace

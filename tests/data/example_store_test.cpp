@@ -136,6 +136,16 @@ TEST(ExampleStore, FeaturesThatDoNotFitAreRefused) {
   EXPECT_ERROR(ids.features(0), "has no features");
 }
 
+TEST(FeatureStore, MayBeEmpty) {
+  const test::TempFolder folder;
+  FeatureStoreWriter(folder / "none", 80).commit();
+  EXPECT_EQ(FeatureStore(folder / "none").size(), 0);
+  FeatureStoreWriter writer(folder / "short", 80);
+  writer.add(Tensor::zeros({0, 80}));
+  writer.commit();
+  EXPECT_EQ(FeatureStore(folder / "short").read(0).shape(), (Shape{0, 80}));
+}
+
 TEST(FeatureStore, DamagedFilesAreRefused) {
   const test::TempFolder folder;
   FeatureStoreWriter writer(folder / "features", 5);

@@ -137,7 +137,7 @@ TEST(Translate, TakesJsonWhateverItsTypeUnlessABrowserSendsIt) {
     ASSERT_EQ(answer.status, 200) << type << ": " << answer.body;
     EXPECT_EQ(answer.json["translatedText"], expected) << type;
   }
-  for (const char* type : {"application/x-www-form-urlencoded", "text/plain"}) {
+  for (const char* type : {"application/x-www-form-urlencoded", "text/plain", "Text/Plain;charset=utf-8", ""}) {
     const auto refused = serving().post_text("/translate", body, {{"Origin", "http://elsewhere.example"}}, type);
     EXPECT_EQ(refused.status, 415) << type;
     EXPECT_NE(refused.body.find("Content-Type: application/json"), std::string::npos) << refused.body;

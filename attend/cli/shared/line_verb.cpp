@@ -39,7 +39,7 @@ void add_overlap_flag(Verb& verb, std::int64_t& overlap, const std::int64_t& max
 
 void add_line_flags(Verb& verb, LineFlags& flags, const std::string& help) {
   add_model_flag(verb, flags.model);
-  Flag* texts = verb.add_option("text", flags.texts, help + "");
+  Flag* texts = verb.add_option("text", flags.texts, help);
   texts->type_name("TEXT")->default_text("the lines of --input");
   add_input_flag(verb, flags.input)->excludes(texts);
   add_output_flag(verb, flags.output);

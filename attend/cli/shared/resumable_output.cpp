@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
+#include <limits>
 #include <system_error>
 
 #include "attend/core/error.h"
@@ -15,6 +17,8 @@ namespace attend::cli {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 
 std::string last_error() { return std::generic_category().message(errno); }
 
@@ -36,6 +40,8 @@ ResumableOutput::ResumableOutput(const std::string& path, std::uint64_t run, boo
   if (!fs::is_directory(path_.parent_path(), ignored))
     fail<InputError>("output", path, ": there is no folder ", path_.parent_path().string());
   const bool begun = fs::exists(partial_, ignored) && fs::exists(state_, ignored);
+  if (!begun && fs::exists(partial_, ignored) && fs::file_size(partial_, ignored) > 0)
+    fail<InputError>("output", partial_.string(), " exists, and is not of a run that was stopped: move or delete it");
   if (begun && !resume)
     fail<InputError>("output", partial_.string(),
                      " has the output of a run that was stopped: continue it with --resume, or delete this file");
@@ -45,12 +51,14 @@ ResumableOutput::ResumableOutput(const std::string& path, std::uint64_t run, boo
     if (state.text("run") != std::to_string(run_))
       fail<InputError>("output", partial_.string(),
                        " is of a run with another model or other options; repeat them, or delete this file");
-    lines_ = state.integer("lines"), bytes_ = state.integer("bytes");
-    expected_input_ = std::stoull(state.text("input"));
+    lines_ = state.integer_in("lines", 0, kMost), bytes_ = state.integer_in("bytes", 0, kMost);
+    const std::string input = state.text("input");
+    if (std::from_chars(input.data(), input.data() + input.size(), expected_input_).ptr != input.data() + input.size())
+      fail<InputError>("output", state_.string(), ": \"input\" is \"", input,
+                       "\", expected a number; delete this file");
     if (state.has("seed")) seed = static_cast<std::uint64_t>(state.integer("seed"));
-    if (static_cast<std::int64_t>(fs::file_size(partial_)) < bytes_)
-      fail<InputError>("output", partial_.string(), " has lost its end: got ", fs::file_size(partial_),
-                       " bytes, expected ", bytes_);
+    if (const auto size = fs::file_size(partial_, ignored); static_cast<std::int64_t>(size) < bytes_)
+      fail<InputError>("output", partial_.string(), " has lost its end: got ", size, " bytes, expected ", bytes_);
   }
   file_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
   if (file_ < 0 || ::ftruncate(file_, bytes_) != 0)
@@ -104,8 +112,12 @@ void ResumableOutput::finish() {
   if (::fsync(file_) != 0) fail("output", partial_.string(), ": cannot write: ", last_error());
   ::close(file_);
   file_ = -1;
-  fs::rename(partial_, path_);
-  fs::remove(state_);
+  std::error_code problem;
+  fs::rename(partial_, path_, problem);
+  if (problem)
+    fail("output", path_.string(), ": cannot give the file its name: ", problem.message(), "; the output is in ",
+         partial_.string());
+  fs::remove(state_, problem);
 }
 
 std::string ResumableOutput::hint() const {

@@ -362,6 +362,12 @@ void append(Translation& whole, Translation&& part, const Piece& piece) {
   whole.too_long |= part.too_long;
   whole.ids.insert(whole.ids.end(), part.ids.begin(), part.ids.end());
   const std::size_t before = whole.source_tokens.size();
+  constexpr std::size_t kMostWeights = 64 << 20;  // 256 MB: the matrix grows with the square of the text
+  if (!part.attention.empty() &&
+      (before + part.source_tokens.size()) >
+          kMostWeights / std::max<std::size_t>(whole.attention.size() + part.attention.size(), 1))
+    fail<InputError>("translate", "the text is too long to give its attention as one matrix: got more than ",
+                     kMostWeights, " weights; translate it line by line");
   for (std::vector<float>& row : whole.attention) row.resize(before + part.source_tokens.size());
   for (std::vector<float>& row : part.attention) {
     row.insert(row.begin(), before, 0.f);
