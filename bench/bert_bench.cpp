@@ -90,7 +90,9 @@ double share_of_products(const BertOptions& options, std::int64_t texts, std::in
     const NoGrad no_grad;
     for (std::int64_t i = 0; i < times; ++i)
       for (const TransformerBlock& layer : model->encoder.blocks) {
-        linear(x, layer.feed_forward.up.weight);  // instead of the four products of attention, which have the same total size
+        linear(
+            x,
+            layer.feed_forward.up.weight);  // instead of the four products of attention, which have the same total size
         linear(x, layer.feed_forward.up.weight);
         linear(inner, layer.feed_forward.down.weight);
       }

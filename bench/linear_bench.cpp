@@ -48,7 +48,8 @@ int main(int argc, char** argv) {
   bench::job("linear_relu.1024x768x3072.both", 0, [] { return both(Activation::relu); });
   bench::figure("linear_gelu.1024x768x3072.share_of_matmul", "%", -85, [] {
     const bench::Run products = bare(), layer = both(Activation::gelu);
-    double bare_seconds = 1e30, layer_seconds = 1e30;  // alternately, so that both are measured under the same conditions
+    double bare_seconds = 1e30,
+           layer_seconds = 1e30;  // alternately, so that both are measured under the same conditions
     for (int round = 0; round < 4; ++round) {
       bare_seconds = std::min(bare_seconds, bench::best_seconds(products, 0.3));
       layer_seconds = std::min(layer_seconds, bench::best_seconds(layer, 0.3));

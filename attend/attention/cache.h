@@ -40,9 +40,9 @@ class KeyValueCache {
   std::vector<std::int64_t> lengths() const;
 
   /// Appends the keys and values of T positions to every sequence of one layer. keys_values is [N, T, 2·KV·D], or
-  /// [N, 2·KV·D] for one position; the keys come first, then the values. Sequence i attends only to the first lengths[i]
-  /// (int32 [N]) of them, or to all if `lengths` is undefined. Call this for every layer, with the same lengths. The
-  /// cache keeps a reference to the tensor, not a copy.
+  /// [N, 2·KV·D] for one position; the keys come first, then the values. Sequence i attends only to the first
+  /// lengths[i] (int32 [N]) of them, or to all if `lengths` is undefined. Call this for every layer, with the same
+  /// lengths. The cache keeps a reference to the tensor, not a copy.
   void append(std::size_t layer, const Tensor& keys_values, const Tensor& lengths = {});
 
   /// Fills an empty layer with the prompts of all sequences, and returns the causal attention within each sequence. The

@@ -8,8 +8,8 @@
 namespace attend::cli {
 
 void add_finetune_classifier(Verb& parent) {
-  Verb* verb = parent.add_subcommand("classifier",
-                                     "Train a classifier of texts, or of pairs of texts, from an encoder or a classifier");
+  Verb* verb = parent.add_subcommand(
+      "classifier", "Train a classifier of texts, or of pairs of texts, from an encoder or a classifier");
   auto flags = std::make_shared<LabelFlags>();
   ClassificationTrainingOptions& o = flags->options;
   o = ClassificationTrainingOptions::finetune("");

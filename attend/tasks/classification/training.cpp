@@ -125,7 +125,7 @@ Prepared prepared(const std::shared_ptr<M>& model, const Tokenizer& tokenizer, s
           },
       .max_tokens = max_tokens,
       .task = {.padding = tokenizer.special().padding.value_or(0),
-                  .unknown = tokenizer.special().unknown.value_or(-1)}};
+               .unknown = tokenizer.special().unknown.value_or(-1)}};
 }
 
 Prepared prepared_recurrent(const std::shared_ptr<RecurrentClassifier>& model, const Tokenizer& tokenizer,
