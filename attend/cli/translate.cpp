@@ -45,7 +45,7 @@ class LineWarnings {
     report(unfinished_, "translations cut before they ended (--max-new-tokens)");
     report(truncated_, "lines cut because they were too long (--long truncate)");
     report(split_, "lines translated in parts because they were too long");
-    report(cut_, "of them cut inside a sentence that is too long itself");
+    report(cut_, "lines with a sentence that was too long, and was cut into parts");
     report(invalid_, "lines with invalid UTF-8, which was replaced");
   }
 

@@ -132,6 +132,12 @@ struct ModelFolder::Content {
 };
 
 ModelFolder::ModelFolder(const std::filesystem::path& path) : content_(std::make_shared<Content>()) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(path, ignored) && !std::filesystem::exists(path / "config.json", ignored))
+    fail<InputError>("model", path.string(), ": holds no model: there is no config.json",
+                     std::filesystem::exists(path / "checkpoint.safetensors", ignored)
+                         ? "; it holds a training run that was stopped, which --resume continues"
+                         : "");
   content_->path = path, content_->config = Config(path / "config.json");
   const std::string type = content_->config.text("model_type", "");
   const auto row = std::ranges::find(rows(), type, &ModelFamily::type);

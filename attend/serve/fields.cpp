@@ -44,8 +44,10 @@ Json parse_object(std::string_view body) {
     if (!json.is_object())
       throw ApiError(400, "invalid_json", std::string("the body is not a JSON object: got ") + json.type_name());
     return json;
-  } catch (const Json::exception& error) {
-    throw ApiError(400, "invalid_json", std::string("the body is no JSON: ") + error.what());
+  } catch (const Json::parse_error& error) {
+    throw ApiError(400, "invalid_json", "the body is not JSON: the error is at byte " + std::to_string(error.byte));
+  } catch (const Json::exception&) {
+    throw ApiError(400, "invalid_json", "the body is not JSON: a number in it is out of range");
   }
 }
 
