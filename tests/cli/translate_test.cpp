@@ -159,7 +159,7 @@ TEST_F(Translate, ALongLineIsSplitCutOrRefusedAsAskedAndThatIsSaid) {
   EXPECT_FALSE(contains(errors(lines), "in parts")) << "its sentences fit";
   std::string endless;
   for (int i = 0; i < 50; ++i) endless += "one ";
-  EXPECT_TRUE(contains(errors(endless + "\n"), "inside a sentence"));
+  EXPECT_TRUE(contains(errors(endless + "\n"), "a sentence that was too long"));
 }
 
 TEST_F(Translate, AttentionOfALayerAndHeadIsDrawn) {
