@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 struct Flags {
   std::string output = "it-en";
-  bool anew = false;
+  bool overwrite = false;
 };
 
 constexpr std::int64_t kPairs = 230'000, kHeldOut = 500;
@@ -45,7 +45,7 @@ void command(const std::vector<std::string>& words) {
 void train_in(const std::string& folder) {
   // A run that was stopped continues with the same training file.
   if (fs::exists(folder + "/checkpoint.safetensors")) {
-    std::cout << "Training continues where it was stopped; --anew starts again.\n";
+    std::cout << "Training continues where it was stopped; --overwrite starts again.\n";
   } else {
     std::cout
         << "A translator from Italian to English, trained from scratch in two minutes. Ctrl-C stops it; the same\n"
@@ -114,11 +114,11 @@ void show(const std::string& folder) {
 void run(const Flags& flags) {
   const fs::path folder = flags.output;
   fs::create_directories(folder);
-  if (flags.anew)
+  if (flags.overwrite)
     for (const char* name : {"model.safetensors", "checkpoint.safetensors"}) fs::remove(folder / name);
   // Without validation the model is written once, when it is done.
   if (fs::exists(folder / "model.safetensors"))
-    std::cout << "The translator in " << flags.output << " exists; --anew trains it again.\n";
+    std::cout << "The translator in " << flags.output << " exists; --overwrite trains it again.\n";
   else
     train_in(flags.output);
   show(flags.output);
@@ -137,7 +137,7 @@ void add_demo(Verb& program) {
   verb->group(kLearn);
   auto flags = std::make_shared<Flags>();
   verb->add_option("-o,--output", flags->output, "Folder for the model")->type_name("DIR");
-  verb->add_flag("--anew", flags->anew, "Train again, although the folder holds a model");
+  verb->add_flag("--overwrite", flags->overwrite, "Train again even if the folder holds a model");
   verb->callback([flags] { run(*flags); });
 }
 

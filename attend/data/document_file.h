@@ -1,5 +1,5 @@
-// Documents in a mapped file, each a sequence of elements of one size. TokenStore and FeatureStore say what an element
-// is: a token id, or a feature vector.
+// Documents in a mapped file, each a sequence of elements of one size. TokenStore and FeatureStore define what an
+// element is: a token id, or a feature vector.
 //
 // The file, little-endian: 64 bytes of header, the elements, zeros up to a multiple of 8, the position where each
 // document begins and where the last one ends (64 bits each), 24 bytes of trailer (elements, documents, a mark). What
@@ -17,7 +17,7 @@
 namespace attend {
 
 struct DocumentFileHeader {
-  std::uint64_t mark = 0;           ///< says what the file holds, and in which version of its format
+  std::uint64_t mark = 0;           ///< identifies the kind of the file and the version of its format
   std::uint64_t element_bytes = 0;  ///< size of an element
   std::uint64_t limit = 0;          ///< for TokenStore the size of the vocabulary; unused in a FeatureStore
   std::uint64_t sources = 0, tokenizer = 0;

@@ -104,7 +104,7 @@ constexpr std::pair<const char*, Script> kScripts[] = {
     {"el", Script::greek}, {"he", Script::hebrew}, {"th", Script::thai},    {"ka", Script::georgian},
     {"ja", Script::kana},  {"ko", Script::hangul}, {"bn", Script::bengali}, {"zh", Script::han}};
 
-/// Evidence that is as good as none: so many words or letters in favour of an unknown language.
+/// Prior counts of words and letters for "unknown language". They keep the confidence low for short texts.
 constexpr double kDoubtWords = 1.5, kDoubtLetters = 4;
 
 using Words = std::set<std::string_view>;

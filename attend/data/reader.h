@@ -56,8 +56,8 @@ class CorpusReader {
 struct Columns {
   std::string source, target;  ///< an empty target means single texts
   bool header = false;         ///< the first row is a header; always true if a column is given by name
-  /// If set, a row with too few columns is an error that says what was expected: "source TAB target". If empty, such
-  /// rows are skipped and counted, and it is an error only if no row has the columns.
+  /// If set, a row with too few columns is an error that names the expected columns: "source TAB target". If empty,
+  /// such rows are skipped and counted, and it is an error only if no row has the columns.
   std::string required = {};
 };
 

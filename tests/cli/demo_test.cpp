@@ -14,7 +14,7 @@ namespace {
 TEST(Demo, SaysWhatItDoes) {
   const test::Outcome outcome = test::run_attend("demo --help");
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_TRUE(test::contains(outcome.output, "--anew")) << outcome.output;
+  EXPECT_TRUE(test::contains(outcome.output, "--overwrite")) << outcome.output;
 }
 
 TEST(Demo, LooksAtAModelThatIsThereInsteadOfTrainingAnother) {
@@ -22,7 +22,7 @@ TEST(Demo, LooksAtAModelThatIsThereInsteadOfTrainingAnother) {
   std::ofstream(folder / "model.safetensors") << "no model";
   const test::Outcome outcome = test::run_attend("demo --output " + (folder / "").string() + " 2>/dev/null");
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_TRUE(test::contains(outcome.output, "exists; --anew")) << outcome.output;
+  EXPECT_TRUE(test::contains(outcome.output, "exists; --overwrite")) << outcome.output;
   EXPECT_FALSE(std::filesystem::exists(folder / "train.tsv"));
 }
 
