@@ -283,8 +283,8 @@ void run_training(const TrainingFlags& flags, const std::string& title,
     } catch (const Interrupted&) {
       display.erase();
       if (!display.reached().empty())
-        std::cerr << "attend: stopped at " << display.reached() << "; to continue, repeat the command with --resume"
-                  << std::endl;
+        std::cerr << "attend: stopped at " << display.reached() << "; to continue, repeat the command"
+                  << (flags.trainer->resume ? "" : " with --resume") << std::endl;
       throw;
     }
   }();
