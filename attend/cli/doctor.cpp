@@ -64,13 +64,14 @@ std::string openmp_version(int date) {
   }
 }
 
-/// What decides the number of threads.
+/// What decides the number of threads, and how they wait for each other.
 std::string reason_of(const Diagnosis& d) {
   std::string reason = text(d.cpus.online, " CPUs online");
   if (d.cpus.cores > 0) reason += text(" (", d.cpus.cores, d.cpus.cores == 1 ? " core)" : " cores)");
   reason += d.cpus.allowed < d.cpus.online ? text(", affinity allows ", d.cpus.allowed) : ", affinity allows all";
   reason += d.cpus.quota > 0 ? text(", cgroup grants ", d.cpus.quota) : ", no cgroup quota";
-  if (const char* asked = std::getenv("OMP_NUM_THREADS")) reason += text(", OMP_NUM_THREADS=", asked);
+  for (const char* name : {"OMP_NUM_THREADS", "OMP_WAIT_POLICY", "GOMP_SPINCOUNT"})
+    if (const char* value = std::getenv(name)) reason += text(", ", name, '=', value);
   return reason;
 }
 
@@ -95,8 +96,8 @@ std::vector<std::string> warnings_of(const Diagnosis& d) {
     found.emplace_back(
         text("the cgroup grants ", d.cpus.quota, " CPUs to ", d.threads, " threads: they will be paused"));
   if (d.load > 0.5 * d.cpus.online)
-    found.emplace_back(
-        text("the machine is busy with other work: load ", rounded(d.load), " on ", d.cpus.online, " CPUs"));
+    found.emplace_back(text("the machine is busy with other work: load ", rounded(d.load), " on ", d.cpus.online,
+                            " CPUs; with --threads 1, Attend does not have to wait for a second free CPU"));
   if (d.huge_pages == "never") found.emplace_back("huge pages are off: large tensors cause more page faults");
   if (d.memory.available > 0 && d.memory.available < kLittleMemory)
     found.emplace_back(text("little memory is available: ", gigabytes(d.memory.available)));

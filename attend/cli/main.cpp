@@ -1,6 +1,9 @@
 // The program: global flags, the verbs, and the handling of errors. Exit codes: 0 success, 1 failure at run time, 2
 // wrong usage or bad input, 130 stopped by Ctrl-C.
+#include <unistd.h>
+
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <iostream>
 #include <string>
@@ -77,10 +80,20 @@ int run(int argc, char** argv) {
   return kWrongUsage;
 }
 
+/// Limits how long OpenMP's threads spin while they wait for each other. By default they spin for milliseconds, which
+/// makes two threads many times slower than one when other programs use the CPUs. OpenMP reads the limit before main(),
+/// so the program starts itself again with it. A user who sets one of these variables decides instead.
+void limit_spinning(char** argv) {
+  if (std::getenv("OMP_WAIT_POLICY") || std::getenv("GOMP_SPINCOUNT")) return;
+  ::setenv("GOMP_SPINCOUNT", "1000", 1);  // some 20 microseconds, about what it takes to wake a thread
+  ::execv("/proc/self/exe", argv);        // returns only if it fails; then the threads spin as long as before
+}
+
 }  // namespace
 }  // namespace attend::cli
 
 int main(int argc, char** argv) {
+  attend::cli::limit_spinning(argv);
   std::ios::sync_with_stdio(false);
   attend::cli::catch_signals();
   try {

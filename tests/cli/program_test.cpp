@@ -55,6 +55,15 @@ TEST(Program, AnUnknownFlagIsWrongUsage) {
   EXPECT_TRUE(contains(outcome.output, "attend doctor --help")) << outcome.output;
 }
 
+TEST(Program, LimitsTheSpinningOfThreadsUnlessTheUserDecides) {
+  const auto doctor = [](const std::string& set) {
+    return run_attend("doctor", "env -u OMP_WAIT_POLICY -u GOMP_SPINCOUNT " + set).output;
+  };
+  EXPECT_TRUE(contains(doctor(""), "GOMP_SPINCOUNT=1000")) << doctor("");
+  EXPECT_TRUE(contains(doctor("GOMP_SPINCOUNT=7"), "GOMP_SPINCOUNT=7"));
+  EXPECT_FALSE(contains(doctor("OMP_WAIT_POLICY=active"), "GOMP_SPINCOUNT"));
+}
+
 TEST(Program, ThreadsThatCannotBeAreWrongUsage) {
   for (const char* count : {"0", "-1", "two", "1000000"})
     EXPECT_EQ(run_for_errors(std::string("doctor --threads ") + count).code, 2) << count;
