@@ -28,7 +28,7 @@ std::vector<std::int64_t> numbers(const std::vector<std::int64_t>& wanted, std::
     all.push_back(n < 0 ? n + count : n);
   }
   std::ranges::sort(all);
-  all.erase(std::ranges::unique(all).begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());  // Clang 14 cannot compile std::ranges::unique
   return all;
 }
 

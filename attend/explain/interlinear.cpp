@@ -54,7 +54,7 @@ std::string interlinear(const AlignedTexts& texts, const TerminalOptions& option
   std::string out, upper, lower;
   int used = 0;
   const auto flush = [&] {
-    const auto trimmed = [](std::string line) { return line.substr(0, line.find_last_not_of(' ') + 1); };
+    const auto trimmed = [](const std::string& line) { return line.substr(0, line.find_last_not_of(' ') + 1); };
     if (used > 0) out += "  " + trimmed(upper) + "\n  " + trimmed(lower) + "\n";
     upper = lower = "", used = 0;
   };

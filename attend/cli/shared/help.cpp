@@ -69,7 +69,7 @@ class Sections {
   }
   std::string text() const {
     std::string out;
-    for (const auto& [heading, rows] : sections_) out += '\n' + heading + ":\n" + rows;
+    for (const auto& [heading, rows] : sections_) out.append(1, '\n').append(heading).append(":\n").append(rows);
     return out;
   }
 
@@ -96,7 +96,8 @@ std::string help_of(const Verb& verb) {
   for (const auto& child : verb.subcommands()) sections.add(child->group(), row(child->name(), child->description()));
   std::vector<const Flag*> flags;
   for (const Flag* flag : verb.flags()) flags.push_back(flag);
-  std::ranges::stable_partition(flags, [](const Flag* flag) { return flag->is_argument(); });
+  // Clang 14 cannot compile std::ranges::stable_partition.
+  std::stable_partition(flags.begin(), flags.end(), [](const Flag* flag) { return flag->is_argument(); });
   for (const Flag* flag : flags)
     if (!flag->is_for_all_verbs())
       sections.add(flag->group().value_or(flag->is_argument() ? kArguments : kOptions),
