@@ -7,6 +7,7 @@
 
 #include "attend/cli/shared/attention_file.h"
 #include "attend/cli/shared/choice.h"
+#include "attend/cli/shared/error_text.h"
 #include "attend/cli/shared/generation.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/interrupt.h"
@@ -140,7 +141,7 @@ void run(AttentionFlags& flags) {
           out.write(to_terminal(figure_of(std::span(&map, 1), flags.choice), terminal_of_output()));
       }
     } catch (const InputError& error) {
-      throw InputError(texts.where() + ": " + error.what());
+      throw InputError(texts.where() + ": " + text_of(error));
     }
     out.flush();
   }

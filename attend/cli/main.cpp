@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attend/cli/shared/command_line.h"
+#include "attend/cli/shared/error_text.h"
 #include "attend/cli/shared/help.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/interrupt.h"
@@ -91,7 +92,7 @@ int main(int argc, char** argv) {
     return 128 + interrupted.signal;
   } catch (const attend::cli::ClosedPipe&) {
   } catch (const attend::InputError& error) {
-    std::cerr << "attend: " << error.what() << '\n';
+    std::cerr << "attend: " << attend::cli::text_of(error) << '\n';
     return attend::cli::kWrongUsage;
   } catch (const attend::Error& error) {
     std::cerr << "attend: " << error.what() << '\n';

@@ -10,6 +10,7 @@
 
 #include "attend/cli/shared/character_positions.h"
 #include "attend/cli/shared/choice.h"
+#include "attend/cli/shared/error_text.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/json_line.h"
 #include "attend/cli/shared/numbers.h"
@@ -201,7 +202,7 @@ void run(TokenizeFlags flags) {
       for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) try {
           results[i] = flags.decode ? decode(tokenizer, flags, lines[i]) : encode(lines[i]);
         } catch (const InputError& error) {
-          results[i].error = error.what();
+          results[i].error = text_of(error);
         }
     });
     for (std::size_t i = 0; i < results.size(); ++i) {

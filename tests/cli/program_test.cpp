@@ -61,6 +61,17 @@ TEST(Program, ThreadsThatCannotBeAreWrongUsage) {
   EXPECT_TRUE(contains(run_for_errors("doctor --threads 0").output, "--threads: must be from 1 to 1024, got 0"));
 }
 
+TEST(Program, AnErrorOfTheUserNamesNoPartOfTheLibrary) {
+  const Outcome folder = run_for_errors("classify --model nowhere x");
+  EXPECT_EQ(folder.code, 2);
+  EXPECT_TRUE(folder.output.starts_with("attend: nowhere: ")) << folder.output;
+  const Outcome line = run_for_errors("tokenize --decode --model " ATTEND_SOURCE_DIR
+                                      "/tests/text/fixtures/gpt2 --input " ATTEND_SOURCE_DIR "/README.md");
+  EXPECT_EQ(line.code, 2);
+  EXPECT_TRUE(line.output.starts_with("attend: " ATTEND_SOURCE_DIR "/README.md, line 1: --decode expects ids"))
+      << line.output;
+}
+
 TEST(Program, AMistypedFlagIsToldTheNearestOne) {
   const Outcome outcome = run_for_errors("translate --model x --bean 4");
   EXPECT_EQ(outcome.code, 2);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "attend/cli/shared/corpus_report.h"
+#include "attend/cli/shared/error_text.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/core/error.h"
@@ -220,7 +221,7 @@ class Pipeline {
           before += reader->position();
         } catch (const InputError& error) {
           if (!forgiving) throw;
-          report_.unreadable.emplace_back(error.what());
+          report_.unreadable.push_back(text_of(error));
         }
       }
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "attend/cli/shared/choice.h"
+#include "attend/cli/shared/error_text.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/core/text_error.h"
@@ -70,7 +71,7 @@ void for_line_blocks(LineReader& reader, const std::string& label, const TextWor
       work(lines, progress);
     } catch (const TextError& error) {
       const std::int64_t first = reader.lines_read() - std::ssize(lines) + 1;
-      throw InputError(reader.where(first + static_cast<std::int64_t>(error.text)) + ": " + error.what());
+      throw InputError(reader.where(first + static_cast<std::int64_t>(error.text)) + ": " + text_of(error));
     }
     bar.update(reader.bytes_read(), reader.total_bytes());
   }
@@ -85,7 +86,7 @@ void for_text_blocks(const LineFlags& flags, const std::string& label, const Tex
   try {
     work(flags.texts, {});
   } catch (const TextError& error) {
-    throw InputError("text " + std::to_string(error.text + 1) + ": " + error.what());
+    throw InputError("text " + std::to_string(error.text + 1) + ": " + text_of(error));
   }
 }
 
