@@ -124,9 +124,13 @@ void run(AttentionFlags& flags) {
   if (flags.summary || flags.json) selection.one_layer = false;
   Summary summary;
   TextWriter out;
-  std::int64_t read = 0, cut = 0;
+  std::int64_t read = 0, cut = 0, blank = 0;
   for (std::string text; texts.next(text); ++read) {
     stop_if_interrupted();
+    if (is_blank(text)) {
+      ++blank;
+      continue;
+    }
     if (file && file->room() == 0 && !flags.summary) {
       file->leave_out(1);
       continue;
@@ -145,10 +149,10 @@ void run(AttentionFlags& flags) {
     }
     out.flush();
   }
-  if (read == 0) fail<InputError>("attention", "there is no text: the input is empty");
-  if (flags.summary) out.write(flags.json ? summary.json() : summary.table());
+  if (flags.summary && read > blank) out.write(flags.json ? summary.json() : summary.table());
   out.finish();
   if (file) file->finish();
+  warn_of_blank(blank, "no attention weights");
   warn_of(cut, "text", "cut: longer than the model's limit (--long truncate)");
 }
 

@@ -7,6 +7,7 @@
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/core/text_error.h"
+#include "attend/text/words.h"
 
 namespace attend::cli {
 
@@ -90,12 +91,18 @@ void for_text_blocks(const LineFlags& flags, const std::string& label, const Tex
   }
 }
 
+bool is_blank(const std::string& text) { return count_words(text) == 0; }
+
 void warn_of(std::int64_t count, const std::string& noun, const std::string& done) {
   if (count > 0) warn(counted(count, noun) + (count == 1 ? " was " : " were ") + done);
 }
 
 void warn_of_cut(std::int64_t count, const std::string& noun) {
   warn_of(count, noun, "cut: longer than --max-tokens, or than the model's limit");
+}
+
+void warn_of_blank(std::int64_t count, const std::string& what) {
+  if (count > 0) warn(counted(count, "empty text") + (count == 1 ? " has " : " have ") + what);
 }
 
 }  // namespace attend::cli
