@@ -169,14 +169,16 @@ void add_what_flags(Verb& verb, AttentionFlags& flags) {
   layer->type_name("N")->group(kGroup)->default_text("the last; in deep decoders, the last but one");
   Flag* head = verb.add_option("--head", flags.choice.head, "Head to show, counted from 0");
   head->type_name("N")->group(kGroup)->default_text("the mean of all heads");
-  verb.add_flag("--average", flags.choice.average, "Show the mean of all layers")->group(kGroup)->excludes(layer);
+  verb.add_flag("--average-layers", flags.choice.average, "Show the mean of all layers")
+      ->group(kGroup)
+      ->excludes(layer);
   verb.add_flag(
           "--rollout", flags.choice.rollout,
           "Show attention rollout: how much each input token contributes through all layers (Abnar & Zuidema 2020)")
       ->group(kGroup)
       ->excludes(layer)
       ->excludes(head)
-      ->excludes("--average");
+      ->excludes("--average-layers");
   verb.add_flag("--words", flags.choice.words, "Show words instead of tokens")->group(kGroup);
   verb.add_option("--top-weights", flags.choice.top_k,
                   "Keep only the N largest weights of each row; JSON then has pairs of position and weight")
@@ -234,7 +236,7 @@ void add_attention(Verb& program) {
         if (name == flags->view) flags->choice.view = kind;
     const bool pictures = flags->output.empty() ? !flags->json && !flags->summary : !is_json(flags->output);
     if (!pictures && (flags->choice.words || flags->choice.average))
-      throw UsageError(flags->choice.words ? "--words" : "--average",
+      throw UsageError(flags->choice.words ? "--words" : "--average-layers",
                        "is for pictures only; data has every token and layer");
     finish_generation_flags(flags->request.search);
     run(*flags);

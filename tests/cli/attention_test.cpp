@@ -75,7 +75,7 @@ TEST(Attention, WithoutAFileThereIsAPictureInTheTerminal) {
   EXPECT_TRUE(contains(outcome.output, "Self attention, layer 0, head 4"));
   EXPECT_TRUE(contains(outcome.output, "█"));
   EXPECT_TRUE(contains(attention(kGpt2, "'low lower' --rollout").output, "roll-out of 2 layers"));
-  EXPECT_TRUE(contains(attention(kGpt2, "'low lower' --average").output, "mean of 2 layers"));
+  EXPECT_TRUE(contains(attention(kGpt2, "'low lower' --average-layers").output, "mean of 2 layers"));
   const Json json = Json::parse(attention(kGpt2, "'low lower' --rollout --json").output);
   EXPECT_EQ(json.at("views")[0].at("rollout").size(), json.at("tokens").size());
 }
@@ -120,7 +120,7 @@ TEST(Attention, WhatIsWrongIsSaid) {
   EXPECT_EQ(attention(kBert, "'" + longer + "'").code, 2);
   EXPECT_EQ(attention("/nowhere", "x").code, 2);
   EXPECT_TRUE(contains(errors(kBert, "'the river' --words --json"), "--words"));
-  EXPECT_TRUE(contains(errors(kBert, "'the river' --average --output x.json"), "--average"));
+  EXPECT_TRUE(contains(errors(kBert, "'the river' --average-layers --output x.json"), "--average-layers"));
   EXPECT_TRUE(contains(errors(kGpt2, "low --beam 2"), "max_new_tokens"));
   EXPECT_TRUE(contains(errors(kGpt2, "low --nbest 2 --max-new-tokens 2"), "beam"));
 }
