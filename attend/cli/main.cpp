@@ -2,6 +2,7 @@
 // wrong usage or bad input, 130 stopped by Ctrl-C.
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <string>
 #include <vector>
@@ -96,6 +97,8 @@ int main(int argc, char** argv) {
     return attend::cli::kWrongUsage;
   } catch (const attend::Error& error) {
     std::cerr << "attend: " << error.what() << '\n';
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::cerr << "attend: " << error.path1().string() << ": " << error.code().message() << '\n';
   } catch (const std::exception& error) {
     std::cerr << "attend: unexpected: " << error.what() << '\n';
   }
