@@ -1,7 +1,9 @@
 // Bundles src/ with esbuild:
-//   node build.mjs          the explorer, into dist/: the page, one script, one style sheet, one icon
-//   node build.mjs --page   the script and the styles of the pages that the program writes, into attend/explain/assets/.
-//                           These files are committed, so that the program can be built without npm.
+//   node build.mjs          the explorer, into dist/, for the tests and to work on it: the page, one script, one style
+//                           sheet, one icon
+//   node build.mjs --page   what the program contains: the scripts and styles of the explorer, into attend/serve/assets/,
+//                           and of the pages that the program writes, into attend/explain/assets/. These files are
+//                           committed, so that the program is built without npm.
 //   --watch                 builds the explorer again whenever a file changes
 import { cp, mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -20,13 +22,15 @@ const common = {
   logLevel: "warning",
 };
 
-/** What the program writes into its pages, and the sources of it. */
-const kPageFiles = {
-  "attention.js": "src/page/page.ts",
-  "attention.css": "src/page.css",
-  "style.css": "src/style.css",
+/** The committed files, and the sources of them. */
+const kCommitted = {
+  "attend/explain/assets/attention.js": "src/page/page.ts",
+  "attend/explain/assets/attention.css": "src/page.css",
+  "attend/explain/assets/style.css": "src/style.css",
+  "attend/serve/assets/app.js": "src/app.ts",
+  "attend/serve/assets/app.css": "src/app.css",
 };
-export const assets = join(web, "../attend/explain/assets");
+export const root = join(web, "..");
 
 /** FNV-1a with 64 bits over the bytes of all inputs. tests/tree/bundle_test.cpp computes the same without npm. */
 function digest(contents) {
@@ -36,10 +40,10 @@ function digest(contents) {
   return hash.toString(16).padStart(16, "0");
 }
 
-/** The files by name, as they belong into attend/explain/assets/. */
-export async function bundlePage() {
+/** The committed files by name, as they should be. */
+export async function bundles() {
   const files = {};
-  for (const [name, entry] of Object.entries(kPageFiles)) {
+  for (const [name, entry] of Object.entries(kCommitted)) {
     const { outputFiles, metafile } = await esbuild.build({
       ...common,
       entryPoints: [entry],
@@ -67,6 +71,6 @@ async function buildExplorer(watch) {
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   if (process.argv.includes("--page"))
-    for (const [name, text] of Object.entries(await bundlePage())) await writeFile(join(assets, name), text);
+    for (const [name, text] of Object.entries(await bundles())) await writeFile(join(root, name), text);
   else await buildExplorer(process.argv.includes("--watch"));
 }

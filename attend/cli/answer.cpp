@@ -64,11 +64,15 @@ std::string text_lines(const std::string& text, const std::vector<Answer>& answe
   return out.empty() ? "\n" : out;
 }
 
-/// All lines of the files, as one text.
-std::string whole(const std::vector<std::string>& paths) {
+/// All lines of the files, as one text; nothing if there are none.
+std::optional<std::string> whole(const std::vector<std::string>& paths) {
   LineReader reader(paths);
-  std::string text;
-  for (std::string line; reader.next(line);) text += (text.empty() ? "" : "\n") + line;
+  std::optional<std::string> text;
+  for (std::string line; reader.next(line);)
+    if (text)
+      *text += "\n" + line;
+    else
+      text = line;
   return text;
 }
 
@@ -76,26 +80,32 @@ void run(const AnswerFlags& flags) {
   const Answerer answerer(flags.model);
   warn_of_weights(flags.model);
   TextWriter writer(flags.output);
+  std::int64_t blank = 0;
   const auto answer = [&](const std::string& question, const std::string& text) {
-    const std::vector<Answer> answers = answerer(question, text, flags.options);
+    std::vector<Answer> answers;
+    if (is_blank(question) || is_blank(text))
+      ++blank;
+    else
+      answers = answerer(question, text, flags.options);
     writer.write(flags.json ? json_line(question, text, answers, flags.options.top > 1) : text_lines(text, answers));
     writer.flush();
   };
   if (flags.question) {
-    answer(*flags.question, flags.text ? *flags.text : whole(flags.input));
+    if (const auto text = flags.text ? flags.text : whole(flags.input)) answer(*flags.question, *text);
   } else {
     LineReader reader(flags.input);
     for_line_blocks(reader, "Answering", [&](const std::vector<std::string>& lines, const Progress& progress) {
       for (std::size_t i = 0; i < lines.size(); ++i) {
-        if (lines[i].find_first_not_of(' ') == std::string::npos) continue;
         const std::size_t tab = lines[i].find('\t');
-        if (tab == std::string::npos) throw TextError(i, "has no tab between question and text");
-        answer(lines[i].substr(0, tab), lines[i].substr(tab + 1));
+        const bool pair = tab != std::string::npos;
+        if (!pair && !is_blank(lines[i])) throw TextError(i, "has no tab between question and text");
+        answer(lines[i].substr(0, tab), pair ? lines[i].substr(tab + 1) : "");
         progress(static_cast<std::int64_t>(i) + 1, std::ssize(lines));
       }
     });
   }
   writer.finish();
+  warn_of_blank(blank, "no answer");
 }
 
 }  // namespace
@@ -131,8 +141,7 @@ void add_answer(Verb& program) {
       "--json", flags->json,
       "Print one JSON object per question: question, answer, score, start, end; with --top above 1 also answers");
   verb->footer(
-      "Prints score, position (in characters) and answer. With --question, the input is one text. Empty lines are "
-      "skipped.\n"
+      "Prints score, position (in characters) and answer. With --question, the input is one text.\n"
       "Examples:\n"
       "  attend answer --model distilbert-squad --question 'Who lives here?' --text 'Joe lives in Rome.'\n"
       "  attend answer --model distilbert-squad --question 'When was it built?' --input castle.txt --top 3\n"

@@ -7,6 +7,7 @@
 
 #include "attend/cli/shared/attention_file.h"
 #include "attend/cli/shared/choice.h"
+#include "attend/cli/shared/error_text.h"
 #include "attend/cli/shared/generation.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/interrupt.h"
@@ -123,9 +124,13 @@ void run(AttentionFlags& flags) {
   if (flags.summary || flags.json) selection.one_layer = false;
   Summary summary;
   TextWriter out;
-  std::int64_t read = 0, cut = 0;
+  std::int64_t read = 0, cut = 0, blank = 0;
   for (std::string text; texts.next(text); ++read) {
     stop_if_interrupted();
+    if (is_blank(text)) {
+      ++blank;
+      continue;
+    }
     if (file && file->room() == 0 && !flags.summary) {
       file->leave_out(1);
       continue;
@@ -140,14 +145,14 @@ void run(AttentionFlags& flags) {
           out.write(to_terminal(figure_of(std::span(&map, 1), flags.choice), terminal_of_output()));
       }
     } catch (const InputError& error) {
-      throw InputError(texts.where() + ": " + error.what());
+      throw InputError(texts.where() + ": " + text_of(error));
     }
     out.flush();
   }
-  if (read == 0) fail<InputError>("attention", "there is no text: the input is empty");
-  if (flags.summary) out.write(flags.json ? summary.json() : summary.table());
+  if (flags.summary && read > blank) out.write(flags.json ? summary.json() : summary.table());
   out.finish();
   if (file) file->finish();
+  warn_of_blank(blank, "no attention weights");
   warn_of(cut, "text", "cut: longer than the model's limit (--long truncate)");
 }
 
@@ -164,14 +169,16 @@ void add_what_flags(Verb& verb, AttentionFlags& flags) {
   layer->type_name("N")->group(kGroup)->default_text("the last; in deep decoders, the last but one");
   Flag* head = verb.add_option("--head", flags.choice.head, "Head to show, counted from 0");
   head->type_name("N")->group(kGroup)->default_text("the mean of all heads");
-  verb.add_flag("--average", flags.choice.average, "Show the mean of all layers")->group(kGroup)->excludes(layer);
+  verb.add_flag("--average-layers", flags.choice.average, "Show the mean of all layers")
+      ->group(kGroup)
+      ->excludes(layer);
   verb.add_flag(
           "--rollout", flags.choice.rollout,
           "Show attention rollout: how much each input token contributes through all layers (Abnar & Zuidema 2020)")
       ->group(kGroup)
       ->excludes(layer)
       ->excludes(head)
-      ->excludes("--average");
+      ->excludes("--average-layers");
   verb.add_flag("--words", flags.choice.words, "Show words instead of tokens")->group(kGroup);
   verb.add_option("--top-weights", flags.choice.top_k,
                   "Keep only the N largest weights of each row; JSON then has pairs of position and weight")
@@ -229,7 +236,7 @@ void add_attention(Verb& program) {
         if (name == flags->view) flags->choice.view = kind;
     const bool pictures = flags->output.empty() ? !flags->json && !flags->summary : !is_json(flags->output);
     if (!pictures && (flags->choice.words || flags->choice.average))
-      throw UsageError(flags->choice.words ? "--words" : "--average",
+      throw UsageError(flags->choice.words ? "--words" : "--average-layers",
                        "is for pictures only; data has every token and layer");
     finish_generation_flags(flags->request.search);
     run(*flags);

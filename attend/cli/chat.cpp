@@ -5,6 +5,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "attend/cli/shared/error_text.h"
 #include "attend/cli/shared/generation.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/interrupt.h"
@@ -56,7 +57,7 @@ void run(ChatFlags& flags) {
     try {
       results = model.generate({conversation.ids()}, flags.options, stream);
     } catch (const TextError& error) {
-      throw InputError(reader.where() + ": " + error.what());
+      throw InputError(reader.where() + ": " + text_of(error));
     }
     const Generation& reply = results.front().front();
     const bool streamed = search.beam.value_or(model.generation().search.beam) == 1;

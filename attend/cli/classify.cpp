@@ -14,7 +14,6 @@
 #include "attend/cli/verbs.h"
 #include "attend/explain/page.h"
 #include "attend/tasks/classification/classifier.h"
-#include "attend/text/words.h"
 
 namespace attend::cli {
 namespace {
@@ -63,7 +62,7 @@ std::vector<std::size_t> order_of(const Classification& result) {
 
 std::string json_line(const std::string& line, const Classification& result, const std::vector<std::string>& labels,
                       bool several, const ClassifyFlags& flags) {
-  std::vector<std::size_t> shown(labels.size());
+  std::vector<std::size_t> shown(result.probabilities.size());
   std::iota(shown.begin(), shown.end(), std::size_t{0});
   if (flags.top > 0) {
     shown = order_of(result);
@@ -71,9 +70,10 @@ std::string json_line(const std::string& line, const Classification& result, con
   }
   Json probabilities = Json::object();
   for (const std::size_t i : shown) probabilities[labels[i]] = result.probabilities[i];
+  const bool blank = result.probabilities.empty();
   Json json{{"text", line},
-            {"label", labels[result.label]},
-            {"prob", result.probabilities[result.label]},
+            {"label", blank ? Json() : Json(labels[result.label])},
+            {"prob", blank ? Json() : Json(result.probabilities[result.label])},
             {"probs", std::move(probabilities)}};
   if (several) {
     Json& holding = json["labels"] = Json::array();
@@ -92,7 +92,7 @@ std::string text_line(const std::string& line, const Classification& result, con
   const std::size_t count = flags.top > 0 ? static_cast<std::size_t>(flags.top) : several ? result.predicted.size() : 1;
   for (std::size_t i = 0; i < std::min(order.size(), count); ++i)
     out += (i ? "\t" : "") + labels[order[i]] + "\t" + fixed(result.probabilities[order[i]], 4);
-  if (flags.options.attention) out += "\t" + most_attended_words(line, result);
+  if (flags.options.attention && !order.empty()) out += "\t" + most_attended_words(line, result);
   return out + "\n";
 }
 
@@ -103,18 +103,19 @@ void run(const ClassifyFlags& flags) {
   warn_of_weights(flags.lines.model);
   const bool several = classifier.several_labels();
   TextWriter writer(flags.lines.output);
-  const std::int64_t cut = write_results(
+  const TextCounts counts = write_results(
       flags.lines, "Classifying", writer,
       [&](const auto& lines, const Progress& progress) { return classifier(lines, flags.options, progress); },
       [&](const std::string& line, const Classification& result) {
-        if (attention && attention->room() == 0) attention->leave_out(1);
-        if (attention && attention->room() > 0 && count_words(line) > 0)
+        if (attention && attention->room() == 0 && !is_blank(line)) attention->leave_out(1);
+        if (attention && attention->room() > 0 && !is_blank(line))
           attention->add(classifier.attention_map(line, flags.options, attention->selection()));
         return (flags.lines.json ? json_line : text_line)(line, result, classifier.labels(), several, flags);
       });
   writer.finish();
   if (attention) attention->finish();
-  warn_of_cut(cut);
+  warn_of_cut(counts.cut);
+  warn_of_blank(counts.blank, "no label");
 }
 
 }  // namespace

@@ -44,10 +44,12 @@ void add_reading(Verb& verb, CorpusJob& job) {
 }
 
 void add_languages(Verb& verb, CorpusJob& job) {
-  verb.add_option("--from", job.languages.source, "Language code of the source; en includes en-US")
+  verb.add_option("--source-lang", job.languages.source, "Language code of the source; en includes en-US")
       ->type_name("CODE")
       ->group("Reading");
-  verb.add_option("--to", job.languages.target, "Language code of the target")->type_name("CODE")->group("Reading");
+  verb.add_option("--target-lang", job.languages.target, "Language code of the target")
+      ->type_name("CODE")
+      ->group("Reading");
 }
 
 void add_writing(Verb& verb, CorpusJob& job) {
@@ -67,11 +69,11 @@ void add_writing(Verb& verb, CorpusJob& job) {
 
 void add_splitting(Verb& verb, CorpusJob& job) {
   const char* group = "Splitting (into train, validation and test; the same source is never in two parts)";
-  verb.add_option("--validation", job.validation,
+  verb.add_option("--validation-size", job.validation,
                   "Size of the validation set: a number of records (2000), or a share of all (5%)")
       ->type_name("N|P%")
       ->group(group);
-  verb.add_option("--test", job.test, "Size of the test set, in the same way")->type_name("N|P%")->group(group);
+  verb.add_option("--test-size", job.test, "Size of the test set, in the same way")->type_name("N|P%")->group(group);
   verb.add_option("--seed", job.seed, "Random seed; another seed selects other sources")->type_name("N")->group(group);
 }
 
@@ -143,21 +145,22 @@ void add_gettext(Verb& parent) {
   verb->add_option("PLACE", job->inputs, "Files or folders with .po and .mo files")
       ->default_text("all installed")
       ->group("Reading");
-  verb->get_option("--to")->required();
+  verb->get_option("--target-lang")->required();
   verb->footer(
       "Every Linux machine has a translation corpus: the messages of its programs. They are cleaned by default.\n"
-      "  attend corpus gettext --to it > pairs.tsv\n"
-      "  attend corpus gettext --to it --validation 1000 --test 1000 --output data\n"
-      "  attend corpus gettext --from de --to it my-project/po");
+      "  attend corpus gettext --target-lang it > pairs.tsv\n"
+      "  attend corpus gettext --target-lang it --validation-size 1000 --test-size 1000 --output data\n"
+      "  attend corpus gettext --source-lang de --target-lang it my-project/po");
 }
 
 void add_corpus_convert(Verb& parent) {
   const auto job = std::make_shared<CorpusJob>();
   add_pipeline_verb(parent, "convert", "Convert any format to TSV, JSON lines or parallel files", job)
       ->footer(
-          "  attend corpus convert memory.tmx --from en --to it > pairs.tsv\n"
+          "  attend corpus convert memory.tmx --source-lang en --target-lang it > pairs.tsv\n"
           "  attend corpus convert data.csv --columns english,italian --output pairs.jsonl\n"
-          "  attend corpus convert pairs.tsv --as lines --from en --to it --output train    writes train.en, train.it");
+          "  attend corpus convert pairs.tsv --as lines --source-lang en --target-lang it --output train   # train.en, "
+          "train.it");
 }
 
 void add_clean(Verb& parent) {
@@ -165,9 +168,11 @@ void add_clean(Verb& parent) {
   job->cleans = job->splits = true;
   add_pipeline_verb(parent, "clean", "Drop pairs that harm training, and report why", job)
       ->footer(
-          "  attend corpus clean memory.tmx --from en --to it --rejected dropped.tsv > clean.tsv\n"
-          "  attend corpus clean train.de train.en --from de --to en --max-characters 200 --output clean.tsv\n"
-          "  attend corpus clean *.tsv --from en --to it --validation 2000 --test 2% --output data");
+          "  attend corpus clean memory.tmx --source-lang en --target-lang it --rejected dropped.tsv > clean.tsv\n"
+          "  attend corpus clean train.de train.en --source-lang de --target-lang en --max-characters 200 --output "
+          "clean.tsv\n"
+          "  attend corpus clean *.tsv --source-lang en --target-lang it --validation-size 2000 --test-size 2% "
+          "--output data");
 }
 
 void add_split(Verb& parent) {
@@ -179,7 +184,7 @@ void add_split(Verb& parent) {
       "Records whose sources differ only in case, spaces and punctuation go to the same part, which depends on the "
       "source\n"
       "and the seed only.\n"
-      "  attend corpus split pairs.tsv --validation 1000 --test 1000 --output data");
+      "  attend corpus split pairs.tsv --validation-size 1000 --test-size 1000 --output data");
 }
 
 }  // namespace

@@ -30,17 +30,17 @@ void add_corpus_phrase_book(Verb& corpus) {
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
     return verb->add_option(name, value, help)->type_name(type);
   };
-  option("--pairs", flags->options.pairs, "Number of training pairs", "N")->check(kNotNegative);
+  option("--size", flags->options.pairs, "Number of training pairs", "N")->check(kNotNegative);
   add_output_flag(*verb, flags->output);
   auto* held_out =
       option("--held-out", flags->held_out, "File for further pairs that are not among the training pairs", "FILE");
-  option("--held-out-pairs", flags->options.held_out, "Number of held-out pairs", "N")
+  option("--held-out-size", flags->options.held_out, "Number of held-out pairs", "N")
       ->check(kNotNegative)
       ->needs(held_out);
   option("--seed", flags->options.seed, "Random seed; another seed gives other sentences", "N");
   verb->footer(
       "Source, tab, target on each line. The same flags give the same pairs.\n"
-      "  attend corpus phrase-book --pairs 40000 --output train.tsv --held-out test.tsv");
+      "  attend corpus phrase-book --size 40000 --output train.tsv --held-out test.tsv");
   verb->callback([flags] {
     const PhraseBook book = phrase_book(flags->options);
     write_pairs(book.training, flags->output);

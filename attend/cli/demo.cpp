@@ -51,7 +51,7 @@ void train_in(const std::string& folder) {
         << "A translator from Italian to English, trained from scratch in two minutes. Ctrl-C stops it; the same\n"
            "command continues.\n\n"
         << grouped(kPairs) << " sentences with their translations, written by a grammar in this program:\n";
-    command({"corpus", "phrase-book", "--pairs", std::to_string(kPairs), "--output", folder + "/train.tsv"});
+    command({"corpus", "phrase-book", "--size", std::to_string(kPairs), "--output", folder + "/train.tsv"});
     std::cout << "\nA small Transformer learns from them:\n";
   }
   std::vector<std::string> words{"train", "translation", "--train", folder + "/train.tsv", "--output", folder};

@@ -301,8 +301,8 @@ void run(const EvaluateOptions& options) {
   for (const std::string& path : options.references) task.references.push_back(read_lines(path));
   const auto same_length = [](const ScoredSystem& a, const std::string& b, std::size_t lines) {
     if (a.lines.size() != lines)
-      fail<InputError>("evaluate", "each line needs its counterpart: ", a.name, " has ", a.lines.size(), " lines, but ",
-                       b, " has ", lines);
+      fail<InputError>("evaluate", "each line needs its counterpart: ", a.name, " has ",
+                       counted(a.lines.size(), "line"), ", but ", b, " has ", lines);
   };
   for (const ScoredSystem& system : systems) {
     for (std::size_t r = 0; r < task.references.size(); ++r)

@@ -56,7 +56,7 @@ void run(const FillMaskFlags& flags) {
   TextWriter writer(flags.lines.output);
   std::int64_t texts = 0, filled = 0, lost = 0;
   std::vector<std::string> without;  // numbers of texts
-  const std::int64_t cut = write_results(
+  const TextCounts counts = write_results(
       flags.lines, "Filling", writer,
       [&](const auto& block, const Progress& progress) { return filler(block, flags.options, progress); },
       [&](const std::string& text, const FilledText& result) {
@@ -64,7 +64,7 @@ void run(const FillMaskFlags& flags) {
         if (result.masks.empty() && result.lost_masks == 0) without.push_back(std::to_string(texts));
         return flags.lines.json ? json_line(text, result) : text_lines(result);
       });
-  if (texts > 0 && filled == 0)
+  if (texts > counts.blank && filled == 0)
     fail<InputError>("fill-mask", "there is nothing to fill in: ",
                      lost > 0 ? "each mask is in the part of its text that was cut; use --long split"
                               : "write [MASK] in place of a word");
@@ -72,7 +72,7 @@ void run(const FillMaskFlags& flags) {
   if (!without.empty())
     warn(counted(std::ssize(without), "text") + (without.size() == 1 ? " has" : " have") +
          " no mask: " + listed(without));
-  warn_of_cut(cut, "text");
+  warn_of_cut(counts.cut, "text");
   warn_of(lost, "mask", "in a part that was cut, and not filled (--long split fills them)");
 }
 

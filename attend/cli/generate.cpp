@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "attend/cli/shared/attention_file.h"
+#include "attend/cli/shared/error_text.h"
 #include "attend/cli/shared/generation.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/interrupt.h"
@@ -115,7 +116,7 @@ void run(const GenerateFlags& flags) {
       writer.write(model, lines, {});
     } catch (const TextError& error) {
       const std::int64_t first = reader.lines_read() - std::ssize(lines) + 1;
-      throw InputError(reader.where(first + static_cast<std::int64_t>(error.text)) + ": " + error.what());
+      throw InputError(reader.where(first + static_cast<std::int64_t>(error.text)) + ": " + text_of(error));
     }
   bar.erase();
   writer.finish();

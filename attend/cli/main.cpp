@@ -5,11 +5,13 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <string>
 #include <vector>
 
 #include "attend/cli/shared/command_line.h"
+#include "attend/cli/shared/error_text.h"
 #include "attend/cli/shared/help.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/interrupt.h"
@@ -104,10 +106,12 @@ int main(int argc, char** argv) {
     return 128 + interrupted.signal;
   } catch (const attend::cli::ClosedPipe&) {
   } catch (const attend::InputError& error) {
-    std::cerr << "attend: " << error.what() << '\n';
+    std::cerr << "attend: " << attend::cli::text_of(error) << '\n';
     return attend::cli::kWrongUsage;
   } catch (const attend::Error& error) {
     std::cerr << "attend: " << error.what() << '\n';
+  } catch (const std::filesystem::filesystem_error& error) {
+    std::cerr << "attend: " << error.path1().string() << ": " << error.code().message() << '\n';
   } catch (const std::exception& error) {
     std::cerr << "attend: unexpected: " << error.what() << '\n';
   }

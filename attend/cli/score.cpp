@@ -27,13 +27,14 @@ struct ScoreFlags {
 std::string json_line(const LanguageModel& model, const std::string& text, const TextLikelihood& scored) {
   Json tokens = Json::array(), logprobs = Json::array();
   for (const std::int32_t id : scored.ids) tokens.push_back(model.tokenizer().token(id));
+  const Likelihood own = likelihood_of(text, scored);
   for (const double logprob : scored.logprobs) logprobs.push_back(std::isnan(logprob) ? Json() : Json(logprob));
   Json json{{"text", text},
             {"tokens", std::move(tokens)},
             {"ids", scored.ids},
             {"logprobs", std::move(logprobs)},
             {"logprob", scored.logprob},
-            {"perplexity", likelihood_of(text, scored).perplexity()}};
+            {"perplexity", own.tokens > 0 ? Json(own.perplexity()) : Json()}};
   if (scored.windows > 1) json["windows"] = scored.windows;
   return as_line(json);
 }
@@ -47,9 +48,11 @@ class Scorer {
     const std::vector<TextLikelihood> scored = model_.score(texts, flags_.options);
     for (std::size_t i = 0; i < texts.size(); ++i) {
       const Likelihood own = likelihood_of(texts[i], scored[i]);
-      all_ += own, ++texts_, long_ += scored[i].windows > 1, invalid_ += scored[i].invalid > 0;
-      writer_.write(flags_.lines.json ? json_line(model_, texts[i], scored[i])
-                                      : fixed(own.logprob, 4) + "\t" + fixed(own.perplexity(), 2) + "\n");
+      all_ += own, ++texts_, unscored_ += own.tokens == 0, long_ += scored[i].windows > 1,
+          invalid_ += scored[i].invalid > 0;
+      writer_.write(flags_.lines.json
+                        ? json_line(model_, texts[i], scored[i])
+                        : fixed(own.logprob, 4) + "\t" + (own.tokens > 0 ? fixed(own.perplexity(), 2) : "") + "\n");
     }
     writer_.flush();
   }
@@ -57,7 +60,12 @@ class Scorer {
     writer_.finish();
     if (long_ > 0)
       warn("texts longer than the model's context, read in windows that overlap by half: " + grouped(long_));
+    if (unscored_ > 0)
+      warn(counted(unscored_, "text") +
+           (unscored_ == 1 ? " has no perplexity: it has" : " have no perplexity: they have") +
+           " no token with a probability");
     if (invalid_ > 0) warn("texts with invalid UTF-8, which was replaced: " + grouped(invalid_));
+    if (all_.tokens == 0) return;
     std::cerr << "perplexity " << fixed(all_.perplexity(), 3) << "  loss " << fixed(std::log(all_.perplexity()), 4)
               << "  bits per byte " << fixed(all_.bits_per_byte(), 4) << "  " << grouped(all_.tokens) << " tokens of "
               << grouped(texts_) << (texts_ == 1 ? " text" : " texts") << '\n';
@@ -68,7 +76,7 @@ class Scorer {
   LanguageModel model_;
   TextWriter writer_;
   Likelihood all_;
-  std::int64_t texts_ = 0, long_ = 0, invalid_ = 0;
+  std::int64_t texts_ = 0, unscored_ = 0, long_ = 0, invalid_ = 0;
 };
 
 void run(const ScoreFlags& flags) {
@@ -78,7 +86,7 @@ void run(const ScoreFlags& flags) {
     LineReader reader(flags.lines.input);
     std::string text;
     for (std::string line; reader.next(line);) text += line + "\n";
-    scorer.score({text});
+    if (reader.lines_read() > 0) scorer.score({text});
   } else {
     for_text_blocks(
         flags.lines, "Scoring",

@@ -1,4 +1,5 @@
 // attend similar: finds the lines of a file that are closest to a query in meaning.
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -45,7 +46,6 @@ std::vector<std::string> queries_of(const SimilarFlags& flags) {
   if (flags.query_file.empty()) return queries;
   LineReader reader({flags.query_file});
   for (std::string line; reader.next(line);) queries.push_back(line);
-  if (queries.empty()) fail<InputError>("similar", flags.query_file, ": holds no query");
   return queries;
 }
 
@@ -106,6 +106,8 @@ void run(const SimilarFlags& flags) {
   EmbedOptions options = flags.embedding.options;
   const std::vector<std::string> queries = queries_of(flags);
   TextWriter writer(flags.output);
+  if (queries.empty()) return writer.finish();
+  warn_of_blank(std::ranges::count_if(queries, is_blank), "a vector without meaning");
   options.prompt = prompt_of(encoder, flags.query_prompt, {"query"});
   Nearest nearest(encoder.embed(queries, options).vectors, flags.top);
   Lines lines;
@@ -116,7 +118,7 @@ void run(const SimilarFlags& flags) {
     options.prompt = prompt_of(encoder, flags.embedding.prompt, {"document", "passage", "corpus"});
     lines = compare_texts(encoder, options, flags.texts, nearest);
   }
-  if (nearest.rows() == 0) fail<InputError>("similar", flags.texts, ": holds no text");
+  if (nearest.rows() == 0) warn("there are no texts to compare with: the input is empty");
   const std::vector<std::vector<Nearest::Match>> best = nearest.best();
   for (std::size_t q = 0; q < queries.size(); ++q) {
     Json matches = Json::array();

@@ -57,12 +57,12 @@ void run(TagFlags& flags) {
   if (flags.all) flags.options.ignored.clear();
   if (flags.words) flags.options.group = false;
   TextWriter writer(flags.lines.output);
-  const std::int64_t cut = write_results(
+  const TextCounts counts = write_results(
       flags.lines, "Tagging", writer,
       [&](const auto& lines, const Progress& progress) { return tagger(lines, flags.options, progress); },
       flags.lines.json ? json_line : text_line);
   writer.finish();
-  warn_of_cut(cut);
+  warn_of_cut(counts.cut);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "attend/cli/shared/character_positions.h"
 #include "attend/cli/shared/choice.h"
+#include "attend/cli/shared/error_text.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/json_line.h"
 #include "attend/cli/shared/numbers.h"
@@ -67,7 +68,7 @@ class Encoder {
     std::string_view first = line, second;
     if (flags_.pair) {
       const std::size_t tab = first.find('\t');
-      if (tab == first.npos) fail<InputError>("tokenize", "--pair expects two texts with a tab between them");
+      if (tab == first.npos) fail<InputError>("tokenize", "--pairs expects two texts with a tab between them");
       second = first.substr(tab + 1);
       first = first.substr(0, tab);
     }
@@ -201,7 +202,7 @@ void run(TokenizeFlags flags) {
       for (auto i = static_cast<std::size_t>(begin); i < static_cast<std::size_t>(end); ++i) try {
           results[i] = flags.decode ? decode(tokenizer, flags, lines[i]) : encode(lines[i]);
         } catch (const InputError& error) {
-          results[i].error = error.what();
+          results[i].error = text_of(error);
         }
     });
     for (std::size_t i = 0; i < results.size(); ++i) {
@@ -240,7 +241,7 @@ void add_tokenize(Verb& program) {
   Flag* offsets = verb->add_flag(
       "--offsets", flags->offsets,
       "With --json: add the position of each token in the text, in characters, and the number of its word");
-  Flag* pair = verb->add_flag("--pair", flags->pair, "Each line holds two texts with a tab between them");
+  Flag* pair = verb->add_flag("--pairs", flags->pair, "Each line holds two texts with a tab between them");
   Flag* plain = verb->add_flag("--no-special", flags->no_special, "Do not add special tokens such as [CLS] and </s>");
   Flag* limit = verb->add_option("--max-tokens", flags->max_tokens, "Largest number of tokens in a text")
                     ->default_text("no limit")
@@ -248,7 +249,8 @@ void add_tokenize(Verb& program) {
                     ->check(kPositive);
   Flag* kind = add_choice(*verb, "--long", flags->long_text,
                           {{"error", LongText::error}, {"truncate", LongText::truncate}, {"split", LongText::split}},
-                          "What to do with longer texts; split prints several lines");
+                          "What to do with longer texts; split prints several lines")
+                   ->type_name("HOW");
   Flag* overlap = verb->add_option("--overlap", flags->overlap,
                                    "With --long split: number of tokens that two neighbouring lines share")
                       ->type_name("N")
@@ -269,7 +271,7 @@ void add_tokenize(Verb& program) {
       "  attend tokenize --model gpt2 --input book.txt --ids --output book.ids\n"
       "  attend tokenize --model gpt2 --decode --input book.ids\n"
       "  attend tokenize --model gpt2 --input shelf/*.txt --store shelf.tokens\n"
-      "  attend tokenize --model bert --json --offsets --pair --long truncate --max-tokens 128 --input pairs.tsv");
+      "  attend tokenize --model bert --json --offsets --pairs --long truncate --max-tokens 128 --input pairs.tsv");
   verb->callback([=] {
     const auto refuse = [](const Flag* option, const std::string& why) {
       if (option->given()) throw UsageError(option->name(), why);

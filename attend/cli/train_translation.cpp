@@ -159,7 +159,7 @@ void add_train_translation(Verb& parent) {
   add_architecture_flags(*verb, flags->options.model);
   verb->footer(
       "Example:\n"
-      "  attend corpus gettext --to it --output pairs.tsv\n"
+      "  attend corpus gettext --target-lang it --output pairs.tsv\n"
       "  attend train translation --config translation-small --train pairs.tsv --output en-it\n"
       "  echo 'Open the file' | attend translate --model en-it\n"
       "Recipes for --config: translation-small, translation-medium and translation-large, by how much data there is.");

@@ -59,7 +59,10 @@ Config Config::parse(std::string_view json, std::string name) {
   try {
     config.json_->value = nlohmann::ordered_json::parse(json);
   } catch (const nlohmann::json::exception& error) {
-    fail<InputError>("config", config.name_, ": is not valid JSON: ", error.what());
+    const std::string_view what = error.what();  // "[json.exception.parse_error.101] parse error at line 1, …"
+    const std::size_t label = what.find("] ");
+    fail<InputError>("config", config.name_,
+                     ": is not valid JSON: ", label == what.npos ? what : what.substr(label + 2));
   }
   if (!config.json_->value.is_object())
     fail<InputError>("config", config.name_, ": is ", config.json_->value.type_name(), ", expected an object");

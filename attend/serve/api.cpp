@@ -76,7 +76,7 @@ void keep(Reply& reply, std::shared_ptr<void> thing) {
 
 constexpr const char* kNoExplorer =
     "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Attend</title><body><h1>Attend</h1>"
-    "<p>The server is running. This program was built without the explorer, which needs npm.</p>"
+    "<p>The server is running. This program was built without the explorer (ATTEND_EXPLORER=OFF).</p>"
     "<p><a href=\"/openapi.json\">The API</a> · <a href=\"/v1/models\">Models</a> · "
     "<a href=\"/metrics\">Metrics</a></p></body></html>";
 

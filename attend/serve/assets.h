@@ -11,7 +11,7 @@ struct Asset {
   std::string_view data;
 };
 
-/// All files. In a build without npm there is no explorer. cmake/explorer.cmake writes the source.
+/// All files. With ATTEND_EXPLORER=OFF there is no explorer. cmake/explorer.cmake makes the source.
 std::span<const Asset> assets();
 /// The file of a path, or null. "/" is "/index.html".
 const Asset* find_asset(std::string_view path);

@@ -35,7 +35,7 @@ TEST_F(Corpus, ConvertsTmxToTsvOnStandardOutput) {
       write("m.tmx",
             "<tmx><header srclang='en'/><body><tu><tuv xml:lang='en-US'><seg>one</seg></tuv><tuv xml:lang='it'>"
             "<seg>u\nno</seg></tuv></tu></body></tmx>");
-  const Outcome outcome = run_attend("corpus convert " + tmx + " --to it 2>" + path("report"));
+  const Outcome outcome = run_attend("corpus convert " + tmx + " --target-lang it 2>" + path("report"));
   EXPECT_EQ(outcome.code, 0);
   EXPECT_EQ(outcome.output, "one\tu no\n");
   EXPECT_TRUE(contains(contents(folder_ / "report"), "1 texts had line breaks or tabs"))
@@ -44,10 +44,10 @@ TEST_F(Corpus, ConvertsTmxToTsvOnStandardOutput) {
 
 TEST_F(Corpus, ConvertsCsvByNameToParallelLinesAndBack) {
   const std::string csv = write("a.csv", "id,english,italian\n1,\"one, two\",\"uno, due\"\n2,three,tre\n");
-  EXPECT_EQ(
-      run_attend("corpus convert " + csv + " --columns english,italian --as lines --from en --to it -o " + path("t"))
-          .code,
-      0);
+  EXPECT_EQ(run_attend("corpus convert " + csv +
+                       " --columns english,italian --as lines --source-lang en --target-lang it -o " + path("t"))
+                .code,
+            0);
   EXPECT_EQ(contents(folder_ / "t.en"), "one, two\nthree\n");
   EXPECT_EQ(contents(folder_ / "t.it"), "uno, due\ntre\n");
   EXPECT_EQ(run_attend("corpus convert " + path("t.en") + ' ' + path("t.it") + " --as jsonl 2>/dev/null").output,
@@ -57,8 +57,8 @@ TEST_F(Corpus, ConvertsCsvByNameToParallelLinesAndBack) {
 TEST_F(Corpus, CleansWithCountsThatAddUpAndKeepsWhatItDropped) {
   const std::string tsv =
       write("a.tsv", "hello\tciao\n hello \tciao\nsame\tsame\nempty\t\n<b>x</b>\ty\n%s a\tb\ngood day\tbuongiorno\n");
-  const Outcome outcome = run_attend("corpus clean " + tsv + " --from en --to it --json -o " + path("c.tsv") +
-                                     " --rejected " + path("r.tsv"));
+  const Outcome outcome = run_attend("corpus clean " + tsv + " --source-lang en --target-lang it --json -o " +
+                                     path("c.tsv") + " --rejected " + path("r.tsv"));
   ASSERT_EQ(outcome.code, 0);
   const auto json = nlohmann::json::parse(outcome.output);
   EXPECT_EQ(json.at("read"), 7);
@@ -81,7 +81,7 @@ TEST_F(Corpus, SplitsExactlyIntoAFolder) {
   for (int i = 0; i < 500; ++i) text += "source " + std::to_string(i) + "\ttarget\n";
   const std::string tsv = write("a.tsv", text);
   const Outcome outcome =
-      run_attend("corpus split " + tsv + " --validation 50 --test 10% -o " + path("parts") + " --json");
+      run_attend("corpus split " + tsv + " --validation-size 50 --test-size 10% -o " + path("parts") + " --json");
   ASSERT_EQ(outcome.code, 0);
   const auto json = nlohmann::json::parse(outcome.output);
   EXPECT_EQ(json.at("written")[1].at("records"), 50);
@@ -95,7 +95,7 @@ TEST_F(Corpus, ASplitThatLeavesNothingForTrainingIsAnErrorAndKeepsTheFilesOfBefo
   const std::string tsv = write("a.tsv", "one\tuno\ntwo\tdue\nthree\ttre\n");
   std::filesystem::create_directories(folder_ / "parts");
   write("parts/train.tsv", "before\n");
-  for (const std::string sizes : {"--test 1000", "--validation 3", "--validation 2 --test 2"}) {
+  for (const std::string sizes : {"--test-size 1000", "--validation-size 3", "--validation-size 2 --test-size 2"}) {
     const Outcome outcome = run_for_errors("corpus clean " + tsv + ' ' + sizes + " -o " + path("parts"));
     EXPECT_EQ(outcome.code, 2) << sizes;
     EXPECT_TRUE(contains(outcome.output, "nothing is left for training: of 3 records validation takes"))
@@ -111,7 +111,7 @@ TEST_F(Corpus, FilesThatCannotGiveWhatWasAskedForAreErrorsAndKeepTheFileOfBefore
   const std::string output = write("out.tsv", "before\n");
   for (const auto& [arguments, message] : std::vector<std::pair<std::string, std::string>>{
            {english + ' ' + italian, "add --format parallel if line N of " + italian},
-           {english + " --from en --to it", "needs pairs, but " + english + " is read as lines"},
+           {english + " --source-lang en --target-lang it", "needs pairs, but " + english + " is read as lines"},
            {english + " --columns 1,2", "add --format tsv"},
            {tsv + " --columns 1,9", "a.tsv: no row has column 9: got 2 columns at most"},
            {tsv + " --columns one,due", "a.tsv: the first row has no column \"due\""},
@@ -141,18 +141,21 @@ TEST_F(Corpus, GettextReadsFoldersAndRemovesMenuMarks) {
   std::filesystem::create_directories(folder_ / "po");
   write("po/it.po", "msgid \"_File\"\nmsgstr \"_Documento\"\n\n#, fuzzy\nmsgid \"old\"\nmsgstr \"vecchio\"\n");
   write("po/de.po", "msgid \"_File\"\nmsgstr \"_Datei\"\n");
-  EXPECT_EQ(run_attend("corpus gettext --to it " + path("po") + " 2>" + path("report")).output, "File\tDocumento\n");
+  EXPECT_EQ(run_attend("corpus gettext --target-lang it " + path("po") + " 2>" + path("report")).output,
+            "File\tDocumento\n");
   EXPECT_TRUE(contains(contents(folder_ / "report"), "skipped: fuzzy")) << contents(folder_ / "report");
-  EXPECT_EQ(run_attend("corpus gettext --from de --to it " + path("po") + " 2>/dev/null").output, "Datei\tDocumento\n");
+  EXPECT_EQ(run_attend("corpus gettext --source-lang de --target-lang it " + path("po") + " 2>/dev/null").output,
+            "Datei\tDocumento\n");
 }
 
 TEST_F(Corpus, GettextPassesOverFilesThatAreNoCatalogues) {
   std::filesystem::create_directories(folder_ / "it");
   write("it/good.po", "msgid \"yes\"\nmsgstr \"si\"\n");
   write("it/bad.mo", "nonsense");
-  const Outcome outcome = run_attend("corpus gettext --to it " + folder_.path().string() + " -o " + path("out.tsv"));
+  const Outcome outcome =
+      run_attend("corpus gettext --target-lang it " + folder_.path().string() + " -o " + path("out.tsv"));
   EXPECT_EQ(outcome.code, 0);
-  EXPECT_TRUE(contains(outcome.output, "not read: [mo] ")) << outcome.output;
+  EXPECT_TRUE(contains(outcome.output, "not read: " + path("it/bad.mo"))) << outcome.output;
   EXPECT_EQ(contents(folder_ / "out.tsv"), "yes\tsi\n");
 }
 
@@ -164,9 +167,9 @@ TEST_F(Corpus, WhatIsWrongIsSaidWithCodeTwoAndLeavesNoFile) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "out.tsv"));
   EXPECT_EQ(run_for_errors("corpus convert " + path("none.tsv")).code, 2);
   EXPECT_EQ(run_for_errors("corpus convert " + csv + " --columns 1,2,3").code, 2);
-  EXPECT_EQ(run_for_errors("corpus clean " + csv + " --test 5").code, 2);
-  EXPECT_EQ(run_for_errors("corpus split " + csv + " --test five -o " + path("x")).code, 2);
-  EXPECT_EQ(run_for_errors("corpus gettext --to it " + csv.substr(0, csv.size() - 5) + "none").code, 2);
+  EXPECT_EQ(run_for_errors("corpus clean " + csv + " --test-size 5").code, 2);
+  EXPECT_EQ(run_for_errors("corpus split " + csv + " --test-size five -o " + path("x")).code, 2);
+  EXPECT_EQ(run_for_errors("corpus gettext --target-lang it " + csv.substr(0, csv.size() - 5) + "none").code, 2);
 }
 
 TEST_F(Corpus, SingleTextsAreCleanedAlone) {
@@ -178,8 +181,8 @@ TEST_F(Corpus, SingleTextsAreCleanedAlone) {
 }
 
 TEST_F(Corpus, GivesThePhraseBookWithoutOverlap) {
-  ASSERT_EQ(run_attend("corpus phrase-book --pairs 300 -o " + path("a.tsv") + " --held-out " + path("b.tsv") +
-                       " --held-out-pairs 40")
+  ASSERT_EQ(run_attend("corpus phrase-book --size 300 -o " + path("a.tsv") + " --held-out " + path("b.tsv") +
+                       " --held-out-size 40")
                 .code,
             0);
   const std::string train = contents(folder_ / "a.tsv"), test = contents(folder_ / "b.tsv");
@@ -188,7 +191,7 @@ TEST_F(Corpus, GivesThePhraseBookWithoutOverlap) {
   EXPECT_TRUE(contains(train, "Buongiorno!\tGood morning!\n"));
   std::istringstream lines(test);
   for (std::string line; std::getline(lines, line);) EXPECT_FALSE(contains(train, line)) << line;
-  EXPECT_EQ(run_attend("corpus phrase-book --pairs 300").output, train) << "what is held out must not change it";
+  EXPECT_EQ(run_attend("corpus phrase-book --size 300").output, train) << "what is held out must not change it";
 }
 
 }  // namespace

@@ -204,6 +204,25 @@ TEST(Docs, EveryLinkLeadsToAFile) {
   }
 }
 
+/// One name has one meaning in the whole program. Two meanings mostly take two kinds of values, which the help names:
+/// `--from DIR` and `--from LANGUAGE`.
+TEST(Docs, AFlagTakesTheSameKindOfValueInEveryVerb) {
+  // What these take depends on the verb: a file, a folder or either; a folder with or without a name; a file or none.
+  const std::vector<std::string> several = {"--output", "--model", "--attention"};
+  static const std::regex row("^  (?:-[a-z], )?(--[a-z][a-z0-9-]*)(?: ([^ .]+))?(?: \\.\\.\\.)?(?:,.*|  .*|)$");
+  std::map<std::string, std::map<std::string, std::string>> kinds;  // of each flag: the kind, and a verb that takes it
+  for (const std::string& verb : verbs())
+    for (const std::string& line : test::lines_of(help_of(verb)))
+      if (std::smatch match; std::regex_match(line, match, row)) kinds[match[1]].emplace(match[2], verb);
+  EXPECT_GT(kinds.size(), 100u);
+  for (const auto& [flag, found] : kinds)
+    if (std::ranges::find(several, flag) == several.end()) {
+      std::string all;
+      for (const auto& [kind, verb] : found) all += "\n  attend " + verb + " " + flag + " " + kind;
+      EXPECT_EQ(found.size(), 1u) << flag << " has several meanings:" << all;
+    }
+}
+
 /// Whether a line is as shown; "…" stands for any text.
 bool matches(const std::string& line, const std::string& shown) {
   static const std::string any = "…";

@@ -1,12 +1,14 @@
 // The built program, run as a user runs it: what it prints where, and its exit codes.
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
 #include "attend/core/version.h"
 #include "tests/support/run_program.h"
+#include "tests/support/temp_folder.h"
 
 namespace attend {
 namespace {
@@ -68,6 +70,27 @@ TEST(Program, ThreadsThatCannotBeAreWrongUsage) {
   for (const char* count : {"0", "-1", "two", "1000000"})
     EXPECT_EQ(run_for_errors(std::string("doctor --threads ") + count).code, 2) << count;
   EXPECT_TRUE(contains(run_for_errors("doctor --threads 0").output, "--threads: must be from 1 to 1024, got 0"));
+}
+
+TEST(Program, AnErrorOfTheUserNamesNoPartOfTheLibrary) {
+  const Outcome folder = run_for_errors("classify --model nowhere x");
+  EXPECT_EQ(folder.code, 2);
+  EXPECT_TRUE(folder.output.starts_with("attend: nowhere: ")) << folder.output;
+  const test::TempFolder broken;
+  std::ofstream(broken / "config.json") << '{';
+  EXPECT_TRUE(contains(run_for_errors("classify --model " + broken.path().string() + " x").output,
+                       "config.json: is not valid JSON: parse error at line 1"));
+  const Outcome line = run_for_errors("tokenize --decode --model " ATTEND_SOURCE_DIR
+                                      "/tests/text/fixtures/gpt2 --input " ATTEND_SOURCE_DIR "/README.md");
+  EXPECT_EQ(line.code, 2);
+  EXPECT_TRUE(line.output.starts_with("attend: " ATTEND_SOURCE_DIR "/README.md, line 1: --decode expects ids"))
+      << line.output;
+}
+
+TEST(Program, AFolderThatCannotBeMadeIsNamed) {
+  const Outcome outcome = run_for_errors("demo --output /proc/none");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.output, "attend: /proc/none: No such file or directory\n");
 }
 
 TEST(Program, AMistypedFlagIsToldTheNearestOne) {

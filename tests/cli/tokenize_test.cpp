@@ -84,13 +84,13 @@ TEST_F(Tokenize, SpecialTokensCanStayAway) {
 }
 
 TEST_F(Tokenize, PairsHaveATabBetweenThem) {
-  const json object = json::parse(tokenize("the men\\tread\\n", "--pair --json --offsets").output);
+  const json object = json::parse(tokenize("the men\\tread\\n", "--pairs --json --offsets").output);
   EXPECT_EQ(object.at("text"), "the men");
   EXPECT_EQ(object.at("text_pair"), "read");
   EXPECT_EQ(object.at("tokens"), json({"the", "men", "</s>", "read", "</s>"}));
   EXPECT_EQ(object.at("types"), json({0, 0, 0, 1, 1}));
   EXPECT_EQ(object.at("offsets"), json::parse("[[0,3],[4,7],null,[0,4],null]"));
-  const Outcome outcome = tokenize_for_errors("a\\tb\\nno tab\\n", "--pair");
+  const Outcome outcome = tokenize_for_errors("a\\tb\\nno tab\\n", "--pairs");
   EXPECT_EQ(outcome.code, 2);
   EXPECT_TRUE(contains(outcome.output, "standard input, line 2")) << outcome.output;
 }

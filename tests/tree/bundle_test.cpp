@@ -1,5 +1,5 @@
-// The script and the styles in attend/explain/assets/ are built from web/src and committed. They must be current. This
-// test needs no npm: web/build.mjs writes the names and a digest of its inputs into each file.
+// The scripts and styles in attend/explain/assets/ and attend/serve/assets/ are built from web/src and committed. They
+// must be current. This test needs no npm: web/build.mjs writes the names and a digest of its inputs into each file.
 #include <gtest/gtest.h>
 
 #include <cstdint>
@@ -41,8 +41,10 @@ void add(std::uint64_t& hash, const std::string& bytes) {
 
 TEST(Bundle, IsBuiltFromThePresentSources) {
   const fs::path root = ATTEND_SOURCE_DIR;
-  for (const char* name : {"attention.js", "attention.css", "style.css"}) {
-    const std::string text = read(root / "attend/explain/assets" / name);
+  for (const char* name :
+       {"attend/explain/assets/attention.js", "attend/explain/assets/attention.css", "attend/explain/assets/style.css",
+        "attend/serve/assets/app.js", "attend/serve/assets/app.css"}) {
+    const std::string text = read(root / name);
     const std::vector<std::string> inputs = words_of(line_after(text, "inputs: "));
     EXPECT_GT(inputs.size(), 1u) << name;
     std::uint64_t hash = 0xcbf29ce484222325u;
@@ -53,7 +55,7 @@ TEST(Bundle, IsBuiltFromThePresentSources) {
     digest.fill('0');
     digest << hash;
     EXPECT_EQ(words_of(line_after(text, "digest: ")), std::vector<std::string>{digest.str()})
-        << "attend/explain/assets/" << name << " is not built from the present web/src: run \"npm run page\" in web/";
+        << name << " is not built from the present web/src: run \"npm run page\" in web/";
   }
 }
 

@@ -71,7 +71,7 @@ test("a window that changes its size leaves no picture behind", options, async (
 });
 
 test("layers, their mean and the roll-out, heads and words are chosen by mouse and keyboard", options, async () => {
-  await visit(bert, ["the river of the money"], ["--average"]);
+  await visit(bert, ["the river of the money"], ["--average-layers"]);
   assert.match(await status(), /^Self attention, mean of 2 layers/);
   await page.selectOption("#choose-Layer", "rollout");
   assert.match(await status(), /roll-out of 2 layers/);

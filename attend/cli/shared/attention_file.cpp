@@ -135,6 +135,7 @@ void AttentionFile::add(const AttentionMap& map) {
 void AttentionFile::finish() {
   writer_.write(form_->finish());
   writer_.finish();
+  if (shown_ == 0) warn(path_ + ": shows nothing, since there was no text");
   if (left_out_ > 0)
     warn(grouped(left_out_) + " texts are not in " + path_ + ": it shows the first " + grouped(form_->most()));
 }

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "attend/cli/shared/corpus_report.h"
+#include "attend/cli/shared/error_text.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/core/error.h"
@@ -57,9 +58,9 @@ void check_format(const CorpusJob& job, const std::string& input, CorpusFormat f
                                       "; add --format tsv if its columns are separated by tabs");
   if (format != lines) return;
   if (!job.languages.target.empty())
-    throw UsageError("--to", "needs pairs, but " + input +
-                                 " is read as lines, each a single text; add --format tsv for source TAB "
-                                 "target, or name two files and add --format parallel");
+    throw UsageError("--target-lang", "needs pairs, but " + input +
+                                          " is read as lines, each a single text; add --format tsv for source TAB "
+                                          "target, or name two files and add --format parallel");
   if (!job.format && job.inputs.size() == 2 &&
       format_of_input(job, job.inputs[0]) == format_of_input(job, job.inputs[1]))
     throw UsageError("--format", "two files of lines: add --format parallel if line N of " + job.inputs[1] +
@@ -220,7 +221,7 @@ class Pipeline {
           before += reader->position();
         } catch (const InputError& error) {
           if (!forgiving) throw;
-          report_.unreadable.emplace_back(error.what());
+          report_.unreadable.push_back(text_of(error));
         }
       }
     }
@@ -237,7 +238,7 @@ class Pipeline {
     if (!splitter_ || report_.kept() == 0 || splitter_->size(Part::train) > 0) return;
     fail<InputError>("corpus", "nothing is left for training: of ", counted(report_.kept(), "record"),
                      " validation takes ", grouped(splitter_->size(Part::validation)), " and test ",
-                     grouped(splitter_->size(Part::test)), "; lower --validation or --test");
+                     grouped(splitter_->size(Part::test)), "; lower --validation-size or --test-size");
   }
 
   /// The first reader decides whether there are targets; the others must agree with it.

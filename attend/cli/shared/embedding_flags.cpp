@@ -50,14 +50,16 @@ EmbedOptions options_of(const EmbeddingFlags& flags, const TextEncoder& encoder)
 
 void embed_lines(const TextEncoder& encoder, const EmbedOptions& options, const LineBlocks& blocks,
                  const std::function<void(const std::vector<std::string>&, const Embeddings&)>& take) {
-  std::int64_t truncated = 0, split = 0;
+  std::int64_t truncated = 0, split = 0, blank = 0;
   blocks([&](const std::vector<std::string>& lines, const Progress& progress) {
     const Embeddings embeddings = encoder.embed(lines, options, progress);
     truncated += std::ranges::count_if(embeddings.truncated, [](std::int64_t dropped) { return dropped > 0; });
     split += std::ranges::count_if(embeddings.pieces, [](std::int64_t pieces) { return pieces > 1; });
+    blank += std::ranges::count_if(lines, is_blank);
     take(lines, embeddings);
   });
   warn_of(truncated, "line", "cut: longer than the model's limit (--long split reads all of the text)");
+  warn_of_blank(blank, "a vector without meaning");
   warn_of(split, "line", "read in parts: longer than the model's limit");
 }
 

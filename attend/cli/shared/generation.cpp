@@ -132,9 +132,10 @@ void finish_generation_flags(GenerationOptions& options) {
 }
 
 void add_long_context_flag(Verb& verb, LongContext& long_context) {
-  add_choice(verb, "--long", long_context, {{"refuse", LongContext::refuse}, {"slide", LongContext::slide}},
-             "What to do when a text becomes longer than the model's context. refuse: stop with an error; slide: drop "
+  add_choice(verb, "--long", long_context, {{"error", LongContext::refuse}, {"slide", LongContext::slide}},
+             "What to do when a text becomes longer than the model's context. error: stop; slide: drop "
              "its beginning. One of")
+      ->type_name("HOW")
       ->group(heading(OptionGroup::text, OptionModels::language_models));
 }
 

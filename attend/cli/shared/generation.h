@@ -17,7 +17,7 @@ Flag* add_generation_flag(Verb& verb, GenerationOptions& options, const std::str
 /// Call it after parsing. Replaces files of bad words by their lines, and chooses a random seed if none is given.
 /// Throws UsageError for flags that contradict each other.
 void finish_generation_flags(GenerationOptions& options);
-/// --long refuse|slide.
+/// --long error|slide.
 void add_long_context_flag(Verb& verb, LongContext& long_context);
 
 /// Opens the folder, and warns of keys of its generation_config.json that are not supported.

@@ -3,9 +3,11 @@
 #include <algorithm>
 
 #include "attend/cli/shared/choice.h"
+#include "attend/cli/shared/error_text.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/core/text_error.h"
+#include "attend/text/words.h"
 
 namespace attend::cli {
 
@@ -70,7 +72,7 @@ void for_line_blocks(LineReader& reader, const std::string& label, const TextWor
       work(lines, progress);
     } catch (const TextError& error) {
       const std::int64_t first = reader.lines_read() - std::ssize(lines) + 1;
-      throw InputError(reader.where(first + static_cast<std::int64_t>(error.text)) + ": " + error.what());
+      throw InputError(reader.where(first + static_cast<std::int64_t>(error.text)) + ": " + text_of(error));
     }
     bar.update(reader.bytes_read(), reader.total_bytes());
   }
@@ -85,9 +87,11 @@ void for_text_blocks(const LineFlags& flags, const std::string& label, const Tex
   try {
     work(flags.texts, {});
   } catch (const TextError& error) {
-    throw InputError("text " + std::to_string(error.text + 1) + ": " + error.what());
+    throw InputError("text " + std::to_string(error.text + 1) + ": " + text_of(error));
   }
 }
+
+bool is_blank(const std::string& text) { return count_words(text) == 0; }
 
 void warn_of(std::int64_t count, const std::string& noun, const std::string& done) {
   if (count > 0) warn(counted(count, noun) + (count == 1 ? " was " : " were ") + done);
@@ -95,6 +99,10 @@ void warn_of(std::int64_t count, const std::string& noun, const std::string& don
 
 void warn_of_cut(std::int64_t count, const std::string& noun) {
   warn_of(count, noun, "cut: longer than --max-tokens, or than the model's limit");
+}
+
+void warn_of_blank(std::int64_t count, const std::string& what) {
+  if (count > 0) warn(counted(count, "empty text") + (count == 1 ? " has " : " have ") + what);
 }
 
 }  // namespace attend::cli

@@ -6,6 +6,7 @@
 
 #include "attend/cli/shared/input.h"
 #include "attend/core/progress.h"
+#include "attend/core/text_error.h"
 #include "attend/text/tokenizer.h"
 
 namespace attend::cli {
@@ -43,25 +44,50 @@ void for_line_blocks(LineReader& reader, const std::string& label, const TextWor
 void for_text_blocks(const LineFlags& flags, const std::string& label, const TextWork& work,
                      std::size_t most = kBlockLines);
 
-/// Writes format(text, result) for every text, with the results of model(texts, progress), block by block. Returns how
-/// many results are of a text that was cut (result.truncated > 0).
-std::int64_t write_results(const LineFlags& flags, const std::string& label, TextWriter& writer, const auto& model,
-                           const auto& format) {
-  std::int64_t cut = 0;
+/// Whether a text has no words: it is empty, or consists of white space. docs/lines.md describes what verbs do with it.
+bool is_blank(const std::string& text);
+
+/// The results of model(texts), which is called with the texts that are not blank; the others have an empty result.
+auto without_blank(const std::vector<std::string>& texts, const auto& model) {
+  std::vector<std::string> given;
+  std::vector<std::size_t> places;  // of the given texts
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    if (!is_blank(texts[i])) given.push_back(texts[i]), places.push_back(i);
+  try {
+    auto found = model(given);
+    decltype(found) results(texts.size());
+    for (std::size_t i = 0; i < places.size(); ++i) results[places[i]] = std::move(found[i]);
+    return results;
+  } catch (const TextError& error) {
+    throw TextError(places[error.text], error.what());
+  }
+}
+
+/// How many texts were cut (result.truncated > 0), and how many were blank.
+struct TextCounts {
+  std::int64_t cut = 0, blank = 0;
+};
+/// Writes format(text, result) for every text, with the results of model(texts, progress), block by block. The model is
+/// not given blank texts: they have an empty result.
+TextCounts write_results(const LineFlags& flags, const std::string& label, TextWriter& writer, const auto& model,
+                         const auto& format) {
+  TextCounts counts;
   for_text_blocks(flags, label, [&](const std::vector<std::string>& texts, const Progress& progress) {
-    const auto results = model(texts, progress);
+    const auto results = without_blank(texts, [&](const auto& given) { return model(given, progress); });
     for (std::size_t i = 0; i < texts.size(); ++i) {
-      cut += results[i].truncated > 0;
+      counts.cut += results[i].truncated > 0, counts.blank += is_blank(texts[i]);
       writer.write(format(texts[i], results[i]));
     }
     writer.flush();
   });
-  return cut;
+  return counts;
 }
 
 /// Warns for example "12 lines were read in parts"; does nothing if the count is 0.
 void warn_of(std::int64_t count, const std::string& noun, const std::string& done);
 /// Warns how many texts were cut.
 void warn_of_cut(std::int64_t count, const std::string& noun = "line");
+/// Warns for example "2 empty texts have no label"; does nothing if the count is 0.
+void warn_of_blank(std::int64_t count, const std::string& what);
 
 }  // namespace attend::cli

@@ -306,7 +306,7 @@ function drawGiven(): void {
     h("b", {}, text),
     ...(translation !== undefined ? [" → ", h("b", {}, translation)] : []),
     ...(generatedText !== undefined ? [h("span", { class: "added", title: "generated" }, generatedText)] : []),
-    ...(score !== undefined ? [` (score ${score.toFixed(2)})`] : []),
+    ...(score !== undefined ? [` (score ${score.toFixed(2).replace("-0.00", "0.00")})`] : []),
     ...(truncated
       ? [h("span", { class: "cut" }, ` (${truncated} tokens were cut: the text is longer than the model's limit)`)]
       : []),
