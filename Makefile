@@ -5,6 +5,8 @@ PROGRAM := build/release/attend
 PREFIX ?= /usr/local
 # Seconds that `make fuzz` spends on each target.
 FUZZ_SECONDS ?= 60
+# Minutes that `make faults` takes at most.
+FAULT_MINUTES ?= 8
 # Minutes of `make load`.
 MINUTES ?= 5
 
@@ -12,7 +14,7 @@ OURS := git ls-files 'attend/*.h' 'attend/*.cpp' 'tests/*.h' 'tests/*.cpp' 'benc
 
 .DEFAULT_GOAL := help
 .PHONY: help setup configure build run test check components web-test clients load bench lint format-check tidy format asan \
-  tsan fuzz install clean
+  tsan fuzz faults install clean
 
 help: ## list the jobs
 	@sed -n 's/^\([a-z -]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -34,7 +36,7 @@ test: configure ## build, and run all tests
 	@ctest --preset release
 
 # Each step installs what it needs.
-CHECKS := test format-check tidy components asan tsan web-test clients fuzz
+CHECKS := test faults format-check tidy components asan tsan web-test clients fuzz
 check: ## run everything that a release must pass; stops at the first step that fails, and names it
 	@for step in $(CHECKS); do \
 	  echo "check: make $$step"; \
@@ -92,6 +94,12 @@ fuzz: setup ## fuzz the readers with hostile input, for FUZZ_SECONDS each
 	@cmake --preset fuzz >/dev/null
 	@cmake --build --preset fuzz
 	@scripts/fuzz build/fuzz/tests/fuzz $(FUZZ_SECONDS)
+
+faults: build ## make every system call fail that writes a model, for at most FAULT_MINUTES (8)
+	@scripts/setup faults
+	@cmake --build --preset release --target attend_faults faults_test
+	@build/release/tests/faults_test --gtest_brief=1
+	@tests/faults/campaign.py --program $(PROGRAM) --library build/release/tests/libattend_faults.so --minutes $(FAULT_MINUTES)
 
 install: build ## install program, library and headers under PREFIX (/usr/local)
 	@cmake --install build/release --prefix $(PREFIX)

@@ -3,12 +3,15 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 #include "attend/cli/shared/generation.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
+#include "attend/core/file.h"
+#include "attend/core/folder.h"
 #include "attend/explain/page.h"
 #include "attend/models/registry.h"
 #include "attend/tasks/classification/classifier.h"
@@ -34,7 +37,7 @@ bool is_left_out(const fs::path& file) {
   const std::string name = file.filename().string();
   const bool weights = (name.starts_with("model") || name.starts_with("pytorch_model")) && name != "modules.json";
   return weights || name == "config.json" || name.starts_with("checkpoint") || name.starts_with("curve.") ||
-         name == "best-models" || name.ends_with(".tokens");
+         name == "best-models" || name.ends_with(".tokens") || is_update(name) || name.find(".part-") != name.npos;
 }
 
 /// Copies the files beside the weights of `model`, which is `from` or a folder in it: tokenizer,
@@ -48,6 +51,16 @@ void copy_other_files(const fs::path& from, const fs::path& to, const fs::path& 
       copy_other_files(entry.path(), target, model);
     else
       fs::copy_file(entry.path(), target, fs::copy_options::overwrite_existing);
+  }
+}
+
+/// The digest of the folder's tokenizer, which need not be the one that the weights were saved with; empty if there is
+/// no tokenizer that Attend can read.
+std::string vocabulary_in(const fs::path& folder) {
+  try {
+    return vocabulary_digest(load_tokenizer(folder));
+  } catch (const InputError&) {
+    return "";
   }
 }
 
@@ -133,13 +146,13 @@ void report_check(const ConvertFlags& flags) {
 }
 
 void run(const ConvertFlags& flags) {
-  const fs::path from = flags.model, to = flags.output;
+  const fs::path from = current_folder(flags.model), to = flags.output;
   if (!flags.check.empty() && (!flags.int8 || flags.gguf()))
     throw UsageError("--check", "compares an int8 folder with its original: give --int8, and a folder for --output");
   if (flags.half && !flags.gguf())
     throw UsageError("--half", "is for GGUF files: give --output a name that ends in .gguf");
   std::error_code error;
-  if (fs::equivalent(from, to, error))
+  if (fs::equivalent(flags.model, to, error))
     throw UsageError("--output", "is the folder of the model itself; give another one");
   const fs::path below = fs::weakly_canonical(to, error).lexically_relative(fs::weakly_canonical(from, error));
   if (!below.empty() && *below.begin() != "..")
@@ -147,6 +160,11 @@ void run(const ConvertFlags& flags) {
 
   const fs::path inside = fs::relative(transformer_in(from), from);  // of a sentence-transformers model
   const ModelFolder folder(from / inside);
+  std::optional<FolderLock> lock;
+  if (!flags.gguf()) {
+    check_output_folder(to);
+    lock.emplace(to);
+  }
   const bool taken = flags.gguf()
                          ? fs::exists(to)
                          : fs::exists(to / inside / "config.json") || fs::exists(to / inside / "model.safetensors");
@@ -155,13 +173,17 @@ void run(const ConvertFlags& flags) {
                      flags.gguf() ? "file" : "folder");
   if (flags.gguf()) {
     const GgufType type = flags.int8 ? GgufType::q8_0 : flags.half ? GgufType::f16 : GgufType::f32;
-    save_gguf(load_gpt2(from), folder.tokenizer(), to, type, fs::absolute(from).lexically_normal().filename().string());
+    save_gguf(load_gpt2(from), folder.tokenizer(), to, type,
+              fs::absolute(flags.model).lexically_normal().filename().string());
   } else {
     const std::shared_ptr<Model> model = folder.load();
     if (flags.int8) quantise(*model);
-    copy_other_files(from, to, folder.path());
-    model->save(to / inside);
-    if (const auto mode = recorded_sentence_mode(folder.config())) record_sentence_mode(to / inside, *mode);
+    FolderUpdate update(to);
+    const fs::path& stage = update.stage();
+    copy_other_files(from, stage, folder.path());
+    model->save(stage / inside, vocabulary_in(from / inside));
+    if (const auto mode = recorded_sentence_mode(folder.config())) record_sentence_mode(stage / inside, *mode);
+    update.commit();
   }
   std::cerr << to.string() << ": " << megabytes(bytes_of(to)) << ", was " << megabytes(bytes_of(from)) << '\n';
   if (!flags.check.empty()) report_check(flags);

@@ -10,6 +10,7 @@
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/file.h"
+#include "attend/core/folder.h"
 #include "attend/data/phrase_book.h"
 #include "attend/explain/interlinear.h"
 #include "attend/metrics/bleu.h"
@@ -42,9 +43,9 @@ void command(const std::vector<std::string>& words) {
   run_command(program, words, std::cout, reached);
 }
 
-void train_in(const std::string& folder) {
+void train_in(const std::string& folder, bool overwrite) {
   // A run that was stopped continues with the same training file.
-  if (fs::exists(folder + "/checkpoint.safetensors")) {
+  if (!overwrite && fs::exists(folder + "/checkpoint.safetensors")) {
     std::cout << "Training continues where it was stopped; --overwrite starts again.\n";
   } else {
     std::cout
@@ -57,11 +58,12 @@ void train_in(const std::string& folder) {
   std::vector<std::string> words{"train", "translation", "--train", folder + "/train.tsv", "--output", folder};
   // Every sentence is new, so nothing has to be regularised; many updates on small batches teach the most in the time.
   std::istringstream flags(
-      "--resume --arch marian --vocab-size 2500 --width 128 --heads 4 --inner 256 --encoder-layers 2 --decoder-layers "
+      "--arch marian --vocab-size 2500 --width 128 --heads 4 --inner 256 --encoder-layers 2 --decoder-layers "
       "2 "
       "--dropout 0 --label-smoothing 0 --epochs 1 --batch-tokens 450 --learning-rate 0.002 --warmup 400 "
       "--average 0.995");
   for (std::string word; flags >> word;) words.push_back(word);
+  words.emplace_back(overwrite ? "--overwrite" : "--resume");
   command(words);
 }
 
@@ -114,13 +116,11 @@ void show(const std::string& folder) {
 void run(const Flags& flags) {
   const fs::path folder = flags.output;
   fs::create_directories(folder);
-  if (flags.overwrite)
-    for (const char* name : {"model.safetensors", "checkpoint.safetensors"}) fs::remove(folder / name);
   // Without validation the model is written once, when it is done.
-  if (fs::exists(folder / "model.safetensors"))
+  if (!flags.overwrite && fs::exists(current_folder(folder) / "model.safetensors"))
     std::cout << "The translator in " << flags.output << " exists; --overwrite trains it again.\n";
   else
-    train_in(flags.output);
+    train_in(flags.output, flags.overwrite);
   show(flags.output);
   const std::string program = fs::exists("build/release/attend") ? "build/release/attend" : "attend";
   std::cout << "\nOpen the page:     " << fs::absolute(folder / "attention.html").lexically_normal().string()

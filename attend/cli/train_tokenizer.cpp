@@ -17,6 +17,8 @@
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
+#include "attend/core/file.h"
+#include "attend/core/folder.h"
 #include "attend/text/training/train_bpe.h"
 #include "attend/text/training/train_sentencepiece.h"
 #include "attend/text/training/train_wordpiece.h"
@@ -151,13 +153,18 @@ void summarise(const TrainTokenizerFlags& flags, const Tokenizer& tokenizer, con
 
 void run(const TrainTokenizerFlags& flags) {
   const auto start = std::chrono::steady_clock::now();
-  if (std::filesystem::exists(flags.output) && !std::filesystem::is_directory(flags.output))
-    fail<InputError>("output", flags.output, ": is a file, expected a folder");
+  check_output_folder(flags.output);
+  const FolderLock lock(flags.output);
+  for (const char* name : {"config.json", "model.safetensors"})
+    if (std::filesystem::exists(std::filesystem::path(flags.output) / name))
+      fail<InputError>("output", flags.output, ": holds a model, which has its own tokenizer; choose another folder");
   Text text(flags.input, "Reading");
   std::optional<Text> target;
   if (!flags.target_input.empty()) target.emplace(flags.target_input, "Reading the target side");
   const Tokenizer tokenizer = train(flags, text, target);
-  save_tokenizer(tokenizer, flags.output);
+  FolderUpdate update(flags.output);
+  save_tokenizer(tokenizer, update.stage());
+  update.commit();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   summarise(flags, tokenizer, text, target, seconds);
   if (flags.vocab_size && tokenizer.size() < *flags.vocab_size && flags.type != Type::characters)

@@ -46,10 +46,7 @@ MappedFile map_file(const std::filesystem::path& path) {
           std::shared_ptr<const void>(address, [size](void* mapped) { ::munmap(mapped, size); })};
 }
 
-AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
-  static std::atomic<unsigned> counter{0};
-  temporary_ = path_;
-  temporary_ += ".part-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)), temporary_(unused_temporary(path_)) {
   file_ = ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (file_ < 0) give_up("create");
 }
@@ -81,31 +78,50 @@ void AtomicFile::write_at(std::int64_t offset, std::string_view text) {
 
 void AtomicFile::commit() {
   // The data must be on disk before the rename, and the new name must be on disk before commit() returns.
-  if (::fsync(file_) != 0) give_up("sync");
+  while (::fsync(file_) != 0)
+    if (errno != EINTR) give_up("sync");
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) give_up("rename");
   ::close(file_);
   file_ = -1;
-  const std::filesystem::path folder = path_.has_parent_path() ? path_.parent_path() : ".";
-  const Descriptor parent{::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
-  // File systems that cannot sync a folder return EINVAL.
-  if (parent.value < 0 || (::fsync(parent.value) != 0 && errno != EINVAL)) give_up("sync the folder");
+  sync_path(path_.has_parent_path() ? path_.parent_path() : ".");
 }
 
 void AtomicFile::give_up(const char* doing) const {
   fail("save", path_.string(), ": cannot ", doing, ": ", last_error());
 }
 
+std::filesystem::path unused_temporary(const std::filesystem::path& path) {
+  static std::atomic<unsigned> counter{0};
+  // A killed process may have had the same id and left a file behind: in a container, ids repeat.
+  for (;;) {
+    std::filesystem::path temporary = path;
+    temporary += ".part-" + std::to_string(::getpid()) + "-" + std::to_string(counter++);
+    struct stat status {};
+    if (::lstat(temporary.c_str(), &status) != 0) return temporary;
+  }
+}
+
 void remove_unfinished(const std::filesystem::path& folder) {
-  if (!std::filesystem::exists(folder)) return;
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(folder, ignored)) return;
   std::vector<std::filesystem::path> dead;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename();
     int process = 0, number = 0;
     const std::size_t part = name.rfind(".part-");
     if (part == std::string::npos || std::sscanf(name.c_str() + part, ".part-%d-%d", &process, &number) != 2) continue;
-    if (process > 0 && ::kill(process, 0) != 0 && errno == ESRCH) dead.push_back(entry.path());
+    if (process == ::getpid() || (process > 0 && ::kill(process, 0) != 0 && errno == ESRCH))
+      dead.push_back(entry.path());
   }
-  for (const std::filesystem::path& path : dead) std::filesystem::remove(path);
+  for (const std::filesystem::path& path : dead) std::filesystem::remove_all(path, ignored);
+}
+
+void sync_path(const std::filesystem::path& path) {
+  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
+  int result = file.value < 0 ? -1 : ::fsync(file.value);
+  while (result != 0 && errno == EINTR && file.value >= 0) result = ::fsync(file.value);
+  // File systems that cannot sync a folder return EINVAL.
+  if (result != 0 && errno != EINVAL) fail("save", path.string(), ": cannot sync: ", last_error());
 }
 
 void check_output_folder(const std::filesystem::path& folder) {

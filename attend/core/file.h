@@ -43,8 +43,12 @@ class AtomicFile {
   int file_ = -1;
 };
 
-/// Removes temporary files of AtomicFile (NAME.part-PROCESS-NUMBER) whose process no longer runs.
+/// The name of a temporary file or folder beside `path` that does not exist yet: NAME.part-PROCESS-NUMBER.
+std::filesystem::path unused_temporary(const std::filesystem::path& path);
+/// Removes temporary files and folders of processes that no longer run, and of this process.
 void remove_unfinished(const std::filesystem::path& folder);
+/// Waits until a file, or the names in a folder, are on disk. Throws Error [save].
+void sync_path(const std::filesystem::path& path);
 
 /// Checks that a folder exists or can be created, and that files can be written to it; throws InputError [output]
 /// otherwise. The file system is unchanged afterwards.

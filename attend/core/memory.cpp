@@ -38,10 +38,10 @@ class Arena {
       if (found != free_.end() && found->first <= size + size / 4) {
         std::byte* block = found->second.back();
         const std::size_t block_size = found->first;
+        count(block, block_size);  // first: if it throws, nothing has changed
         found->second.pop_back();
         if (found->second.empty()) free_.erase(found);
         use_.cached -= block_size;
-        count(block, block_size);
         return block;
       }
       // Bounds the memory that is held by blocks of sizes that are no longer requested.
@@ -50,8 +50,13 @@ class Arena {
     std::byte* block = from_system(size);
     if (!block) release(), block = from_system(size);  // retry after freeing the cached blocks
     if (!block) fail("memory", "cannot allocate ", size, " bytes; use a smaller batch or a shorter input");
-    std::lock_guard lock(mutex_);
-    count(block, size);
+    try {
+      std::lock_guard lock(mutex_);
+      count(block, size);
+    } catch (const std::bad_alloc&) {
+      std::free(block);
+      throw;
+    }
     return block;
   }
 
@@ -82,11 +87,14 @@ class Arena {
 
  private:
   /// Adds a block to the free list; returns false if the list itself cannot grow.
-  bool keep(std::byte* block, std::size_t size) noexcept try {
-    free_[size].push_back(block);
-    return true;
-  } catch (const std::bad_alloc&) {
-    return false;
+  bool keep(std::byte* block, std::size_t size) noexcept {
+    try {
+      free_[size].push_back(block);
+      return true;
+    } catch (const std::bad_alloc&) {
+      if (const auto entry = free_.find(size); entry != free_.end() && entry->second.empty()) free_.erase(entry);
+      return false;
+    }
   }
   /// Returns null if the system is out of memory.
   static std::byte* from_system(std::size_t size) {

@@ -5,7 +5,7 @@
 #include "attend/core/convert.h"
 #include "attend/core/error.h"
 #include "attend/core/file.h"
-#include "attend/formats/safetensors.h"
+#include "attend/core/folder.h"
 #include "attend/formats/stored_tensor.h"
 #include "attend/formats/torch_file.h"
 
@@ -43,9 +43,10 @@ Weights::Weights(const std::filesystem::path& path) : name_(path.string()) {
   std::filesystem::path file = path;
   std::error_code unreadable;  // opening the file will report the error
   if (std::filesystem::is_directory(path, unreadable)) {
+    const std::filesystem::path folder = current_folder(path);
     std::string tried;
     for (const char* name : kNames) {
-      file = path / name;
+      file = folder / name;
       if (std::filesystem::exists(file, unreadable)) break;
       tried += (tried.empty() ? "" : ", ") + std::string(name);
       file.clear();
@@ -57,10 +58,13 @@ Weights::Weights(const std::filesystem::path& path) : name_(path.string()) {
 
 void Weights::read_whole(const std::filesystem::path& path) {
   MappedFile file = map_file(path);
-  if (TorchFile::recognises(file.bytes))
+  if (TorchFile::recognises(file.bytes)) {
     files_.push_back(TorchFile(path.string(), file.bytes, std::move(file.owner)));
-  else
-    files_.push_back(SafetensorsFile(path.string(), file.bytes, std::move(file.owner)));
+  } else {
+    SafetensorsFile tensors(path.string(), file.bytes, std::move(file.owner));
+    metadata_ = files_.empty() ? tensors.metadata() : SafetensorsMetadata{};
+    files_.push_back(std::move(tensors));
+  }
   for (std::string& name : files_.back().names()) file_of_.emplace(std::move(name), files_.size() - 1);
 }
 

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "attend/formats/safetensors.h"
 #include "attend/formats/tensor_file.h"
 
 namespace attend {
@@ -26,6 +27,8 @@ class Weights {
   Tensor get(std::string_view name) const;
   Tensor get_float32(std::string_view name) const;
   std::vector<std::string> warnings() const;
+  /// The "__metadata__" of a single safetensors file; empty for shards and PyTorch files.
+  const SafetensorsMetadata& metadata() const { return metadata_; }
 
  private:
   void read_whole(const std::filesystem::path& path);
@@ -33,6 +36,7 @@ class Weights {
 
   std::string name_;
   std::vector<TensorFile> files_;
+  SafetensorsMetadata metadata_;
   std::map<std::string, std::size_t, std::less<>> file_of_;  // tensor -> index in files_
 };
 

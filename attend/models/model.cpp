@@ -55,7 +55,7 @@ bool holds_int8(const char* op, const Config& config) {
 
 std::string Model::type() const { return config().text("model_type"); }
 
-void Model::save(const std::filesystem::path& folder) {
+void Model::save(const std::filesystem::path& folder, const std::string& vocabulary) {
   Config description = config();
   const std::vector<NamedTensor> stored = stored_parameters();
   for (const NamedTensor& one : stored) {
@@ -66,7 +66,9 @@ void Model::save(const std::filesystem::path& folder) {
     break;
   }
   description.save(folder / "config.json");
-  save_safetensors(folder / "model.safetensors", stored);
+  SafetensorsMetadata metadata{{"format", "pt"}};
+  if (!vocabulary.empty()) metadata.emplace(kVocabularyKey, vocabulary);
+  save_safetensors(folder / "model.safetensors", stored, metadata);
 }
 
 }  // namespace attend

@@ -29,14 +29,18 @@ class Model {
   virtual std::vector<NamedTensor> stored_parameters() = 0;
 
   /// Writes config.json and model.safetensors. An int8 matrix is stored as [out, in], with its scales beside it as
-  /// "….weight_scale". Only Attend can read such a folder.
-  void save(const std::filesystem::path& folder);
+  /// "….weight_scale". Only Attend can read such a folder. `vocabulary` is a digest of the tokenizer's tokens, which
+  /// the weights record (see save_model()); empty: none.
+  void save(const std::filesystem::path& folder, const std::string& vocabulary = {});
 
  protected:
   Model() = default;
   Model(const Model&) = default;
   Model& operator=(const Model&) = default;
 };
+
+/// In the metadata of model.safetensors: the vocabulary of the tokenizer that belongs to the weights.
+inline constexpr const char* kVocabularyKey = "attend.vocabulary";
 
 /// Implements Model for a struct that has a visit(v) over all of its parts.
 template <typename Self>

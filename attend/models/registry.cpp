@@ -1,10 +1,15 @@
 #include "attend/models/registry.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <array>
 #include <mutex>
 #include <optional>
 #include <span>
 
+#include "attend/core/folder.h"
+#include "attend/data/fingerprint.h"
 #include "attend/models/bert.h"
 #include "attend/models/gpt2.h"
 #include "attend/models/recurrent_classifier.h"
@@ -119,8 +124,34 @@ std::string_view name_of(Ability ability) {
   return "";
 }
 
+std::string vocabulary_digest(const Tokenizer& tokenizer) {
+  Fingerprint all;
+  const auto size = static_cast<std::int32_t>(tokenizer.size());
+  for (std::int32_t id = 0; id < size; ++id) all.add(tokenizer.token(id));
+  return std::to_string(all.value());
+}
+
+void save_model(Model& model, const Tokenizer& tokenizer, const std::filesystem::path& folder) {
+  model.save(folder, vocabulary_digest(tokenizer));
+  save_tokenizer(tokenizer, folder);
+}
+
+namespace {
+
+/// Changes when a file is replaced or written.
+using FileState = std::array<std::int64_t, 5>;
+FileState state_of(const std::filesystem::path& file) {
+  struct stat status {};
+  if (::stat(file.c_str(), &status) != 0) return {};
+  return {static_cast<std::int64_t>(status.st_dev), static_cast<std::int64_t>(status.st_ino), status.st_size,
+          status.st_mtim.tv_sec, status.st_mtim.tv_nsec};
+}
+
+}  // namespace
+
 struct ModelFolder::Content {
   std::filesystem::path path;
+  FileState config_state;  // an update removes config.json first and writes it last
   Config config;
   const ModelFamily* family = nullptr;
   std::vector<Ability> abilities;
@@ -131,14 +162,16 @@ struct ModelFolder::Content {
   std::shared_ptr<const Model> model;
 };
 
-ModelFolder::ModelFolder(const std::filesystem::path& path) : content_(std::make_shared<Content>()) {
+ModelFolder::ModelFolder(const std::filesystem::path& folder) : content_(std::make_shared<Content>()) {
+  const std::filesystem::path path = current_folder(folder);
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored) && !std::filesystem::exists(path / "config.json", ignored))
     fail<InputError>("model", path.string(), ": holds no model: there is no config.json",
                      std::filesystem::exists(path / "checkpoint.safetensors", ignored)
                          ? "; it holds a training run that was stopped, which --resume continues"
                          : "");
-  content_->path = path, content_->config = Config(path / "config.json");
+  content_->path = path, content_->config_state = state_of(path / "config.json");
+  content_->config = Config(path / "config.json");
   const std::string type = content_->config.text("model_type", "");
   const auto row = std::ranges::find(rows(), type, &ModelFamily::type);
   if (row == rows().end())
@@ -169,16 +202,39 @@ void ModelFolder::refuse(const char* op, Ability ability) const {
                    " (", listed_types(ability), ")");
 }
 
+void ModelFolder::check_unchanged() const {
+  if (state_of(path() / "config.json") != content_->config_state)
+    fail<InputError>("model", path().string(), ": was changed while it was being read; try again");
+}
+
+const Weights& ModelFolder::weights_locked() const {
+  if (!content_->weights) {
+    Weights opened(path());
+    check_unchanged();
+    content_->weights.emplace(std::move(opened));
+  }
+  return *content_->weights;
+}
+
 const Weights& ModelFolder::weights() const {
   const std::lock_guard lock(content_->mutex);
-  if (!content_->weights) content_->weights.emplace(path());
-  return *content_->weights;
+  return weights_locked();
 }
 
 const Tokenizer& ModelFolder::tokenizer(Side side) const {
   const std::lock_guard lock(content_->mutex);
   std::optional<Tokenizer>& one = side == Side::source ? content_->source : content_->target;
-  if (!one) one.emplace(load_tokenizer(path(), side));
+  if (!one) {
+    Tokenizer loaded = load_tokenizer(path(), side);
+    check_unchanged();
+    const SafetensorsMetadata& metadata = weights_locked().metadata();
+    if (const auto recorded = metadata.find(kVocabularyKey);
+        recorded != metadata.end() && recorded->second != vocabulary_digest(loaded))
+      fail<InputError>("model", path().string(),
+                       ": the tokenizer is not the one that the weights were trained with: its tokens differ; copy the "
+                       "right files, or use `attend convert` to write the model with this tokenizer");
+    one.emplace(std::move(loaded));
+  }
   return *one;
 }
 
@@ -218,7 +274,8 @@ TransformerOptions TransformerOptions::read(const Config& config) {
   return options;
 }
 
-Transformer load_transformer(const std::filesystem::path& folder, bool mapped) {
+Transformer load_transformer(const std::filesystem::path& path, bool mapped) {
+  const std::filesystem::path folder = current_folder(path);
   const Config config(folder / "config.json");
   const auto& family = find_kind<TransformerFamily>("transformer", config, kTransformers);
   return load_transformer(config, Weights(folder), family, mapped);
@@ -228,7 +285,8 @@ BertOptions BertOptions::read(const Config& config) {
   return read(config, find_kind<BertVariant>("bert", config, kBerts));
 }
 
-Bert load_bert(const std::filesystem::path& folder, const BertLoading& loading) {
+Bert load_bert(const std::filesystem::path& path, const BertLoading& loading) {
+  const std::filesystem::path folder = current_folder(path);
   const Config config(folder / "config.json");
   return load_bert(config, Weights(folder), find_kind<BertVariant>("bert", config, kBerts), loading);
 }

@@ -38,8 +38,14 @@ struct ModelFamily {
   std::shared_ptr<Model> (*load)(const Config& config, const Weights& weights, bool mapped);
 };
 
+/// Saves a model with its tokenizer. The weights record a digest of the vocabulary, by which ModelFolder recognises the
+/// tokenizer of another model. To replace a model that is in the folder already, write to a FolderUpdate.
+void save_model(Model& model, const Tokenizer& tokenizer, const std::filesystem::path& folder);
+/// The digest: a hash of all tokens and their ids.
+std::string vocabulary_digest(const Tokenizer& tokenizer);
+
 /// The folder of a model. Weights, tokenizers and the model are read when they are first needed. Copies of this object
-/// share them. Thread-safe.
+/// share them. Thread-safe. Throws InputError if the model is replaced by another one before all of it is read.
 class ModelFolder {
  public:
   /// Reads config.json. Throws InputError if there is none, or if its "model_type" is not known.
@@ -54,6 +60,7 @@ class ModelFolder {
 
   /// The mapped weights.
   const Weights& weights() const;
+  /// Throws InputError if it is not the tokenizer that the weights were saved with (see save_model()).
   const Tokenizer& tokenizer(Side side = Side::source) const;
 
   /// The model for inference, shared by all callers. Its weights stay in the mapped file if possible.
@@ -71,6 +78,8 @@ class ModelFolder {
   std::shared_ptr<Model> load() const;
 
  private:
+  const Weights& weights_locked() const;
+  void check_unchanged() const;
   [[noreturn]] void refuse(const char* op, Ability ability) const;
 
   struct Content;

@@ -6,6 +6,7 @@
 
 #include "attend/core/error.h"
 #include "attend/core/file.h"
+#include "attend/core/folder.h"
 #include "attend/text/json.h"
 #include "attend/text/sentencepiece.h"
 #include "attend/text/tokenizer_config.h"
@@ -323,8 +324,11 @@ bool is_byte_level(const Parts& parts) {
 
 }  // namespace
 
-Tokenizer load_tokenizer(const fs::path& folder, Side side) {
-  if (!fs::is_directory(folder)) fail<InputError>("tokenizer", folder.string(), ": there is no such folder");
+Tokenizer load_tokenizer(const fs::path& path, Side side) {
+  std::error_code unreadable;
+  if (!fs::is_directory(path, unreadable))
+    fail<InputError>("tokenizer", path.string(), ": there is no such folder");
+  const fs::path folder = current_folder(path);
   const TokenizerConfig config = read_tokenizer_config(folder);
   Parts parts = read_parts(folder, config, side);
   if (config.max_tokens > 0) parts.max_tokens = config.max_tokens;

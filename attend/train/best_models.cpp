@@ -27,15 +27,27 @@ void BestModels::offer(std::int64_t step, const Scores& scores, const std::vecto
   if (entries_.size() > count_) entries_.pop_back();
 }
 
-void BestModels::tidy() const {
+void BestModels::tidy() {
+  keep_only(entries_);
+  in_checkpoint_ = entries_;
+}
+
+void BestModels::tidy_to_checkpoint() noexcept {
+  try {
+    keep_only(in_checkpoint_);
+  } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch): the files cost only space
+  }
+}
+
+void BestModels::keep_only(const std::vector<Entry>& entries) const {
   if (!std::filesystem::exists(folder_)) return;
   std::set<std::filesystem::path> kept;
-  for (const Entry& entry : entries_) kept.insert(file(entry.step));
+  for (const Entry& entry : entries) kept.insert(file(entry.step));
   std::vector<std::filesystem::path> others;
   for (const auto& found : std::filesystem::directory_iterator(folder_))
     if (!kept.contains(found.path())) others.push_back(found.path());
   for (const std::filesystem::path& path : others) std::filesystem::remove(path);
-  if (entries_.empty()) std::filesystem::remove(folder_);
+  if (entries.empty()) std::filesystem::remove(folder_);
 }
 
 void BestModels::restore(std::vector<Entry> entries) {
@@ -44,6 +56,7 @@ void BestModels::restore(std::vector<Entry> entries) {
       fail<InputError>("train", file(entry.step).string(),
                        ": the file is missing, but the checkpoint of the run needs it");
   entries_ = std::move(entries);
+  in_checkpoint_ = entries_;
 }
 
 std::vector<NamedTensor> BestModels::mean(const std::vector<NamedTensor>& parameters) const {

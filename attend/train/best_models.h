@@ -25,8 +25,10 @@ class BestModels {
   /// Writes the parameters to a file if they are among the best. The file of a model that is no longer among them stays
   /// until tidy(), since the last checkpoint may refer to it.
   void offer(std::int64_t step, const Scores& scores, const std::vector<NamedTensor>& parameters);
-  /// Removes all files except those of entries().
-  void tidy() const;
+  /// Removes all files except those of entries(), to which a checkpoint now refers.
+  void tidy();
+  /// Removes all files except those of the last tidy() or restore(). Does not throw.
+  void tidy_to_checkpoint() noexcept;
 
   const std::vector<Entry>& entries() const { return entries_; }  ///< the best first
   /// Restores the entries of a checkpoint. Throws InputError if a file is missing.
@@ -39,11 +41,12 @@ class BestModels {
 
  private:
   std::filesystem::path file(std::int64_t step) const;
+  void keep_only(const std::vector<Entry>& entries) const;
 
   std::filesystem::path folder_;
   std::size_t count_;
   std::string metric_;
-  std::vector<Entry> entries_;
+  std::vector<Entry> entries_, in_checkpoint_;
 };
 
 }  // namespace attend

@@ -13,19 +13,21 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void check_output(const TrainerOptions& options, const fs::path& from) {
+std::shared_ptr<const RunFolder> open_output(const TrainerOptions& options, const fs::path& from) {
   const fs::path& folder = options.output;
   if (folder.empty()) fail<InputError>("output", "the output folder is missing: name one with --output");
   check_output_folder(folder);
   std::error_code not_there;
   if (!from.empty() && fs::equivalent(from, folder, not_there))
     fail<InputError>("output", from.string(), ": is both --from and --output; choose another folder for the new model");
-  if (options.resume || options.overwrite) return;
-  if (fs::exists(folder / "checkpoint.safetensors"))
+  auto opened = std::make_shared<const RunFolder>(folder);
+  if (options.resume || options.overwrite) return opened;
+  if (fs::exists(opened->checkpoint()))
     fail<InputError>("output", folder.string(),
                      ": holds a training run; add --resume to continue it, or --overwrite to start again");
   if (fs::exists(folder / "model.safetensors"))
     fail<InputError>("output", folder.string(), ": holds a model; add --overwrite, or choose another folder");
+  return opened;
 }
 
 void check_file(const fs::path& file) {
@@ -40,7 +42,7 @@ void check_file(const fs::path& file) {
 /// The configuration and the weights in a model's folder, without the checkpoint of a run.
 std::vector<fs::path> model_files(const fs::path& folder) {
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(folder)) {
+  for (const auto& entry : fs::directory_iterator(current_folder(folder))) {
     const std::string name = entry.path().filename();
     const bool weights = name.starts_with("model") && name.ends_with(".safetensors");
     if (weights || name.starts_with("pytorch_model") || name == "config.json") files.push_back(entry.path());
@@ -51,9 +53,9 @@ std::vector<fs::path> model_files(const fs::path& folder) {
 
 }  // namespace
 
-void check_run(const TrainerOptions& options, const fs::path& from, const std::vector<fs::path>& files,
-               const TrainingObserver& observer) {
-  check_output(options, from);
+std::shared_ptr<const RunFolder> check_run(const TrainerOptions& options, const fs::path& from,
+                                           const std::vector<fs::path>& files, const TrainingObserver& observer) {
+  auto folder = open_output(options, from);
   std::vector<fs::path> texts;
   for (const fs::path& file : files) {
     if (file.empty()) continue;
@@ -61,6 +63,8 @@ void check_run(const TrainerOptions& options, const fs::path& from, const std::v
     if (!is_token_store(file)) texts.push_back(file);
   }
   if (const InvalidText invalid = invalid_text_in(texts); invalid.count > 0) observer.warn(invalid.warning());
+  if (!options.resume) folder->begin();
+  return folder;
 }
 
 void warn_of_weights(const Weights& weights, const TrainingObserver& observer) {

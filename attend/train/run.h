@@ -4,6 +4,7 @@
 #include <concepts>
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <ranges>
 #include <string>
@@ -17,13 +18,15 @@
 
 namespace attend {
 
-/// Checks the output folder and the data files before a run. Throws InputError
-/// - if the output folder cannot be created, holds a run or a model that would be overwritten, or is the folder `from`
-///   that the model is loaded from (empty: a new model);
+/// Checks the output folder and the data files before a run, and locks the folder: the result is for
+/// TrainerOptions::folder. With options.overwrite, the checkpoint of an old run is no longer used. Throws InputError
+/// - if the output folder cannot be created, holds a run or a model that would be overwritten, is written to by another
+///   process, or is the folder `from` that the model is loaded from (empty: a new model);
 /// - if a data file does not exist or is a stream, since a run reads its data more than once. Empty names are ignored.
 /// Warns of text that is not valid UTF-8.
-void check_run(const TrainerOptions& options, const std::filesystem::path& from,
-               const std::vector<std::filesystem::path>& files, const TrainingObserver& observer = {});
+std::shared_ptr<const RunFolder> check_run(const TrainerOptions& options, const std::filesystem::path& from,
+                                           const std::vector<std::filesystem::path>& files,
+                                           const TrainingObserver& observer = {});
 
 /// Passes the first of Weights::warnings() to the observer, with the number of the others.
 void warn_of_weights(const Weights& weights, const TrainingObserver& observer);
@@ -70,7 +73,7 @@ class OptionFingerprint {
 };
 
 /// The fingerprint of everything that must not change when a run is resumed: the options that options.visit() names,
-/// and the contents of all inputs. Other options may change, such as the number of steps or the learning rate.
+/// and the contents of all inputs. Of the trainer's options, those that may change are listed in TrainerOptions.
 template <typename Options>
 std::string run_fingerprint(const Options& options, const RunInputs& inputs) {
   Fingerprint all;

@@ -53,7 +53,6 @@ class Run {
   }
 
   TrainingResult go() {
-    std::filesystem::create_directories(options_.output);
     if (!options_.resume || !restore()) default_generator().restore(options_.seed, 0);
     TrainingEnd end = out_of_patience() ? TrainingEnd::stopped_early : TrainingEnd::finished;
     try {
@@ -67,13 +66,15 @@ class Run {
         if (end == TrainingEnd::finished && observer_.stepped) observer_.stepped(state_);
       }
     } catch (const Error&) {
+      best_models_.tidy_to_checkpoint();
       throw;  // resuming would fail again: no checkpoint is needed
     } catch (...) {
       checkpoint();  // the observer stops the run
       throw;
     }
     try_mean();
-    save_curve();  // needed if the run was killed between its last checkpoint and this line
+    best_models_.tidy();  // needed if the run was killed between its last checkpoint and this line
+    save_curve();         // needed if the run was killed between its last checkpoint and this line
     // A resumed run that has already done all of its steps may not have saved a model.
     if (state_.best.empty() && state_.saved_step != state_.step) save_averaged();
     return {state_, end};
@@ -177,7 +178,9 @@ class Run {
 
   /// Saves the current model to the output folder.
   void save() {
-    task_.save(options_.output);
+    FolderUpdate update(options_.output);
+    task_.save(update.stage());
+    update.commit();
     state_.saved_step = state_.step;
     if (observer_.saved) observer_.saved(state_);
   }
@@ -198,7 +201,6 @@ class Run {
 
   // ---- checkpoints: one file, which is replaced atomically ----
 
-  std::filesystem::path checkpoint_path() const { return options_.output / "checkpoint.safetensors"; }
   bool checkpoint_due() const {
     return std::chrono::duration<double>(Clock::now() - last_checkpoint_).count() >= options_.checkpoint_seconds;
   }
@@ -218,7 +220,8 @@ class Run {
                                 {"average_best", options_.average_best},
                                 {"best_models", best_models_.entries()},
                                 {"fingerprint", options_.fingerprint}};
-    save_safetensors(checkpoint_path(), tensors, {{"format", "pt"}, {"attend.training", run.dump()}});
+    save_safetensors(options_.folder->checkpoint(), tensors, {{"format", "pt"}, {"attend.training", run.dump()}});
+    options_.folder->forget_replaced();
     best_models_.tidy();  // the checkpoint before may have referred to the other files
     save_curve();
     last_checkpoint_ = Clock::now();
@@ -231,7 +234,7 @@ class Run {
 
   /// Returns false if there is no checkpoint.
   bool restore() {
-    const std::filesystem::path path = checkpoint_path();
+    const std::filesystem::path path = options_.folder->checkpoint();
     if (!std::filesystem::exists(path)) return false;
     const SafetensorsFile file(path);
     const auto found = file.metadata().find("attend.training");
@@ -305,11 +308,15 @@ class Run {
 }  // namespace
 
 TrainingResult train(TrainingTask& task, const TrainerOptions& options, const TrainingObserver& observer) {
-  if (options.resume || options.overwrite) remove_unfinished(options.output);
   if (options.accumulate < 1 || options.log_every < 1)
     fail<InputError>("train", "accumulate and log_every must be at least 1: got ", options.accumulate, " and ",
                      options.log_every);
-  return Run(task, options, observer).go();
+  TrainerOptions locked = options;
+  if (!locked.folder) {
+    locked.folder = std::make_shared<const RunFolder>(options.output);
+    if (!options.resume) locked.folder->begin();
+  }
+  return Run(task, locked, observer).go();
 }
 
 std::string curve_as_csv(const std::vector<CurvePoint>& curve) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "attend/data/batches.h"
 #include "attend/formats/safetensors.h"
 #include "attend/train/optimizer.h"
+#include "attend/train/run_folder.h"
 #include "attend/train/schedule.h"
 #include "attend/train/scores.h"
 
@@ -67,9 +69,12 @@ struct TrainerOptions {
   bool resume = false;                ///< continue from the output folder's checkpoint, if there is one
   bool overwrite = false;             ///< replace a run or a model in the output folder
   std::string fingerprint = {};  ///< of everything that must not change when a run is resumed: see run_fingerprint()
+  std::shared_ptr<const RunFolder> folder = {};  ///< the locked output folder, of check_run(); null: train() locks it
 
-  /// Visits the options that must not change when a run is resumed. train() checks `average` and `average_best`.
-  void visit(auto&& v) const { v("seed", seed), v("accumulate", accumulate); }
+  /// Visits the options that must not change when a run is resumed; train() checks `average` and `average_best` itself.
+  /// These may change: steps, epochs, learning_rate, schedule, warmup, floor, weight_decay, clip, evaluate_every,
+  /// patience, metric, log_every, checkpoint_seconds.
+  void visit(auto&& v) const { v("seed", seed), v("accumulate", accumulate), v("beta2", beta2); }
 };
 
 /// One point of the learning curve.
@@ -141,8 +146,9 @@ struct TrainingResult {
 
 /// Trains a model. Afterwards the output folder holds the best model, or the mean of the best models if that is better,
 /// or the last model if there were no evaluations. A model that is already in the folder is not changed before the
-/// first one is saved; the run's own files are checkpoint.safetensors, curve.csv and best-models. Throws InputError if
-/// a checkpoint belongs to another run, and Error if the gradients of 20 updates in a row are not finite.
+/// first one is saved, and then as a whole (see FolderUpdate); the run's own files are checkpoint.safetensors,
+/// curve.csv and best-models. Throws InputError if another process writes to the folder or a checkpoint belongs to
+/// another run, and Error if the gradients of 20 updates in a row are not finite.
 TrainingResult train(TrainingTask& task, const TrainerOptions& options, const TrainingObserver& observer = {});
 
 /// The learning curve as CSV: step, epoch, loss, …, and a column for each score. A score is empty if there was no

@@ -357,6 +357,38 @@ TEST_F(Train, ARunThatFailsOrIsStoppedEarlyLeavesTheOldModelAsItWas) {
   EXPECT_EQ(run_attend("fill-mask --model " + file("model") + " 'The [MASK] was bad.' >/dev/null").code, 0);
 }
 
+TEST_F(Train, SigtermAndAClosedTerminalWriteACheckpointAndASecondRunIsRefused) {
+  ASSERT_EQ(run_attend(classifier("other", "--epochs 1 2>/dev/null")).code, 0);
+  const std::string endless = "--steps 100000000 --checkpoint-every 1e9 --validate-every 1 --threads 1 --validation ";
+  for (const auto& [signal, code] : {std::pair("HUP", "129"), std::pair("TERM", "143")}) {
+    const std::string output = std::string("run") + signal;
+    // While it runs, others cannot write to its folder.
+    const std::string other = std::string(ATTEND_PROGRAM) + " ";
+    const Outcome run =
+        run_attend(classifier(output, endless + file("films.tsv") + " >/dev/null 2>&1 & run=$!; while [ ! -e ") +
+                   file(output + "/model.safetensors") + " ] && kill -0 $run; do sleep 0.05; done; echo run $run; " +
+                   other + classifier(output, "--overwrite 2>&1; echo code $?; ") + other +
+                   "convert --int8 --overwrite --model " + file("other") + " --output " + file(output) +
+                   " 2>&1; echo code $?; kill -" + signal + " $run; wait $run; echo ended $?");
+    const std::string process = run.output.substr(4, run.output.find('\n') - 4);
+    const std::string refused = "another process (" + process +
+                                ") is writing to this folder; wait for it, or choose "
+                                "another folder\ncode 2\n";
+    EXPECT_EQ(run.output.find(refused) == run.output.rfind(refused), false) << "both are refused: " << run.output;
+    EXPECT_TRUE(contains(run.output, std::string("ended ") + code)) << run.output;
+    EXPECT_TRUE(std::filesystem::exists(folder_ / (output + "/checkpoint.safetensors"))) << run.output;
+  }
+}
+
+TEST_F(Train, ATokenizerIsNotTrainedIntoTheFolderOfAModel) {
+  ASSERT_EQ(run_attend(classifier("model", "--epochs 1 2>/dev/null")).code, 0);
+  const Outcome refused =
+      run_for_errors("train tokenizer --input " + file("films.tsv") + " --vocab-size 300 --output " + file("model"));
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_TRUE(contains(refused.output, "holds a model, which has its own tokenizer")) << refused.output;
+  EXPECT_EQ(run_attend("classify --model " + file("model") + " film 2>/dev/null").code, 0);
+}
+
 TEST_F(Train, FlagsOfAnotherArchitectureAreNamed) {
   const Outcome recurrent = run_for_errors(translation("one", "--heads 2"));
   EXPECT_EQ(recurrent.code, 2);

@@ -47,8 +47,12 @@ TEST(RunFingerprint, ChangesWithEveryVisitedOption) {
   EXPECT_TRUE(differs([](Options& o) { o.trainer.seed = 9; }));
   EXPECT_TRUE(differs([](Options& o) { o.trainer.accumulate = 2; }));
   // These options are not visited, since they may change when a run is resumed.
-  EXPECT_FALSE(differs([](Options& o) { o.trainer.epochs = 99; }));
-  EXPECT_FALSE(differs([](Options& o) { o.trainer.learning_rate = 1; }));
+  EXPECT_FALSE(differs([](Options& o) {
+    o.trainer.epochs = 99, o.trainer.steps = 9, o.trainer.learning_rate = 1, o.trainer.warmup = 3;
+    o.trainer.schedule = Schedule::Kind::linear, o.trainer.floor = 0.1, o.trainer.weight_decay = 0.5f;
+    o.trainer.clip = 9, o.trainer.evaluate_every = 7, o.trainer.patience = 8, o.trainer.metric = "f1";
+    o.trainer.log_every = 1, o.trainer.checkpoint_seconds = 1;
+  }));
 }
 
 TEST(RunFingerprint, ChangesWithTheContentsOfItsInputs) {
@@ -96,7 +100,12 @@ TEST(CheckRun, FindsMissingFilesAndFoldersThatWouldBeOverwritten) {
   EXPECT_ERROR(check_run(options, "", {}), "holds a model");
   EXPECT_ERROR(check_run(options, folder / "model", {}), "is both --from and --output");
   options.overwrite = true;
-  check_run(options, "", {});
+  std::ofstream(folder / "model/checkpoint.safetensors") << "run";
+  EXPECT_ERROR(check_run(options, "", {folder / "missing"}), "there is no such file");
+  EXPECT_TRUE(std::filesystem::exists(folder / "model/checkpoint.safetensors"));
+  const auto locked = check_run(options, "", {});
+  EXPECT_FALSE(std::filesystem::exists(folder / "model/checkpoint.safetensors")) << "--resume would continue it";
+  EXPECT_ERROR(check_run(options, "", {}), "is writing to this folder");
 }
 
 TEST(CheckRun, WarnsOfInvalidUtf8InAnyFile) {

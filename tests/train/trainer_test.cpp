@@ -14,6 +14,7 @@
 #include "attend/ops/dropout.h"
 #include "attend/ops/reduce.h"
 #include "attend/ops/tape.h"
+#include "tests/support/errors.h"
 #include "tests/support/temp_folder.h"
 
 namespace attend {
@@ -347,6 +348,65 @@ TEST(Trainer, ACheckpointOfAnotherRunIsAnError) {
   EXPECT_THROW(train(line, options), InputError);
   std::ofstream(folder / "checkpoint.safetensors") << "garbage";
   EXPECT_THROW(train(line, options), InputError);
+}
+
+TEST(Trainer, ANewRunMakesTheOldCheckpointUnusableAtOnceAndKeepsTheOldModel) {
+  const TempFolder folder;
+  TrainerOptions options = options_in(folder);
+  options.epochs = 2, options.checkpoint_seconds = 1e9;
+  Line old;
+  train(old, options);
+  const std::string model = test::contents(folder / "model.safetensors");
+  options.overwrite = true;
+  bool looked = false;
+  Line line;
+  line.evaluated = false;
+  train(line, options, {.stepped = [&](const TrainingState& state) {
+          if (state.step > 1) return;
+          looked = true;
+          EXPECT_FALSE(std::filesystem::exists(folder / "checkpoint.safetensors")) << "--resume would continue it";
+          EXPECT_TRUE(std::filesystem::exists(folder / "checkpoint.replaced.safetensors"));
+          EXPECT_EQ(test::contents(folder / "model.safetensors"), model);
+        }});
+  EXPECT_TRUE(looked);
+  EXPECT_TRUE(std::filesystem::exists(folder / "checkpoint.safetensors"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "checkpoint.replaced.safetensors"));
+}
+
+TEST(Trainer, ASecondRunInTheSameFolderIsRefused) {
+  const TempFolder folder;
+  TrainerOptions options = options_in(folder);
+  options.overwrite = true;
+  std::string message;
+  Line line, second;
+  train(line, options,
+        {.stepped = [&](const TrainingState&) { message = test::error_of([&] { train(second, options); }); }});
+  EXPECT_NE(message.find("is writing to this folder"), std::string::npos) << message;
+  EXPECT_TRUE(second.losses.empty());
+}
+
+TEST(Trainer, AFailedRunKeepsOnlyTheBestModelsThatItsCheckpointNeeds) {
+  for (const bool checkpoints : {false, true}) {
+    const TempFolder folder;
+    TrainerOptions options = options_in(folder);
+    options.epochs = 4, options.average_best = 2, options.checkpoint_seconds = checkpoints ? 0 : 1e9;
+    Line line;
+    line.scores = {{1, 0.5}, {0.9, 0.5}, {0.8, 0.5}};
+    int evaluations = 0;
+    const auto run = [&] {
+      train(line, options, {.stepped = {}, .evaluated = [&](const TrainingState&) {
+                              if (++evaluations == 3) fail("test", "the disk is full");
+                            }});
+    };
+    EXPECT_THROW(run(), Error);
+    EXPECT_EQ(std::filesystem::exists(folder / "best-models"), checkpoints);
+    if (!checkpoints) continue;
+    std::ofstream(folder / "best-models/7.safetensors.part-1-1") << "of a run that was killed";
+    options.resume = true;
+    Line again;
+    train(again, options);
+    EXPECT_FALSE(std::filesystem::exists(folder / "best-models"));
+  }
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ void catch_signals() {
   struct sigaction action {};
   action.sa_handler = note;  // without SA_RESTART: a read that waits for input must return
   sigemptyset(&action.sa_mask);
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     struct sigaction before {};
     ::sigaction(signal, nullptr, &before);
     if (before.sa_handler != SIG_IGN)

@@ -1,5 +1,5 @@
-// Ctrl-C and SIGTERM. The first signal asks the work to stop where it can stop cleanly, without half-written files; the
-// second ends the program at once.
+// Ctrl-C, SIGTERM and SIGHUP (a closed terminal). The first signal asks the work to stop where it can stop cleanly,
+// without half-written files; the second ends the program at once.
 #pragma once
 
 namespace attend::cli {
@@ -10,7 +10,7 @@ struct Interrupted {
   int signal;
 };
 
-/// From now on SIGINT and SIGTERM are noted, and a closed pipe is a failed write instead of a signal.
+/// From now on SIGINT, SIGTERM and SIGHUP are noted, and a closed pipe is a failed write instead of a signal.
 void catch_signals();
 /// Whether a signal has arrived.
 bool interrupted();

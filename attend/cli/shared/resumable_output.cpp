@@ -1,12 +1,14 @@
 #include "attend/cli/shared/resumable_output.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <charconv>
 #include <limits>
 #include <system_error>
+#include <vector>
 
 #include "attend/core/error.h"
 #include "attend/core/file.h"
@@ -24,6 +26,16 @@ std::string last_error() { return std::generic_category().message(errno); }
 
 fs::path with_ending(fs::path path, const char* ending) { return path += ending; }
 
+/// Removes temporary files of a run that was killed while it saved its state.
+void remove_unfinished_state(const fs::path& state) {
+  std::error_code ignored;
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(state.parent_path(), ignored))
+    if (entry.path().filename().string().starts_with(state.filename().string() + ".part-"))
+      found.push_back(entry.path());
+  for (const fs::path& path : found) fs::remove(path, ignored);
+}
+
 }  // namespace
 
 bool ResumableOutput::can_write(const std::string& path) {
@@ -39,13 +51,18 @@ ResumableOutput::ResumableOutput(const std::string& path, std::uint64_t run, boo
   partial_ = with_ending(path_, ".partial"), state_ = with_ending(path_, ".partial.json");
   if (!fs::is_directory(path_.parent_path(), ignored))
     fail<InputError>("output", path, ": there is no folder ", path_.parent_path().string());
-  const bool begun = fs::exists(partial_, ignored) && fs::exists(state_, ignored);
+  bool begun = fs::exists(partial_, ignored) && fs::exists(state_, ignored);
   if (!begun && fs::exists(partial_, ignored) && fs::file_size(partial_, ignored) > 0)
     fail<InputError>("output", partial_.string(), " exists, and is not of a run that was stopped: move or delete it");
-  if (begun && !resume)
-    fail<InputError>("output", partial_.string(),
-                     " has the output of a run that was stopped: continue it with --resume, or delete this file");
   if (!begun && resume) fail<InputError>("output", "--resume: there is no run to continue: ", partial_.string());
+  lock_ = open_and_lock(partial_);
+  remove_unfinished_state(state_);
+  if (begun && !resume) {
+    if (Config(state_).integer_in("lines", 0, kMost) > 0)
+      fail<InputError>("output", partial_.string(),
+                       " has the output of a run that was stopped: continue it with --resume, or delete this file");
+    begun = false;  // it was killed before its first line
+  }
   if (begun) {
     const Config state(state_);
     if (state.text("run") != std::to_string(run_))
@@ -60,15 +77,26 @@ ResumableOutput::ResumableOutput(const std::string& path, std::uint64_t run, boo
     if (const auto size = fs::file_size(partial_, ignored); static_cast<std::int64_t>(size) < bytes_)
       fail<InputError>("output", partial_.string(), " has lost its end: got ", size, " bytes, expected ", bytes_);
   }
-  file_ = ::open(partial_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-  if (file_ < 0 || ::ftruncate(file_, bytes_) != 0)
+  if (::ftruncate(lock_.file, bytes_) != 0)
     fail<InputError>("output", partial_.string(), ": cannot open: ", last_error());
+  if (!begun) save_state();  // before the first output: without it, a partial file could be anybody's
 }
 
 ResumableOutput::~ResumableOutput() {
-  if (file_ >= 0) ::close(file_);
   std::error_code ignored;
-  if (file_ >= 0 && lines_ == 0) fs::remove(partial_, ignored), fs::remove(state_, ignored);
+  if (lock_.file >= 0 && lines_ == 0) fs::remove(state_, ignored), fs::remove(partial_, ignored);
+}
+
+ResumableOutput::Locked::~Locked() {
+  if (file >= 0) ::close(file);
+}
+
+ResumableOutput::Locked ResumableOutput::open_and_lock(const fs::path& path) {
+  Locked opened{::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666)};
+  if (opened.file < 0) fail<InputError>("output", path.string(), ": cannot open: ", last_error());
+  if (::flock(opened.file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+    fail<InputError>("output", path.string(), ": another process is writing to this file");
+  return opened;
 }
 
 void ResumableOutput::add_input(std::span<const std::string> lines) {
@@ -90,11 +118,12 @@ void ResumableOutput::skip_done(LineReader& reader) {
 void ResumableOutput::add(std::span<const std::string> lines, std::string_view output) {
   bytes_ += std::ssize(output);
   while (!output.empty()) {
-    const ssize_t written = ::write(file_, output.data(), output.size());
+    const ssize_t written = ::write(lock_.file, output.data(), output.size());
     if (written < 0 && errno == EINTR) continue;
     if (written < 0) fail("output", partial_.string(), ": cannot write: ", last_error());
     output.remove_prefix(static_cast<std::size_t>(written));
   }
+  sync_path(partial_);  // before the state says that the output is there
   add_input(lines);
   lines_ += std::ssize(lines);
   save_state();
@@ -109,14 +138,14 @@ void ResumableOutput::save_state() const {
 }
 
 void ResumableOutput::finish() {
-  if (::fsync(file_) != 0) fail("output", partial_.string(), ": cannot write: ", last_error());
-  ::close(file_);
-  file_ = -1;
+  sync_path(partial_);
   std::error_code problem;
   fs::rename(partial_, path_, problem);
   if (problem)
     fail("output", path_.string(), ": cannot give the file its name: ", problem.message(), "; the output is in ",
          partial_.string());
+  lock_ = Locked();
+  sync_path(path_.parent_path());
   fs::remove(state_, problem);
 }
 

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "attend/cli/shared/input.h"
 #include "attend/data/fingerprint.h"
@@ -19,7 +20,8 @@ class ResumableOutput {
   static bool can_write(const std::string& path);
 
   /// Opens FILE.partial. `run` is a fingerprint of the model and the options. Throws InputError when a partial file is
-  /// there and `resume` is false, when none is there and it is true, and when the partial file belongs to another run.
+  /// there and `resume` is false, when none is there and it is true, when the partial file belongs to another run, and
+  /// when another process writes it.
   ResumableOutput(const std::string& path, std::uint64_t run, bool resume);
   ~ResumableOutput();
   ResumableOutput(const ResumableOutput&) = delete;
@@ -39,6 +41,18 @@ class ResumableOutput {
   std::string hint() const;
 
  private:
+  /// An open file that no other process may open in this way.
+  struct Locked {
+    int file = -1;
+    explicit Locked(int opened = -1) : file(opened) {}
+    Locked(Locked&& other) noexcept : file(std::exchange(other.file, -1)) {}
+    Locked& operator=(Locked&& other) noexcept {
+      std::swap(file, other.file);
+      return *this;
+    }
+    ~Locked();
+  };
+  static Locked open_and_lock(const std::filesystem::path& path);
   void add_input(std::span<const std::string> lines);
   void save_state() const;
 
@@ -47,7 +61,7 @@ class ResumableOutput {
   std::int64_t lines_ = 0, bytes_ = 0;
   std::uint64_t expected_input_ = 0;  // of the lines that an earlier run has done
   Fingerprint input_;
-  int file_ = -1;
+  Locked lock_;
 };
 
 }  // namespace attend::cli

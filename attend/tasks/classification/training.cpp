@@ -107,11 +107,8 @@ Prepared prepared(const std::shared_ptr<M>& model, const Tokenizer& tokenizer, s
   return {
       .model = {.parameters = parameters(*model),
                 .logits = std::move(logits),
-                .save =
-                    [model, tokenizer](const std::filesystem::path& folder) {
-                      model->save(folder);
-                      save_tokenizer(tokenizer, folder);
-                    }},
+                .save = [model,
+                         tokenizer](const std::filesystem::path& folder) { save_model(*model, tokenizer, folder); }},
       .labels = model->options.labels,
       .tokenizer = tokenizer,
       .config = model->config().dump(),
@@ -244,7 +241,7 @@ Prepared tuned_classifier(const Options& options, const TrainingObserver& observ
   const bool several_labels = !options.columns.separator.empty();
   const Labels labels = learned_labels(options, observer);
   warn_of_weights(Weights(from), observer);
-  const Tokenizer tokenizer = load_tokenizer(from);
+  const Tokenizer tokenizer = ModelFolder(from).tokenizer();
   std::vector<std::string> initialised;
   default_generator().restore(options.trainer.seed, 0);
   const auto model = std::make_shared<Bert>(load_bert(from, {.head = BertHead::sequence_classification,
@@ -270,30 +267,27 @@ Prepared tuned_classifier(const Options& options, const TrainingObserver& observ
                                      .unknown = special.mask.value_or(special.unknown.value_or(-1))};
   for (const auto& id : {special.classify, special.separator, special.bos, special.eos})
     if (id) task.never_dropped.push_back(*id);
-  return {.model = {.parameters = std::move(trained),
-                    .logits =
-                        [model](const TokenBatch& texts, const Tensor& types) {
-                          const BertInput input = packed(texts, types);
-                          return model->label_texts(model->encode(input), input.lengths);
-                        },
-                    .save =
-                        [model, tokenizer](const std::filesystem::path& folder) {
-                          model->save(folder);
-                          save_tokenizer(tokenizer, folder);
-                        }},
-          .labels = o.labels,
-          .tokenizer = tokenizer,
-          .config = model->config().dump(),
-          .parameters = count_parameters(*model),
-          .encode =
-              [tokenizer, pairs, limit = EncodeOptions{.max_tokens = max_tokens, .long_text = LongText::truncate}](
-                  const LabelledText& text) {
-                return pairs ? tokenizer.encode_pair(text.text, text.second, limit)
-                             : tokenizer.encode(text.text, limit);
+  return {
+      .model = {
+          .parameters = std::move(trained),
+          .logits =
+              [model](const TokenBatch& texts, const Tensor& types) {
+                const BertInput input = packed(texts, types);
+                return model->label_texts(model->encode(input), input.lengths);
               },
-          .types = o.types > 1 && pairs,
-          .max_tokens = max_tokens,
-          .task = std::move(task)};
+          .save = [model, tokenizer](const std::filesystem::path& folder) { save_model(*model, tokenizer, folder); }},
+      .labels = o.labels,
+      .tokenizer = tokenizer,
+      .config = model->config().dump(),
+      .parameters = count_parameters(*model),
+      .encode =
+          [tokenizer, pairs,
+           limit = EncodeOptions{.max_tokens = max_tokens, .long_text = LongText::truncate}](const LabelledText& text) {
+            return pairs ? tokenizer.encode_pair(text.text, text.second, limit) : tokenizer.encode(text.text, limit);
+          },
+      .types = o.types > 1 && pairs,
+      .max_tokens = max_tokens,
+      .task = std::move(task)};
 }
 
 }  // namespace
@@ -313,7 +307,7 @@ TrainingResult train_classification(const Options& options, const TrainingObserv
   const bool fine_tuned = !options.from.empty();
   if (!fine_tuned && (several_labels || !options.columns.pair.empty()))
     fail<InputError>("train", "pairs of texts and several labels per text need an encoder to fine-tune");
-  check_run(options.trainer, options.from, {options.train, options.validation}, observer);
+  const auto folder = check_run(options.trainer, options.from, {options.train, options.validation}, observer);
   Prepared made = fine_tuned ? tuned_classifier(options, observer) : new_classifier(options, observer);
   const ExampleStore training = stored_texts(options, made, options.train, "train.tokens", observer);
   const ExampleStore validation = stored_texts(options, made, options.validation, "validation.tokens", observer);
@@ -336,6 +330,7 @@ TrainingResult train_classification(const Options& options, const TrainingObserv
   made.task.batches = {
       .max_tokens = options.batch_tokens, .max_sequences = options.batch, .seed = options.trainer.seed};
   TrainerOptions trainer = options.trainer;
+  trainer.folder = folder;
   trainer.fingerprint =
       run_fingerprint(options, {.model = made.config,
                                 .tokenizer = fingerprint(made.tokenizer),

@@ -4,6 +4,7 @@
 
 #include "attend/core/error.h"
 #include "attend/core/file.h"
+#include "attend/core/folder.h"
 #include "attend/formats/weights.h"
 
 namespace attend {
@@ -116,26 +117,28 @@ void read_modules(const fs::path& folder, SentenceFolder& sentence) {
 
 }  // namespace
 
-fs::path transformer_in(const fs::path& folder) {
+fs::path transformer_in(const fs::path& path) {
+  const fs::path folder = current_folder(path);
   for (const Config& module : modules_of(folder))
     if (type_of(module) == "Transformer") return folder / module.text("path", "");
   return folder;
 }
 
-SentenceFolder SentenceFolder::read(const fs::path& folder) {
+SentenceFolder SentenceFolder::read(const fs::path& path) {
+  const fs::path folder = current_folder(path);
   SentenceFolder sentence{.model = transformer_in(folder)};
   read_modules(folder, sentence);
   // The file name depends on the model type.
   for (const char* type : {"bert", "roberta", "distilbert", "camembert", "xlm-roberta"}) {
-    const fs::path path = sentence.model / ("sentence_" + std::string(type) + "_config.json");
-    if (!fs::exists(path)) continue;
-    const Config config(path);
+    const fs::path file = sentence.model / ("sentence_" + std::string(type) + "_config.json");
+    if (!fs::exists(file)) continue;
+    const Config config(file);
     sentence.max_tokens = config.integer("max_seq_length", 0);
     sentence.lower_case = config.flag("do_lower_case", false);
     break;
   }
-  if (const fs::path path = folder / "config_sentence_transformers.json"; fs::exists(path)) {
-    const Config config(path);
+  if (const fs::path file = folder / "config_sentence_transformers.json"; fs::exists(file)) {
+    const Config config(file);
     sentence.prompts = config.object("prompts");
     if (config.has("default_prompt_name"))
       sentence.default_prompt = sentence.prompts.text(config.text("default_prompt_name"));

@@ -3,8 +3,10 @@
 #include <algorithm>
 
 #include "attend/core/error.h"
+#include "attend/core/folder.h"
 #include "attend/core/wording.h"
 #include "attend/data/text_stream.h"
+#include "attend/models/registry.h"
 #include "attend/tasks/language_model/language_model.h"
 #include "attend/tasks/language_model/training_task.h"
 #include "attend/text/training/train_bpe.h"
@@ -74,7 +76,7 @@ Gpt2 folder_model(const Options& options, const Tokenizer& tokenizer) {
 
 /// Where texts begin and end; or the file of the folder that the model comes from.
 void save_generation(const Options& options, const Gpt2Options& o, const std::filesystem::path& folder) {
-  const std::filesystem::path old = options.from / "generation_config.json";
+  const std::filesystem::path old = current_folder(options.from) / "generation_config.json";
   if (!options.from.empty() && std::filesystem::exists(old)) {
     std::filesystem::copy_file(old, folder / "generation_config.json",
                                std::filesystem::copy_options::overwrite_existing);
@@ -107,9 +109,10 @@ TrainingResult train_language_model(const Options& given_options, const Training
   if (options.train.empty()) fail<InputError>("train", "there is no text to learn from: got no file");
   Files files = options.train;
   std::ranges::copy(options.validation, std::back_inserter(files));
-  check_run(options.trainer, options.from, files, observer);
-  const std::filesystem::path& given = options.from.empty() ? options.tokenizer : options.from;
-  const Tokenizer tokenizer = given.empty() ? learn_tokenizer(options, observer) : load_tokenizer(given);
+  const auto folder = check_run(options.trainer, options.from, files, observer);
+  const Tokenizer tokenizer = !options.from.empty()        ? ModelFolder(options.from).tokenizer()
+                              : !options.tokenizer.empty() ? load_tokenizer(options.tokenizer)
+                                                           : learn_tokenizer(options, observer);
   Gpt2 model = options.from.empty() ? new_model(options, tokenizer) : folder_model(options, tokenizer);
   train_parameters(model);
   const TokenStore store = tokenized(options, options.train, tokenizer, "train.tokens", observer);
@@ -131,8 +134,7 @@ TrainingResult train_language_model(const Options& given_options, const Training
                                   .logits = [&](const Tensor& ids) { return model(ids); },
                                   .save =
                                       [&](const std::filesystem::path& folder) {
-                                        model.save(folder);
-                                        save_tokenizer(tokenizer, folder);
+                                        save_model(model, tokenizer, folder);
                                         save_generation(options, model.options, folder);
                                       }},
                                  training, validation,
@@ -141,6 +143,7 @@ TrainingResult train_language_model(const Options& given_options, const Training
                                   .seed = options.trainer.seed,
                                   .validation_tokens = options.validation_tokens});
   TrainerOptions trainer = options.trainer;
+  trainer.folder = folder;
   trainer.fingerprint = run_fingerprint(
       options,
       {.model = model.config().dump(), .tokenizer = fingerprint(tokenizer), .files = files, .from = options.from});

@@ -7,6 +7,7 @@
 #include "attend/core/error.h"
 #include "attend/core/wording.h"
 #include "attend/data/text_stream.h"
+#include "attend/models/registry.h"
 #include "attend/tasks/embedding/sentence_folder.h"
 #include "attend/tasks/masked_lm/training_task.h"
 #include "attend/text/sentences.h"
@@ -192,7 +193,7 @@ TrainingResult train_masked_lm(const Options& options, const TrainingObserver& o
   if (options.train.empty()) fail<InputError>("train", "there are no training files");
   Files files = options.train;
   std::ranges::copy(options.validation, std::back_inserter(files));
-  check_run(options.trainer, options.from, files, observer);
+  const auto folder = check_run(options.trainer, options.from, files, observer);
   const std::filesystem::path from = options.from.empty() ? options.from : transformer_in(options.from);
   CountedSentences sentences(open_sentences(options.train, options.document_end, observer.progress("Reading")));
   const auto check_validation = [&] {
@@ -200,8 +201,9 @@ TrainingResult train_masked_lm(const Options& options, const TrainingObserver& o
     CountedSentences held_out(open_sentences(options.validation, options.document_end));
     check_documents(held_out.count(), options.validation.front().string(), options.next_sentence, observer);
   };
-  const std::filesystem::path& given = options.tokenizer.empty() ? from : options.tokenizer;
-  const Tokenizer tokenizer = given.empty() ? learn_tokenizer(options, sentences, observer) : load_tokenizer(given);
+  const Tokenizer tokenizer = !options.tokenizer.empty() ? load_tokenizer(options.tokenizer)
+                              : !from.empty()            ? ModelFolder(from).tokenizer()
+                                                         : learn_tokenizer(options, sentences, observer);
   const DocumentCount documents = sentences.count();
   check_documents(documents, options.train.front().string(), options.next_sentence, observer);
   check_validation();
@@ -230,13 +232,11 @@ TrainingResult train_masked_lm(const Options& options, const TrainingObserver& o
   observer.info(counted(documents.all, "document") + ", " + counted(training.size(), "example") + ", " +
                 grouped(validation.size()) + " for validation, " + grouped(count_parameters(model)) + " parameters");
   TrainerOptions trainer = options.trainer;
+  trainer.folder = folder;
   trainer.fingerprint = run_fingerprint(
       options, {.model = model.config().dump(), .tokenizer = fingerprint(tokenizer), .files = files, .from = from});
   PreTrainingTask task(model, parameters(model),
-                       [&](const std::filesystem::path& folder) {
-                         model.save(folder);
-                         save_tokenizer(tokenizer, folder);
-                       },
+                       [&](const std::filesystem::path& folder) { save_model(model, tokenizer, folder); },
                        std::move(training), std::move(validation),
                        {.masking = masking, .batches = {.max_tokens = options.batch_tokens, .seed = trainer.seed}});
   return train(task, trainer, observer);

@@ -27,8 +27,7 @@ TrainableTranslator trainable(std::shared_ptr<Model> model, const TranslationTok
   made.whole_texts = model->spec().whole_texts;
   made.parameters = parameters(*model);
   made.save = [model, tokenizers, generation](const std::filesystem::path& folder) {
-    model->save(folder);
-    save_tokenizer(tokenizers.source, folder);
+    save_model(*model, tokenizers.source, folder);
     generation.save(folder);
   };
   return made;

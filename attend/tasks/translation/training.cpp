@@ -74,7 +74,7 @@ Tokenizer learn_tokenizer(const TranslationTrainingOptions& options, TranslatorA
 Tokenizer make_tokenizer(const TranslationTrainingOptions& options, TranslatorArchitecture architecture,
                          const TrainingObserver& observer) {
   if (!options.tokenizer.empty()) return load_tokenizer(options.tokenizer);
-  if (!options.from.empty() && options.vocab_size == 0) return load_tokenizer(options.from);
+  if (!options.from.empty() && options.vocab_size == 0) return ModelFolder(options.from).tokenizer();
   return learn_tokenizer(options, architecture, observer);
 }
 
@@ -150,7 +150,7 @@ TrainingResult train_translation(const TranslationTrainingOptions& options, cons
   if (!options.train.given()) fail<InputError>("train", "there are no pairs to learn from: got no file");
   std::vector<std::filesystem::path> files = options.train.all();
   std::ranges::copy(options.validation.all(), std::back_inserter(files));
-  check_run(options.trainer, options.from, files, observer);
+  const auto folder = check_run(options.trainer, options.from, files, observer);
   std::optional<TranslatorFolder> from;
   if (!options.from.empty()) from.emplace(options.from);
   const TranslatorArchitecture architecture = from ? from->architecture : options.model.architecture;
@@ -179,6 +179,7 @@ TrainingResult train_translation(const TranslationTrainingOptions& options, cons
                 grouped(model.size) + " parameters");
 
   TrainerOptions trainer = options.trainer;
+  trainer.folder = folder;
   TranslationTrainingTaskOptions task_options{.padding = needed_token("padding", tokenizers.source.special().padding),
                                               .label_smoothing = options.label_smoothing,
                                               .batches = {.max_tokens = options.batch_tokens, .seed = seed}};
