@@ -11,6 +11,7 @@
 #include "attend/core/dtype.h"
 #include "attend/core/error.h"
 #include "attend/core/file.h"
+#include "attend/core/finite.h"
 #include "attend/core/machine.h"
 #include "attend/core/memory.h"
 #include "attend/core/progress.h"

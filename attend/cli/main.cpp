@@ -13,6 +13,7 @@
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
+#include "attend/core/finite.h"
 #include "attend/core/threads.h"
 #include "attend/core/version.h"
 
@@ -91,6 +92,9 @@ int main(int argc, char** argv) {
     return 128 + interrupted.signal;
   } catch (const attend::cli::ClosedPipe&) {
   } catch (const attend::InputError& error) {
+    std::cerr << "attend: " << error.what() << '\n';
+    return attend::cli::kWrongUsage;
+  } catch (const attend::ModelError& error) {
     std::cerr << "attend: " << error.what() << '\n';
     return attend::cli::kWrongUsage;
   } catch (const attend::Error& error) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "attend/core/error.h"
+#include "attend/core/finite.h"
 #include "attend/core/threads.h"
 #include "attend/kernels/best.h"
 
@@ -133,8 +134,7 @@ std::vector<NextToken> merged(const RowRules& row, std::span<const float> values
   // The tokens that were taken out of the row still count in the model's probabilities.
   double total = log_sum;
   for (const RowRules::Token& token : row.tokens) total = log_add(total, token.logit);
-  if (std::isnan(total) || total == -kNever)
-    fail("search", "the model's logits are no numbers; its weights may be damaged");
+  if (!std::isfinite(total)) fail_not_finite("search");
   const double shift = kind == ScoreKind::logits ? 0 : total;
 
   std::vector<NextToken> best;

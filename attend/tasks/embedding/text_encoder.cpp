@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "attend/core/error.h"
+#include "attend/core/finite.h"
 #include "attend/kernels/unit_rows.h"
 #include "attend/ops/tape.h"
 #include "attend/text/unicode.h"
@@ -142,6 +143,7 @@ Embeddings TextEncoder::embed(std::span<const std::string> texts, const EmbedOpt
       },
       progress);
   result.vectors = finished(sentence, options, pooled);
+  check_finite("embed", result.vectors.span());
   return result;
 }
 
