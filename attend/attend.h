@@ -179,6 +179,7 @@
 #include "attend/text/piece.h"
 #include "attend/text/post_processor.h"
 #include "attend/text/pre_tokenizer.h"
+#include "attend/text/printable.h"
 #include "attend/text/sentencepiece.h"
 #include "attend/text/sentences.h"
 #include "attend/text/shown_token.h"

@@ -137,7 +137,7 @@ void run(AttentionFlags& flags) {
         if (file) file->add(map);
         if (flags.json && !flags.summary) out.write(json_of(map, flags.choice) + "\n");
         if (!file && !flags.json && !flags.summary)
-          out.write(to_terminal(figure_of(std::span(&map, 1), flags.choice), terminal_of_output()));
+          out.write_styled(to_terminal(figure_of(std::span(&map, 1), flags.choice), terminal_of_output()));
       }
     } catch (const InputError& error) {
       throw InputError(texts.where() + ": " + error.what());
@@ -145,7 +145,7 @@ void run(AttentionFlags& flags) {
     out.flush();
   }
   if (read == 0) fail<InputError>("attention", "there is no text: the input is empty");
-  if (flags.summary) out.write(flags.json ? summary.json() : summary.table());
+  if (flags.summary) out.write_styled(flags.json ? summary.json() : summary.table());
   out.finish();
   if (file) file->finish();
   warn_of(cut, "text", "cut: longer than the model's limit (--long truncate)");
