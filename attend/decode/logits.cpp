@@ -16,10 +16,11 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
-/// log(e^a + e^b)
+/// log(e^a + e^b); NaN if one of them is NaN.
 double log_add(double a, double b) {
-  const double larger = std::max(a, b);
-  return larger == kNever ? kNever : larger + std::log1p(std::exp(std::min(a, b) - larger));
+  if (a == kNever) return b;
+  if (b == kNever) return a;
+  return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
 }
 
 /// The rules for one row: either only a few tokens are allowed, or a few are banned or penalised and the others keep
