@@ -9,12 +9,14 @@ FUZZ_SECONDS ?= 60
 FAULT_MINUTES ?= 8
 # Minutes of `make load`.
 MINUTES ?= 5
+# Cases of `make hostile`.
+HOSTILE_CASES ?= 20000
 
 OURS := git ls-files 'attend/*.h' 'attend/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.h' 'bench/*.cpp' 'examples/*.cpp'
 
 .DEFAULT_GOAL := help
 .PHONY: help setup configure build run test check components web-test clients load bench lint format-check tidy format asan \
-  tsan fuzz faults install clean
+  tsan fuzz faults hostile install clean
 
 help: ## list the jobs
 	@sed -n 's/^\([a-z -]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -36,11 +38,11 @@ test: configure ## build, and run all tests
 	@ctest --preset release
 
 # Each step installs what it needs.
-CHECKS := test faults format-check tidy components asan tsan web-test clients fuzz
+CHECKS := test faults hostile format-check tidy components asan tsan web-test clients fuzz
 check: ## run everything that a release must pass; stops at the first step that fails, and names it
 	@for step in $(CHECKS); do \
 	  echo "check: make $$step"; \
-	  $(MAKE) --no-print-directory $$step FUZZ_SECONDS=10 || { echo "check: FAILED at the step: make $$step" >&2; exit 1; }; \
+	  $(MAKE) --no-print-directory $$step FUZZ_SECONDS=10 HOSTILE_CASES=5000 || { echo "check: FAILED at the step: make $$step" >&2; exit 1; }; \
 	done
 	@echo "check: passed: $(CHECKS)"
 
@@ -100,6 +102,9 @@ faults: build ## make every system call fail that writes a model, for at most FA
 	@cmake --build --preset release --target attend_faults faults_test
 	@build/release/tests/faults_test --gtest_brief=1
 	@tests/faults/campaign.py --program $(PROGRAM) --library build/release/tests/libattend_faults.so --minutes $(FAULT_MINUTES)
+
+hostile: build ## run the program on HOSTILE_CASES (20000) damaged and hostile models, corpora and recipes
+	@tests/hostile/hostile.py --program $(PROGRAM) --cases $(HOSTILE_CASES)
 
 install: build ## install program, library and headers under PREFIX (/usr/local)
 	@cmake --install build/release --prefix $(PREFIX)

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <numeric>
 
 #include "attend/core/error.h"
+#include "attend/core/finite.h"
 
 namespace attend {
 namespace {
@@ -106,8 +108,12 @@ void keep(const Probe::Record& record, std::span<AttentionMap* const> maps) {
       const Tensor to = Tensor::empty({std::ssize(view.heads), Q, K});
       float* row = to.data();
       for (const std::int64_t head : view.heads)
-        for (std::int64_t q = 0; q < Q; ++q, row += K)
+        for (std::int64_t q = 0; q < Q; ++q, row += K) {
           std::copy_n(from.data() + ((static_cast<std::int64_t>(b) * H + head) * T + q) * S, K, row);
+          // Scores of NaN only give a row of zeros, as if the token could attend to nothing.
+          if (const float sum = std::accumulate(row, row + K, 0.f); !std::isfinite(sum) || !(sum > 0))
+            fail_not_finite("attention");
+        }
       view.weights[*layer] = to;
     }
   }

@@ -93,6 +93,7 @@ AttentionPlace place_of(std::string_view record);
 
 /// Copies recorded weights to the maps: those of sequence b to maps[b], if that map includes the layer. A null map is
 /// skipped. Weights beyond the number of a map's tokens belong to padding and are not copied.
+/// Throws ModelError if the weights are not finite, or if those of a token are all zero.
 void keep(const Probe::Record& record, std::span<AttentionMap* const> maps);
 
 }  // namespace attend

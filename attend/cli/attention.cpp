@@ -142,14 +142,14 @@ void run(AttentionFlags& flags) {
         if (file) file->add(map);
         if (flags.json && !flags.summary) out.write(json_of(map, flags.choice) + "\n");
         if (!file && !flags.json && !flags.summary)
-          out.write(to_terminal(figure_of(std::span(&map, 1), flags.choice), terminal_of_output()));
+          out.write_styled(to_terminal(figure_of(std::span(&map, 1), flags.choice), terminal_of_output()));
       }
     } catch (const InputError& error) {
       throw InputError(texts.where() + ": " + text_of(error));
     }
     out.flush();
   }
-  if (flags.summary && read > blank) out.write(flags.json ? summary.json() : summary.table());
+  if (flags.summary && read > blank) out.write_styled(flags.json ? summary.json() : summary.table());
   out.finish();
   if (file) file->finish();
   warn_of_blank(blank, "no attention weights");

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -16,8 +17,10 @@
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/interrupt.h"
 #include "attend/cli/shared/numbers.h"
+#include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
+#include "attend/core/finite.h"
 #include "attend/core/threads.h"
 #include "attend/core/version.h"
 
@@ -77,7 +80,8 @@ int run(int argc, char** argv) {
   } catch (const MissingVerb& error) {
     std::cerr << error.what();
   } catch (const UsageError& error) {
-    std::cerr << "attend: " << error.what() << "\nSee: " << reached->command() << " --help\n";
+    tell(error.what());
+    std::cerr << "See: " << reached->command() << " --help\n";
   }
   return kWrongUsage;
 }
@@ -101,19 +105,26 @@ int main(int argc, char** argv) {
   try {
     const int code = attend::cli::run(argc, argv);
     if (std::cout.flush()) return code;
-    if (errno != EPIPE) std::cerr << "attend: cannot write to standard output: " << std::strerror(errno) << '\n';
+    if (errno != EPIPE) attend::cli::tell(std::string("cannot write to standard output: ") + std::strerror(errno));
   } catch (const attend::cli::Interrupted& interrupted) {
     return 128 + interrupted.signal;
   } catch (const attend::cli::ClosedPipe&) {
   } catch (const attend::InputError& error) {
-    std::cerr << "attend: " << attend::cli::text_of(error) << '\n';
+    attend::cli::tell(attend::cli::text_of(error));
+    return attend::cli::kWrongUsage;
+  } catch (const attend::ModelError& error) {
+    attend::cli::tell(error.what());
     return attend::cli::kWrongUsage;
   } catch (const attend::Error& error) {
-    std::cerr << "attend: " << error.what() << '\n';
+    attend::cli::tell(error.what());
   } catch (const std::filesystem::filesystem_error& error) {
-    std::cerr << "attend: " << error.path1().string() << ": " << error.code().message() << '\n';
+    attend::cli::tell(error.path1().string() + ": " + error.code().message());
+    const bool disk = error.code() == std::errc::no_space_on_device || error.code() == std::errc::io_error;
+    return disk ? attend::cli::kFailed : attend::cli::kWrongUsage;
+  } catch (const std::bad_alloc&) {
+    attend::cli::tell("out of memory");
   } catch (const std::exception& error) {
-    std::cerr << "attend: unexpected: " << error.what() << '\n';
+    attend::cli::tell(std::string("unexpected: ") + error.what());
   }
   return attend::cli::kFailed;
 }

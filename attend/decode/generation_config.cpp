@@ -88,7 +88,9 @@ bool is_neutral(const Config& config, const char* key, const std::string& neutra
 
 GenerationConfig GenerationConfig::read(const std::filesystem::path& folder, const SearchOptions& search) {
   const std::filesystem::path file = folder / "generation_config.json";
-  return read(Config(std::filesystem::exists(file) ? file : folder / "config.json"), search);
+  std::error_code unknown;  // a link that leads nowhere is an error, not a missing file
+  const bool there = std::filesystem::exists(std::filesystem::symlink_status(file, unknown));
+  return read(Config(there ? file : folder / "config.json"), search);
 }
 
 GenerationConfig GenerationConfig::read(const Config& config, const SearchOptions& search) {

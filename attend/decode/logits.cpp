@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "attend/core/error.h"
+#include "attend/core/finite.h"
 #include "attend/core/threads.h"
 #include "attend/kernels/best.h"
 
@@ -15,10 +16,11 @@ namespace {
 
 constexpr double kNever = -std::numeric_limits<double>::infinity();
 
-/// log(e^a + e^b)
+/// log(e^a + e^b); NaN if one of them is NaN.
 double log_add(double a, double b) {
-  const double larger = std::max(a, b);
-  return larger == kNever ? kNever : larger + std::log1p(std::exp(std::min(a, b) - larger));
+  if (a == kNever) return b;
+  if (b == kNever) return a;
+  return std::max(a, b) + std::log1p(std::exp(-std::abs(a - b)));
 }
 
 /// The rules for one row: either only a few tokens are allowed, or a few are banned or penalised and the others keep
@@ -133,8 +135,7 @@ std::vector<NextToken> merged(const RowRules& row, std::span<const float> values
   // The tokens that were taken out of the row still count in the model's probabilities.
   double total = log_sum;
   for (const RowRules::Token& token : row.tokens) total = log_add(total, token.logit);
-  if (std::isnan(total) || total == -kNever)
-    fail("search", "the model's logits are no numbers; its weights may be damaged");
+  if (!std::isfinite(total)) fail_not_finite("search");
   const double shift = kind == ScoreKind::logits ? 0 : total;
 
   std::vector<NextToken> best;

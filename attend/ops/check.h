@@ -19,15 +19,18 @@ inline int check_dim(const char* op, const Tensor& x, int dim) {
   return index;
 }
 
-/// Checks that ids are int32 in [0, bound).
-inline void check_ids(const char* op, const Tensor& ids, std::int64_t bound) {
+/// Checks that ids are int32 in [0, bound). Other ids are an InputError, since they come from a tokenizer or a caller.
+inline void check_ids(const char* op, const Tensor& ids, std::int64_t bound, const char* hint = "") {
   check_dtype(op, "ids", ids, DType::i32);
   const std::int32_t* values = ids.data<std::int32_t>();
   for (std::int64_t i = 0, n = ids.numel(); i < n; ++i)
     if (values[i] < 0 || values[i] >= bound)
-      fail(op, "id ", values[i], " at position ", i, " of ids ", ids.shape(), " is out of range, expected 0 to ",
-           bound - 1);
+      fail<InputError>(op, "id ", values[i], " at position ", i, " of ids ", ids.shape(),
+                       " is out of range, expected 0 to ", bound - 1, hint);
 }
+
+/// The hint for an id without an embedding.
+constexpr const char* kUnknownId = "; does the tokenizer belong to this model?";
 
 /// Checks that lengths are int32 [count], each between 0 and `most`.
 inline void check_lengths(const char* op, const Tensor& lengths, std::int64_t count, std::int64_t most) {

@@ -9,7 +9,7 @@ namespace attend {
 Tensor embedding(const Tensor& table, const Tensor& ids, const EmbeddingOptions& options) {
   check_float("embedding", "the table", table);
   if (table.rank() != 2) fail("embedding", "wrong shape of the table: got ", table.shape(), ", expected [V, D]");
-  check_ids("embedding", ids, table.dim(0));
+  check_ids("embedding", ids, table.dim(0), kUnknownId);
   if (ids.rank() > 3) fail("embedding", "ids have at most 3 dimensions: got ", ids.shape());
 
   Tensor y = Tensor::empty(ids.shape().inserted(ids.rank(), table.dim(1)));

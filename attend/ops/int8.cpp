@@ -95,7 +95,7 @@ Tensor linear_together(const Tensor& x, std::span<const Int8Matrix> weights, std
 
 Tensor embedding(const Int8Matrix& table, const Tensor& ids, float scale) {
   check("embedding", table);
-  check_ids("embedding", ids, table.values.dim(0));
+  check_ids("embedding", ids, table.values.dim(0), kUnknownId);
   const std::int64_t width = table.values.dim(1);
   Tensor y = Tensor::empty(ids.shape().inserted(ids.rank(), width));
   for (std::int64_t i = 0; i < ids.numel(); ++i) {

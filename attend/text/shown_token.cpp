@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "attend/text/byte_level.h"
+#include "attend/text/printable.h"
 #include "attend/text/tokenizer_parts.h"
 #include "attend/text/unicode.h"
 
@@ -23,23 +24,6 @@ std::string bytes_of(std::string_view letters) {
   return bytes;
 }
 
-/// Replaces invalid UTF-8 by escapes such as \xE2.
-std::string readable(std::string_view bytes) {
-  std::string text;
-  for (std::size_t at = 0; at < bytes.size();) {
-    const CodePoint c = decode_utf8(bytes, at);
-    const std::string_view own = bytes.substr(at, static_cast<std::size_t>(c.size));
-    if (c.valid) text += own;
-    constexpr std::string_view kDigits = "0123456789ABCDEF";
-    for (std::size_t i = 0; !c.valid && i < own.size(); ++i) {
-      const auto byte = static_cast<unsigned char>(own[i]);
-      text += "\\x", text += kDigits[byte >> 4], text += kDigits[byte & 15];
-    }
-    at += own.size();
-  }
-  return text;
-}
-
 /// Replaces SentencePiece's "▁" by a space.
 std::string with_spaces(std::string_view token) {
   constexpr std::string_view kSpace = "▁";
@@ -55,13 +39,13 @@ std::string with_spaces(std::string_view token) {
 
 std::string shown_token(const Tokenizer& tokenizer, std::int32_t id) {
   std::string token = tokenizer.token(id);
-  if (tokenizer.is_special(id)) return token;
+  if (tokenizer.is_special(id)) return printable(token);
   for (const decoder::Step& step : tokenizer.parts().decoder) {
-    if (std::holds_alternative<decoder::ByteLevel>(step)) return readable(bytes_of(token));
+    if (std::holds_alternative<decoder::ByteLevel>(step)) return printable(bytes_of(token));
     if (const auto* bpe = std::get_if<decoder::Bpe>(&step); bpe && token.ends_with(bpe->suffix))
       token.resize(token.size() - bpe->suffix.size());
   }
-  return with_spaces(token);
+  return printable(with_spaces(token));
 }
 
 }  // namespace attend

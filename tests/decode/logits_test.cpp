@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
+#include "attend/core/finite.h"
+
 namespace attend {
 namespace {
 
@@ -34,6 +38,16 @@ TEST(LogitsRules, BiasesAreAddedBeforePenalties) {
 TEST(LogitsRules, ASuppressedTokenIsBannedWhateverItsBias) {
   const LogitsRules rules{.frequency_penalty = -2, .suppressed = {2}, .biases = {{2, 100}}};
   EXPECT_EQ(scores(rules, {0, 2, 2}, 1), (std::vector<double>{1, 2, 0, 4, 5}));
+}
+
+TEST(LogitsRules, ANanIsAnErrorEvenForATokenThatIsBanned) {
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()}) {
+    const Tensor logits = Tensor::zeros({1, 3});
+    logits.data()[1] = bad;
+    const LogitsContext context{{}, 0, 100};
+    EXPECT_THROW(best_tokens(logits, std::span(&context, 1), {.suppressed = {1}}, {}, 3, ScoreKind::logits),
+                 ModelError);
+  }
 }
 
 }  // namespace

@@ -193,13 +193,14 @@ TEST(Search, IdsOutsideTheVocabularyAreErrors) {
 }
 
 TEST(Search, LogitsThatAreNotFiniteAreAnError) {
-  for (const float bad : {std::nanf(""), std::numeric_limits<float>::infinity()})
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const float bad : {std::nanf(""), kInfinity, -kInfinity})
     for (const std::int64_t beam : {1, 3}) {
       Tensor table = random_table(5);
       table.fill(bad);
       Chain chain(table, {0});
       EXPECT_ERROR(search_chain(chain, 1, {.beam = beam, .max_new_tokens = 6, .start = kStart, .ends = {kEnd}}),
-                   "are no numbers");
+                   "numbers that are not finite");
     }
 }
 

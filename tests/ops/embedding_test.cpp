@@ -12,7 +12,8 @@ namespace {
 TEST(Embedding, AnIdOutOfRangeIsReportedWithItsPosition) {
   const Tensor table = Tensor::zeros({5, 3});
   EXPECT_ERROR(embedding(table, Tensor::ids({0, 1, 5, 2}, {2, 2})),
-               "[embedding] id 5 at position 2 of ids [2, 2] is out of range, expected 0 to 4");
+               "[embedding] id 5 at position 2 of ids [2, 2] is out of range, expected 0 to 4; does the tokenizer");
+  EXPECT_THROW(embedding(table, Tensor::ids({5}, {1})), InputError);
   EXPECT_ERROR(embedding(table, Tensor::ids({-1}, {1})), "[embedding] id -1 at position 0");
   EXPECT_ERROR(embedding(Tensor::zeros({0, 3}), Tensor::ids({0}, {1})), "[embedding] id 0 at position 0");
 }

@@ -14,6 +14,7 @@
 #include "attend/cli/shared/interrupt.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/core/error.h"
+#include "attend/text/printable.h"
 #include "attend/text/unicode.h"
 
 namespace attend::cli {
@@ -169,6 +170,7 @@ bool LineReader::next(std::vector<std::string>& lines, std::size_t max_lines, st
 TextWriter::TextWriter(const std::string& path) : name_(path), file_(STDOUT_FILENO) {
   if (path.empty() || is_standard(path)) {
     name_ = "standard output";
+    terminal_ = ::isatty(file_) != 0;
     return;
   }
   namespace fs = std::filesystem;
@@ -186,10 +188,16 @@ TextWriter::TextWriter(const std::string& path) : name_(path), file_(STDOUT_FILE
   // A pipe or a device is written directly; it cannot be replaced by a finished file.
   file_ = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (file_ < 0) fail<InputError>("output", path, ": cannot open: ", last_error());
+  terminal_ = ::isatty(file_) != 0;
   owner_ = std::shared_ptr<const void>(nullptr, [file = file_](const void*) { ::close(file); });
 }
 
 void TextWriter::write(std::string_view text) {
+  if (terminal_) return write_styled(printable(text));
+  write_styled(text);
+}
+
+void TextWriter::write_styled(std::string_view text) {
   buffer_ += text;
   if (buffer_.size() >= kBuffer) flush();
 }
@@ -201,7 +209,7 @@ void TextWriter::flush() {
     atomic_->write(rest);
     rest = {};
   }
-  if (!rest.empty() && ::isatty(file_) != 0) erase_progress();
+  if (!rest.empty() && terminal_) erase_progress();
   while (!rest.empty()) {
     const ssize_t written = ::write(file_, rest.data(), rest.size());
     if (written < 0 && errno == EINTR) {

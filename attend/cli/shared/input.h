@@ -66,7 +66,11 @@ class TextWriter {
   /// "" and "-" are standard output.
   explicit TextWriter(const std::string& path = "");
 
+  /// On a terminal, control characters are written in a visible form (see printable()). A pipe or a file gets the text
+  /// as it is, since the text may be the product.
   void write(std::string_view text);
+  /// Writes text of our own, which may have escape sequences such as colours.
+  void write_styled(std::string_view text);
   /// Writes the buffer. Throws ClosedPipe if the reader of a pipe has closed it.
   void flush();
   /// Whether the output is a regular file, so that write_at() works; false for pipes.
@@ -78,6 +82,7 @@ class TextWriter {
  private:
   std::string name_, buffer_;
   int file_ = -1;
+  bool terminal_ = false;
   std::shared_ptr<const void> owner_;  // closes file_
   std::optional<AtomicFile> atomic_;
 };

@@ -11,6 +11,7 @@
 
 #include "attend/cli/shared/interrupt.h"
 #include "attend/core/error.h"
+#include "attend/text/printable.h"
 
 namespace attend::cli {
 namespace {
@@ -115,8 +116,9 @@ void erase_progress() {
 }
 
 void tell(std::string_view message) {
+  constexpr std::size_t kMost = 4000;  // bytes: a message may repeat a value of a hostile file
   erase_progress();
-  std::cerr << "attend: " << message << std::endl;
+  std::cerr << "attend: " << printable(message.substr(0, kMost)) << (message.size() > kMost ? " …" : "") << std::endl;
 }
 
 void warn(std::string_view message) { tell("warning: " + std::string(message)); }

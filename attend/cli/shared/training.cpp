@@ -14,6 +14,7 @@
 #include "attend/cli/shared/recipe.h"
 #include "attend/core/file.h"
 #include "attend/explain/html.h"
+#include "attend/text/printable.h"
 
 namespace attend::cli {
 namespace {
@@ -89,7 +90,7 @@ class Display {
                                std::int64_t total) { bar(stage, unit).update(done, total); };
     observer.message = [this](const std::string& line) {
       erase();
-      std::cerr << line << std::endl;
+      std::cerr << printable(line) << std::endl;
     };
     observer.warning = [this](const std::string& line) {
       erase();
@@ -97,7 +98,7 @@ class Display {
     };
     observer.sampled = [](const std::string& text) {
       std::cerr << "  | ";
-      for (const char c : text) std::cerr << (c == '\n' ? "\n  | " : std::string(1, c));
+      for (const char c : printable(text)) std::cerr << (c == '\n' ? "\n  | " : std::string(1, c));
       std::cerr << std::endl;
     };
     observer.uninterrupted = [this](const std::function<void()>& work) {

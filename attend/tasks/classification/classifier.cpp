@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "attend/core/error.h"
+#include "attend/core/finite.h"
 #include "attend/data/batches.h"
 #include "attend/nn/module.h"
 #include "attend/ops/activation.h"
@@ -38,7 +39,9 @@ void decide(const float* probabilities, std::size_t labels, bool several, Classi
 }
 
 /// logits [N, labels] -> probabilities [N, labels]: softmax, or sigmoid for multi-label models and for a single label.
+/// Throws ModelError if the logits are not finite.
 Tensor probabilities(const Tensor& logits, bool several) {
+  check_finite("classify", logits.span());
   return several || logits.dim(1) == 1 ? sigmoid(logits) : softmax(logits);
 }
 
@@ -80,12 +83,13 @@ struct RecurrentModel : Classifier::Model {
       const std::vector<std::int64_t> chosen = sampler.next();
       const TokenBatch batch = pad(ids, chosen, padding);
       Probe probe;
-      const Tensor probabilities = softmax(classifier(batch.ids, batch.lengths, options.attention ? &probe : nullptr));
-      const std::int64_t classes = probabilities.dim(1), T = batch.ids.dim(1);
+      const Tensor all =
+          probabilities(classifier(batch.ids, batch.lengths, options.attention ? &probe : nullptr), false);
+      const std::int64_t classes = all.dim(1), T = batch.ids.dim(1);
       for (std::size_t b = 0; b < chosen.size(); ++b) {
         const auto at = static_cast<std::size_t>(chosen[b]);
         Classification& result = results[at];
-        decide(probabilities.data() + static_cast<std::int64_t>(b) * classes, labels().size(), false, result);
+        decide(all.data() + static_cast<std::int64_t>(b) * classes, labels().size(), false, result);
         result.truncated = encodings[at].dropped;
         if (!options.attention) continue;
         for (const std::int32_t id : ids[at]) result.tokens.push_back(tokenizer.token(id));

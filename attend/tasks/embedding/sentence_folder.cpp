@@ -20,6 +20,12 @@ const std::vector<std::pair<std::string, Pooling>> kPoolingNames = {{"cls", Pool
 
 namespace {
 
+/// Whether there is such a file, or a link. A link that leads nowhere counts, so that reading it is an error.
+bool is_there(const fs::path& path) {
+  std::error_code unknown;
+  return fs::exists(fs::symlink_status(path, unknown));
+}
+
 /// The last part of a Python name: "torch.nn.modules.activation.Tanh" -> "Tanh".
 std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
 
@@ -81,7 +87,7 @@ Norm read_norm(const fs::path& folder) {
 /// The entries of modules.json; none if it is not a sentence-transformers folder.
 std::vector<Config> modules_of(const fs::path& folder) {
   const fs::path path = folder / "modules.json";
-  if (!fs::exists(path)) return {};
+  if (!is_there(path)) return {};
   const MappedFile file = map_file(path);
   const std::string_view text(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size());
   // The file is a JSON array; Config needs an object.
@@ -131,13 +137,13 @@ SentenceFolder SentenceFolder::read(const fs::path& path) {
   // The file name depends on the model type.
   for (const char* type : {"bert", "roberta", "distilbert", "camembert", "xlm-roberta"}) {
     const fs::path file = sentence.model / ("sentence_" + std::string(type) + "_config.json");
-    if (!fs::exists(file)) continue;
+    if (!is_there(file)) continue;
     const Config config(file);
     sentence.max_tokens = config.integer("max_seq_length", 0);
     sentence.lower_case = config.flag("do_lower_case", false);
     break;
   }
-  if (const fs::path file = folder / "config_sentence_transformers.json"; fs::exists(file)) {
+  if (const fs::path file = folder / "config_sentence_transformers.json"; is_there(file)) {
     const Config config(file);
     sentence.prompts = config.object("prompts");
     if (config.has("default_prompt_name"))

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "attend/core/error.h"
+#include "attend/core/finite.h"
 #include "attend/kernels/unit_rows.h"
 #include "attend/ops/tape.h"
 #include "attend/text/unicode.h"
@@ -71,17 +72,26 @@ Tensor unit_length(const Tensor& x) {
   return y;
 }
 
+void check_size(const char* module, std::int64_t expected, const Tensor& x) {
+  if (x.dim(1) != expected)
+    fail<InputError>("embed", "the module ", module, " takes vectors of ", expected,
+                     " numbers, but the module before gives ", x.dim(1), "; do pooling and modules belong together?");
+}
+
 /// Applies the modules after the pooling.   [N, D] -> [N, size]
 Tensor finished(const SentenceFolder& sentence, const EmbedOptions& options, Tensor x) {
   bool normalized = false;
   for (const SentenceLayer& layer : sentence.layers) {
     normalized = std::holds_alternative<UnitLength>(layer);
-    if (const auto* dense = std::get_if<Dense>(&layer))
+    if (const auto* dense = std::get_if<Dense>(&layer)) {
+      check_size("Dense", dense->linear.weight.dim(1), x);
       x = dense->linear(x, dense->activation);
-    else if (const auto* norm = std::get_if<Norm>(&layer))
+    } else if (const auto* norm = std::get_if<Norm>(&layer)) {
+      check_size("LayerNorm", norm->gain.numel(), x);
       x = (*norm)(x);
-    else if (options.normalize.value_or(true))
+    } else if (options.normalize.value_or(true)) {
       x = unit_length(x);
+    }
   }
   return options.normalize.value_or(false) && !normalized ? unit_length(x) : x;
 }
@@ -142,6 +152,7 @@ Embeddings TextEncoder::embed(std::span<const std::string> texts, const EmbedOpt
       },
       progress);
   result.vectors = finished(sentence, options, pooled);
+  check_finite("embed", result.vectors.span());
   return result;
 }
 

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "attend/core/error.h"
+#include "attend/core/finite.h"
 #include "attend/ops/tape.h"
 #include "attend/tasks/attention/attention_capture.h"
 #include "attend/tasks/attention/attention_tokens.h"
@@ -151,6 +152,7 @@ void BertReader::read(std::span<const BertWindow> windows, std::int64_t batch_to
       types.insert(types.end(), encoding.types.begin(), encoding.types.end());
     }
     batch.states = model.encode(input_of(model, ids, types, batch.lengths));
+    check_finite("bert", batch.states.span());
     take(batch);
     done += static_cast<std::int64_t>(ids.size());
     if (progress) progress(done, total);
@@ -159,7 +161,9 @@ void BertReader::read(std::span<const BertWindow> windows, std::int64_t batch_to
 
 Tensor BertReader::read(const Encoding& encoding, Probe* probe) const {
   const NoGrad no_grad;
-  return model.encode(input_of(model, encoding.ids, encoding.types, {encoding.size()}), probe);
+  const Tensor states = model.encode(input_of(model, encoding.ids, encoding.types, {encoding.size()}), probe);
+  check_finite("bert", states.span());
+  return states;
 }
 
 AttentionMap BertReader::attention_map(const std::string& text, const BertWindowOptions& options,

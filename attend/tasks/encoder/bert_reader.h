@@ -60,7 +60,7 @@ struct BertReader {
   std::vector<BertWindow> windows(std::span<const std::string> texts, const BertWindowOptions& options = {}) const;
 
   /// Computes the states of all windows. Windows of similar length form a batch, which is passed to `take`. Progress is
-  /// counted in tokens.
+  /// counted in tokens. Throws ModelError if the states are not finite.
   void read(std::span<const BertWindow> windows, std::int64_t batch_tokens, FunctionRef<void(const BertBatch&)> take,
             const Progress& progress = {}) const;
   /// The states of one window.   -> [tokens, width]

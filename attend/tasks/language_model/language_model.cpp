@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "attend/core/finite.h"
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
@@ -144,6 +145,7 @@ void score_windows(const LanguageModel& model, std::span<const Window> windows, 
     const Tensor targets = Tensor::ids(std::span(next).subspan(static_cast<std::size_t>(row), rows), {end - row});
     const Tensor logits = model.network().logits(states.view_rows(row, end));
     const Tensor losses = cross_entropy(logits, targets, {.reduction = Reduction::none});
+    check_finite("score", losses.span());
     std::vector<std::vector<NextToken>> best(rows);
     if (alternatives > 0)
       best = best_tokens(logits, std::vector<LogitsContext>(rows), rules, {}, alternatives, ScoreKind::logits);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "attend/core/error.h"
+#include "attend/core/finite.h"
 #include "attend/kernels/best.h"
 #include "attend/ops/tape.h"
 
@@ -119,6 +120,7 @@ std::vector<FilledText> MaskFiller::operator()(std::span<const std::string> text
         std::vector<float> log_sums(rows.size()), values(rows.size() * static_cast<std::size_t>(k));
         std::vector<std::int32_t> places(values.size());
         kernels::best_of_rows(count, logits.dim(1), logits.data(), k, log_sums.data(), values.data(), places.data());
+        check_finite("fill-mask", log_sums);
         for (std::size_t m = 0; m < rows.size(); ++m)
           for (std::size_t i = m * static_cast<std::size_t>(k); i < (m + 1) * static_cast<std::size_t>(k); ++i)
             if (const std::int32_t id = places[i]; id >= 0)

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "attend/core/error.h"
+#include "attend/core/finite.h"
 #include "attend/ops/tape.h"
 
 namespace attend {
@@ -74,6 +75,7 @@ std::vector<Answer> Answerer::operator()(const std::string& question, const std:
   double no_answer = 1;  // the smallest probability of "no answer" over all windows
   reader_->read(windows, options.batch_tokens, [&](const BertBatch& batch) {
     const Tensor logits = reader_->model.find_answer(batch.states);
+    check_finite("answer", logits.span());
     for (std::size_t b = 0; b < batch.windows.size(); ++b) {
       const Encoding& encoding = windows[batch.windows[b]].encoding;
       const TokenSpan place = text_of(encoding);

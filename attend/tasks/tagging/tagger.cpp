@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "attend/core/error.h"
+#include "attend/core/finite.h"
 #include "attend/ops/softmax.h"
 #include "attend/ops/tape.h"
 #include "attend/text/tokenizer_parts.h"
@@ -139,7 +140,9 @@ std::vector<TaggedText> Tagger::operator()(std::span<const std::string> texts, c
   reader_->read(
       windows, options.batch_tokens,
       [&](const BertBatch& batch) {
-        const Tensor probabilities = softmax(reader_->model.label_tokens(batch.states));
+        const Tensor logits = reader_->model.label_tokens(batch.states);
+        check_finite("tag", logits.span());
+        const Tensor probabilities = softmax(logits);
         for (std::size_t b = 0; b < batch.windows.size(); ++b) {
           const BertWindow& window = windows[batch.windows[b]];
           std::vector<Part> parts =

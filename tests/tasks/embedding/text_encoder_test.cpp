@@ -112,5 +112,18 @@ TEST(TextEncoder, UnsupportedModulesAreErrorsThatNameThem) {
   EXPECT_ERROR(TextEncoder(folder.path()), "holds a model of type \"t5\", expected an encoder");
 }
 
+TEST(TextEncoder, APoolingThatDoesNotFitTheNextModuleIsAnError) {
+  const TextEncoder encoder(bert_fixture("sentence_dense"));
+  const std::vector<std::string> texts = {"the king"};
+  EXPECT_THROW(encoder.embed(texts, {.pool = Pooling::max}), InputError);
+  EXPECT_ERROR(encoder.embed(texts, {.pool = Pooling::max}), "the module Dense takes vectors of 36 numbers");
+}
+
+TEST(TextEncoder, ALinkToItselfIsAnError) {
+  const test::TempFolder folder;
+  fs::create_symlink("modules.json", folder / "modules.json");
+  EXPECT_THROW(TextEncoder(folder.path()), InputError);
+}
+
 }  // namespace
 }  // namespace attend
