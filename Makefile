@@ -15,8 +15,8 @@ HOSTILE_CASES ?= 20000
 OURS := git ls-files 'attend/*.h' 'attend/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.h' 'bench/*.cpp' 'examples/*.cpp'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build run test check components web-test clients load bench lint format-check tidy format asan \
-  tsan fuzz faults hostile install clean
+.PHONY: help setup configure build run test check components web-test clients proxies load bench lint format-check tidy \
+  format asan tsan fuzz faults hostile install clean
 
 help: ## list the jobs
 	@sed -n 's/^\([a-z -]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | awk -F'\t' '{ printf "  make %-10s %s\n", $$1, $$2 }'
@@ -38,7 +38,7 @@ test: configure ## build, and run all tests
 	@ctest --preset release
 
 # Each step installs what it needs.
-CHECKS := test faults hostile format-check tidy components asan tsan web-test clients fuzz
+CHECKS := test faults hostile format-check tidy components asan tsan web-test clients proxies fuzz
 check: ## run everything that a release must pass; stops at the first step that fails, and names it
 	@for step in $(CHECKS); do \
 	  echo "check: make $$step"; \
@@ -56,6 +56,10 @@ web-test: ## test the explorer in a browser; with ATTEND_URL=http://…, against
 clients: build ## test the server with the openai package of npm and with a LibreTranslate client
 	@scripts/setup web
 	@cd tests/clients && npm install --no-audit --no-fund --loglevel=error && node --test
+
+proxies: build ## test the server behind nginx and HAProxy: streams, hang-ups, request smuggling
+	@scripts/setup proxies
+	@tests/proxies/proxies.py --program $(PROGRAM)
 
 load: build ## test the server with 200 clients for MINUTES (5): responses, errors and memory
 	@tests/load/load.py --program $(PROGRAM) --minutes $(MINUTES)

@@ -29,21 +29,38 @@ ServerOptions::Model model_of(const std::string& text) {
   return {std::filesystem::weakly_canonical(text).filename().string(), text};
 }
 
-/// One key per line; empty lines and lines that begin with # are ignored.
+/// One key per line, without the white space around it; empty lines and lines that begin with # are ignored.
 std::vector<std::string> read_keys(const std::string& path) {
   std::ifstream file(path);
   if (!file) fail<InputError>("serve", "cannot read the API keys: ", path);
   std::vector<std::string> keys;
   for (std::string line; std::getline(file, line);) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
+    line.erase(line.find_last_not_of(" \t\r") + 1);
+    line.erase(0, line.find_first_not_of(" \t"));
     if (!line.empty() && line.front() != '#') keys.push_back(line);
   }
   if (keys.empty()) fail<InputError>("serve", path, ": has no key, expected one per line");
   return keys;
 }
 
+/// Refuses what no browser sends, and what would therefore never match.
+void check_names(const ServerOptions& options) {
+  for (const std::string& host : options.allowed_hosts)
+    if (host.empty() || host.find_first_of("/: ") != std::string::npos)
+      fail<InputError>("serve", "--allowed-host takes a name without scheme and port: got \"", host,
+                       "\", expected such as example.org");
+  for (const std::string& origin : options.cors_origins) {
+    const std::size_t name = origin.find("://");
+    if (origin != "*" && (name == 0 || name == std::string::npos || name + 3 == origin.size() ||
+                          origin.find_first_of("/ ", name + 3) != std::string::npos))
+      fail<InputError>("serve", "--cors-origin takes a scheme, a name and no path: got \"", origin,
+                       "\", expected such as https://example.org");
+  }
+}
+
 void run(ServeFlags& flags) {
   ServerOptions& options = flags.options;
+  check_names(options);
   for (const std::string& text : flags.models) options.models.push_back(model_of(text));
   if (!flags.key_file.empty()) options.api_keys = read_keys(flags.key_file);
   options.timeout = std::chrono::seconds(flags.timeout);
@@ -87,6 +104,18 @@ void add_serve(Verb& program) {
   verb->add_option("--api-key-file", flags->key_file, "File with the accepted API keys, one per line")
       ->default_text("no key is needed")
       ->type_name("FILE");
+  verb->add_option(
+          "--allowed-host", flags->options.allowed_hosts,
+          "Name under which clients reach the server, such as example.org; repeat the flag for several names. IP "
+          "addresses and localhost need no flag; * allows all names")
+      ->type_name("NAME")
+      ->one_at_a_time();
+  verb->add_option(
+          "--cors-origin", flags->options.cors_origins,
+          "Origin whose web pages may use the server, such as https://example.org; repeat the flag for several "
+          "origins. * allows all web pages")
+      ->type_name("ORIGIN")
+      ->one_at_a_time();
   const char* limits = "Limits";
   verb->add_option("--max-batch-rows", flags->options.batch_rows,
                    "Largest number of sequences that a model generates at the same time")
@@ -111,7 +140,8 @@ void add_serve(Verb& program) {
       ->type_name("MB")
       ->check(between(1, 1024))
       ->group(limits);
-  verb->add_option("--connections", flags->options.connections, "Largest number of open connections")
+  verb->add_option("--connections", flags->options.connections,
+                   "Largest number of open connections; further ones get status 503")
       ->type_name("N")
       ->check(between(1, 4096))
       ->group(limits);

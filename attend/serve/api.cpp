@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <sstream>
 
 #include "attend/core/memory.h"
@@ -45,25 +44,41 @@ const char* error_type(int status) {
   return status >= 500 ? "server_error" : "invalid_request_error";
 }
 
-/// Whether `given` is the key. The time it takes does not depend on how much of the key is right.
-bool is_key(const std::string& key, const std::string& given) {
-  volatile unsigned char difference = key.empty() || key.size() != given.size();
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    const char expected = key.empty() ? '\0' : key[i % key.size()];
-    difference = static_cast<unsigned char>(difference | (expected ^ given[i]));
-  }
-  return difference == 0;
+constexpr const char* kForm = "application/x-www-form-urlencoded";
+
+const Route* find_route(const std::string& path) {
+  for (const Route& route : kRoutes)
+    if (path == route.path) return &route;
+  return nullptr;
 }
 
-/// LibreTranslate's clients send the key in the body.
+bool reads(const Call& call) { return call.method == "GET" || call.method == "HEAD"; }
+
+/// Whether everybody may read the path: monitoring, the API's description and the explorer's files.
+bool is_public(const Call& call) {
+  return reads(call) && (call.path == "/health" || call.path == "/ready" || call.path == "/openapi.json" ||
+                         call.path == "/" || find_asset(call.path));
+}
+
+/// A browser asks whether a page of another origin may send a request.
+bool is_preflight(const Call& call) {
+  return call.method == "OPTIONS" && !call.origin.empty() && !call.requested_method.empty();
+}
+
+/// LibreTranslate's clients send the key in the body, too.
 std::string key_in_body(const Call& call) {
-  if (const auto found = call.query.find("api_key"); found != call.query.end()) return found->second;
-  try {
-    const Json body = parse_object(call.body);
-    return Fields(body).optional_text("api_key").value_or("");
-  } catch (const ApiError&) {
-    return "";
-  }
+  return media_type(call) == kForm ? find_form_text(call.body, "api_key") : find_text(call.body, "api_key");
+}
+
+/// A page of another site can send a form or plain text here, but not JSON, unless the server allows it. So JSON must
+/// say that it is JSON.
+void check_type(const Call& call, bool form_allowed) {
+  const std::string type = media_type(call);
+  if (type == "application/json" || (form_allowed && type == kForm && !looks_like_json(call.body))) return;
+  throw ApiError(415, "invalid_value",
+                 "the Content-Type is " + (type.empty() ? "missing" : type) + ", expected application/json" +
+                     (form_allowed && type != kForm ? std::string(" or ") + kForm : "") +
+                     "; with curl, add -H 'Content-Type: application/json'");
 }
 
 /// Keeps a thing alive until the reply is sent; of a stream, until it ends, breaks off or is dropped.
@@ -84,7 +99,7 @@ constexpr const char* kNoExplorer =
 
 Failure failure_of(std::exception_ptr error, const std::string& texts) {
   const auto failure = [](const ApiError& e) {
-    return Failure{e.status, e.retry_after,
+    return Failure{e.status, e.retry_after, e.allow,
                    Json{{"error",
                          {{"message", e.what()},
                           {"type", error_type(e.status)},
@@ -105,9 +120,10 @@ Failure failure_of(std::exception_ptr error, const std::string& texts) {
 }
 
 Reply error_reply(std::exception_ptr error, bool libre_translate, const std::string& texts) {
-  auto [status, retry_after, json] = failure_of(error, texts);
+  auto [status, retry_after, allow, json] = failure_of(error, texts);
   Reply reply{.status = status};
   if (retry_after > 0) reply.headers.emplace_back("Retry-After", std::to_string(retry_after));
+  if (!allow.empty()) reply.headers.emplace_back("Allow", allow);
   if (status == 401) reply.headers.emplace_back("WWW-Authenticate", "Bearer");
   if (libre_translate) json = Json{{"error", json["error"]["message"]}, {"code", json["error"]["code"]}};
   reply.body = dump(json);
@@ -151,37 +167,75 @@ ServedModel::Patience Api::patience(const Call& call) const {
   return {std::chrono::steady_clock::now() + options_.timeout, call.hung_up, &stopped_};
 }
 
-void Api::authorize(const Call& call) const {
-  if (options_.keys.empty()) return;
-  constexpr std::string_view kBearer = "Bearer ";
-  const bool libre_translate = call.path == "/translate" || call.path == "/detect" || call.path == "/languages";
-  std::string given = call.authorization.starts_with(kBearer) ? call.authorization.substr(kBearer.size()) : "";
-  if (given.empty() && libre_translate) given = key_in_body(call);
-  bool known = false;
-  for (const std::string& key : options_.keys) known |= is_key(key, given);
-  if (!known) throw ApiError(401, "unauthorized", "an API key is needed: send it as \"Authorization: Bearer KEY\"");
+/// Refuses a call for reasons that are in its headers, and its key. `has_body`: whether the body has been read.
+void Api::admit(const Call& call, bool has_body) const {
+  check_host(options_.access, call);
+  check_origin(options_.access, call);
+  if (is_public(call) || is_preflight(call)) return;
+  authorize(call, has_body);
+  const Route* route = find_route(call.path);
+  const bool own = std::ranges::find(kOwnRoutes, call.path) != kOwnRoutes.end() || call.path.starts_with("/v1/models/");
+  if (!route && !own)
+    throw ApiError(404, "not_found", "there is no endpoint " + call.path + "; GET /openapi.json lists all");
+  const std::string allowed = route ? route->method : "GET";
+  if (call.method != allowed && !(reads(call) && allowed == "GET")) {
+    ApiError error(405, "method_not_allowed", call.path + " takes " + allowed + ", not " + call.method);
+    error.allow = allowed;
+    throw error;
+  }
+  if (allowed == "POST") check_type(call, route->libre_translate);
 }
 
-Reply Api::answer(const Call& call) {
-  const auto begin = std::chrono::steady_clock::now();
-  std::string path = "other";  // unknown paths share one name, so that the metrics stay small
-  std::string texts = "input";
-  bool libre_translate = false;
-  for (const Route& route : kRoutes)
-    if (call.path == route.path) path = call.path, texts = route.texts, libre_translate = route.libre_translate;
-  for (const char* own : kOwnRoutes)
-    if (call.path == own) path = call.path;
-  Reply reply;
-  try {
-    reply = route(call);
-  } catch (...) {
-    reply = error_reply(std::current_exception(), libre_translate, texts);
+void Api::authorize(const Call& call, bool has_body) const {
+  const AccessRules& rules = options_.access;
+  if (rules.keys.empty() || is_known_key(rules, bearer_key(call))) return;
+  if (const Route* route = find_route(call.path); route && route->libre_translate) {
+    const auto in_query = call.query.find("api_key");
+    if (in_query != call.query.end() && is_known_key(rules, in_query->second)) return;
+    if (call.method == "POST" && (!has_body || is_known_key(rules, key_in_body(call)))) return;
   }
+  throw ApiError(401, "unauthorized", "an API key is needed: send it as \"Authorization: Bearer KEY\"");
+}
+
+bool Api::is_quick(const Call& head) { return reads(head) && (head.path == "/health" || head.path == "/ready"); }
+
+/// Adds what every reply has, and counts it when it is sent.
+Reply Api::counted(Reply reply, const Call& call, std::chrono::steady_clock::time_point begin) {
+  if (is_allowed_origin(options_.access, call)) {
+    reply.headers.emplace_back("Access-Control-Allow-Origin", call.origin);
+    reply.headers.emplace_back("Access-Control-Expose-Headers", "Retry-After");
+    reply.headers.emplace_back("Vary", "Origin");
+  }
+  const bool known = find_route(call.path) || std::ranges::find(kOwnRoutes, call.path) != kOwnRoutes.end();
+  const std::string path = known ? call.path : "other";  // unknown paths share one name: the metrics stay small
   keep(reply, {nullptr, [this, path, begin, status = reply.status](void*) {
                  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
                  metrics_.count(path, status, seconds.count());
                }});
   return reply;
+}
+
+Reply Api::answer(const Call& call) {
+  const auto begin = std::chrono::steady_clock::now();
+  try {
+    return counted(route(call), call, begin);
+  } catch (...) {
+    return refuse(call, std::current_exception(), begin);
+  }
+}
+
+std::optional<Reply> Api::refusal(const Call& head) {
+  try {
+    admit(head, /*has_body=*/false);
+    return {};
+  } catch (...) {
+    return refuse(head, std::current_exception());
+  }
+}
+
+Reply Api::refuse(const Call& head, std::exception_ptr error, std::chrono::steady_clock::time_point begin) {
+  const Route* route = find_route(head.path);
+  return counted(error_reply(error, route && route->libre_translate, route ? route->texts : "input"), head, begin);
 }
 
 /// Runs a handler and counts it as active until its reply is sent. It is counted before shutting_down_ is read: when
@@ -195,57 +249,32 @@ Reply Api::work(Handler handler, const Call& call) {
   return reply;
 }
 
-/// A page of another site can send a form, plain text or a body without a type here, but not "application/json". So
-/// JSON with any other type is refused when a browser sends it. Programs such as curl, which call any body a form, send
-/// no Origin.
-void refuse_disguised_json(const Call& call) {
-  if (call.method != "POST" || call.origin.empty() || !looks_like_json(call.body)) return;
-  std::string type = call.content_type.substr(0, call.content_type.find(';'));
-  while (type.ends_with(' ')) type.pop_back();
-  for (char& c : type) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  if (type == "application/json") return;
-  throw ApiError(415, "invalid_value",
-                 "the body is JSON, but its Content-Type is " + (type.empty() ? "missing" : type) +
-                     "; send the header \"Content-Type: application/json\"");
-}
-
 Reply Api::route(const Call& call) {
-  const bool get = call.method == "GET" || call.method == "HEAD";
-  if (get) {
-    if (call.path == "/health") return {.body = R"({"status":"ok"})"};
-    if (call.path == "/ready") {
-      if (shutting_down_) throw shutting_down();
-      return {.body = R"({"status":"ready"})"};
-    }
-    if (call.path == "/openapi.json") return {.body = openapi_document()};
-    if (const Asset* asset = find_asset(call.path))
-      return {.type = std::string(asset->type), .body = std::string(asset->data)};
-    if (call.path == "/") return {.type = "text/html; charset=utf-8", .body = kNoExplorer};
+  admit(call, /*has_body=*/true);
+  if (is_preflight(call))  // of an origin that may use the server, or of the server's own
+    return {.status = 204,
+            .type = "",
+            .headers = {{"Access-Control-Allow-Methods", "GET, POST"},
+                        {"Access-Control-Allow-Headers", call.requested_headers},
+                        {"Access-Control-Max-Age", "600"}}};
+  if (call.path == "/health") return {.body = R"({"status":"ok"})"};
+  if (call.path == "/ready") {
+    if (shutting_down_) throw shutting_down();
+    return {.body = R"({"status":"ready"})"};
   }
-  authorize(call);
-  if (get && call.path == "/v1/models") {
+  if (call.path == "/openapi.json") return {.body = openapi_document()};
+  if (const Asset* asset = find_asset(call.path))
+    return {.type = std::string(asset->type), .body = std::string(asset->data)};
+  if (call.path == "/") return {.type = "text/html; charset=utf-8", .body = kNoExplorer};
+  if (call.path == "/v1/models") {
     Json all = Json::array();
     for (const auto& model : models_) all.push_back(describe(*model));
     return {.body = dump({{"object", "list"}, {"data", std::move(all)}})};
   }
-  if (constexpr std::string_view kOne = "/v1/models/"; get && call.path.starts_with(kOne))
+  if (constexpr std::string_view kOne = "/v1/models/"; call.path.starts_with(kOne))
     return {.body = dump(describe(model(call.path.substr(kOne.size()))))};
-  if (get && call.path == "/metrics") return show_metrics();
-  const char* allowed = nullptr;
-  for (const Route& route : kRoutes) {
-    if (call.path != route.path) continue;
-    allowed = route.method;
-    if (call.method != route.method && !(get && std::string_view(route.method) == "GET")) continue;
-    refuse_disguised_json(call);
-    return work(route.handler, call);
-  }
-  for (const char* own : kOwnRoutes)
-    if (call.path == own) allowed = "GET";
-  if (!allowed) throw ApiError(404, "not_found", "there is no endpoint " + call.path + "; GET /openapi.json lists all");
-  Reply reply = error_reply(std::make_exception_ptr(
-      ApiError(405, "method_not_allowed", call.path + " takes " + allowed + ", not " + call.method)));
-  reply.headers.emplace_back("Allow", allowed);
-  return reply;
+  if (call.path == "/metrics") return show_metrics();
+  return work(find_route(call.path)->handler, call);
 }
 
 Json Api::describe(const ServedModel& model) const {

@@ -4,9 +4,11 @@
 #include <chrono>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "attend/serve/access.h"
 #include "attend/serve/call.h"
 #include "attend/serve/fields.h"
 #include "attend/serve/metrics.h"
@@ -15,7 +17,7 @@
 namespace attend::serve {
 
 struct ApiOptions {
-  std::vector<std::string> keys = {};         ///< API keys, of which a client must send one; empty: no key is needed
+  AccessRules access = {};
   std::chrono::milliseconds timeout{300000};  ///< of a request, with the time that it waits
 };
 
@@ -29,6 +31,13 @@ class Api {
 
   /// Never throws: errors become replies. Safe from many threads.
   Reply answer(const Call& call);
+  /// The reply to a request that is refused whatever its body is, or none. Call it before the body is read.
+  std::optional<Reply> refusal(const Call& head);
+  /// The reply to a request that cannot be read, in the shape of the API that was called.
+  Reply refuse(const Call& head, std::exception_ptr error,
+               std::chrono::steady_clock::time_point begin = std::chrono::steady_clock::now());
+  /// Whether the answer takes no time and needs no body, so that it can be given in every state of the server.
+  static bool is_quick(const Call& head);
   /// Refuses new work from now on.
   void shut_down() { shutting_down_ = true; }
   /// The same, and requests that wait for a model fail with shutting_down.
@@ -48,7 +57,9 @@ class Api {
  private:
   Reply route(const Call& call);
   Reply work(Handler handler, const Call& call);
-  void authorize(const Call& call) const;
+  void admit(const Call& call, bool has_body) const;
+  void authorize(const Call& call, bool has_body) const;
+  Reply counted(Reply reply, const Call& call, std::chrono::steady_clock::time_point begin);
   Json describe(const ServedModel& model) const;
   Reply show_metrics() const;
 
@@ -63,8 +74,9 @@ class Api {
 /// An exception as the client sees it.
 struct Failure {
   int status;
-  int retry_after;  ///< seconds until the client may try again; 0: not known
-  Json json;        ///< in OpenAI's shape
+  int retry_after;    ///< seconds until the client may try again; 0: not known
+  std::string allow;  ///< the method that the path takes, of a 405
+  Json json;          ///< in OpenAI's shape
 };
 /// `texts` is the field of the request that an error of a text names.
 Failure failure_of(std::exception_ptr error, const std::string& texts = "input");

@@ -15,6 +15,7 @@ class ApiError : public Error {
   std::string code;     ///< such as invalid_json or missing_field; docs/serving.md lists them
   std::string param;    ///< the wrong field of the request, or empty
   int retry_after = 0;  ///< seconds until the client may try again; 0: not known
+  std::string allow;    ///< the method that the path takes, of a 405
 };
 
 inline ApiError invalid_value(const std::string& param, const std::string& message) {

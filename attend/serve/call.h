@@ -11,11 +11,13 @@ namespace attend::serve {
 
 struct Call {
   std::string method = "GET", path = "/";
-  std::map<std::string, std::string> query = {};  ///< of the URL, with the fields of a form
+  std::map<std::string, std::string> query = {};  ///< of the URL
   std::string body = {}, content_type = {};
-  std::string authorization = {};      ///< the header
-  std::string origin = {};             ///< the header, which browsers send
-  std::function<bool()> hung_up = {};  ///< whether the client has closed the connection
+  std::string authorization = {};  ///< the header
+  std::string host = {};           ///< the header; empty if a client of HTTP/1.0 does not send it
+  std::string origin = {};         ///< the header, which browsers send
+  std::string requested_method = {}, requested_headers = {};  ///< of a browser that asks first (a CORS preflight)
+  std::function<bool()> hung_up = {};                         ///< whether the client has closed the connection
 };
 
 struct Reply {

@@ -4,12 +4,16 @@
 #include <cmath>
 
 #include "attend/serve/api_error.h"
+#include "attend/serve/http_message.h"
 #include "attend/text/unicode.h"
 
 namespace attend::serve {
 namespace {
 
-constexpr int kDeepest = 32;
+constexpr std::size_t kDeepest = 32;
+constexpr std::size_t kMostValues = 100000;
+constexpr std::size_t kMostKeys = 1000;  // in one object
+constexpr std::size_t kLongestNumber = 100;
 constexpr std::size_t kMostTexts = 2048;
 
 std::string list_of(const std::vector<std::string>& names) {
@@ -24,6 +28,103 @@ std::string number_text(double value) {
   return whole ? Json(static_cast<std::int64_t>(value)).dump() : Json(value).dump();
 }
 
+ApiError invalid_json(const std::string& message) { return {400, "invalid_json", message}; }
+
+/// Builds a tree from the events of the parser, within bounds. ordered_json's own builder looks for each new key among
+/// the keys before it, which takes minutes for some megabytes of keys.
+class BoundedBuilder final : public nlohmann::json_sax<Json> {
+ public:
+  Json take() { return std::move(root_); }
+
+  bool null() override { return add(nullptr); }
+  bool boolean(bool value) override { return add(value); }
+  bool number_integer(number_integer_t value) override { return add(value); }
+  bool number_unsigned(number_unsigned_t value) override { return add(value); }
+  bool number_float(number_float_t value, const string_t& text) override {
+    if (text.size() > kLongestNumber)
+      throw invalid_json("a number in the body is too long: got " + std::to_string(text.size()) +
+                         " characters, expected at most " + std::to_string(kLongestNumber));
+    return add(value);
+  }
+  bool string(string_t& value) override { return add(std::move(value)); }
+  bool binary(binary_t&) override { return false; }  // JSON has none
+
+  bool start_object(std::size_t) override { return open(true); }
+  bool key(string_t& key) override {
+    if (open_.back().keys.size() == kMostKeys)
+      throw invalid_json("an object in the body has more than " + std::to_string(kMostKeys) + " keys");
+    open_.back().keys.push_back(std::move(key));
+    return true;
+  }
+  bool end_object() override {
+    Open closed = close();
+    std::vector<std::string_view> sorted(closed.keys.begin(), closed.keys.end());
+    std::ranges::sort(sorted);
+    if (const auto twice = std::ranges::adjacent_find(sorted); twice != sorted.end())
+      throw invalid_json("the key \"" + std::string(twice->substr(0, 100)) + "\" is given twice in one object");
+    Json object = Json::object();
+    auto& members = object.get_ref<Json::object_t&>();
+    members.reserve(closed.keys.size());
+    for (std::size_t i = 0; i < closed.keys.size(); ++i)  // the base's, which does not look for the key
+      members.Json::object_t::Container::emplace_back(std::move(closed.keys[i]), std::move(closed.values[i]));
+    return attach(std::move(object));
+  }
+  bool start_array(std::size_t) override { return open(false); }
+  bool end_array() override { return attach(Json(std::move(close().values))); }
+
+  bool parse_error(std::size_t byte, const std::string&, const Json::exception& error) override {
+    if (dynamic_cast<const Json::parse_error*>(&error))
+      throw invalid_json("the body is not JSON: the error is at byte " + std::to_string(byte));
+    throw invalid_json("the body is not JSON: a number in it is out of range");
+  }
+
+ private:
+  struct Open {
+    bool object;
+    std::vector<std::string> keys = {};
+    Json::array_t values = {};
+  };
+
+  void count() {
+    if (++values_ > kMostValues)
+      throw invalid_json("the body has more than " + std::to_string(kMostValues) + " values");
+  }
+  bool open(bool object) {
+    count();
+    if (open_.size() == kDeepest)
+      throw invalid_json("the body is nested too deeply, expected at most " + std::to_string(kDeepest) + " levels");
+    open_.push_back({object});
+    return true;
+  }
+  Open close() {
+    Open closed = std::move(open_.back());
+    open_.pop_back();
+    return closed;
+  }
+  bool add(Json value) {
+    count();
+    return attach(std::move(value));
+  }
+  bool attach(Json value) {
+    if (open_.empty())
+      root_ = std::move(value);
+    else
+      open_.back().values.push_back(std::move(value));
+    return true;
+  }
+
+  std::vector<Open> open_;
+  std::size_t values_ = 0;
+  Json root_;
+};
+
+/// The position after a JSON string that begins at `at`; the end of the text if it does not end.
+std::size_t skip_string(std::string_view text, std::size_t at) {
+  for (++at; at < text.size() && text[at] != '"'; ++at)
+    if (text[at] == '\\') ++at;
+  return std::min(at + 1, text.size());
+}
+
 }  // namespace
 
 bool looks_like_json(std::string_view body) {
@@ -34,21 +135,61 @@ bool looks_like_json(std::string_view body) {
 Json parse_object(std::string_view body) {
   if (const std::int64_t invalid = count_invalid_utf8(body); invalid > 0)
     throw ApiError(400, "invalid_utf8", "the body is not UTF-8: got " + std::to_string(invalid) + " invalid sequences");
-  try {
-    const Json json = Json::parse(body, [](int depth, Json::parse_event_t, Json&) {
-      if (depth > kDeepest)
-        throw ApiError(400, "invalid_json",
-                       "the body is nested too deeply, expected at most " + std::to_string(kDeepest) + " levels");
-      return true;
-    });
-    if (!json.is_object())
-      throw ApiError(400, "invalid_json", std::string("the body is not a JSON object: got ") + json.type_name());
-    return json;
-  } catch (const Json::parse_error& error) {
-    throw ApiError(400, "invalid_json", "the body is not JSON: the error is at byte " + std::to_string(error.byte));
-  } catch (const Json::exception&) {
-    throw ApiError(400, "invalid_json", "the body is not JSON: a number in it is out of range");
+  BoundedBuilder builder;
+  Json::sax_parse(body, &builder);
+  Json json = builder.take();
+  if (!json.is_object()) throw invalid_json(std::string("the body is not a JSON object: got ") + json.type_name());
+  return json;
+}
+
+std::string find_text(std::string_view object, std::string_view key) {
+  int depth = 0;
+  bool is_key = false;  // whether the next string at depth 1 is a key
+  for (std::size_t at = 0; at < object.size();) {
+    const char c = object[at];
+    if (c != '"') {
+      depth += (c == '{' || c == '[') - (c == '}' || c == ']');
+      is_key = depth == 1 && (c == '{' || c == ',' || (is_key && c != ':'));
+      ++at;
+      continue;
+    }
+    const std::size_t end = skip_string(object, at);
+    const bool found = is_key && depth == 1 && object.substr(at + 1, end - at - 2) == key;
+    at = end;
+    if (!found) continue;
+    at = object.find_first_not_of(" \t\r\n", at);
+    if (at == std::string_view::npos || object[at] != ':') return "";
+    at = object.find_first_not_of(" \t\r\n", at + 1);
+    if (at == std::string_view::npos || object[at] != '"') return "";
+    const std::string_view value = object.substr(at, skip_string(object, at) - at);
+    const Json text = value.size() > 4096 ? Json() : Json::parse(value, nullptr, false);
+    return text.is_string() ? text.get<std::string>() : "";
   }
+  return "";
+}
+
+std::string find_form_text(std::string_view form, std::string_view key) {
+  for (std::size_t at = 0; at < form.size(); at = std::min(form.find('&', at), form.size() - 1) + 1) {
+    if (form.compare(at, key.size(), key) != 0 || form.substr(at + key.size(), 1) != "=") continue;
+    at += key.size() + 1;
+    return decode_url(form.substr(at, form.find('&', at) - at), true);
+  }
+  return "";
+}
+
+std::map<std::string, std::string> parse_form(std::string_view form) {
+  std::map<std::string, std::string> fields;
+  for (std::size_t count = 0; !form.empty(); ++count) {
+    if (count == kMostKeys)
+      throw ApiError(400, "invalid_value", "the form has more than " + std::to_string(kMostKeys) + " fields");
+    const std::string_view field = form.substr(0, form.find('&'));
+    form.remove_prefix(std::min(field.size() + 1, form.size()));
+    const std::size_t equals = std::min(field.find('='), field.size());
+    if (!field.empty())
+      fields.emplace(decode_url(field.substr(0, equals), true),
+                     decode_url(field.substr(std::min(equals + 1, field.size())), true));
+  }
+  return fields;
 }
 
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }

@@ -1,7 +1,11 @@
 #include "attend/serve/http.h"
 
+#include <netdb.h>
+#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -9,254 +13,535 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <system_error>
 
 #include "attend/core/threads.h"
-#include "attend/serve/api.h"
 #include "attend/serve/api_error.h"
 
 namespace attend::serve {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
 
-int milliseconds_until(Clock::time_point end) {
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now()).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 1 << 30));
+constexpr milliseconds kSweep{100};     // how often deadlines are checked
+constexpr milliseconds kGrace{1000};    // a new or half-sent request is left alone for so long
+constexpr milliseconds kClosing{1000};  // for the client to read the last answer
+constexpr milliseconds kHurry{2000};
+constexpr std::size_t kSpare = 64;  // connections over the limit, which hear that the server is full; /health works
+constexpr std::size_t kBlock = 64 << 10;
+
+ApiError server_full() {
+  ApiError error(503, "server_full", "the server has too many connections");
+  error.retry_after = 1;
+  return error;
 }
 
-/// A socket as cpp-httplib reads and writes it.
-class Connection final : public httplib::Stream {
- public:
-  Connection(int socket, const HttpLimits& limits) : socket_(socket), limits_(limits) {
-    const int yes = 1;
-    ::setsockopt(socket_, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-  }
-
-  /// Resets the time and the bytes that a request may take: first those of its headers.
-  void begin_request() {
-    deadline_ = Clock::now() + limits_.request;
-    allowed_ = limits_.head;
-  }
-  void begin_body() { allowed_ += limits_.body; }
-  /// Whether input arrives within a time.
-  bool wait_for_input(std::chrono::milliseconds patience) const {
-    return at_ < size_ || ready(POLLIN, static_cast<int>(patience.count()));
-  }
-  /// The rest of the request is not read: the connection is closed after the answer.
-  void close_after_answer() { must_close_ = true; }
-  bool must_close() const { return must_close_; }
-  bool too_large() const { return allowed_ == 0; }
-
-  bool hung_up() const {
-    pollfd wanted{socket_, POLLRDHUP, 0};
-    return ::poll(&wanted, 1, 0) > 0 && (wanted.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0;
-  }
-  /// Reads what the client is still sending. Otherwise the system would reset the connection, and the answer be lost.
-  void close() {
-    if (must_close_) {
-      ::shutdown(socket_, SHUT_WR);
-      const auto end = Clock::now() + std::chrono::milliseconds(500);
-      std::array<char, 16384> unwanted{};
-      while (ready(POLLIN, milliseconds_until(end)) && ::recv(socket_, unwanted.data(), unwanted.size(), 0) > 0)
-        if (Clock::now() >= end) break;
-    }
-    ::shutdown(socket_, SHUT_RDWR);
-    ::close(socket_);
-  }
-
-  bool is_readable() const override { return at_ < size_ || ready(POLLIN, milliseconds_until(deadline_)); }
-  bool is_writable() const override {
-    return ready(POLLOUT, static_cast<int>(std::chrono::milliseconds(limits_.write).count())) && !hung_up();
-  }
-
-  ssize_t read(char* to, std::size_t size) override {
-    if (at_ == size_) {
-      if (!ready(POLLIN, milliseconds_until(deadline_)) || allowed_ == 0) return -1;
-      const ssize_t got = ::recv(socket_, buffer_.data(), std::min(buffer_.size(), allowed_), 0);
-      if (got <= 0) return got;
-      at_ = 0, size_ = static_cast<std::size_t>(got);
-      allowed_ -= size_;
-    }
-    const std::size_t count = std::min(size, size_ - at_);
-    std::memcpy(to, buffer_.data() + at_, count);
-    at_ += count;
-    return static_cast<ssize_t>(count);
-  }
-  ssize_t write(const char* from, std::size_t size) override {
-    if (!ready(POLLOUT, static_cast<int>(std::chrono::milliseconds(limits_.write).count()))) return -1;
-    return ::send(socket_, from, size, MSG_NOSIGNAL);
-  }
-
-  void get_remote_ip_and_port(std::string& ip, int& port) const override { ip.clear(), port = 0; }
-  void get_local_ip_and_port(std::string& ip, int& port) const override { ip.clear(), port = 0; }
-  socket_t socket() const override { return socket_; }
-
-  // Newer versions of cpp-httplib ask for these too.
-  bool wait_readable() const { return is_readable(); }
-  bool wait_writable() const { return is_writable(); }
-  bool is_peer_alive() const { return !hung_up(); }
-  time_t duration() const { return 0; }
-
- private:
-  bool ready(short what, int patience) const {
-    pollfd wanted{socket_, what, 0};
-    int found = 0;
-    do found = ::poll(&wanted, 1, patience);
-    while (found < 0 && errno == EINTR);
-    return found > 0;
-  }
-
-  int socket_;
-  const HttpLimits& limits_;
-  Clock::time_point deadline_ = Clock::now();
-  std::size_t allowed_ = 0;
-  bool must_close_ = false;
-  std::array<char, 16384> buffer_{};
-  std::size_t at_ = 0, size_ = 0;
-};
-
-/// The connection whose request this thread answers.
-thread_local Connection* current = nullptr;
-
-void give(Reply reply, httplib::Response& response) {
-  response.status = reply.status;
-  for (const auto& [key, value] : reply.headers) response.set_header(key, value);
-  if (!reply.stream) {
-    response.body = std::move(reply.body);
-    response.set_header("Content-Type", reply.type);
-    return;
-  }
-  const auto provide = [stream = std::move(reply.stream)](std::size_t, httplib::DataSink& sink) {
-    bool alive = true;
-    stream([&](std::string_view part) {
-      return alive = alive && !current->hung_up() && sink.write(part.data(), part.size());
-    });
-    if (alive) sink.done();
-    return alive;
-  };
-  response.set_chunked_content_provider(reply.type, provide);
-}
-
-void refuse(int status, const char* code, const std::string& message, httplib::Response& response) {
-  give(error_reply(std::make_exception_ptr(ApiError(status, code, message))), response);
-}
-
-/// Answers errors of cpp-httplib itself: a malformed request line, headers that are too long.
-void explain(httplib::Response& response) {
-  if (!response.body.empty() || response.content_length_ > 0) return;
-  if (current && current->too_large()) response.status = 413;
-  const int status = response.status;
-  if (current) current->close_after_answer();
-  if (status == 413)
-    refuse(413, "body_too_large", "the request has more bytes than the server takes", response);
-  else if (status == 404)
-    refuse(404, "not_found", "there is no such endpoint", response);
-  else
-    refuse(status, status >= 500 ? "internal" : "invalid_value", "the request is malformed", response);
+Call call_of(const RequestHead& head) {
+  Call call{.method = head.method, .path = head.path};
+  call.host = head.host;
+  call.content_type = head.field("content-type");
+  call.authorization = head.field("authorization");
+  call.origin = head.field("origin");
+  call.requested_method = head.field("access-control-request-method");
+  call.requested_headers = head.field("access-control-request-headers");
+  call.query = parse_form(head.query);
+  if (const std::string encoding = head.field("content-encoding"); !encoding.empty() && encoding != "identity")
+    throw ApiError(415, "invalid_value", "the body is encoded as " + encoding + ", expected none");
+  return call;
 }
 
 }  // namespace
 
-Http::Http(const HttpLimits& limits, std::function<Reply(const Call&)> answer)
-    : limits_(limits), answer_(std::move(answer)) {
-  new_task_queue = [count = limits.connections] { return new httplib::ThreadPool(count); };
-  set_socket_options([](socket_t socket) {  // not SO_REUSEPORT: two servers could share a port unnoticed
-    const int yes = 1;
-    ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
-  });
-  set_payload_max_length(limits.body);
-  set_pre_routing_handler([this](const auto& request, auto& response) { return check(request, response); });
-  set_error_handler([](const httplib::Request&, httplib::Response& response) { explain(response); });
-  const auto all = [this](const httplib::Request& request, httplib::Response& response) { handle(request, response); };
-  constexpr const char* kAny = R"([\s\S]*)";
-  Get(kAny, all), Post(kAny, all), Put(kAny, all), Patch(kAny, all), Delete(kAny, all), Options(kAny, all);
+struct Http::Connection {
+  enum class State {
+    reading,  // waits for a request or its rest
+    working,  // a worker has it
+    writing,  // the client has not yet read its answer
+    closing,  // the answer is sent and nothing more is read, until the client closes the connection
+  };
+
+  Connection(int socket, const MessageLimits& limits) : socket(socket), reader(limits) {}
+  ~Connection() { ::close(socket); }
+
+  /// Sends what the socket takes; false if the client is gone.
+  bool send_some() {
+    while (sent < out.size()) {
+      const ssize_t count = ::send(socket, out.data() + sent, out.size() - sent, MSG_NOSIGNAL);
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return errno == EAGAIN || errno == EWOULDBLOCK;
+      sent += static_cast<std::size_t>(count);
+    }
+    out.clear(), sent = 0;
+    return true;
+  }
+
+  /// Whether the client is gone. A client that has only closed its own direction (shutdown) may still wait for the
+  /// answer, and the system cannot tell it from one that has closed the connection. So it is sent a few bytes that mean
+  /// nothing: if it is gone, its system refuses them, and the next call sees that.
+  bool hung_up() {
+    pollfd wanted{socket, POLLRDHUP, 0};
+    if (::poll(&wanted, 1, 0) <= 0) return false;
+    if ((wanted.revents & (POLLHUP | POLLERR)) != 0) return true;
+    if ((wanted.revents & POLLRDHUP) == 0) return false;
+    const std::lock_guard lock(sending);
+    if (probed || !out.empty()) return false;
+    probed = true;
+    const char* probe = "HTTP/1.1 100 Continue\r\n\r\n";
+    if (stream_begun)
+      probe = chunked ? "3\r\n:\n\n\r\n" : ":\n\n";  // a comment of an event stream
+    else if (call_http_1_0)
+      return true;  // HTTP/1.0 has no bytes without a meaning
+    const auto size = static_cast<ssize_t>(std::strlen(probe));
+    return ::send(socket, probe, static_cast<std::size_t>(size), MSG_NOSIGNAL) != size;
+  }
+
+  int socket;
+  RequestReader reader;
+  State state = State::reading;
+  bool extra = false;         // one more than the limit
+  bool head_checked = false;  // of the current request
+  bool served = false;        // at least one request
+  bool watched = false;
+  Clock::time_point since = Clock::now();     // of the state or the request
+  Clock::time_point deadline = Clock::now();  // of the state
+  std::size_t size = 0;                       // bytes that count as buffered
+  std::size_t unwanted = 0;                   // bytes that arrived after the last answer
+  Call call;
+  bool call_http_1_0 = false, is_head = false, close_after = false;
+  bool broken = false;  // the answer could not be sent
+
+  std::mutex sending;  // hung_up() may be called from another thread than the one that sends a stream
+  std::string out;     // what is not yet sent begins at `sent`
+  std::size_t sent = 0;
+  bool stream_begun = false, chunked = false, probed = false;
+};
+
+Http::Http(const HttpLimits& limits, Api& api) : limits_(limits), api_(api) {
+  poll_ = ::epoll_create1(EPOLL_CLOEXEC);
+  wake_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  epoll_event event{.events = EPOLLIN, .data = {.fd = wake_}};
+  if (poll_ < 0 || wake_ < 0 || ::epoll_ctl(poll_, EPOLL_CTL_ADD, wake_, &event) != 0)
+    fail("serve", "cannot watch sockets: ", std::strerror(errno));
+}
+
+Http::~Http() {
+  for (const int file : {listening_, poll_, wake_})
+    if (file >= 0) ::close(file);
 }
 
 int Http::bind(const std::string& host, int port) {
+  addrinfo hints{};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_PASSIVE;
+  addrinfo* found = nullptr;
   errno = 0;
-  const int bound = port == 0 ? bind_to_any_port(host) : bind_to_port(host, port) ? port : -1;
-  if (bound < 0)
+  ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> addresses(found, [](addrinfo* all) {
+    if (all) ::freeaddrinfo(all);
+  });
+  int reason = 0;
+  for (const addrinfo* one = found; one && listening_ < 0; one = one->ai_next) {
+    const int file = ::socket(one->ai_family, one->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, one->ai_protocol);
+    const int yes = 1;  // not SO_REUSEPORT: two servers could share a port unnoticed
+    ::setsockopt(file, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (file >= 0 && ::bind(file, one->ai_addr, one->ai_addrlen) == 0 && ::listen(file, SOMAXCONN) == 0) {
+      listening_ = file;
+    } else {
+      reason = errno;
+      if (file >= 0) ::close(file);
+    }
+  }
+  if (listening_ < 0)
     fail<InputError>("serve", "cannot listen at ", host, ":", port, ": ",
-                     errno ? std::strerror(errno) : "no such address", "; is another server running there?");
-  ::listen(svr_sock_, SOMAXCONN);  // cpp-httplib leaves room for five
-  return bound;
+                     reason ? std::strerror(reason) : "no such address", "; is another server running there?");
+  sockaddr_storage bound{};
+  socklen_t size = sizeof bound;
+  ::getsockname(listening_, reinterpret_cast<sockaddr*>(&bound), &size);
+  return ntohs(bound.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(bound).sin6_port
+                                           : reinterpret_cast<const sockaddr_in&>(bound).sin_port);
 }
 
-bool Http::process_and_close_socket(socket_t socket) {
-  set_threads(1);  // this thread does little work itself; the model thread uses all cores
-  Connection connection(socket, limits_);
-  current = &connection;
-  const auto may_wait = [this, &connection] {
-    const auto end = Clock::now() + limits_.idle;
-    while (svr_sock_ != INVALID_SOCKET && Clock::now() < end)
-      if (connection.wait_for_input(std::chrono::milliseconds(100))) return true;
-    return false;
-  };
-  const std::function<void(httplib::Request&)> setup = [](httplib::Request& request) {
-    request.headers.erase("Accept-Encoding");                // answers are not compressed: they are small
-    request.headers.erase("Range"), request.ranges.clear();  // and are sent as a whole
-  };
-  bool closed = false;
-  const auto process = [&](auto& stream) {  // newer versions take both addresses
-    if constexpr (requires { process_request(stream, false, closed, setup); })
-      return process_request(stream, false, closed, setup);
-    else
-      return process_request(stream, "", 0, "", 0, false, closed, setup);
-  };
-  try {
-    while (may_wait()) {
-      connection.begin_request();
-      if (!process(connection) || closed || connection.must_close()) break;
+void Http::stop() {
+  stopped_ = true;
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof one);
+}
+
+void Http::run() {
+  std::array<epoll_event, 256> events{};
+  Clock::time_point swept = Clock::now();
+  while (!stopped_) {
+    if (!accepting_) {
+      epoll_event event{.events = EPOLLIN, .data = {.fd = listening_}};
+      accepting_ = ::epoll_ctl(poll_, EPOLL_CTL_ADD, listening_, &event) == 0;
     }
-  } catch (const std::exception&) {  // such as out of memory: only this client is affected
+    const int count =
+        ::epoll_wait(poll_, events.data(), static_cast<int>(events.size()), static_cast<int>(kSweep.count()));
+    for (int i = 0; i < count; ++i) {
+      const auto& event = events[static_cast<std::size_t>(i)];
+      if (event.data.fd == wake_) {
+        take_back();
+      } else if (event.data.fd == listening_) {
+        accept_all();
+      } else if (const auto found = connections_.find(event.data.fd); found != connections_.end()) {
+        Connection& connection = *found->second;
+        if (!connection.watched) continue;  // of a connection that had this number before
+        if (connection.state == Connection::State::writing)
+          resume(connection);
+        else
+          receive(connection);
+      }
+    }
+    if (Clock::now() - swept >= kSweep) {
+      close_late_ones();
+      swept = Clock::now();
+    }
   }
-  connection.close();
-  current = nullptr;
+  drain();
+}
+
+/// Ends the connections and the workers. Requests that workers have are answered.
+void Http::drain() {
+  ::close(std::exchange(listening_, -1));
+  std::vector<Connection*> all;
+  const auto collect = [&](auto&& wanted) {
+    all.clear();
+    for (const auto& [file, connection] : connections_)
+      if (wanted(connection->state)) all.push_back(connection.get());
+  };
+  hurried_ = true;
+  for (const auto end = Clock::now() + kHurry; Clock::now() < end;) {
+    take_back();
+    collect([](Connection::State state) { return state == Connection::State::writing; });
+    for (Connection* connection : all) flush(*connection);
+    collect([](Connection::State state) { return state == Connection::State::reading; });
+    for (Connection* connection : all) close(*connection);
+    collect([](Connection::State state) { return state != Connection::State::closing; });
+    if (all.empty()) break;
+    std::this_thread::sleep_for(milliseconds(5));
+  }
+  for (const auto& [file, connection] : connections_) ::shutdown(file, SHUT_RDWR);  // workers that write see it
+  {
+    const std::lock_guard lock(mutex_);
+    closed_ = true;
+  }
+  work_waits_.notify_all();
+  for (std::thread& worker : workers_) worker.join();
+  workers_.clear();
+  connections_.clear();
+}
+
+void Http::watch(Connection& connection, unsigned events) {
+  epoll_event event{.events = events, .data = {.fd = connection.socket}};
+  ::epoll_ctl(poll_, connection.watched ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, connection.socket, &event);
+  connection.watched = true;
+}
+
+void Http::close(Connection& connection) {
+  buffered_ -= connection.size;
+  connections_.erase(connection.socket);
+}
+
+void Http::accept_all() {
+  for (int i = 0; i < 64; ++i) {
+    const int file = ::accept4(listening_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+    if (file < 0) {
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      if (errno != EAGAIN && errno != EWOULDBLOCK) {  // too many open files: try again after the next sweep
+        make_room(false, nullptr);
+        ::epoll_ctl(poll_, EPOLL_CTL_DEL, listening_, nullptr);
+        accepting_ = false;
+      }
+      return;
+    }
+    const bool full = connections_.size() >= limits_.connections && !make_room(false, nullptr);
+    if (connections_.size() >= limits_.connections + kSpare) close_oldest_extra();
+    const int yes = 1;
+    ::setsockopt(file, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
+    Connection& connection = *(connections_[file] = std::make_unique<Connection>(file, limits_.message));
+    connection.extra = full;
+    connection.deadline = connection.since + (full ? kGrace : limits_.head);
+    watch(connection, EPOLLIN);
+  }
+}
+
+/// Closes the connection that is missed least: one that is being closed, then the one that has been idle for the
+/// longest time, then the oldest of those that are slow to send a request or to read an answer.
+bool Http::make_room(bool only_with_bytes, const Connection* spare) {
+  const auto now = Clock::now();
+  Connection* least = nullptr;
+  int least_rank = 0;
+  for (const auto& [file, one] : connections_) {
+    if (one.get() == spare || (only_with_bytes && one->size == 0)) continue;
+    int rank = 0;
+    if (one->state == Connection::State::closing)
+      rank = 3;
+    else if (one->state == Connection::State::reading && one->reader.idle() && one->served)
+      rank = 2;
+    else if (one->state != Connection::State::working && now - one->since >= kGrace)
+      rank = 1;
+    if (rank > least_rank || (rank == least_rank && rank > 0 && one->since < least->since))
+      least = one.get(), least_rank = rank;
+  }
+  if (!least) return false;
+  close(*least);
   return true;
 }
 
-/// Refuses requests before their body is read.
-httplib::Server::HandlerResponse Http::check(const httplib::Request& request, httplib::Response& response) const {
-  const auto refused = [&](int status, const char* code, const std::string& message) {
-    current->close_after_answer();
-    refuse(status, code, message, response);
-    return HandlerResponse::Handled;
-  };
-  current->begin_body();
-  if (request.path.size() > 1024) return refused(414, "not_found", "the path is too long");
-  const bool chunked = request.has_header("Transfer-Encoding");
-  const std::size_t lengths = request.get_header_value_count("Content-Length");
-  if (lengths > 1 || (lengths == 1 && chunked))
-    return refused(400, "invalid_value", "the request gives its length more than once");
-  if (lengths == 1) {
-    const std::string length = request.get_header_value("Content-Length");
-    if (length.empty() || length.size() > 18 ||
-        !std::ranges::all_of(length, [](char c) { return c >= '0' && c <= '9'; }))
-      return refused(400, "invalid_value", "Content-Length is not a number");
-    if (std::stoull(length) > limits_.body)
-      return refused(
-          413, "body_too_large",
-          "the body is too large: got " + length + " bytes, expected at most " + std::to_string(limits_.body));
-  }
-  const bool has_body = request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
-  if (has_body && !chunked && lengths == 0)
-    return refused(411, "missing_field", "a request with a body needs a Content-Length");
-  if (const std::string encoding = request.get_header_value("Content-Encoding");
-      !encoding.empty() && encoding != "identity")
-    return refused(415, "invalid_value", "the body is encoded as " + encoding + ", expected none");
-  if (request.is_multipart_form_data())
-    return refused(415, "invalid_value", "the body is a multipart form, expected JSON");
-  return HandlerResponse::Unhandled;
+/// Those over the limit make room for each other: each has the time in which as many new ones come.
+void Http::close_oldest_extra() {
+  Connection* oldest = nullptr;
+  for (const auto& [file, one] : connections_)
+    if (one->extra && (!oldest || one->since < oldest->since)) oldest = one.get();
+  if (oldest) close(*oldest);
 }
 
-void Http::handle(const httplib::Request& request, httplib::Response& response) const {
-  Call call{.method = request.method, .path = request.path, .body = request.body};
-  for (const auto& [key, value] : request.params) call.query.emplace(key, value);
-  call.content_type = request.get_header_value("Content-Type");
-  call.authorization = request.get_header_value("Authorization");
-  call.origin = request.get_header_value("Origin");
-  call.hung_up = [connection = current] { return connection->hung_up(); };
-  give(answer_(call), response);
+void Http::close_late_ones() {
+  const auto now = Clock::now();
+  std::vector<Connection*> late;
+  for (const auto& [file, connection] : connections_)
+    if (connection->state != Connection::State::working && connection->deadline <= now)
+      late.push_back(connection.get());
+  for (Connection* connection : late) {
+    if (connection->state == Connection::State::reading && !connection->reader.idle()) {
+      const auto error = std::make_exception_ptr(ApiError(408, "timeout", "the request did not arrive in time"));
+      send(*connection, api_.refuse(connection->call, error), true);
+    } else {
+      close(*connection);
+    }
+  }
+}
+
+void Http::receive(Connection& connection) {
+  static thread_local std::array<char, kBlock> block;
+  const ssize_t count = ::recv(connection.socket, block.data(), block.size(), 0);
+  if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) return;
+  if (count <= 0) return close(connection);
+  if (connection.state == Connection::State::closing) {  // what is not wanted any more
+    connection.unwanted += static_cast<std::size_t>(count);
+    if (connection.unwanted > limits_.message.body + limits_.message.head) close(connection);
+    return;
+  }
+  if (connection.reader.idle()) {
+    connection.since = Clock::now();
+    connection.deadline = connection.since + (connection.extra ? kGrace : limits_.head);
+  }
+  connection.reader.feed({block.data(), static_cast<std::size_t>(count)});
+  advance(connection);
+}
+
+/// Reads requests from what has arrived, until one goes to a worker or more bytes are needed.
+void Http::advance(Connection& connection) {
+  const int file = connection.socket;
+  try {
+    while (connections_.contains(file) && connection.state == Connection::State::reading && take_request(connection)) {
+      if (!Api::is_quick(connection.call)) return give_to_worker(connection);
+      send(connection, api_.answer(connection.call), connection.extra || !connection.reader.head().keep_alive);
+    }
+  } catch (...) {
+    send(connection, api_.refuse(connection.call, std::current_exception()), true);
+  }
+}
+
+void Http::give_to_worker(Connection& connection) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (ready_.size() >= idle_workers_ && workers_.size() < limits_.connections) try {
+        workers_.emplace_back([this] { work(); });
+      } catch (const std::system_error&) {  // the others will do it
+        if (workers_.empty()) throw;
+      }
+    ready_.push_back(&connection);
+    connection.state = Connection::State::working;
+  }
+  ::epoll_ctl(poll_, EPOLL_CTL_DEL, connection.socket, nullptr);
+  connection.watched = false;
+  work_waits_.notify_one();
+}
+
+/// Whether a request is complete. Throws ApiError for one that is refused.
+bool Http::take_request(Connection& connection) {
+  RequestReader& reader = connection.reader;
+  if (!connection.head_checked) {
+    connection.call = {};
+    connection.is_head = connection.call_http_1_0 = false;
+    if (!reader.read_head()) return false;
+    const RequestHead& head = reader.head();
+    connection.call.path = head.path, connection.call.origin = head.field("origin");  // for the shape of errors
+    connection.call = call_of(head);
+    connection.call_http_1_0 = head.http_1_0;
+    connection.is_head = head.method == "HEAD";
+    connection.head_checked = true;
+    connection.deadline = connection.since + limits_.request;
+    if (connection.extra && !Api::is_quick(connection.call)) throw server_full();
+    if (head.has_body()) {
+      if (auto refused = api_.refusal(connection.call)) {
+        send(connection, *std::move(refused), true);
+        return false;
+      }
+      if (head.method != "POST") reader.drop_body();
+    }
+    if (head.expects_continue && !reader.read_body()) {
+      connection.out = "HTTP/1.1 100 Continue\r\n\r\n";
+      if (!connection.send_some() || !connection.out.empty()) throw server_full();
+    }
+  }
+  const bool done = reader.read_body();
+  buffered_ -= connection.size;
+  connection.size = reader.size();
+  buffered_ += connection.size;
+  if (buffered_ > limits_.buffered && !make_room(true, &connection)) throw server_full();
+  if (done) connection.call.body = reader.take_body();
+  return done;
+}
+
+/// Sends an answer without a stream.
+void Http::send(Connection& connection, Reply reply, bool close) {
+  connection.close_after = close;
+  ResponseHead head{reply.status, reply.type, std::move(reply.headers), reply.body.size()};
+  head.keep_alive = !close, head.http_1_0 = connection.call_http_1_0;
+  connection.out = text_of(head);
+  if (!connection.is_head) connection.out += reply.body;
+  connection.state = Connection::State::writing;
+  connection.since = Clock::now();
+  connection.deadline = connection.since + limits_.write;
+  flush(connection);
+}
+
+void Http::flush(Connection& connection) {
+  const std::size_t before = connection.sent;
+  if (!connection.send_some()) return close(connection);
+  if (connection.out.empty()) return finish_answer(connection);
+  // A client that reads slowly gets more time, though not without end: 16 kB a second are expected.
+  if (connection.sent > before) connection.deadline += milliseconds((connection.sent - before) / 16);
+  watch(connection, EPOLLOUT);
+}
+
+/// Sends the rest of an answer, and reads the next request, which may have arrived with the last one.
+void Http::resume(Connection& connection) {
+  const int file = connection.socket;
+  flush(connection);
+  const auto found = connections_.find(file);
+  if (found != connections_.end() && found->second->state == Connection::State::reading && !stopped_)
+    advance(*found->second);
+}
+
+/// The answer is sent: the connection waits for the next request, or is closed.
+void Http::finish_answer(Connection& connection) {
+  buffered_ -= connection.size;
+  connection.size = 0;
+  connection.call = {};
+  if (connection.close_after || connection.extra) return begin_closing(connection);
+  connection.head_checked = connection.probed = connection.stream_begun = false;
+  connection.reader.next();
+  connection.state = Connection::State::reading;
+  connection.served = true;
+  connection.since = Clock::now();
+  connection.deadline = connection.since + (connection.reader.idle() ? limits_.idle : limits_.head);
+  watch(connection, EPOLLIN);
+}
+
+/// Reads what the client is still sending. Otherwise the system would reset the connection, and the answer be lost.
+void Http::begin_closing(Connection& connection) {
+  ::shutdown(connection.socket, SHUT_WR);
+  connection.state = Connection::State::closing;
+  connection.since = Clock::now();
+  connection.deadline = connection.since + kClosing;
+  watch(connection, EPOLLIN);
+}
+
+/// Takes the connections whose requests the workers have answered.
+void Http::take_back() {
+  std::uint64_t count = 0;
+  [[maybe_unused]] const ssize_t read = ::read(wake_, &count, sizeof count);
+  std::vector<Connection*> answered;
+  {
+    const std::lock_guard lock(mutex_);
+    answered.swap(answered_);
+  }
+  for (Connection* connection : answered) {
+    if (connection->broken) {
+      close(*connection);
+      continue;
+    }
+    connection->state = Connection::State::writing;
+    connection->since = Clock::now();
+    connection->deadline = connection->since + limits_.write;
+    resume(*connection);
+  }
+}
+
+void Http::work() {
+  set_threads(1);  // this thread does little work itself; the model thread uses all cores
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    ++idle_workers_;
+    work_waits_.wait(lock, [&] { return closed_ || !ready_.empty(); });
+    --idle_workers_;
+    if (ready_.empty()) return;
+    Connection& connection = *ready_.front();
+    ready_.pop_front();
+    lock.unlock();
+    try {
+      answer(connection);
+    } catch (const std::exception&) {  // such as out of memory: only this client is affected
+      connection.broken = true;
+    }
+    lock.lock();
+    answered_.push_back(&connection);
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof one);
+  }
+}
+
+void Http::answer(Connection& connection) {
+  connection.call.hung_up = [&connection] { return connection.hung_up(); };
+  Reply reply = api_.answer(connection.call);
+  const bool close = !connection.reader.head().keep_alive || stopped_;
+  ResponseHead head{reply.status, reply.type, std::move(reply.headers), reply.body.size()};
+  head.http_1_0 = connection.call_http_1_0;
+  head.until_close = reply.stream && head.http_1_0;
+  head.chunked = reply.stream && !head.http_1_0;
+  head.keep_alive = !close && !head.until_close;
+  connection.close_after = !head.keep_alive;
+  const std::string text = text_of(head);
+  if (!reply.stream) {
+    const std::lock_guard lock(connection.sending);
+    connection.out = text;
+    if (!connection.is_head) connection.out += reply.body;
+    connection.broken = !connection.send_some();  // the rest is sent by the thread of run()
+    return;
+  }
+  // The client gets the head with the first part.
+  connection.chunked = head.chunked;
+  milliseconds waited{0};
+  const auto write = [&](std::string part) {
+    const std::lock_guard lock(connection.sending);
+    connection.out = (connection.stream_begun ? "" : text) + part;
+    connection.stream_begun = true;
+    while (!connection.broken) {
+      connection.broken = !connection.send_some();
+      if (connection.out.empty() || connection.broken) break;
+      const auto begin = Clock::now();
+      pollfd wanted{connection.socket, POLLOUT, 0};
+      ::poll(&wanted, 1, 100);
+      waited += std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
+      connection.broken = (wanted.revents & (POLLERR | POLLHUP)) != 0 || waited > (hurried_ ? kHurry : limits_.write);
+    }
+    if (connection.broken) connection.out.clear();
+    return !connection.broken;
+  };
+  const auto framed = [&](std::string_view part) {
+    if (!head.chunked) return std::string(part);
+    std::array<char, 20> size{};
+    return std::string(size.data(),
+                       static_cast<std::size_t>(std::snprintf(size.data(), size.size(), "%zx\r\n", part.size()))) +
+           std::string(part) + "\r\n";
+  };
+  reply.stream([&](std::string_view part) {
+    return !connection.broken && (part.empty() || (!connection.hung_up() && write(framed(part))));
+  });
+  if (!connection.broken) write(head.chunked ? "0\r\n\r\n" : "");
 }
 
 }  // namespace attend::serve

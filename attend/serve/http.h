@@ -1,36 +1,90 @@
-// HTTP/1.1 with cpp-httplib. Its connections are our own class: they limit the time and the size of each request, and
-// notice when the client has closed the connection.
+// The sockets of the server. One thread accepts connections and reads requests; a worker thread gets a request when it
+// is complete and keeps it until it is answered. So connections that are idle, slow or half open take no worker.
 #pragma once
-#include <httplib.h>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <unordered_map>
+#include <vector>
 
-#include <functional>
-
-#include "attend/serve/call.h"
+#include "attend/serve/api.h"
+#include "attend/serve/http_message.h"
 
 namespace attend::serve {
 
 struct HttpLimits {
-  std::size_t body = 8 << 20;        ///< largest body of a request, in bytes
-  std::size_t head = 64 << 10;       ///< largest request line and headers, in bytes
-  std::chrono::seconds request{30};  ///< time for a request to arrive
-  std::chrono::seconds write{30};    ///< time for a client to accept a part of the answer
-  std::chrono::seconds idle{10};     ///< time between two requests of a connection
-  std::size_t connections = 256;
+  MessageLimits message = {};
+  std::size_t connections = 256;             ///< open connections, and requests that are answered at the same time
+  std::size_t buffered = 256 << 20;          ///< bytes of all requests that are being read or answered
+  std::chrono::milliseconds head{10000};     ///< time for the headers of a request to arrive
+  std::chrono::milliseconds request{30000};  ///< time for a request to arrive
+  std::chrono::milliseconds write{30000};    ///< time that a client may keep an answer waiting
+  std::chrono::milliseconds idle{60000};     ///< time between two requests of a connection
 };
 
-class Http : public httplib::Server {
+class Http {
  public:
-  Http(const HttpLimits& limits, std::function<Reply(const Call&)> answer);
-  /// Returns the port. Throws InputError when it is taken.
+  Http(const HttpLimits& limits, Api& api);
+  ~Http();
+  Http(const Http&) = delete;
+  Http& operator=(const Http&) = delete;
+
+  /// Takes the port and returns it. Throws InputError when it is taken.
   int bind(const std::string& host, int port);
+  /// Answers requests until stop().
+  void run();
+  /// From now on, a client that does not read its answer is given up after two seconds.
+  void hurry() { hurried_ = true; }
+  /// Ends run(), within five seconds if the API answers. May be called from any thread, before run() too.
+  void stop();
 
  private:
-  bool process_and_close_socket(socket_t socket) override;
-  HandlerResponse check(const httplib::Request& request, httplib::Response& response) const;
-  void handle(const httplib::Request& request, httplib::Response& response) const;
+  struct Connection;
+  using Clock = std::chrono::steady_clock;
+
+  // In the thread of run():
+  void accept_all();
+  void receive(Connection& connection);
+  void advance(Connection& connection);
+  bool take_request(Connection& connection);
+  void send(Connection& connection, Reply reply, bool close);
+  void flush(Connection& connection);
+  void resume(Connection& connection);
+  void give_to_worker(Connection& connection);
+  void finish_answer(Connection& connection);
+  void begin_closing(Connection& connection);
+  void take_back();
+  bool make_room(bool only_with_bytes, const Connection* spare);
+  void close_oldest_extra();
+  void close_late_ones();
+  void close(Connection& connection);
+  void watch(Connection& connection, unsigned events);
+  void drain();
+
+  // In the threads of workers:
+  void work();
+  void answer(Connection& connection);
 
   HttpLimits limits_;
-  std::function<Reply(const Call&)> answer_;
+  Api& api_;
+  int listening_ = -1, poll_ = -1, wake_ = -1;
+  bool accepting_ = false;
+  std::unordered_map<int, std::unique_ptr<Connection>> connections_;
+  std::size_t buffered_ = 0;
+  std::atomic<bool> stopped_ = false, hurried_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable work_waits_;
+  std::deque<Connection*> ready_;      // requests for the workers
+  std::vector<Connection*> answered_;  // connections that the workers give back
+  std::size_t idle_workers_ = 0;
+  bool closed_ = false;
+  std::vector<std::thread> workers_;
 };
 
 }  // namespace attend::serve

@@ -33,22 +33,24 @@ std::string name_of_language(const std::string& code) {
   return code;
 }
 
-/// The fields of a request: of JSON, or of a form. Some clients (curl -d) call JSON a form, so that the body decides.
+/// The fields of a request: of JSON, or of a form and the query of the URL.
 Json body_of(const Call& call) {
-  if (looks_like_json(call.body) || !call.content_type.starts_with("application/x-www-form-urlencoded"))
-    return parse_object(call.body);
+  if (media_type(call) == "application/json") return parse_object(call.body);
   std::set<std::string> numbers;  // fields that are JSON in a form too
   visit_fields(FieldNames::libre_translate, OptionModels::encoder_decoders,
                [&]<typename T>(const Option<T>&, const OptionAlias& alias) {
                  if (std::is_arithmetic_v<T>) numbers.insert(alias.name);
                });
   Json body = Json::object();
-  for (const auto& [key, value] : call.query) {
+  std::map<std::string, std::string> given = parse_form(call.body);
+  given.insert(call.query.begin(), call.query.end());
+  for (const auto& [key, value] : given) {
     if (count_invalid_utf8(value) > 0) throw ApiError(400, "invalid_utf8", "\"" + key + "\" is not UTF-8");
-    if (numbers.contains(key))
-      body[key] = Json::parse(value, nullptr, false);
-    else
-      body[key] = value;
+    body[key] = value;
+    if (numbers.contains(key) && value.size() <= 100) {
+      const Json number = Json::parse(value, nullptr, false);
+      if (number.is_number()) body[key] = number;  // otherwise the check of the field names it
+    }
   }
   return body;
 }

@@ -1,6 +1,6 @@
 #include "attend/serve/server.h"
 
-#include <atomic>
+#include <algorithm>
 #include <set>
 #include <thread>
 
@@ -27,14 +27,22 @@ std::vector<std::unique_ptr<serve::ServedModel>> open_models(const ServerOptions
   return models;
 }
 
+serve::HttpLimits http_limits(const ServerOptions& options) {
+  serve::HttpLimits limits;
+  limits.message.body = static_cast<std::size_t>(options.body_limit);
+  limits.connections = static_cast<std::size_t>(options.connections);
+  limits.buffered = std::max(limits.buffered, 4 * limits.message.body);
+  return limits;
+}
+
 }  // namespace
 
 struct Server::Parts {
   explicit Parts(const ServerOptions& options)
-      : api({options.api_keys, options.timeout}, open_models(options, model_thread)),
-        http({.body = static_cast<std::size_t>(options.body_limit),
-              .connections = static_cast<std::size_t>(options.connections)},
-             [this](const serve::Call& call) { return api.answer(call); }),
+      : api({{options.api_keys, serve::host_names(options.host, options.allowed_hosts), options.cors_origins},
+             options.timeout},
+            open_models(options, model_thread)),
+        http(http_limits(options), api),
         port(http.bind(options.host, options.port)) {
     std::vector<serve::ServedModel*> models;
     for (const auto& model : api.models()) models.push_back(model.get());
@@ -46,7 +54,6 @@ struct Server::Parts {
   serve::Api api;
   serve::Http http;
   int port;
-  std::atomic<bool> running = false, stopped = false;
 };
 
 Server::Server(const ServerOptions& options) : parts_(std::make_unique<Parts>(options)) {}
@@ -54,14 +61,11 @@ Server::~Server() = default;
 
 int Server::port() const { return parts_->port; }
 
-void Server::run() {
-  parts_->running = true;
-  if (!parts_->stopped) parts_->http.listen_after_bind();
-  parts_->running = false;
-}
+void Server::run() { parts_->http.run(); }
 
 void Server::finish() {
   parts_->api.shut_down();
+  parts_->http.hurry();
   // A moment longer than the last answer, so that whoever comes too late hears why.
   do std::this_thread::sleep_for(std::chrono::milliseconds(50));
   while (parts_->api.active() > 0);
@@ -70,8 +74,6 @@ void Server::finish() {
 
 void Server::stop() {
   parts_->api.stop();
-  if (parts_->stopped.exchange(true)) return;  // cpp-httplib wants to be told once, and not before it listens
-  while (parts_->running && !parts_->http.is_running()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   parts_->http.stop();
 }
 

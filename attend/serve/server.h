@@ -18,13 +18,18 @@ struct ServerOptions {
   std::string host = "127.0.0.1";          ///< the address to listen on
   int port = 8080;                         ///< 0: any free port
   std::vector<std::string> api_keys = {};  ///< a client must send one of them; empty: no key is needed
-  std::int64_t batch_rows = 64;            ///< sequences that a model generates at once
-  std::int64_t batch_tokens = 16384;       ///< tokens of these sequences at their end, with their prompts
-  std::int64_t queue = 256;                ///< requests that may wait for a model; the next one gets status 429
-  std::chrono::seconds timeout{300};       ///< of a request, with the time that it waits
-  std::int64_t body_limit = 8 << 20;       ///< largest request, in bytes
-  std::int64_t connections = 256;          ///< clients at once; others wait
-  int threads = 0;                         ///< threads of the models; 0: threads()
+  /// Names in the header Host that the server answers, besides localhost, IP addresses and `host`; "*": all. When other
+  /// machines can connect, the name of this machine is one of them.
+  std::vector<std::string> allowed_hosts = {};
+  /// Origins ("https://example.org") whose web pages may use the server; "*": all. Its own pages always may.
+  std::vector<std::string> cors_origins = {};
+  std::int64_t batch_rows = 64;       ///< sequences that a model generates at once
+  std::int64_t batch_tokens = 16384;  ///< tokens of these sequences at their end, with their prompts
+  std::int64_t queue = 256;           ///< requests that may wait for a model; the next one gets status 429
+  std::chrono::seconds timeout{300};  ///< of a request, with the time that it waits
+  std::int64_t body_limit = 8 << 20;  ///< largest request, in bytes
+  std::int64_t connections = 256;     ///< clients at once; others get status 503
+  int threads = 0;                    ///< threads of the models; 0: threads()
 };
 
 class Server {

@@ -1,14 +1,11 @@
 // The server itself: bad bytes, many clients, keys, limits, hang-ups and its end.
-#include <arpa/inet.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
 #include <optional>
 
 #include "attend/tasks/language_model/language_model.h"
+#include "tests/serve/raw.h"
 #include "tests/serve/serving.h"
 #include "tests/support/errors.h"
 
@@ -16,53 +13,6 @@ namespace attend::test {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-/// A connection on which a test says what it likes.
-class Raw {
- public:
-  explicit Raw(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  }
-  ~Raw() { close(); }
-  Raw(const Raw&) = delete;
-  Raw& operator=(const Raw&) = delete;
-
-  void send(const std::string& text) const { ::send(socket_, text.data(), text.size(), MSG_NOSIGNAL); }
-  /// All until the server closes, or nothing comes for a while.
-  std::string receive(int patience = 5000) const {
-    std::string all;
-    std::array<char, 4096> buffer{};
-    pollfd wanted{socket_, POLLIN, 0};
-    while (::poll(&wanted, 1, patience) > 0) {
-      const ssize_t got = ::recv(socket_, buffer.data(), buffer.size(), 0);
-      if (got <= 0) break;
-      all.append(buffer.data(), static_cast<std::size_t>(got));
-    }
-    return all;
-  }
-  /// The first so many bytes.
-  void receive_some() const {
-    char byte = 0;
-    EXPECT_EQ(::recv(socket_, &byte, 1, 0), 1);
-  }
-  void close() {
-    if (socket_ >= 0) ::close(socket_);
-    socket_ = -1;
-  }
-
- private:
-  int socket_;
-};
-
-std::string request(const std::string& path, const std::string& body, const std::string& more = "") {
-  return "POST " + path + " HTTP/1.1\r\nHost: x\r\nContent-Length: " + std::to_string(body.size()) + "\r\n" + more +
-         "\r\n" + body;
-}
-std::string status_of(const std::string& answer) { return answer.substr(0, answer.find("\r\n")); }
 
 /// A model that can write for a long time.
 Json long_text(const char* more = "") {
@@ -126,32 +76,36 @@ TEST(Server, SurvivesBadBytes) {
     raw.send(text);
     return status_of(raw.receive());
   };
-  EXPECT_EQ(answered("POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 1073741824\r\n\r\n"),
+  EXPECT_EQ(answered("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1073741824\r\n\r\n"),
             "HTTP/1.1 413 Payload Too Large");
-  EXPECT_EQ(answered("POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: many\r\n\r\n"),
+  EXPECT_EQ(answered("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: many\r\n\r\n"),
             "HTTP/1.1 400 Bad Request");
-  EXPECT_EQ(answered("POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: -5\r\n\r\n"),
+  EXPECT_EQ(answered("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: -5\r\n\r\n"),
             "HTTP/1.1 400 Bad Request");
-  EXPECT_EQ(answered("POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}"),
-            "HTTP/1.1 400 Bad Request");
-  EXPECT_EQ(answered("POST /v1/completions HTTP/1.1\r\nHost: x\r\n\r\n"), "HTTP/1.1 411 Length Required");
+  EXPECT_EQ(
+      answered("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\n{}"),
+      "HTTP/1.1 400 Bad Request");
+  EXPECT_EQ(answered("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\n\r\n"), "HTTP/1.1 411 Length Required");
   EXPECT_EQ(answered(request("/v1/completions", "x", "Content-Encoding: gzip\r\n")).substr(0, 12), "HTTP/1.1 415");
   EXPECT_EQ(answered("GARBAGE\r\n\r\n").substr(0, 12), "HTTP/1.1 400");
-  EXPECT_EQ(answered("GET /" + std::string(5000, 'x') + " HTTP/1.1\r\nHost: x\r\n\r\n").substr(0, 12), "HTTP/1.1 414");
-  std::string head = "GET / HTTP/1.1\r\n";
+  EXPECT_EQ(answered("GET /" + std::string(5000, 'x') + " HTTP/1.1\r\nHost: localhost\r\n\r\n").substr(0, 12),
+            "HTTP/1.1 414");
+  std::string head = "GET / HTTP/1.1\r\nHost: localhost\r\n";
   for (int i = 0; i < 30000; ++i) head += "a:b\r\n";
   EXPECT_EQ(answered(head + "\r\n").substr(0, 10), "HTTP/1.1 4");
-  std::string ranges = "GET /health HTTP/1.1\r\nConnection: close\r\nRange: bytes=0-0";
+  std::string ranges = "GET /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\nRange: bytes=0-0";
   for (int i = 0; i < 1990; ++i) ranges += ",0-0";
   EXPECT_EQ(answered(ranges + "\r\n\r\n").substr(0, 9), "HTTP/1.1 ");
   const std::string chunk = "400\r\n" + std::string(0x400, 'x') + "\r\n";
-  std::string chunks = "POST /v1/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+  std::string chunks =
+      "POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nTransfer-Encoding: "
+      "chunked\r\n\r\n";
   for (int i = 0; i < 200; ++i) chunks += chunk;
   const std::string too_many = answered(chunks).substr(0, 10);
   EXPECT_EQ(too_many, "HTTP/1.1 4");
   {
     const Raw raw(server.port());  // a body that never comes
-    raw.send("POST /v1/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{\"model\":");
+    raw.send("POST /v1/completions HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{\"model\":");
   }
   EXPECT_EQ(server.get("/health").status, 200);
   EXPECT_EQ(server.post_text("/v1/completions", std::string(1001, ' ')).json["error"]["code"], "body_too_large");
@@ -163,6 +117,7 @@ TEST(Server, AsksForAKey) {
   options.api_keys = {"secret", "another"};
   const Serving server(options);
   const Json body{{"model", "gpt2"}, {"prompt", "The"}, {"max_tokens", 2}};
+  EXPECT_EQ(server.post("/v1/completions", body, {{"Authorization", "bearer secret"}}).status, 200);
   for (const char* key : {"", "Bearer ", "Bearer secre", "Bearer secret2", "secret", "Basic secret"}) {
     const auto answer = server.post("/v1/completions", body, {{"Authorization", key}});
     EXPECT_EQ(answer.status, 401) << key;
@@ -236,6 +191,66 @@ TEST(Server, WhoHangsUpFreesItsPlace) {
     raw.close();
     EXPECT_TRUE(becomes(server, running, "0")) << stream;
   }
+}
+
+TEST(Server, WhoOnlyStopsSendingGetsItsAnswer) {
+  const Serving server(one_model());
+  for (const bool stream : {false, true}) {
+    Json body = long_text();
+    body["max_tokens"] = 3000, body["stream"] = stream;  // long enough to be looked after while it runs
+    const Raw raw(server.port());
+    raw.send(request("/v1/completions", body.dump(), "Connection: close\r\n"));
+    raw.shut_down();
+    std::string answer = raw.receive(20000);
+    const std::string interim = "HTTP/1.1 100 Continue\r\n\r\n";
+    if (answer.starts_with(interim)) answer.erase(0, interim.size());
+    EXPECT_EQ(status_of(answer), "HTTP/1.1 200 OK") << stream;
+    EXPECT_NE(answer.find(stream ? "data: [DONE]" : "finish_reason"), std::string::npos) << stream;
+  }
+}
+
+TEST(Server, WebPagesOfOthersCannotUseIt) {
+  const Json body{{"model", "gpt2"}, {"prompt", "The"}, {"max_tokens", 2}};
+  const std::string own = "localhost:" + std::to_string(serving().port());
+  EXPECT_EQ(serving().post("/v1/completions", body, {{"Host", "evil.example"}}).status, 403);
+  EXPECT_EQ(serving().post("/v1/completions", body, {{"Origin", "http://evil.example"}}).status, 403);
+  EXPECT_EQ(serving().post("/v1/completions", body, {{"Host", own}, {"Origin", "http://" + own}}).status, 200);
+  const auto typeless = serving().post_text("/v1/completions", body.dump(), {}, "text/plain");
+  EXPECT_EQ(typeless.status, 415);
+  EXPECT_NE(typeless.body.find("-H 'Content-Type: application/json'"), std::string::npos);
+  const auto form =
+      serving().post_text("/v1/completions", std::string(10000, 'x'), {}, "application/x-www-form-urlencoded");
+  EXPECT_EQ(form.status, 415);
+  EXPECT_EQ(form.json["error"]["code"], "invalid_value");
+}
+
+TEST(Server, IsHealthyWhenAllItsConnectionsWork) {
+  ServerOptions options = one_model();
+  options.connections = 2;
+  const Serving server(options);
+  const Raw first(server.port()), second(server.port());
+  first.send(request("/v1/completions", long_text().dump()));
+  ASSERT_TRUE(becomes(server, "attend_running_texts{model=\"gpt2\"}", "1"));
+  second.send(request("/v1/completions", long_text().dump()));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_EQ(server.get("/health").status, 200);
+  const auto third = server.get("/v1/models");
+  EXPECT_EQ(third.status, 503);
+  EXPECT_EQ(third.json["error"]["code"], "server_full");
+}
+
+TEST(Server, EndsSoonWhenAClientDoesNotReadItsStream) {
+  ServerOptions options = one_model();
+  std::optional<Serving> server(std::in_place, options);
+  Json body = long_text();
+  body["stream"] = true, body["logprobs"] = 5;
+  const Raw deaf(server->port());
+  deaf.send(request("/v1/completions", body.dump()));
+  ASSERT_TRUE(becomes(*server, "attend_running_texts{model=\"gpt2\"}", "1"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  const auto begin = Clock::now();
+  server.reset();
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
 }
 
 TEST(Server, AFullQueueSaysWhenToComeAgain) {
@@ -321,7 +336,7 @@ TEST(Server, AStopBeforeTheRunEndsIt) {
 
 TEST(Server, AnswersAreWhole) {
   const Raw raw(serving().port());
-  raw.send("GET /openapi.json HTTP/1.1\r\nHost: x\r\nRange: bytes=0-9\r\nConnection: close\r\n\r\n");
+  raw.send("GET /openapi.json HTTP/1.1\r\nHost: localhost\r\nRange: bytes=0-9\r\nConnection: close\r\n\r\n");
   const std::string answer = raw.receive();
   EXPECT_EQ(status_of(answer), "HTTP/1.1 200 OK");
   EXPECT_GT(answer.size(), 10000u);
