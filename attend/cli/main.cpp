@@ -13,6 +13,7 @@
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
+#include "attend/core/file.h"
 #include "attend/core/threads.h"
 #include "attend/core/version.h"
 
@@ -85,6 +86,7 @@ int main(int argc, char** argv) {
   attend::cli::catch_signals();
   try {
     const int code = attend::cli::run(argc, argv);
+    attend::check_mapped_files();
     if (std::cout.flush()) return code;
     if (errno != EPIPE) std::cerr << "attend: cannot write to standard output: " << std::strerror(errno) << '\n';
   } catch (const attend::cli::Interrupted& interrupted) {
