@@ -5,13 +5,13 @@ PROGRAM := build/release/attend
 PREFIX ?= /usr/local
 # Seconds that `make fuzz` spends on each target.
 FUZZ_SECONDS ?= 60
-# Minutes of `make load`.
-MINUTES ?= 5
+# Hours of `make soak`.
+HOURS ?= 1
 
 OURS := git ls-files 'attend/*.h' 'attend/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.h' 'bench/*.cpp' 'examples/*.cpp'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build run test check components web-test clients load bench lint format-check tidy format asan \
+.PHONY: help setup configure build run test check components web-test clients soak bench lint format-check tidy format asan \
   tsan fuzz install clean
 
 help: ## list the jobs
@@ -53,8 +53,8 @@ clients: build ## test the server with the openai package of npm and with a Libr
 	@scripts/setup web
 	@cd tests/clients && npm install --no-audit --no-fund --loglevel=error && node --test
 
-load: build ## test the server with 200 clients for MINUTES (5): responses, errors and memory
-	@tests/load/load.py --program $(PROGRAM) --minutes $(MINUTES)
+soak: build ## test the server with 200 clients, good and bad, for HOURS (1): responses, memory, changed files, SIGTERM
+	@tests/load/soak.py --program $(PROGRAM) --hours $(HOURS)
 
 bench: configure ## measure the speed; with PEER_PYTHON="command that runs Python with torch", against PyTorch
 	@cmake --build --preset release

@@ -31,7 +31,8 @@ std::vector<std::unique_ptr<serve::ServedModel>> open_models(const ServerOptions
 
 struct Server::Parts {
   explicit Parts(const ServerOptions& options)
-      : api({options.api_keys, options.timeout}, open_models(options, model_thread)),
+      : grace(options.grace),
+        api({options.api_keys, options.timeout, options.memory}, open_models(options, model_thread)),
         http({.body = static_cast<std::size_t>(options.body_limit),
               .connections = static_cast<std::size_t>(options.connections)},
              [this](const serve::Call& call) { return api.answer(call); }),
@@ -42,6 +43,7 @@ struct Server::Parts {
   }
   ~Parts() { model_thread.stop(); }
 
+  std::chrono::milliseconds grace;
   serve::ModelThread model_thread;
   serve::Api api;
   serve::Http http;
@@ -62,9 +64,10 @@ void Server::run() {
 
 void Server::finish() {
   parts_->api.shut_down();
+  const auto end = std::chrono::steady_clock::now() + parts_->grace;
   // A moment longer than the last answer, so that whoever comes too late hears why.
   do std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  while (parts_->api.active() > 0);
+  while (parts_->api.active() > 0 && std::chrono::steady_clock::now() < end);
   stop();
 }
 

@@ -24,6 +24,8 @@ struct ServerOptions {
   std::chrono::seconds timeout{300};       ///< of a request, with the time that it waits
   std::int64_t body_limit = 8 << 20;       ///< largest request, in bytes
   std::int64_t connections = 256;          ///< clients at once; others wait
+  std::int64_t memory = 0;                 ///< bytes that all requests together may use; 0: half of what is free
+  std::chrono::milliseconds grace{3000};   ///< time that finish() gives to the requests that are being answered
   int threads = 0;                         ///< threads of the models; 0: threads()
 };
 
@@ -39,7 +41,8 @@ class Server {
   int port() const;
   /// Answers requests until stop() or finish().
   void run();
-  /// Refuses new work, waits until running requests are answered, and ends run(). May be called from any thread.
+  /// Refuses new work, waits until running requests are answered, or for ServerOptions::grace, and ends run(). Requests
+  /// that are not answered by then fail with shutting_down. May be called from any thread.
   void finish();
   /// Ends run() without waiting: running requests fail with shutting_down. May be called from any thread.
   void stop();
