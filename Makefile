@@ -7,15 +7,15 @@ PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 60
 # Minutes that `make faults` takes at most.
 FAULT_MINUTES ?= 8
-# Minutes of `make load`.
-MINUTES ?= 5
 # Cases of `make hostile`.
 HOSTILE_CASES ?= 20000
+# Hours of `make soak`.
+HOURS ?= 1
 
 OURS := git ls-files 'attend/*.h' 'attend/*.cpp' 'tests/*.h' 'tests/*.cpp' 'bench/*.h' 'bench/*.cpp' 'examples/*.cpp'
 
 .DEFAULT_GOAL := help
-.PHONY: help setup configure build run test check components web-test clients proxies load bench lint format-check tidy \
+.PHONY: help setup configure build run test check components web-test clients proxies soak bench lint format-check tidy \
   format asan tsan fuzz faults hostile install clean
 
 help: ## list the jobs
@@ -61,8 +61,8 @@ proxies: build ## test the server behind nginx and HAProxy: streams, hang-ups, r
 	@scripts/setup proxies
 	@tests/proxies/proxies.py --program $(PROGRAM)
 
-load: build ## test the server with 200 clients for MINUTES (5): responses, errors and memory
-	@tests/load/load.py --program $(PROGRAM) --minutes $(MINUTES)
+soak: build ## test the server with 200 clients, good and bad, for HOURS (1): responses, memory, changed files, SIGTERM
+	@tests/load/soak.py --program $(PROGRAM) --hours $(HOURS)
 
 bench: configure ## measure the speed; with PEER_PYTHON="command that runs Python with torch", against PyTorch
 	@cmake --build --preset release

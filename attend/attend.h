@@ -18,6 +18,7 @@
 #include "attend/core/progress.h"
 #include "attend/core/random.h"
 #include "attend/core/shape.h"
+#include "attend/core/stop.h"
 #include "attend/core/tensor.h"
 #include "attend/core/text_error.h"
 #include "attend/core/threads.h"

@@ -20,6 +20,7 @@
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
+#include "attend/core/file.h"
 #include "attend/core/finite.h"
 #include "attend/core/threads.h"
 #include "attend/core/version.h"
@@ -104,6 +105,7 @@ int main(int argc, char** argv) {
   attend::cli::catch_signals();
   try {
     const int code = attend::cli::run(argc, argv);
+    attend::check_mapped_files();
     if (std::cout.flush()) return code;
     if (errno != EPIPE) attend::cli::tell(std::string("cannot write to standard output: ") + std::strerror(errno));
   } catch (const attend::cli::Interrupted& interrupted) {

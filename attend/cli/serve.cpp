@@ -18,7 +18,7 @@ namespace {
 struct ServeFlags {
   std::vector<std::string> models;
   std::string key_file;
-  std::int64_t timeout = 300, body_limit = 8;
+  std::int64_t timeout = 300, body_limit = 8, memory = 0, grace = 3;
   ServerOptions options;
 };
 
@@ -65,6 +65,8 @@ void run(ServeFlags& flags) {
   if (!flags.key_file.empty()) options.api_keys = read_keys(flags.key_file);
   options.timeout = std::chrono::seconds(flags.timeout);
   options.body_limit = flags.body_limit << 20;
+  options.memory = flags.memory << 20;
+  options.grace = std::chrono::seconds(flags.grace);
   Server server(options);
   std::string names;
   for (const auto& [name, folder] : options.models) names += (names.empty() ? "" : ", ") + name;
@@ -139,6 +141,15 @@ void add_serve(Verb& program) {
   verb->add_option("--body-limit", flags->body_limit, "Largest size of a request body, in megabytes")
       ->type_name("MB")
       ->check(between(1, 1024))
+      ->group(limits);
+  verb->add_option("--memory", flags->memory, "Memory that all requests together may use, in megabytes")
+      ->default_text("half of what is free after loading")
+      ->type_name("MB")
+      ->check(between(1, 1 << 24))
+      ->group(limits);
+  verb->add_option("--grace", flags->grace, "Seconds that running requests get to finish when the server is stopped")
+      ->type_name("S")
+      ->check(between(0, 100'000))
       ->group(limits);
   verb->add_option("--connections", flags->options.connections,
                    "Largest number of open connections; further ones get status 503")

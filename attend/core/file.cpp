@@ -9,7 +9,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <mutex>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "attend/core/error.h"
@@ -27,10 +29,63 @@ struct Descriptor {
   }
 };
 
+/// A file in memory. A signal handler walks the list of all mappings, so a node is never freed; one that is no longer
+/// used has begin 0 and is used again.
+struct Mapping {
+  std::atomic<std::uintptr_t> begin = 0, end = 0;
+  std::atomic<bool> lost = false;  // pages of it are gone
+  Mapping* next = nullptr;         // does not change once the node is in the list
+  // Guarded by `mappings_mutex`:
+  std::string path = {};
+  int file = -1;
+  struct stat status = {};  // when it was mapped
+
+  bool is_changed() const {
+    struct stat now {};
+    return lost || ::fstat(file, &now) != 0 || now.st_size != status.st_size ||
+           now.st_mtim.tv_sec != status.st_mtim.tv_sec || now.st_mtim.tv_nsec != status.st_mtim.tv_nsec;
+  }
+};
+static_assert(std::atomic<std::uintptr_t>::is_always_lock_free && std::atomic<Mapping*>::is_always_lock_free);
+
+std::atomic<Mapping*> first_mapping = nullptr;
+std::mutex mappings_mutex;
+std::uintptr_t page_size() {
+  static const auto size = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+  return size;
+}
+
+Mapping* add_mapping(std::byte* address, const std::string& path, int file, const struct stat& status) {
+  page_size();  // a signal handler must not be the first to ask
+  const std::lock_guard lock(mappings_mutex);
+  Mapping* node = first_mapping;
+  while (node && node->begin != 0) node = node->next;
+  const bool is_new = !node;
+  if (is_new) node = new Mapping;
+  node->path = path, node->file = file, node->status = status, node->lost = false;
+  const auto begin = reinterpret_cast<std::uintptr_t>(address);
+  node->end = begin + static_cast<std::uintptr_t>(status.st_size);
+  node->begin = begin;
+  if (is_new) {
+    node->next = first_mapping;
+    first_mapping = node;
+  }
+  return node;
+}
+
+void remove_mapping(Mapping* node, void* address, std::size_t size) {
+  {
+    const std::lock_guard lock(mappings_mutex);
+    ::close(node->file);
+    node->begin = 0;
+  }
+  ::munmap(address, size);
+}
+
 }  // namespace
 
 MappedFile map_file(const std::filesystem::path& path) {
-  const Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};  // do not block on a pipe
+  Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};  // do not block on a pipe
   if (file.value < 0) fail<InputError>("load", path.string(), ": cannot open: ", last_error());
   struct stat status {};
   if (::fstat(file.value, &status) != 0) fail("load", path.string(), ": cannot read its status: ", last_error());
@@ -42,8 +97,36 @@ MappedFile map_file(const std::filesystem::path& path) {
 
   void* address = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.value, 0);
   if (address == MAP_FAILED) fail("load", path.string(), ": cannot map ", size, " bytes: ", last_error());
-  return {{static_cast<std::byte*>(address), size},
-          std::shared_ptr<const void>(address, [size](void* mapped) { ::munmap(mapped, size); })};
+  auto* bytes = static_cast<std::byte*>(address);
+  // The file stays open: its name may soon be that of another.
+  Mapping* node = add_mapping(bytes, path.string(), std::exchange(file.value, -1), status);
+  return {{bytes, size},
+          std::shared_ptr<const void>(address, [node, size](void* mapped) { remove_mapping(node, mapped, size); })};
+}
+
+void check_mapped_files(const std::filesystem::path& folder) {
+  std::string_view start = folder.native();
+  while (start.size() > 1 && start.ends_with('/')) start.remove_suffix(1);
+  const auto is_inside = [start](std::string_view path) {
+    return start.empty() || (path.starts_with(start) && path.size() > start.size() && path[start.size()] == '/');
+  };
+  const std::lock_guard lock(mappings_mutex);
+  for (const Mapping* node = first_mapping; node; node = node->next)
+    if (node->begin != 0 && is_inside(node->path) && node->is_changed())
+      fail("load", node->path, ": was changed while it was in use; start again");
+}
+
+bool replace_lost_pages(const void* address) noexcept {
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  for (Mapping* node = first_mapping; node; node = node->next) {
+    const std::uintptr_t begin = node->begin, end = node->end;
+    if (begin == 0 || at < begin || at >= end) continue;
+    node->lost = true;  // before anybody can read zeros
+    const std::uintptr_t page = at - at % page_size();
+    return ::mmap(reinterpret_cast<void*>(page), end - page, PROT_READ | PROT_WRITE,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
+  }
+  return false;
 }
 
 AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)), temporary_(unused_temporary(path_)) {

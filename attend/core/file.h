@@ -11,7 +11,8 @@
 namespace attend {
 
 /// A file that is mapped into memory. The system loads its pages on first access. Writes to the bytes are private to
-/// this process. The file must not be truncated while it is mapped; replacing it, as AtomicFile does, is safe.
+/// this process. Replacing the file by a rename, as AtomicFile does, changes nothing here. Writing to the file in place
+/// does: check_mapped_files() notices it.
 struct MappedFile {
   std::span<std::byte> bytes;
   std::shared_ptr<const void> owner;  ///< keeps the mapping alive
@@ -19,6 +20,15 @@ struct MappedFile {
 /// Maps a file. Throws Error [load] if the path does not exist, is not readable, or is not a regular file. `bytes` is
 /// empty for an empty file.
 MappedFile map_file(const std::filesystem::path& path);
+
+/// Throws Error [load], which names the file, if a mapped file was truncated or written to since map_file(). A result
+/// that was computed from mapped files is right only if this succeeds afterwards. With `folder`, only files in it and
+/// in its subfolders count. Costs one fstat for each mapped file. Thread-safe.
+void check_mapped_files(const std::filesystem::path& folder = {});
+/// For a program's handler of SIGBUS, which the system sends when a page of a mapped file is gone: if `address` is in a
+/// mapped file, replaces the pages from there to its end by zeros, so that the process can go on, and returns true.
+/// From then on check_mapped_files() fails for this file. Async-signal-safe.
+bool replace_lost_pages(const void* address) noexcept;
 
 /// Writes a file atomically. The data goes to a temporary file, which commit() syncs to disk and renames to `path`.
 /// Without a commit(), for example after an exception, an existing file at `path` is unchanged. All functions throw

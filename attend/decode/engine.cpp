@@ -9,6 +9,7 @@
 #include "attend/core/error.h"
 #include "attend/core/machine.h"
 #include "attend/core/memory.h"
+#include "attend/core/stop.h"
 #include "attend/core/threads.h"
 #include "attend/core/wording.h"
 #include "attend/kernels/few_rows.h"
@@ -119,8 +120,8 @@ struct Engine::Sequence {
   }
 };
 
-Engine::Engine(std::shared_ptr<const GenerativeModel> model, const Limits& limits)
-    : model_(std::move(model)), limits_(limits), memory_(available_bytes()) {}
+Engine::Engine(std::shared_ptr<const GenerativeModel> model, const Limits& limits, std::function<void()> verify)
+    : model_(std::move(model)), limits_(limits), verify_(std::move(verify)), memory_(available_bytes()) {}
 Engine::~Engine() = default;
 
 std::int64_t Engine::sum(std::int64_t (*of)(const EngineRequest&)) const {
@@ -183,6 +184,7 @@ void Engine::select(std::span<const std::int64_t> rows) {
 }
 
 bool Engine::step() {
+  check_stop();
   read_some();
   slide();
   if (!running_.empty()) advance();
@@ -296,6 +298,7 @@ std::vector<std::int64_t> Engine::extend(Group& group, const Tensor& logits) {
                       next.begin() + run.row);
   });
 
+  if (verify_) verify_();
   std::vector<std::int64_t> kept;
   Group open, done;
   for (std::size_t i = 0; i < group.size(); ++i) {

@@ -49,7 +49,9 @@ class Engine {
     /// Tokens of prompts and sources to read between two steps. The running sequences wait for them.
     std::int64_t read_tokens = 512;
   };
-  Engine(std::shared_ptr<const GenerativeModel> model, const Limits& limits);
+  /// `verify` is called after each pass of the model, before its results are used. It may throw; the engine must then
+  /// be cleared.
+  Engine(std::shared_ptr<const GenerativeModel> model, const Limits& limits, std::function<void()> verify = {});
   ~Engine();
 
   using Ticket = std::uint64_t;
@@ -85,6 +87,7 @@ class Engine {
 
   std::shared_ptr<const GenerativeModel> model_;
   Limits limits_;
+  std::function<void()> verify_;
   std::int64_t memory_;  // bytes available for requests; 0: not known
   Ticket last_ticket_ = 0;
   Group waiting_;  // their prompts or sources are not read yet

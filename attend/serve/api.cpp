@@ -144,7 +144,7 @@ std::string key_of(Json body, std::initializer_list<const char*> others) {
 }
 
 Api::Api(ApiOptions options, std::vector<std::unique_ptr<ServedModel>> models)
-    : options_(std::move(options)), models_(std::move(models)) {}
+    : options_(std::move(options)), models_(std::move(models)), memory_(options_.memory) {}
 
 ServedModel& Api::model(const std::string& name) const {
   for (const auto& model : models_)
@@ -164,7 +164,10 @@ ServedModel& Api::model(Fields& fields, const std::string& capability) const {
 }
 
 ServedModel::Patience Api::patience(const Call& call) const {
-  return {std::chrono::steady_clock::now() + options_.timeout, call.hung_up, &stopped_};
+  ServedModel::Patience patience{std::chrono::steady_clock::now() + options_.timeout, call.hung_up, &stopped_,
+                                 std::make_shared<MemoryBudget::Reservation>(memory_)};
+  patience.reserve(parsed_bytes(call.body));
+  return patience;
 }
 
 /// Refuses a call for reasons that are in its headers, and its key. `has_body`: whether the body has been read.
@@ -260,6 +263,7 @@ Reply Api::route(const Call& call) {
   if (call.path == "/health") return {.body = R"({"status":"ok"})"};
   if (call.path == "/ready") {
     if (shutting_down_) throw shutting_down();
+    for (const auto& model : models_) model->check_files();
     return {.body = R"({"status":"ready"})"};
   }
   if (call.path == "/openapi.json") return {.body = openapi_document()};
@@ -315,6 +319,8 @@ Reply Api::show_metrics() const {
          "# TYPE attend_memory_bytes gauge\n"
       << "attend_memory_bytes{state=\"used\"} " << memory_use().current << '\n'
       << "attend_memory_bytes{state=\"cached\"} " << memory_use().cached << '\n'
+      << "# HELP attend_reserved_bytes Memory that is reserved for requests.\n# TYPE attend_reserved_bytes gauge\n"
+      << "attend_reserved_bytes " << memory_.reserved() << '\n'
       << "# HELP attend_info The program.\n# TYPE attend_info gauge\nattend_info{version=\"" << version() << "\"} 1\n";
   return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = out.str()};
 }

@@ -19,6 +19,7 @@ namespace attend::serve {
 struct ApiOptions {
   AccessRules access = {};
   std::chrono::milliseconds timeout{300000};  ///< of a request, with the time that it waits
+  std::int64_t memory = 0;                    ///< bytes of all requests together; 0: half of what is free
 };
 
 class Api;
@@ -65,6 +66,7 @@ class Api {
 
   ApiOptions options_;
   std::vector<std::unique_ptr<ServedModel>> models_;
+  mutable MemoryBudget memory_;
   Metrics metrics_;
   std::chrono::system_clock::time_point started_ = std::chrono::system_clock::now();
   std::atomic<bool> shutting_down_ = false, stopped_ = false;

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "attend/core/text_error.h"
@@ -48,7 +49,12 @@ class Batcher {
   bool work() {
     std::vector<std::shared_ptr<Job>> jobs = take();
     if (jobs.empty()) return false;
-    run(jobs);
+    try {
+      run(jobs);
+    } catch (...) {  // such as out of memory
+      for (auto& job : jobs)
+        if (job) std::exchange(job, nullptr)->promise.set_exception(std::current_exception());
+    }
     const std::lock_guard lock(mutex_);
     for (std::size_t i = jobs.size(); i-- > 0;)  // long jobs continue after the others
       if (jobs[i]) waiting_.push_back(std::move(jobs[i]));

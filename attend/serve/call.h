@@ -28,7 +28,7 @@ struct Reply {
   std::string type = "application/json";
   std::string body = {};
   std::vector<std::pair<std::string, std::string>> headers = {};
-  std::function<void(const Write&)> stream = {};  ///< instead of the body; does not throw
+  std::function<void(const Write&)> stream = {};  ///< instead of the body; breaks off if it throws
 };
 
 }  // namespace attend::serve

@@ -12,6 +12,7 @@ using Ids = std::vector<std::int32_t>;
 
 constexpr std::int64_t kDefaultCompletion = 16;  // tokens, as in OpenAI's API
 constexpr std::int64_t kMostTokens = 1 << 20, kMostTexts = 128, kMostAlternatives = 20;
+constexpr std::size_t kMostMessages = 4096;
 
 /// Reads the options that both endpoints share.
 void read_options(Fields& fields, TextRequest& request) {
@@ -38,9 +39,13 @@ void read_options(Fields& fields, TextRequest& request) {
 }
 
 /// A text, texts, ids, or arrays of ids.
-void read_prompts(Fields& fields, TextRequest& request) {
+void read_prompts(Fields& fields, TextRequest& request, const Patience& patience) {
   const Tokenizer& tokenizer = *request.model->tokenizer;
   const Json& prompt = fields.required("prompt");
+  const bool several = prompt.is_array() && !prompt.empty() && !prompt.front().is_number();
+  if (several && std::ssize(prompt) > kMostTexts)  // before any of them is read
+    throw invalid_value("prompt", "too many prompts: got " + std::to_string(prompt.size()) + ", expected at most " +
+                                      std::to_string(kMostTexts));
   const auto ids_of = [&](const Json& array) {
     Ids ids;
     for (const Json& id : array) {
@@ -61,11 +66,8 @@ void read_prompts(Fields& fields, TextRequest& request) {
     }
   } else {
     request.prompt_texts = fields.texts("prompt");
-    for (const std::string& text : request.prompt_texts) request.prompts.push_back(request.model->ids(text));
+    for (const std::string& text : request.prompt_texts) request.prompts.push_back(request.model->ids(text, patience));
   }
-  if (std::ssize(request.prompts) > kMostTexts)
-    throw invalid_value("prompt", "too many prompts: got " + std::to_string(request.prompts.size()) +
-                                      ", expected at most " + std::to_string(kMostTexts));
 }
 
 /// The content of a message: a text, or parts that are texts.
@@ -83,18 +85,21 @@ std::string content_of(Fields& message) {
   return text;
 }
 
-void read_messages(Fields& fields, TextRequest& request) {
+void read_messages(Fields& fields, TextRequest& request, const Patience& patience) {
   const LanguageModel& model = *request.model->language_model;
   const Json& messages = fields.required("messages");
   if (!messages.is_array() || messages.empty())
     throw invalid_value("messages", "expected an array with a message at least");
+  if (messages.size() > kMostMessages)
+    throw invalid_value("messages", "too many messages: got " + std::to_string(messages.size()) +
+                                        ", expected at most " + std::to_string(kMostMessages));
   Conversation conversation(model.end());
   for (std::size_t i = 0; i < messages.size(); ++i) {
     Fields message(messages[i], "messages[" + std::to_string(i) + "].");
     const std::string role = message.text("role");
     if (role != "user" && role != "assistant")
       throw invalid_value(message.name("role"), "expected a role of \"user\" or \"assistant\": got \"" + role + "\"");
-    conversation.add(request.model->ids(content_of(message)));
+    conversation.add(request.model->ids(content_of(message), patience));
     for (const char* key : {"name", "refusal", "tool_calls", "function_call", "audio", "annotations"})
       message.ignore(key);
     message.refuse_others();
@@ -114,6 +119,7 @@ void read_messages(Fields& fields, TextRequest& request) {
 }  // namespace
 
 Reply complete(Api& api, const Call& call) {
+  const Patience patience = api.patience(call);
   const Json body = parse_object(call.body);
   Fields fields(body);
   TextRequest request;
@@ -124,7 +130,7 @@ Reply complete(Api& api, const Call& call) {
   fields.refuse("suffix", {""}, "the model cannot fill in text");
   fields.refuse("best_of", {1}, "ask for n texts instead");
   read_options(fields, request);
-  read_prompts(fields, request);
+  read_prompts(fields, request, patience);
   fields.refuse_others();
   if (!request.options.search.max_new_tokens) {  // the default, or fewer if the context has less room
     std::int64_t most = kDefaultCompletion;
@@ -133,10 +139,11 @@ Reply complete(Api& api, const Call& call) {
         most = std::min(most, request.model->language_model->positions() + 1 - std::ssize(prompt));
     request.options.search.max_new_tokens = std::max<std::int64_t>(most, 1);
   }
-  return answer(std::move(request), api.patience(call));
+  return answer(std::move(request), patience);
 }
 
 Reply chat(Api& api, const Call& call) {
+  const Patience patience = api.patience(call);
   const Json body = parse_object(call.body);
   Fields fields(body);
   TextRequest request;
@@ -157,9 +164,9 @@ Reply chat(Api& api, const Call& call) {
   std::optional<std::int64_t>& most = request.options.search.max_new_tokens;
   if (const auto newer = fields.integer("max_completion_tokens", 1, kMostTokens)) most = newer;
   if (!most) most = default_tokens;
-  read_messages(fields, request);
+  read_messages(fields, request, patience);
   fields.refuse_others();
-  return answer(std::move(request), api.patience(call));
+  return answer(std::move(request), patience);
 }
 
 }  // namespace attend::serve

@@ -24,7 +24,6 @@ struct StreamEvent {
   std::optional<Token> token = {};
   std::string text = {};
   std::vector<Generation> done = {};  ///< the texts of a prompt; its last event
-  std::exception_ptr failed = {};     ///< the last event of the stream
 };
 
 class EventStream {
@@ -36,10 +35,19 @@ class EventStream {
     }
     arrived_.notify_one();
   }
+  /// Ends the stream: after the events so far, pop() throws this error. Needs no memory.
+  void fail(std::exception_ptr error) noexcept {
+    {
+      const std::lock_guard lock(mutex_);
+      failed_ = std::move(error);
+    }
+    arrived_.notify_one();
+  }
   /// Waits for the next event; returns none after the timeout.
   std::optional<StreamEvent> pop(std::chrono::milliseconds timeout) {
     std::unique_lock lock(mutex_);
-    if (!arrived_.wait_for(lock, timeout, [&] { return !events_.empty(); })) return {};
+    if (!arrived_.wait_for(lock, timeout, [&] { return !events_.empty() || failed_; })) return {};
+    if (events_.empty()) std::rethrow_exception(failed_);
     StreamEvent event = std::move(events_.front());
     events_.pop_front();
     return event;
@@ -51,6 +59,7 @@ class EventStream {
   std::mutex mutex_;
   std::condition_variable arrived_;
   std::deque<StreamEvent> events_;
+  std::exception_ptr failed_;
 };
 
 }  // namespace attend::serve

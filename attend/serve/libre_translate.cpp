@@ -8,6 +8,7 @@
 #include "attend/serve/api.h"
 #include "attend/serve/api_error.h"
 #include "attend/serve/generation_fields.h"
+#include "attend/serve/large_reply.h"
 #include "attend/tasks/translation/alignment.h"
 #include "attend/text/unicode.h"
 
@@ -55,14 +56,20 @@ Json body_of(const Call& call) {
   return body;
 }
 
+constexpr std::size_t kGuessedBytes = 8 << 10;
+
 /// The languages that the models read, the most likely first. Of equally likely ones, the language whose tokenizer
 /// needs fewer tokens for the text.
-std::vector<LanguageGuess> guess(const Api& api, const std::string& text) {
+std::vector<LanguageGuess> guess(const Api& api, const std::string& whole, const Patience& patience) {
+  // The beginning of a long text is enough.
+  std::size_t end = std::min(whole.size(), kGuessedBytes);
+  while (end < whole.size() && end > 0 && (static_cast<unsigned char>(whole[end]) & 0xC0) == 0x80) --end;
+  const std::string text = whole.substr(0, end);
   std::map<std::string, std::size_t> tokens;
   std::vector<std::string> languages;
   for (const auto& model : api.models()) {
     if (!model->translator || !model->source_language) continue;
-    const std::size_t count = model->ids(text).size();
+    const std::size_t count = model->ids(text, patience).size();
     const auto [found, is_new] = tokens.try_emplace(*model->source_language, count);
     if (is_new) languages.push_back(*model->source_language);
     found->second = std::min(found->second, count);
@@ -107,6 +114,7 @@ Json percent(double confidence) { return std::round(confidence * 1000) / 10; }
 }  // namespace
 
 Reply translate(Api& api, const Call& call) {
+  const Patience patience = api.patience(call);
   const Json body = body_of(call);
   Fields fields(body);
   fields.ignore("api_key");
@@ -132,7 +140,7 @@ Reply translate(Api& api, const Call& call) {
 
   std::vector<LanguageGuess> guesses;
   if (source == "auto" && !name) {
-    guesses = guess(api, texts.front());
+    guesses = guess(api, texts.front(), patience);
     for (const LanguageGuess& one : guesses) {
       const bool there = std::ranges::any_of(api.models(), [&](const auto& model) {
         return model->translator && model->source_language == one.language && model->target_language &&
@@ -146,7 +154,7 @@ Reply translate(Api& api, const Call& call) {
   }
   ServedModel& model = translator_for(api, name, source, target);
   model.translator->check(options);
-  const auto all = model.translate(texts, options, api.patience(call));
+  const auto all = model.translate(texts, options, patience);
 
   std::vector<Json> translated, others, aligned, looked;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -173,7 +181,7 @@ Reply translate(Api& api, const Call& call) {
   if (!guesses.empty())
     json["detectedLanguage"] = {{"language", guesses.front().language},
                                 {"confidence", percent(guesses.front().confidence)}};
-  return {.body = dump(json)};
+  return json_reply(dump(json), patience);
 }
 
 Reply languages(Api& api, const Call&) {
@@ -188,13 +196,14 @@ Reply languages(Api& api, const Call&) {
 }
 
 Reply detect(Api& api, const Call& call) {
+  const Patience patience = api.patience(call);
   const Json body = body_of(call);
   Fields fields(body);
   fields.ignore("api_key");
   const std::string text = fields.text("q");
   fields.refuse_others();
   Json all = Json::array();
-  for (const LanguageGuess& one : guess(api, text))
+  for (const LanguageGuess& one : guess(api, text, patience))
     all.push_back({{"language", one.language}, {"confidence", percent(one.confidence)}});
   return {.body = dump(all)};
 }

@@ -3,6 +3,12 @@
 #include "attend/core/threads.h"
 
 namespace attend::serve {
+namespace {
+
+/// So that a failure that comes back again and again does not take a whole core.
+constexpr std::chrono::milliseconds kAfterFailure{10};
+
+}  // namespace
 
 void ModelThread::wake() {
   {
@@ -36,7 +42,12 @@ void ModelThread::run(int threads) {
       work_ = false;
     }
     bool worked = false;
-    for (ServedModel* model : models_) worked |= model->work();
+    for (ServedModel* model : models_) try {
+        worked |= model->work();
+      } catch (...) {  // such as out of memory: the requests concerned have failed, the others go on
+        worked = true;
+        std::this_thread::sleep_for(kAfterFailure);
+      }
     if (worked) wake();  // there may be more
   }
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "attend/core/file.h"
 #include "attend/models/bert.h"
 #include "attend/models/recurrent_classifier.h"
 #include "attend/models/recurrent_translator.h"
@@ -16,8 +17,20 @@ namespace fs = std::filesystem;
 /// Bytes of texts in one call of a model: some thousand tokens. A larger request takes several calls, and others run
 /// between them.
 constexpr std::size_t kBytesAtOnce = 5000;
-/// Entries of one request that join the engine before those of others.
-constexpr int kEntriesInTurn = 16;
+/// Sequences of one request that join the engine before those of others.
+constexpr int kSequencesInTurn = 16;
+/// A text with more bytes is long work: the model thread would be busy with it for too long.
+constexpr std::size_t kLongText = 16 << 10;
+/// The same for all texts of a translation, which are tokenised together.
+constexpr std::size_t kLongTranslation = 64 << 10;
+/// Estimate of the memory that tokenisation needs for a byte of text. Measured peaks are below this.
+constexpr double kBytesEach = 96;
+
+std::size_t bytes_of(std::span<const std::string> texts) {
+  std::size_t bytes = 0;
+  for (const std::string& text : texts) bytes += text.size();
+  return bytes;
+}
 
 /// The languages of a translator: from its tokenizer's configuration, or from how such folders are named:
 /// opus-mt-it-en.
@@ -39,6 +52,23 @@ std::array<std::optional<std::string>, 2> languages_of(const fs::path& folder, c
     if (is_code(source) && is_code(target)) return {source, target};
   }
   return {};
+}
+
+/// Estimate of the memory that a translation needs: its tokens, and what is kept for each sentence.
+double translation_bytes(std::span<const std::string> texts, const TranslateOptions& options) {
+  double bytes = 0, sentences = 0, weights = 0;
+  for (const std::string& text : texts) {
+    bytes += static_cast<double>(text.size());
+    sentences += 1 + static_cast<double>(std::ranges::count_if(
+                         text, [](char c) { return c == '\n' || c == '.' || c == '!' || c == '?' || c == '\xe3'; }));
+    weights += static_cast<double>(text.size()) * static_cast<double>(text.size()) / 4;
+  }
+  const auto hypotheses = static_cast<double>(options.search.nbest.value_or(1));
+  constexpr double kSentence = 1200, kHypothesis = 300;
+  // A weight is kept as a number, and is some digits in the answer. Larger matrices than this are refused.
+  constexpr double kWeight = 40, kMostWeights = 64 << 20;
+  return kBytesEach * bytes + sentences * (kSentence + hypotheses * kHypothesis) +
+         (options.attention ? kWeight * std::min(weights, kMostWeights) : 0);
 }
 
 }  // namespace
@@ -67,14 +97,14 @@ void ServedModel::open() {
     layers = o.layers, heads = o.heads, context = o.positions;
     attention.emplace(*language_model);
     engine_limits_ = {.rows = limits_.batch_rows, .tokens = limits_.batch_tokens};
-    engine_ = std::make_unique<Engine>(language_model->generator(), engine_limits_);
+    engine_ = std::make_unique<Engine>(language_model->generator(), engine_limits_, [this] { check_files(); });
   }
   if (opened.can(Ability::translate)) {
     translator.emplace(opened);
     // With the model's own beam, a text counts as one row.
     engine_limits_ = {.rows = limits_.batch_rows * translator->generation().search.beam,
                       .tokens = limits_.batch_tokens};
-    engine_ = std::make_unique<Engine>(translator->generator(), engine_limits_);
+    engine_ = std::make_unique<Engine>(translator->generator(), engine_limits_, [this] { check_files(); });
     const auto network = opened.model<Seq2SeqModel>("serve", Ability::translate);
     const Seq2SeqSpec spec = network->spec();
     if (spec.encoder.layers + spec.decoder.layers + spec.cross.layers > 0) attention.emplace(*translator);
@@ -116,24 +146,32 @@ bool ServedModel::can(const std::string& capability) const {
   return std::ranges::find(all, capability) != all.end();
 }
 
-Encoding ServedModel::encode(const std::string& text) {
-  return tokenizer_thread_.ask([&] { return tokenizer->encode(text); });
+void ServedModel::check_files() const {
+  const auto changed = [&](const std::string& why) {
+    return ApiError(503, "model_changed", "the model \"" + name + "\" cannot answer any more: " + why);
+  };
+  if (changed_) throw changed("its files were changed while they were in use; start the server again");
+  try {
+    check_mapped_files(folder);
+  } catch (const Error& error) {
+    changed_ = true;
+    throw changed(error.what());
+  }
 }
 
-std::vector<std::int32_t> ServedModel::ids(const std::string& text) {
-  return tokenizer_thread_.ask([&] { return tokenizer->ids(text); });
+std::vector<std::int32_t> ServedModel::ids(std::string text, const Patience& patience, bool special_tokens) {
+  check_files();
+  const bool is_long = text.size() > kLongText;
+  if (is_long) patience.reserve(kBytesEach * static_cast<double>(text.size()));
+  auto run = [this, text = std::move(text), special_tokens] { return tokenizer->ids(text, special_tokens); };
+  return is_long ? long_work_.ask(std::move(run), patience) : tokenizer_thread_.ask(std::move(run), patience);
 }
 
-void ServedModel::Patience::check() const {
-  if (*stopped) throw shutting_down();
-  if (hung_up && hung_up()) throw ApiError(499, "hung_up", "the client has hung up");
-  if (std::chrono::steady_clock::now() >= deadline)
-    throw ApiError(504, "timeout", "the request took longer than the server allows");
-}
-
-void ServedModel::refuse_when_full(std::size_t more) const {
+/// Refuses a request if the model is broken, or if too many wait.
+void ServedModel::accept() const {
+  check_files();
   const std::size_t waiting = load().waiting;
-  if (waiting == 0 || waiting + more <= limits_.queue) return;
+  if (waiting == 0 || waiting < limits_.queue) return;
   ApiError error(429, "queue_full",
                  "too many requests wait for " + name + ": " + std::to_string(waiting) + ", at most " +
                      std::to_string(limits_.queue));
@@ -142,47 +180,57 @@ void ServedModel::refuse_when_full(std::size_t more) const {
 }
 
 /// Queues the sequences of one request for the engine.
-void ServedModel::submit(const Client& client, std::vector<Entry> entries) {
-  if (entries.empty()) return;
-  for (const Entry& entry : entries)
-    if (const EngineRequest& one = entry.request;
-        one.rows() > engine_limits_.rows || (engine_limits_.tokens > 0 && one.tokens() > engine_limits_.tokens))
+void ServedModel::submit(Waiting waiting) {
+  if (waiting.requests.empty()) return;
+  for (const EngineRequest& one : waiting.requests)
+    if (one.rows() > engine_limits_.rows || (engine_limits_.tokens > 0 && one.tokens() > engine_limits_.tokens))
       throw ApiError(400, "input_too_long",
                      "the request is larger than the server's batch: got " + std::to_string(one.rows()) +
                          " sequences with " + std::to_string(one.tokens()) + " tokens, expected at most " +
                          std::to_string(engine_limits_.rows) + " and " + std::to_string(engine_limits_.tokens));
-  refuse_when_full(1);
-  for (const Entry& entry : entries)
-    prompt_tokens += entry.request.input.prompt.size() + entry.request.input.source.size();
+  accept();
+  for (const EngineRequest& one : waiting.requests) prompt_tokens += one.input.prompt.size() + one.input.source.size();
   {
     const std::lock_guard lock(mutex_);
-    waiting_.push_back({std::make_shared<const Client>(client),
-                        {std::move_iterator(entries.begin()), std::move_iterator(entries.end())}});
+    waiting_.push_back(std::move(waiting));
   }
   wake_();
+}
+
+/// Removes what still waits of a request. A large one takes a while to be freed, so the model thread should not do it.
+void ServedModel::withdraw(const Client* client) {
+  std::vector<Waiting> removed;
+  const std::lock_guard lock(mutex_);
+  for (Waiting& one : waiting_)
+    if (one.client.get() == client) removed.push_back(std::move(one));
+  std::erase_if(waiting_, [](const Waiting& one) { return !one.client; });
 }
 
 std::shared_ptr<EventStream> ServedModel::generate(std::vector<GenerationTask> tasks,
                                                    std::optional<std::int64_t> alternatives) {
   auto events = std::make_shared<EventStream>();
-  std::vector<Entry> entries;
+  Waiting waiting{std::make_shared<const Client>(Client{[events] { return events->abandoned.load(); },
+                                                        [events](std::exception_ptr error) { events->fail(error); }})};
+  const auto listeners = std::make_shared<std::vector<EngineListener>>();
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    EngineListener told = tasks[i].decode_for(listener(events, i, alternatives));
-    entries.push_back({std::move(tasks[i].request), std::move(told)});
+    listeners->push_back(tasks[i].decode_for(listener(events, i, alternatives)));
+    waiting.requests.push_back(std::move(tasks[i].request));
   }
-  submit({[events] { return events->abandoned.load(); },
-          [events](std::exception_ptr error) { events->push({.failed = std::move(error)}); }},
-         std::move(entries));
+  waiting.listener = [listeners](std::size_t i) { return std::move((*listeners)[i]); };
+  submit(std::move(waiting));
   return events;
 }
 
 std::vector<std::vector<Translation>> ServedModel::translate(std::vector<std::string> texts,
                                                              const TranslateOptions& options,
                                                              const Patience& patience) {
+  using Results = std::vector<std::vector<Translation>>;
   struct Order {
     std::vector<std::string> texts;
-    std::optional<TranslationJob> job = {};
-    std::promise<std::vector<std::vector<Translation>>> promise = {};
+    bool is_long;
+    std::mutex mutex = {};
+    std::optional<TranslationJob> job = {};  // guarded by the mutex until the promise has its value
+    std::promise<Results> promise = {};
     std::atomic<bool> abandoned = false;
     bool failed = false;
 
@@ -191,56 +239,77 @@ std::vector<std::vector<Translation>> ServedModel::translate(std::vector<std::st
       if (!std::exchange(failed, true)) promise.set_exception(std::move(error));
     }
     void set(std::size_t request, std::vector<Hypothesis>&& hypotheses) try {
+      const std::lock_guard lock(mutex);
+      if (!job) return;
       job->set(request, std::move(hypotheses));
-      if (job->complete()) promise.set_value(job->finish());
+      if (job->complete()) promise.set_value(is_long ? Results() : job->finish());
     } catch (...) {
       fail(std::current_exception());
     }
+    /// Frees the job, which takes a while if it is large.
+    void drop() {
+      std::optional<TranslationJob> dropped;
+      const std::lock_guard lock(mutex);
+      dropped.swap(job);
+    }
   };
-  const std::shared_ptr<Order> order(new Order{std::move(texts)});
-  std::vector<EngineRequest> requests = tokenizer_thread_.ask([&] {
+  check_files();
+  const std::size_t bytes = bytes_of(texts);
+  patience.reserve(translation_bytes(texts, options));
+  const std::shared_ptr<Order> order(new Order{std::move(texts), bytes > kLongTranslation});
+  auto prepare = [this, order, options] {
     order->job.emplace(*translator, order->texts, options);
     return order->job->take_requests();
-  });
-  if (requests.empty()) return order->job->finish();  // all texts are blank
-  std::vector<Entry> entries;
-  for (std::size_t i = 0; i < requests.size(); ++i) {
+  };
+  Waiting waiting;
+  waiting.requests = order->is_long ? long_work_.ask(std::move(prepare), patience)
+                                    : tokenizer_thread_.ask(std::move(prepare), patience);
+  if (waiting.requests.empty()) return order->job->finish();  // all texts are blank
+  const auto client = std::make_shared<const Client>(
+      Client{[order] { return order->abandoned.load(); }, [order](std::exception_ptr error) { order->fail(error); }});
+  waiting.client = client;
+  waiting.listener = [this, order](std::size_t i) {
     EngineListener listener;
     listener.done = [this, order, i](std::vector<Hypothesis>&& found) {
       for (const Hypothesis& one : found) generated_tokens += one.ids.size();
       order->set(i, std::move(found));
     };
-    entries.push_back({std::move(requests[i]), std::move(listener)});
+    return listener;
+  };
+  std::future<Results> results = order->promise.get_future();
+  submit(std::move(waiting));
+  try {
+    Results finished = wait_for(results, order->abandoned, patience);
+    if (order->is_long) finished = long_work_.ask([order] { return order->job->finish(); }, patience);
+    check_files();
+    return finished;
+  } catch (...) {
+    withdraw(client.get());
+    if (results.valid()) order->drop();  // otherwise long work may still use it
+    throw;
   }
-  std::future<std::vector<std::vector<Translation>>> results = order->promise.get_future();
-  submit({[order] { return order->abandoned.load(); }, [order](std::exception_ptr error) { order->fail(error); }},
-         std::move(entries));
-  return wait_for_future(results, order->abandoned, patience);
-}
-
-/// Waits for a result until the deadline, or until the client is gone.
-template <typename Result>
-Result ServedModel::wait_for_future(std::future<Result>& result, std::atomic<bool>& abandoned,
-                                    const Patience& patience) {
-  while (result.wait_for(kPollInterval) != std::future_status::ready) try {
-      patience.check();
-    } catch (...) {
-      abandoned = true;
-      throw;
-    }
-  return result.get();
 }
 
 template <typename Result>
-std::vector<Result> ServedModel::wait_for(Batcher<Result>& batcher, std::string key, std::vector<std::string> texts,
-                                          typename Batcher<Result>::Run run, const Patience& patience) {
-  refuse_when_full(1);
+std::vector<Result> ServedModel::run_batched(Batcher<Result>& batcher, std::string key, std::vector<std::string> texts,
+                                             typename Batcher<Result>::Run run, const Patience& patience) {
+  patience.reserve(kBytesEach * static_cast<double>(bytes_of(texts)));
+  if (std::ranges::any_of(texts, [](const std::string& text) { return text.size() > kLongText; })) {
+    check_files();
+    std::vector<Result> results =
+        long_work_.ask([run = std::move(run), texts = std::move(texts)] { return run(texts); }, patience);
+    check_files();
+    return results;
+  }
+  accept();
   using Job = typename Batcher<Result>::Job;
   const std::shared_ptr<Job> job(new Job{std::move(key), std::move(texts), std::move(run)});
-  std::future<std::vector<Result>> results = job->promise.get_future();
+  std::future<std::vector<Result>> future = job->promise.get_future();
   batcher.submit(job);
   wake_();
-  return wait_for_future(results, job->abandoned, patience);
+  std::vector<Result> results = wait_for(future, job->abandoned, patience);
+  check_files();
+  return results;
 }
 
 std::vector<Embedded> ServedModel::embed(std::vector<std::string> texts, const EmbedOptions& options,
@@ -255,24 +324,30 @@ std::vector<Embedded> ServedModel::embed(std::vector<std::string> texts, const E
     }
     return results;
   };
-  return wait_for<Embedded>(embeddings_, key, std::move(texts), run, patience);
+  return run_batched<Embedded>(embeddings_, key, std::move(texts), run, patience);
 }
 
 std::vector<Classification> ServedModel::classify(std::vector<std::string> texts, const ClassifyOptions& options,
                                                   const std::string& key, const Patience& patience) {
   const auto run = [this, options](std::span<const std::string> all) { return (*classifier)(all, options); };
-  return wait_for<Classification>(classifications_, key, std::move(texts), run, patience);
+  return run_batched<Classification>(classifications_, key, std::move(texts), run, patience);
 }
 
 std::vector<FilledText> ServedModel::fill(std::vector<std::string> texts, const FillOptions& options,
                                           const std::string& key, const Patience& patience) {
   const auto run = [this, options](std::span<const std::string> all) { return (*mask_filler)(all, options); };
-  return wait_for<FilledText>(filled_, key, std::move(texts), run, patience);
+  return run_batched<FilledText>(filled_, key, std::move(texts), run, patience);
 }
 
-std::string ServedModel::ask(std::function<std::string()> run, const Patience& patience) {
+std::string ServedModel::ask(std::function<std::string()> run, const Patience& patience, bool is_long) {
+  if (is_long) {
+    check_files();
+    std::string answer = long_work_.ask(std::move(run), patience);
+    check_files();
+    return answer;
+  }
   const auto once = [run = std::move(run)](std::span<const std::string>) { return std::vector<std::string>{run()}; };
-  return wait_for<std::string>(others_, "", {""}, once, patience).front();
+  return run_batched<std::string>(others_, "", {""}, once, patience).front();
 }
 
 bool ServedModel::work() {
@@ -284,31 +359,37 @@ bool ServedModel::work() {
   return worked;
 }
 
-/// Lets requests join the engine in the order of their arrival, as long as there is room. A request with many entries
+/// Lets requests join the engine in the order of their arrival, as long as there is room. A request with many sequences
 /// lets others join in between.
 void ServedModel::admit() {
+  std::vector<Waiting> done;  // freed after the lock
   const std::lock_guard lock(mutex_);
   std::erase_if(waiting_, [](const Waiting& one) { return one.client->gone(); });
-  for (int turn = 0; !waiting_.empty() && engine_->has_room(waiting_.front().entries.front().request);) {
+  for (int turn = 0; !waiting_.empty();) {
     Waiting& first = waiting_.front();
-    join(std::move(first.entries.front()), first.client);
-    first.entries.pop_front();
-    if (first.entries.empty()) {
+    if (!engine_->has_room(first.requests[first.joined])) break;
+    const std::size_t i = first.joined++;
+    const std::shared_ptr<const Client> client = first.client;
+    EngineListener listener = first.listener(i);
+    EngineRequest request = std::move(first.requests[i]);
+    if (first.joined == first.requests.size()) {
+      done.push_back(std::move(first));
       waiting_.pop_front(), turn = 0;
-    } else if (++turn == kEntriesInTurn) {
+    } else if (++turn == kSequencesInTurn) {
       std::rotate(waiting_.begin(), waiting_.begin() + 1, waiting_.end()), turn = 0;
     }
+    join(std::move(request), std::move(listener), client);
   }
 }
 
-void ServedModel::join(Entry entry, const std::shared_ptr<const Client>& client) {
+void ServedModel::join(EngineRequest request, EngineListener listener, const std::shared_ptr<const Client>& client) {
   const auto done = std::make_shared<bool>(false);
-  entry.listener.done = [done, then = std::move(entry.listener.done)](std::vector<Hypothesis>&& hypotheses) {
+  listener.done = [done, then = std::move(listener.done)](std::vector<Hypothesis>&& hypotheses) {
     *done = true;
     then(std::move(hypotheses));
   };
   running_.push_back({0, client, done});
-  running_.back().ticket = engine_->join(std::move(entry.request), std::move(entry.listener));
+  running_.back().ticket = engine_->join(std::move(request), std::move(listener));
 }
 
 GenerationListener ServedModel::listener(const std::shared_ptr<EventStream>& events, std::size_t prompt,
@@ -344,6 +425,7 @@ bool ServedModel::generate_some() {
     engine_->step();
     ++steps;
   } catch (...) {
+    // Not only the sequences in the engine: one that was about to join is among them.
     for (const Running& one : running_)
       if (!*one.done) one.client->fail(std::current_exception());
     running_.clear();

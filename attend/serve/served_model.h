@@ -15,7 +15,8 @@
 #include "attend/decode/engine.h"
 #include "attend/serve/batcher.h"
 #include "attend/serve/event_stream.h"
-#include "attend/serve/tokenizer_thread.h"
+#include "attend/serve/patience.h"
+#include "attend/serve/worker_thread.h"
 #include "attend/tasks/attention/attention_reader.h"
 #include "attend/tasks/classification/classifier.h"
 #include "attend/tasks/embedding/text_encoder.h"
@@ -25,9 +26,6 @@
 #include "attend/tasks/translation/translator.h"
 
 namespace attend::serve {
-
-/// How often a waiting thread checks its deadline and its client.
-constexpr std::chrono::milliseconds kPollInterval{50};
 
 struct ModelLimits {
   std::int64_t batch_rows = 64;       ///< sequences that are generated at once
@@ -65,26 +63,18 @@ class ServedModel {
   std::optional<Tokenizer> tokenizer = {};
   std::vector<std::string> capabilities() const;
   bool can(const std::string& capability) const;
-  /// Tokenizes on the tokenizer thread.
-  Encoding encode(const std::string& text);
-  std::vector<std::int32_t> ids(const std::string& text);
+  /// Throws ApiError model_changed if the files of the model were changed on disk since it was opened: its answers
+  /// would be wrong.
+  void check_files() const;
 
-  using Deadline = std::chrono::steady_clock::time_point;
-  /// All of these throw ApiError: queue_full when too many requests wait; those that wait for a result also timeout,
-  /// hung_up and shutting_down.
+  using Patience = serve::Patience;
+  /// All of these throw ApiError: model_changed; queue_full when too many requests wait; those that wait for a result
+  /// also timeout, hung_up and shutting_down; those that reserve memory for it too_large_for_memory and memory_full.
+  /// The tokens of a text.
+  std::vector<std::int32_t> ids(std::string text, const Patience& patience, bool special_tokens = false);
   /// With `alternatives`, there is an event for each token, with so many of the most likely tokens; without, only for
   /// finished texts.
   std::shared_ptr<EventStream> generate(std::vector<GenerationTask> tasks, std::optional<std::int64_t> alternatives);
-
-  /// How long to wait for a result.
-  struct Patience {
-    Deadline deadline;
-    std::function<bool()> hung_up;
-    const std::atomic<bool>* stopped;  ///< the server is shutting down
-
-    /// Throws when waiting has no use any more.
-    void check() const;
-  };
   std::vector<Embedded> embed(std::vector<std::string> texts, const EmbedOptions& options, const std::string& key,
                               const Patience& patience);
   std::vector<std::vector<Translation>> translate(std::vector<std::string> texts, const TranslateOptions& options,
@@ -93,8 +83,9 @@ class ServedModel {
                                        const std::string& key, const Patience& patience);
   std::vector<FilledText> fill(std::vector<std::string> texts, const FillOptions& options, const std::string& key,
                                const Patience& patience);
-  /// Other work with the model: one call of `run` on the model thread.
-  std::string ask(std::function<std::string()> run, const Patience& patience);
+  /// Other work with the model: one call of `run` on the model thread, which waits meanwhile. `is_long`: on a thread of
+  /// its own, beside the model thread. `run` owns what it uses.
+  std::string ask(std::function<std::string()> run, const Patience& patience, bool is_long = false);
 
   /// Called by the model thread: one step of the engine, and one call for each other kind of request. Returns false
   /// when there is nothing to do.
@@ -113,14 +104,12 @@ class ServedModel {
     std::function<bool()> gone;
     std::function<void(std::exception_ptr)> fail;
   };
-  struct Entry {
-    EngineRequest request;
-    EngineListener listener;
-  };
-  /// The entries of one request, which join the engine as there is room.
+  /// The sequences of one request, which join the engine as there is room.
   struct Waiting {
-    std::shared_ptr<const Client> client;
-    std::deque<Entry> entries;
+    std::shared_ptr<const Client> client = {};
+    std::vector<EngineRequest> requests = {};
+    std::function<EngineListener(std::size_t)> listener = {};  // of a sequence
+    std::size_t joined = 0;
   };
   struct Running {
     Engine::Ticket ticket;
@@ -129,18 +118,17 @@ class ServedModel {
   };
 
   void open();
-  void refuse_when_full(std::size_t more) const;
-  void submit(const Client& client, std::vector<Entry> entries);
+  void accept() const;
+  void submit(Waiting waiting);
+  void withdraw(const Client* client);
   bool generate_some();
   void admit();
-  void join(Entry entry, const std::shared_ptr<const Client>& client);
+  void join(EngineRequest request, EngineListener listener, const std::shared_ptr<const Client>& client);
   GenerationListener listener(const std::shared_ptr<EventStream>& events, std::size_t prompt,
                               std::optional<std::int64_t> alternatives);
   template <typename Result>
-  static Result wait_for_future(std::future<Result>& result, std::atomic<bool>& abandoned, const Patience& patience);
-  template <typename Result>
-  std::vector<Result> wait_for(Batcher<Result>& batcher, std::string key, std::vector<std::string> texts,
-                               typename Batcher<Result>::Run run, const Patience& patience);
+  std::vector<Result> run_batched(Batcher<Result>& batcher, std::string key, std::vector<std::string> texts,
+                                  typename Batcher<Result>::Run run, const Patience& patience);
 
   ModelLimits limits_;
   std::function<void()> wake_;
@@ -155,7 +143,9 @@ class ServedModel {
   Batcher<Classification> classifications_;
   Batcher<FilledText> filled_;
   Batcher<std::string> others_;
-  TokenizerThread tokenizer_thread_;
+  mutable std::atomic<bool> changed_ = false;  // check_files() has failed
+  WorkerThread tokenizer_thread_;
+  LongWork long_work_;
 };
 
 }  // namespace attend::serve

@@ -39,8 +39,10 @@ serve::HttpLimits http_limits(const ServerOptions& options) {
 
 struct Server::Parts {
   explicit Parts(const ServerOptions& options)
-      : api({{options.api_keys, serve::host_names(options.host, options.allowed_hosts), options.cors_origins},
-             options.timeout},
+      : grace(options.grace),
+        api({{options.api_keys, serve::host_names(options.host, options.allowed_hosts), options.cors_origins},
+             options.timeout,
+             options.memory},
             open_models(options, model_thread)),
         http(http_limits(options), api),
         port(http.bind(options.host, options.port)) {
@@ -50,6 +52,7 @@ struct Server::Parts {
   }
   ~Parts() { model_thread.stop(); }
 
+  std::chrono::milliseconds grace;
   serve::ModelThread model_thread;
   serve::Api api;
   serve::Http http;
@@ -66,9 +69,10 @@ void Server::run() { parts_->http.run(); }
 void Server::finish() {
   parts_->api.shut_down();
   parts_->http.hurry();
+  const auto end = std::chrono::steady_clock::now() + parts_->grace;
   // A moment longer than the last answer, so that whoever comes too late hears why.
   do std::this_thread::sleep_for(std::chrono::milliseconds(50));
-  while (parts_->api.active() > 0);
+  while (parts_->api.active() > 0 && std::chrono::steady_clock::now() < end);
   stop();
 }
 

@@ -23,13 +23,15 @@ struct ServerOptions {
   std::vector<std::string> allowed_hosts = {};
   /// Origins ("https://example.org") whose web pages may use the server; "*": all. Its own pages always may.
   std::vector<std::string> cors_origins = {};
-  std::int64_t batch_rows = 64;       ///< sequences that a model generates at once
-  std::int64_t batch_tokens = 16384;  ///< tokens of these sequences at their end, with their prompts
-  std::int64_t queue = 256;           ///< requests that may wait for a model; the next one gets status 429
-  std::chrono::seconds timeout{300};  ///< of a request, with the time that it waits
-  std::int64_t body_limit = 8 << 20;  ///< largest request, in bytes
-  std::int64_t connections = 256;     ///< clients at once; others get status 503
-  int threads = 0;                    ///< threads of the models; 0: threads()
+  std::int64_t batch_rows = 64;           ///< sequences that a model generates at once
+  std::int64_t batch_tokens = 16384;      ///< tokens of these sequences at their end, with their prompts
+  std::int64_t queue = 256;               ///< requests that may wait for a model; the next one gets status 429
+  std::chrono::seconds timeout{300};      ///< of a request, with the time that it waits
+  std::int64_t body_limit = 8 << 20;      ///< largest request, in bytes
+  std::int64_t connections = 256;         ///< clients at once; others get status 503
+  std::int64_t memory = 0;                ///< bytes that all requests together may use; 0: half of what is free
+  std::chrono::milliseconds grace{3000};  ///< time that finish() gives to the requests that are being answered
+  int threads = 0;                        ///< threads of the models; 0: threads()
 };
 
 class Server {
@@ -44,7 +46,8 @@ class Server {
   int port() const;
   /// Answers requests until stop() or finish().
   void run();
-  /// Refuses new work, waits until running requests are answered, and ends run(). May be called from any thread.
+  /// Refuses new work, waits until running requests are answered, or for ServerOptions::grace, and ends run(). Requests
+  /// that are not answered by then fail with shutting_down. May be called from any thread.
   void finish();
   /// Ends run() without waiting: running requests fail with shutting_down. May be called from any thread.
   void stop();

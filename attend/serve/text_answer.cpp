@@ -6,6 +6,7 @@
 #include "attend/decode/sampling.h"
 #include "attend/serve/api.h"
 #include "attend/serve/api_error.h"
+#include "attend/serve/large_reply.h"
 
 namespace attend::serve {
 namespace {
@@ -159,10 +160,7 @@ class TextAnswer {
   StreamEvent next(const ServedModel::Patience& patience) {
     for (;;) {
       patience.check();  // also while events keep coming
-      if (auto event = events_->pop(kPollInterval)) {
-        if (event->failed) std::rethrow_exception(event->failed);
-        return std::move(*event);
-      }
+      if (auto event = events_->pop(kPollInterval)) return std::move(*event);
     }
   }
 
@@ -250,12 +248,29 @@ class TextAnswer {
   std::shared_ptr<EventStream> events_;
 };
 
+/// Estimate of the memory that the texts of a request need until they are sent.
+double text_bytes(const TextRequest& request) {
+  const double samples = static_cast<double>(request.options.search.nbest.value_or(1));
+  double tokens = samples * static_cast<double>(request.prompts.size()) *
+                  static_cast<double>(request.options.search.max_new_tokens.value_or(0));
+  double prompt_bytes = 0;
+  for (std::size_t i = 0; request.echo && i < request.prompts.size(); ++i) {
+    prompt_bytes += samples * static_cast<double>(request.prompt_texts[i].size());
+    if (request.logprobs) tokens += samples * static_cast<double>(request.prompts[i].size());
+  }
+  double each = 32;                                     // an id and some letters
+  if (request.stream || request.logprobs) each += 200;  // an event that waits to be sent
+  if (request.logprobs) each += 400 + 250 * static_cast<double>(request.alternatives);  // its JSON
+  return tokens * each + 3 * prompt_bytes;
+}
+
 }  // namespace
 
 Reply answer(TextRequest request, const ServedModel::Patience& patience) {
   const bool stream = request.stream;
+  patience.reserve(text_bytes(request));
   const auto answer = std::make_shared<TextAnswer>(std::move(request), patience);
-  if (!stream) return {.body = dump(answer->whole(patience))};
+  if (!stream) return json_reply(dump(answer->whole(patience)), patience);
   Reply reply{.type = "text/event-stream", .headers = {{"Cache-Control", "no-cache"}, {"X-Accel-Buffering", "no"}}};
   reply.stream = [answer, patience](const Reply::Write& write) { answer->stream(write, patience); };
   return reply;

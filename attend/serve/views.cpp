@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <utility>
 
 #include "attend/attention/pooling.h"
 #include "attend/attention/positions.h"
@@ -11,11 +12,14 @@
 #include "attend/serve/api.h"
 #include "attend/serve/api_error.h"
 #include "attend/serve/generation_fields.h"
+#include "attend/serve/large_reply.h"
 
 namespace attend::serve {
 namespace {
 
 constexpr std::int64_t kMostWeights = 8 << 20;  // in one answer, which then has about a hundred megabytes
+constexpr std::size_t kLongText = 2000;         // bytes; the attention of a longer text takes a while
+constexpr std::int64_t kManyTokens = 64;        // to generate; more take a while
 
 /// A number from the query of the address.
 double query_number(const Call& call, const char* key, double least, double most, double otherwise) {
@@ -38,31 +42,68 @@ std::int64_t query_integer(const Call& call, const char* key, std::int64_t least
   return static_cast<std::int64_t>(value);
 }
 
-Json rows_of(const Tensor& matrix) {
-  Json rows = Json::array();
-  for (std::int64_t row = 0; row < matrix.dim(0); ++row) rows.push_back(matrix.view_rows(row, row + 1).to_vector());
-  return rows;
+void write_rows(PartWriter& out, const Tensor& matrix, bool first = true) {
+  const std::int64_t width = matrix.dim(1);
+  for (std::int64_t row = 0; row < matrix.dim(0); ++row) {
+    out << (first && row == 0 ? "[" : ",[");
+    for (std::int64_t i = 0; i < width; ++i) {
+      if (i > 0) out << ",";
+      out << matrix.data()[row * width + i];
+    }
+    out << "]";
+  }
+}
+
+/// Estimate of the memory that the attention weights of a text and their digits need.
+double attention_bytes(const ServedModel& model, const AttentionRequest& request) {
+  const std::size_t bytes = request.text.size() + request.pair.value_or("").size() + request.target.value_or("").size();
+  // A token has about two bytes or more.
+  double tokens = static_cast<double>(bytes) / 2 + 8 + static_cast<double>(request.search.max_new_tokens.value_or(0));
+  if (model.context) tokens = std::min(tokens, static_cast<double>(*model.context));
+  const auto chosen = [](const std::vector<std::int64_t>& some, std::int64_t all) {
+    return static_cast<double>(some.empty() ? all : std::min(std::ssize(some), all));
+  };
+  const double views = model.translator ? 3 : 1;
+  const double weights = views * chosen(request.selection.layers, model.layers) *
+                         chosen(request.selection.heads, model.heads) * tokens * tokens;
+  return 96.0 * static_cast<double>(bytes) + sizeof(float) * weights +
+         32 * std::min(weights, static_cast<double>(kMostWeights));
 }
 
 }  // namespace
 
 Reply tokenize(Api& api, const Call& call) {
+  const ServedModel::Patience patience = api.patience(call);
   const Json body = parse_object(call.body);
   Fields fields(body);
   ServedModel& model = api.model(fields, "tokenize");
-  const std::vector<std::string> texts = fields.texts("input");
+  std::vector<std::string> texts = fields.texts("input");
   fields.refuse_others();
-  Json data = Json::array();
-  for (std::size_t i = 0; i < texts.size(); ++i) {
-    const Encoding encoding = model.encode(texts[i]);
-    Json tokens = Json::array();
-    for (const std::int32_t id : encoding.ids) tokens.push_back(model.tokenizer->token(id));
-    data.push_back({{"index", i}, {"tokens", std::move(tokens)}, {"ids", encoding.ids}});
+  std::vector<std::vector<std::int32_t>> ids;
+  double tokens = 0;
+  for (std::string& text : texts) {
+    ids.push_back(model.ids(std::move(text), patience, /*special_tokens=*/true));
+    tokens += static_cast<double>(ids.back().size());
   }
-  return {.body = dump({{"model", model.name}, {"data", std::move(data)}})};
+  constexpr double kToken = 24;  // bytes in the answer
+  const auto write = [&model, ids = std::move(ids)](PartWriter& out) {
+    out << R"({"model":)" << dump(model.name) << R"(,"data":[)";
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      out << (i > 0 ? "," : "") << R"({"index":)" << static_cast<std::int64_t>(i) << R"(,"tokens":)";
+      const char* before = "[";
+      for (const std::int32_t id : ids[i]) out << std::exchange(before, ",") << dump(model.tokenizer->token(id));
+      out << (ids[i].empty() ? "[]" : "]") << R"(,"ids":)";
+      before = "[";
+      for (const std::int32_t id : ids[i]) out << std::exchange(before, ",") << std::int64_t{id};
+      out << (ids[i].empty() ? "[]}" : "]}");
+    }
+    out << "]}";
+  };
+  return written_reply(write, kToken * tokens, patience);
 }
 
 Reply classify(Api& api, const Call& call) {
+  const ServedModel::Patience patience = api.patience(call);
   const Json body = parse_object(call.body);
   Fields fields(body);
   ServedModel& model = api.model(fields, "classify");
@@ -84,8 +125,10 @@ Reply classify(Api& api, const Call& call) {
   options.long_text = long_text(fields, LongText::error);
   fields.refuse_others();
   const std::string key = key_of(body, {"input", "model"}) + (options.pairs ? "pairs" : "");
-  const std::vector<Classification> all = model.classify(std::move(texts), options, key, api.patience(call));
   const std::vector<std::string>& labels = model.classifier->labels();
+  constexpr double kText = 500, kLabel = 200;  // bytes, as JSON and as text
+  patience.reserve(static_cast<double>(texts.size()) * (kText + kLabel * static_cast<double>(labels.size())));
+  const std::vector<Classification> all = model.classify(std::move(texts), options, key, patience);
   Json data = Json::array();
   for (std::size_t i = 0; i < all.size(); ++i) {
     Json probabilities = Json::object();
@@ -101,10 +144,11 @@ Reply classify(Api& api, const Call& call) {
     if (all[i].truncated > 0) one["truncated"] = all[i].truncated;
     data.push_back(std::move(one));
   }
-  return {.body = dump({{"model", model.name}, {"data", std::move(data)}})};
+  return json_reply(dump({{"model", model.name}, {"data", std::move(data)}}), patience);
 }
 
 Reply fill_mask(Api& api, const Call& call) {
+  const ServedModel::Patience patience = api.patience(call);
   const Json body = parse_object(call.body);
   Fields fields(body);
   ServedModel& model = api.model(fields, "fill-mask");
@@ -114,8 +158,14 @@ Reply fill_mask(Api& api, const Call& call) {
   options.long_text = long_text(fields, LongText::error);
   fields.refuse_others();
   const std::string mask_token = model.tokenizer->token(model.tokenizer->special().mask.value());
-  const std::vector<FilledText> all =
-      model.fill(std::move(texts), options, key_of(body, {"input", "model"}), api.patience(call));
+  constexpr double kCandidate = 400;        // bytes, as JSON and as text
+  constexpr std::size_t kShortestMask = 6;  // bytes
+  double masks = 0;
+  for (const std::string& text : texts)
+    masks += std::min(static_cast<double>(text.size() / std::min(mask_token.size(), kShortestMask) + 1),
+                      static_cast<double>(model.context.value_or(text.size() + 1)));
+  patience.reserve(masks * static_cast<double>(options.top) * kCandidate);
+  const std::vector<FilledText> all = model.fill(std::move(texts), options, key_of(body, {"input", "model"}), patience);
   Json data = Json::array();
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (all[i].masks.empty())
@@ -132,10 +182,11 @@ Reply fill_mask(Api& api, const Call& call) {
     if (all[i].truncated > 0) one["truncated"] = all[i].truncated;
     data.push_back(std::move(one));
   }
-  return {.body = dump({{"model", model.name}, {"mask_token", mask_token}, {"data", std::move(data)}})};
+  return json_reply(dump({{"model", model.name}, {"mask_token", mask_token}, {"data", std::move(data)}}), patience);
 }
 
 Reply attention(Api& api, const Call& call) {
+  const ServedModel::Patience patience = api.patience(call);
   const Json body = parse_object(call.body);
   Fields fields(body);
   ServedModel& model = api.model(fields, "attention");
@@ -163,19 +214,28 @@ Reply attention(Api& api, const Call& call) {
                      "input");
     return to_json(map, {.model = model.name, .top_k = top_k, .main_layers = false});
   };
-  return {.body = model.ask(run, api.patience(call))};
+  patience.reserve(attention_bytes(model, request));
+  const bool is_long = request.text.size() > kLongText || request.search.max_new_tokens.value_or(0) > kManyTokens;
+  return json_reply(model.ask(run, patience, is_long), patience);
 }
 
-Reply lesson_positions(Api&, const Call& call) {
+Reply lesson_positions(Api& api, const Call& call) {
   const std::int64_t width = query_integer(call, "width", 2, 1024, 64);
   const std::int64_t length = query_integer(call, "length", 1, 2048, 100);
-  const NoGrad no_grad;
-  return {.body =
-              dump({{"width", width}, {"length", length}, {"values", rows_of(sinusoidal_positions(length, width))}})};
+  const auto write = [width, length](PartWriter& out) {
+    constexpr std::int64_t kRows = 64;  // at once
+    const NoGrad no_grad;
+    out << R"({"width":)" << width << R"(,"length":)" << length << R"(,"values":[)";
+    for (std::int64_t first = 0; first < length; first += kRows)
+      write_rows(out, sinusoidal_positions(std::min(kRows, length - first), width, first), first == 0);
+    out << "]}";
+  };
+  constexpr double kNumber = 12;  // bytes in the answer
+  return written_reply(write, kNumber * static_cast<double>(width * length), api.patience(call));
 }
 
 /// Noisy points of a curve, and the estimate of Nadaraya–Watson regression.
-Reply lesson_pooling(Api&, const Call& call) {
+Reply lesson_pooling(Api& api, const Call& call) {
   const double width = query_number(call, "width", 0.01, 100, 1);
   const std::int64_t points = query_integer(call, "points", 2, 200, 50);
   Generator generator(static_cast<std::uint64_t>(query_integer(call, "seed", 0, std::int64_t{1} << 53, 1)));
@@ -197,13 +257,16 @@ Reply lesson_pooling(Api&, const Call& call) {
   const Gaussian kernel{Tensor::scalar(static_cast<float>(1 / width))};
   const Tensor fit = nadaraya_watson(kernel, query, x, y, {.probe = &probe});
   const Tensor average = nadaraya_watson(Uniform(), query, x, y);
-  return {.body = dump({{"x", x.to_vector()},
-                        {"y", y.to_vector()},
-                        {"truth", true_values},
-                        {"query", query.to_vector()},
-                        {"fit", fit.to_vector()},
-                        {"average", average.to_vector()},
-                        {"weights", rows_of(probe.records().front().weights.reshape({points, points}))}})};
+  PartWriter weights;
+  write_rows(weights, probe.records().front().weights.reshape({points, points}));
+  std::string json = dump({{"x", x.to_vector()},
+                           {"y", y.to_vector()},
+                           {"truth", true_values},
+                           {"query", query.to_vector()},
+                           {"fit", fit.to_vector()},
+                           {"average", average.to_vector()}});
+  json.pop_back();
+  return json_reply(json + R"(,"weights":[)" + weights.take() + "]}", api.patience(call));
 }
 
 }  // namespace attend::serve

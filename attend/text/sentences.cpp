@@ -206,8 +206,12 @@ constexpr Range kWithoutSpaces[] = {{0x0E00, 0x0EFF}, {0x0F00, 0x0FFF}, {0x1000,
 bool is_wide(char32_t c) { return is_in(c, kWide); }
 bool is_without_spaces(char32_t c) { return is_wide(c) || is_in(c, kWithoutSpaces); }
 
+constexpr std::size_t kNear = 256;  // bytes
+
 /// The last character that is not a quote or bracket used by several scripts; 0 if there is none.
 char32_t last_of(std::string_view text) {
+  // More quotes and spaces than this are no text; a long row of them must not be read again for each sentence.
+  if (text.size() > kNear) text.remove_prefix(text.size() - kNear);
   char32_t last = 0;
   for (std::size_t at = text.size(); at > 0;) {
     do --at;
@@ -218,6 +222,7 @@ char32_t last_of(std::string_view text) {
   return last;
 }
 char32_t first_of(std::string_view text) {
+  text = text.substr(0, kNear);
   for (std::size_t at = 0; at < text.size();) {
     const CodePoint c = decode_utf8(text, at);
     if (!is_one_of(c.value, U"\"'([{‘“«‹") && !is_space(c.value)) return c.value;

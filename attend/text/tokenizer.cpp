@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "attend/core/error.h"
+#include "attend/core/stop.h"
 #include "attend/core/threads.h"
 #include "attend/text/added_tokens.h"
 #include "attend/text/aligned_text.h"
@@ -203,7 +204,9 @@ struct Tokenizer::State {
         in_normalized.cut(aligned.text(), words);
         pre_tokenize(parts.pre_tokenizer, aligned, words, static_cast<std::int64_t>(part.begin), keep_bytes);
       }
-      for (const Word& word : words) {
+      for (std::size_t w = 0; w < words.size(); ++w) {
+        const Word& word = words[w];
+        if (w % 4096 == 0) check_stop();
         const std::string_view own = aligned.text().substr(word.begin, word.end - word.begin);
         if (word.added >= 0) {
           const Piece whole{word.added, 0, static_cast<std::uint32_t>(own.size())};

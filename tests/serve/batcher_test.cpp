@@ -80,5 +80,15 @@ TEST(Batcher, WhoHasGoneIsPassedOver) {
   EXPECT_TRUE(counter.calls.empty());
 }
 
+TEST(Batcher, AModelThatRunsOutOfMemoryFailsItsJobsOnly) {
+  Sizes batcher(1000);
+  const auto run = [](std::span<const std::string>) -> std::vector<std::size_t> { throw std::bad_alloc(); };
+  const std::shared_ptr<Sizes::Job> job(new Sizes::Job{"", {"a"}, run});
+  batcher.submit(job);
+  EXPECT_TRUE(batcher.work());
+  EXPECT_THROW(job->promise.get_future().get(), std::bad_alloc);
+  EXPECT_FALSE(batcher.work());
+}
+
 }  // namespace
 }  // namespace attend::serve

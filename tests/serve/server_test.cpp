@@ -302,7 +302,9 @@ TEST(Server, ARequestHasItsTime) {
 }
 
 TEST(Server, FinishesWhatItHasAndRefusesTheRest) {
-  Serving server(one_model());
+  ServerOptions options = one_model();
+  options.grace = std::chrono::seconds(60);
+  Serving server(options);
   Json body = long_text();
   body["max_tokens"] = 2000, body["stream"] = true;
   const Raw raw(server.port());
@@ -325,6 +327,54 @@ TEST(Server, StopsWithoutWaitingForWhatItHas) {
   ASSERT_TRUE(becomes(*server, "attend_running_texts{model=\"gpt2\"}", "1"));
   server.reset();
   EXPECT_EQ(status_of(raw.receive()), "HTTP/1.1 503 Service Unavailable");
+}
+
+TEST(Server, CutsWhatIsNotFinishedInTime) {
+  ServerOptions options = one_model();
+  options.grace = std::chrono::milliseconds(200);
+  Serving server(options);
+  const Raw raw(server.port());
+  raw.send(request("/v1/completions", long_text().dump(), "Connection: close\r\n"));
+  ASSERT_TRUE(becomes(server, "attend_running_texts{model=\"gpt2\"}", "1"));
+  const auto begin = Clock::now();
+  server.server().finish();
+  EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
+  EXPECT_EQ(status_of(raw.receive()), "HTTP/1.1 503 Service Unavailable");
+}
+
+TEST(Server, ALargeTranslationBlocksNobodyAndEndsWithItsClient) {
+  ServerOptions options = one_model();
+  options.models.push_back({"it-en", kMarian});
+  const Serving server(options);
+  std::string text;
+  for (int i = 0; i < 50000; ++i) text += "a. B\n";
+  const std::string waiting = "attend_waiting_requests{model=\"it-en\"}";
+  Raw raw(server.port());
+  raw.send(request("/translate", Json{{"q", text}, {"source", "it"}, {"target", "en"}}.dump()));
+  ASSERT_TRUE(becomes(server, waiting, "1"));
+  for (int i = 0; i < 5; ++i) {
+    const auto begin = Clock::now();
+    EXPECT_EQ(server.post("/v1/completions", {{"model", "gpt2"}, {"prompt", "The"}, {"max_tokens", 2}}).status, 200);
+    EXPECT_EQ(server.post("/translate", {{"q", "a"}, {"source", "it"}, {"target", "en"}}).status, 200);
+    EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
+  }
+  raw.close();
+  EXPECT_TRUE(becomes(server, waiting, "0"));
+  EXPECT_TRUE(becomes(server, "attend_running_texts{model=\"it-en\"}", "0"));
+  EXPECT_TRUE(becomes(server, "attend_reserved_bytes", "0"));
+}
+
+TEST(Server, LongTextsGiveTheSameAnswersAsShortOnes) {
+  std::string text;
+  for (int i = 0; i < 6000; ++i) text += "a b\n";
+  const Json body{{"model", "sentences"}, {"input", {"a b", text}}, {"long", "truncate"}};
+  const auto answer = serving().post("/v1/embeddings", body);
+  ASSERT_EQ(answer.status, 200) << answer.body;
+  const auto alone = serving().post("/v1/embeddings", {{"model", "sentences"}, {"input", "a b"}});
+  for (std::size_t i = 0; i < 8; ++i)
+    EXPECT_NEAR(answer.json["data"][0]["embedding"][i].get<double>(),
+                alone.json["data"][0]["embedding"][i].get<double>(), 1e-5);
+  EXPECT_GT(answer.json["data"][1]["truncated"], 1000);
 }
 
 TEST(Server, AStopBeforeTheRunEndsIt) {

@@ -6,6 +6,8 @@
 #include <csignal>
 #include <initializer_list>
 
+#include "attend/core/file.h"
+
 namespace attend::cli {
 namespace {
 
@@ -15,6 +17,12 @@ static_assert(std::atomic<int>::is_always_lock_free && std::atomic<bool>::is_alw
 
 void note(int signal) {
   if (at_once || noted.exchange(signal) != 0) ::_exit(128 + signal);
+}
+
+/// A page of a mapped file is gone, since the file was truncated. Whoever uses the file learns it from
+/// check_mapped_files(). Any other bus error ends the program as usual.
+void replace_page(int, siginfo_t* info, void*) {
+  if (!replace_lost_pages(info->si_addr)) ::signal(SIGBUS, SIG_DFL);
 }
 
 }  // namespace
@@ -30,12 +38,18 @@ void catch_signals() {
       ::sigaction(signal, &action, nullptr);  // nohup and background jobs keep ignoring it
   }
   ::signal(SIGPIPE, SIG_IGN);
+  struct sigaction lost {};
+  lost.sa_sigaction = replace_page;
+  lost.sa_flags = SA_SIGINFO | SA_RESTART;
+  sigemptyset(&lost.sa_mask);
+  ::sigaction(SIGBUS, &lost, nullptr);
 }
 
 bool interrupted() { return noted != 0; }
 
 void stop_if_interrupted() {
   if (const int signal = noted) throw Interrupted{signal};
+  check_mapped_files();
 }
 
 StopAtOnce::StopAtOnce() {

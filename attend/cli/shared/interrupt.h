@@ -10,11 +10,12 @@ struct Interrupted {
   int signal;
 };
 
-/// From now on SIGINT, SIGTERM and SIGHUP are noted, and a closed pipe is a failed write instead of a signal.
+/// From now on SIGINT, SIGTERM and SIGHUP are noted, a closed pipe is a failed write instead of a signal, and a mapped
+/// file that is truncated is an Error (check_mapped_files()) instead of a signal.
 void catch_signals();
 /// Whether a signal has arrived.
 bool interrupted();
-/// Throws Interrupted if a signal has arrived. Readers, writers and progress bars call it; long work that uses none of
+/// Throws Interrupted if a signal has arrived, and Error if a mapped file was changed. Readers, writers and progress bars call it; long work that uses none of
 /// them should call it, too.
 void stop_if_interrupted();
 

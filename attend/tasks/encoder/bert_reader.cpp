@@ -5,6 +5,7 @@
 
 #include "attend/core/error.h"
 #include "attend/core/finite.h"
+#include "attend/core/stop.h"
 #include "attend/ops/tape.h"
 #include "attend/tasks/attention/attention_capture.h"
 #include "attend/tasks/attention/attention_tokens.h"
@@ -140,6 +141,7 @@ void BertReader::read(std::span<const BertWindow> windows, std::int64_t batch_to
   std::int64_t total = 0, done = 0;
   for (const BertWindow& window : windows) total += window.encoding.size();
   for (std::size_t next = 0; next < order.size();) {
+    check_stop();
     BertBatch batch;
     std::vector<std::int32_t> ids, types;
     for (; next < order.size(); ++next) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "attend/core/error.h"
+#include "attend/core/stop.h"
 #include "attend/data/batches.h"
 #include "attend/data/hash.h"
 #include "attend/decode/generation_options.h"
@@ -413,7 +414,8 @@ std::vector<Combination> combinations(std::span<const Piece> pieces, const Searc
     candidates.resize(std::min(candidates.size(), nbest));
     std::vector<Combination> longer;
     for (const auto& [score, before, hypothesis] : candidates) {
-      longer.push_back({score, best[before].chosen});
+      // With one candidate there is nothing to copy; the time would grow with the square of the number of pieces.
+      longer.push_back({score, candidates.size() == 1 ? std::move(best[before].chosen) : best[before].chosen});
       longer.back().chosen.push_back(hypothesis);
     }
     best = std::move(longer);
@@ -465,8 +467,10 @@ struct TranslationJob::Content {
     const std::int64_t hypotheses = options.only_best_attention ? 1 : search.nbest;
     for (const std::vector<std::size_t>& batch :
          batches_of(pieces, options.batch_tokens, std::max(search.beam, search.nbest)))
-      for (std::int64_t n = 0; n < hypotheses; ++n)
+      for (std::int64_t n = 0; n < hypotheses; ++n) {
+        check_stop();
         attend::record_attention(*model, texts, pieces, batch, static_cast<std::size_t>(n), options);
+      }
   }
 };
 
@@ -505,6 +509,7 @@ std::vector<std::vector<Translation>> TranslationJob::finish() {
   };
   std::vector<std::vector<Translation>> results(job.texts.size());
   for (std::size_t begin = 0, end = 0; begin < job.pieces.size(); begin = end) {
+    check_stop();
     const std::size_t index = job.pieces[begin].text;
     while (end < job.pieces.size() && job.pieces[end].text == index) ++end;
     const std::span<const Piece> pieces = std::span(job.pieces).subspan(begin, end - begin);
