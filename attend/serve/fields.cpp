@@ -169,7 +169,9 @@ std::string find_text(std::string_view object, std::string_view key) {
 }
 
 std::string find_form_text(std::string_view form, std::string_view key) {
+  std::size_t count = 0;
   for (std::size_t at = 0; at < form.size(); at = std::min(form.find('&', at), form.size() - 1) + 1) {
+    if (count++ == kMostKeys) return "";  // which parse_form() refuses
     if (form.compare(at, key.size(), key) != 0 || form.substr(at + key.size(), 1) != "=") continue;
     at += key.size() + 1;
     return decode_url(form.substr(at, form.find('&', at) - at), true);

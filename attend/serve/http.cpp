@@ -254,7 +254,9 @@ void Http::accept_all() {
       }
       return;
     }
-    const bool full = connections_.size() >= limits_.connections && !make_room(false, nullptr);
+    while (connections_.size() >= limits_.connections && make_room(false, nullptr)) {
+    }
+    const bool full = connections_.size() >= limits_.connections;
     if (connections_.size() >= limits_.connections + kSpare) close_oldest_extra();
     const int yes = 1;
     ::setsockopt(file, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);

@@ -325,7 +325,7 @@ bool RequestReader::read_chunks() {
         part_ = Part::data_end;
         break;
       case Part::data_end:
-        if (input_.size() - at_ < 2) return false;
+        if (input_.size() == at_ || (input_[at_] == '\r' && input_.size() - at_ == 1)) return false;
         if (input_[at_] != '\r' || input_[at_ + 1] != '\n')
           throw malformed("a chunk of the body is longer than its size");
         at_ += 2;

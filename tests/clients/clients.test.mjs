@@ -1,7 +1,12 @@
 // The openai package and a client in LibreTranslate's shape, against the program with the small folders of the tests.
 //   make clients        (npm fetches the package, so this is not part of make test)
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { after, before, test } from "node:test";
 import OpenAI from "openai";
 
@@ -13,16 +18,23 @@ const models = {
 };
 let server, address, client;
 
-before(async () => {
-  const flags = Object.entries(models).flatMap(([name, folder]) => ["--model", `${name}=${folder}`]);
-  server = spawn(program, ["serve", "--port", "0", ...flags], { stdio: ["ignore", "inherit", "pipe"] });
-  address = await new Promise((resolve, reject) => {
-    server.stderr.on("data", (text) => {
-      const found = /http:\/\/[^ ]+/.exec(text);
+async function serve(served, ...more) {
+  const flags = served.flatMap((name) => ["--model", `${name}=${models[name]}`]);
+  const started = spawn(program, ["serve", "--port", "0", ...flags, ...more], { stdio: ["ignore", "inherit", "pipe"] });
+  const url = await new Promise((resolve, reject) => {
+    let printed = "";  // which arrives in pieces
+    started.stderr.on("data", (text) => {
+      printed += text;
+      const found = /http:\/\/[^ ]+(?= )/.exec(printed);
       if (found) resolve(found[0]);
     });
-    server.on("exit", (code) => reject(new Error(`the server ended with ${code}`)));
+    started.on("exit", (code) => reject(new Error(`the server ended with ${code}`)));
   });
+  return [started, url];
+}
+
+before(async () => {
+  [server, address] = await serve(Object.keys(models));
   client = new OpenAI({ baseURL: `${address}/v1`, apiKey: "any", maxRetries: 0 });
 });
 after(() => server.kill("SIGTERM"));
@@ -109,4 +121,49 @@ test("LibreTranslate's clients translate, list and detect", async () => {
   const wrong = await ask("/translate", { q: "x", source: "fi", target: "en" });
   assert.equal(wrong.status, 400);
   assert.equal(typeof wrong.json.error, "string");
+});
+
+test("keys of a file, pages of an allowed origin, and a soon end among half-open connections", async (context) => {
+  const keys = join(tmpdir(), `attend-keys-${process.pid}`);
+  writeFileSync(keys, "# keys\n  spaced \t\r\nplain\n\n");
+  const [locked, url] = await serve(["it-en"], "--api-key-file", keys, "--cors-origin", "https://app.example");
+  const sockets = [];
+  context.after(() => {
+    for (const socket of sockets) socket.destroy();
+    locked.kill("SIGKILL");
+  });
+  const status = async (headers, body, path = "/v1/models") =>
+    (await fetch(url + path, body ? { method: "POST", headers, body } : { headers })).status;
+  assert.equal(await status({}), 401);
+  assert.equal(await status({ Authorization: "Bearer spaced" }), 200);
+  assert.equal(await status({ Authorization: "bearer plain" }), 200);
+  const form = new URLSearchParams({ q: "essere ".repeat(2000), source: "it", target: "en", api_key: "plain" });
+  assert.equal(await status({}, form, "/translate"), 200);
+  form.set("api_key", "other");
+  assert.equal(await status({}, form, "/translate"), 401);
+  assert.equal(await status({ Origin: "https://evil.example", Authorization: "Bearer plain" }), 403);
+  const page = await fetch(`${url}/v1/models`, { headers: { Origin: "https://app.example", Authorization: "Bearer plain" } });
+  assert.equal(page.headers.get("Access-Control-Allow-Origin"), "https://app.example");
+  for (let i = 0; i < 300; ++i) {
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    socket.on("error", () => {});
+    socket.write("POST /translate HT");
+    sockets.push(socket);
+  }
+  await new Promise((resolve) => setTimeout(resolve, 1200));
+  const asked = Date.now();
+  assert.equal(await status({}, undefined, "/health"), 200);
+  assert.ok(Date.now() - asked < 3000, "/health takes too long");
+  const begin = Date.now();
+  locked.kill("SIGTERM");
+  await once(locked, "exit");
+  assert.ok(Date.now() - begin < 5000, "the server takes too long to end");
+});
+
+test("names that could never match are refused at once", () => {
+  for (const flags of [["--allowed-host", "http://example.org"], ["--allowed-host", "a:80"], ["--cors-origin", "example.org"],
+                       ["--cors-origin", "https://example.org/"]]) {
+    const done = spawnSync(program, ["serve", "--port", "0", "--model", `gpt2=${models.gpt2}`, ...flags], { timeout: 20000 });
+    assert.equal(done.status, 2, `${flags}: ${done.stderr}`);
+  }
 });

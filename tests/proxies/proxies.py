@@ -138,7 +138,7 @@ def ordinary(name, port):
     check(status == 200, f"{name}: a chunked body: {status} {text}")
     large = json.dumps({**BODY, "prompt": "x" * 6_000_000})
     status, text = ask(connection, "POST", "/v1/tokenize", large.replace("prompt", "other"))
-    check(status == 400 and "other" in text or "max_tokens" in text, f"{name}: a large body: {status} {text[:200]}")
+    check(status == 400 and "input" in text, f"{name}: a large body: {status} {text[:200]}")
     status, _ = ask(http.client.HTTPConnection("127.0.0.1", port), "POST", "/v1/completions", " " * 9_000_000)
     check(status == 413, f"{name}: a body that is too large: {status}")
     status, text = ask(connection, "GET", "/health", headers={"Host": "evil.example"})
@@ -161,7 +161,7 @@ def streams(name, port, backend):
     check(first.startswith(b"data: ") and rest.endswith(b"data: [DONE]\n\n"), f"{name}: a stream is whole")
     for stream in (True, False):
         lost = socket.create_connection(("127.0.0.1", port), 5)
-        text = json.dumps({**body, "max_tokens": 100_000, "stream": stream})
+        text = json.dumps({**body, "max_tokens": 10_000, "stream": stream})
         lost.sendall(f"POST /v1/completions HTTP/1.1\r\nHost: {NAME}\r\nContent-Type: application/json\r\n"
                      f"Content-Length: {len(text)}\r\n\r\n{text}".encode())
         for wanted in ("1", "0"):

@@ -228,9 +228,10 @@ TEST(Server, IsHealthyWhenAllItsConnectionsWork) {
   ServerOptions options = one_model();
   options.connections = 2;
   const Serving server(options);
-  const Raw first(server.port()), second(server.port());
+  const Raw first(server.port());
   first.send(request("/v1/completions", long_text().dump()));
   ASSERT_TRUE(becomes(server, "attend_running_texts{model=\"gpt2\"}", "1"));
+  const Raw second(server.port());
   second.send(request("/v1/completions", long_text().dump()));
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
   EXPECT_EQ(server.get("/health").status, 200);
