@@ -27,7 +27,10 @@ class BestModels {
   void offer(std::int64_t step, const Scores& scores, const std::vector<NamedTensor>& parameters);
   /// Removes all files except those of entries(), to which a checkpoint now refers.
   void tidy();
-  /// Removes all files except those of the last tidy() or restore(). Does not throw.
+  /// Called before a checkpoint is written: if that fails, it may still be in place.
+  void expect_checkpoint() { in_checkpoint_.insert(in_checkpoint_.end(), entries_.begin(), entries_.end()); }
+  /// Removes all files to which no checkpoint refers: all but those of the last tidy() or restore(), and of
+  /// expect_checkpoint() since then. Does not throw.
   void tidy_to_checkpoint() noexcept;
 
   const std::vector<Entry>& entries() const { return entries_; }  ///< the best first

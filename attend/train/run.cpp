@@ -13,14 +13,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::shared_ptr<const RunFolder> open_output(const TrainerOptions& options, const fs::path& from) {
+std::shared_ptr<RunFolder> open_output(const TrainerOptions& options, const fs::path& from) {
   const fs::path& folder = options.output;
   if (folder.empty()) fail<InputError>("output", "the output folder is missing: name one with --output");
   check_output_folder(folder);
   std::error_code not_there;
   if (!from.empty() && fs::equivalent(from, folder, not_there))
     fail<InputError>("output", from.string(), ": is both --from and --output; choose another folder for the new model");
-  auto opened = std::make_shared<const RunFolder>(folder);
+  auto opened = std::make_shared<RunFolder>(folder);
   if (options.resume || options.overwrite) return opened;
   if (fs::exists(opened->checkpoint()))
     fail<InputError>("output", folder.string(),
@@ -53,8 +53,8 @@ std::vector<fs::path> model_files(const fs::path& folder) {
 
 }  // namespace
 
-std::shared_ptr<const RunFolder> check_run(const TrainerOptions& options, const fs::path& from,
-                                           const std::vector<fs::path>& files, const TrainingObserver& observer) {
+std::shared_ptr<RunFolder> check_run(const TrainerOptions& options, const fs::path& from,
+                                     const std::vector<fs::path>& files, const TrainingObserver& observer) {
   auto folder = open_output(options, from);
   std::vector<fs::path> texts;
   for (const fs::path& file : files) {

@@ -24,9 +24,9 @@ namespace attend {
 ///   process, or is the folder `from` that the model is loaded from (empty: a new model);
 /// - if a data file does not exist or is a stream, since a run reads its data more than once. Empty names are ignored.
 /// Warns of text that is not valid UTF-8.
-std::shared_ptr<const RunFolder> check_run(const TrainerOptions& options, const std::filesystem::path& from,
-                                           const std::vector<std::filesystem::path>& files,
-                                           const TrainingObserver& observer = {});
+std::shared_ptr<RunFolder> check_run(const TrainerOptions& options, const std::filesystem::path& from,
+                                     const std::vector<std::filesystem::path>& files,
+                                     const TrainingObserver& observer = {});
 
 /// Passes the first of Weights::warnings() to the observer, with the number of the others.
 void warn_of_weights(const Weights& weights, const TrainingObserver& observer);

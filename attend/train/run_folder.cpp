@@ -14,11 +14,17 @@ fs::path replaced_in(const fs::path& folder) { return folder / "checkpoint.repla
 
 RunFolder::RunFolder(fs::path folder) : folder_(std::move(folder)), lock_(folder_) {}
 
-void RunFolder::begin() const {
+RunFolder::~RunFolder() {
+  std::error_code ignored;
+  if (set_aside_) fs::rename(replaced_in(folder_), checkpoint(), ignored);
+}
+
+void RunFolder::begin() {
   std::error_code problem;
   if (!fs::exists(checkpoint(), problem)) return;
   fs::rename(checkpoint(), replaced_in(folder_), problem);
   if (problem) fail("output", checkpoint().string(), ": cannot rename the old checkpoint: ", problem.message());
+  set_aside_ = true;
   sync_path(folder_);
 }
 

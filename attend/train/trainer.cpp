@@ -54,6 +54,7 @@ class Run {
 
   TrainingResult go() {
     if (!options_.resume || !restore()) default_generator().restore(options_.seed, 0);
+    options_.folder->start();
     TrainingEnd end = out_of_patience() ? TrainingEnd::stopped_early : TrainingEnd::finished;
     try {
       while (state_.step < state_.total_steps && end == TrainingEnd::finished) {
@@ -69,7 +70,7 @@ class Run {
       best_models_.tidy_to_checkpoint();
       throw;  // resuming would fail again: no checkpoint is needed
     } catch (...) {
-      checkpoint();  // the observer stops the run
+      if (complete_) checkpoint();  // the observer stops the run
       throw;
     }
     try_mean();
@@ -85,6 +86,7 @@ class Run {
 
   void update() {
     const auto begin = Clock::now();
+    complete_ = false;
     double sum = 0;
     std::int64_t targets = 0, tokens = 0;
     {
@@ -114,6 +116,7 @@ class Run {
     interval_.sum += sum, interval_.targets += targets;
     const double loss = sum * share;
     state_.loss = state_.step == 1 ? loss : 0.95 * state_.loss + 0.05 * loss;
+    complete_ = true;
   }
 
   void log() {
@@ -133,9 +136,11 @@ class Run {
 
   /// Returns false if the run should stop.
   bool evaluate() {
+    complete_ = false;
     if (state_.curve.empty() || state_.curve.back().step != state_.step) log();
     const ScopedParameters averaged = use_average();
     const Scores scores = scores_of_now();
+    complete_ = scores.empty();
     if (scores.empty()) return true;
     if (!options_.metric.empty()) score_named(scores, options_.metric);  // throws if there is none
     state_.evaluations_without_gain = any_gain(scores) ? 0 : state_.evaluations_without_gain + 1;
@@ -145,6 +150,7 @@ class Run {
       save();
     }
     best_models_.offer(state_.step, scores, distinct(parameters_));
+    complete_ = true;
     if (observer_.evaluated) observer_.evaluated(state_);
     return !out_of_patience();
   }
@@ -220,6 +226,7 @@ class Run {
                                 {"average_best", options_.average_best},
                                 {"best_models", best_models_.entries()},
                                 {"fingerprint", options_.fingerprint}};
+    best_models_.expect_checkpoint();
     save_safetensors(options_.folder->checkpoint(), tensors, {{"format", "pt"}, {"attend.training", run.dump()}});
     options_.folder->forget_replaced();
     best_models_.tidy();  // the checkpoint before may have referred to the other files
@@ -302,6 +309,7 @@ class Run {
   } interval_;  // since the last point of the curve
   double norm_ = 0;
   int skipped_in_a_row_ = 0;
+  bool complete_ = true;  // false inside an update or an evaluation, whose state a checkpoint must not hold
   Clock::time_point last_checkpoint_ = Clock::now();
 };
 
@@ -313,7 +321,7 @@ TrainingResult train(TrainingTask& task, const TrainerOptions& options, const Tr
                      options.log_every);
   TrainerOptions locked = options;
   if (!locked.folder) {
-    locked.folder = std::make_shared<const RunFolder>(options.output);
+    locked.folder = std::make_shared<RunFolder>(options.output);
     if (!options.resume) locked.folder->begin();
   }
   return Run(task, locked, observer).go();

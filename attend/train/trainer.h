@@ -69,7 +69,7 @@ struct TrainerOptions {
   bool resume = false;                ///< continue from the output folder's checkpoint, if there is one
   bool overwrite = false;             ///< replace a run or a model in the output folder
   std::string fingerprint = {};  ///< of everything that must not change when a run is resumed: see run_fingerprint()
-  std::shared_ptr<const RunFolder> folder = {};  ///< the locked output folder, of check_run(); null: train() locks it
+  std::shared_ptr<RunFolder> folder = {};  ///< the locked output folder, of check_run(); null: train() locks it
 
   /// Visits the options that must not change when a run is resumed; train() checks `average` and `average_best` itself.
   /// These may change: steps, epochs, learning_rate, schedule, warmup, floor, weight_decay, clip, evaluate_every,

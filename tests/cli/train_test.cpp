@@ -358,7 +358,7 @@ TEST_F(Train, ARunThatFailsOrIsStoppedEarlyLeavesTheOldModelAsItWas) {
 }
 
 TEST_F(Train, SigtermAndAClosedTerminalWriteACheckpointAndASecondRunIsRefused) {
-  ASSERT_EQ(run_attend(classifier("other", "--epochs 1 2>/dev/null")).code, 0);
+  ASSERT_EQ(run_attend(classifier("other", "2>/dev/null")).code, 0);
   const std::string endless = "--steps 100000000 --checkpoint-every 1e9 --validate-every 1 --threads 1 --validation ";
   for (const auto& [signal, code] : {std::pair("HUP", "129"), std::pair("TERM", "143")}) {
     const std::string output = std::string("run") + signal;
@@ -381,7 +381,7 @@ TEST_F(Train, SigtermAndAClosedTerminalWriteACheckpointAndASecondRunIsRefused) {
 }
 
 TEST_F(Train, ATokenizerIsNotTrainedIntoTheFolderOfAModel) {
-  ASSERT_EQ(run_attend(classifier("model", "--epochs 1 2>/dev/null")).code, 0);
+  ASSERT_EQ(run_attend(classifier("model", "2>/dev/null")).code, 0);
   const Outcome refused =
       run_for_errors("train tokenizer --input " + file("films.tsv") + " --vocab-size 300 --output " + file("model"));
   EXPECT_EQ(refused.code, 2);

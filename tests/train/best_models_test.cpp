@@ -50,6 +50,20 @@ TEST(BestModels, AreRestoredFromFilesAndAMissingFileIsAnError) {
   EXPECT_THROW(second.restore(first.entries()), InputError);
 }
 
+TEST(BestModels, AFailedRunKeepsTheFilesOfACheckpointThatMayBeInPlace) {
+  const test::TempFolder folder;
+  BestModels best(folder / "best", 1, "");
+  best.offer(1, {{"loss", 3}}, model(1));
+  best.tidy();
+  best.offer(2, {{"loss", 2}}, model(2));
+  best.expect_checkpoint();  // which fails: the old one or the new one is on disk
+  best.offer(3, {{"loss", 1}}, model(3));
+  best.tidy_to_checkpoint();
+  EXPECT_TRUE(std::filesystem::exists(folder / "best/1.safetensors"));
+  EXPECT_TRUE(std::filesystem::exists(folder / "best/2.safetensors"));
+  EXPECT_FALSE(std::filesystem::exists(folder / "best/3.safetensors"));
+}
+
 TEST(BestModels, ACountOfZeroKeepsNothing) {
   const test::TempFolder folder;
   BestModels best(folder / "best", 0, "");

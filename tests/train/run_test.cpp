@@ -103,9 +103,15 @@ TEST(CheckRun, FindsMissingFilesAndFoldersThatWouldBeOverwritten) {
   std::ofstream(folder / "model/checkpoint.safetensors") << "run";
   EXPECT_ERROR(check_run(options, "", {folder / "missing"}), "there is no such file");
   EXPECT_TRUE(std::filesystem::exists(folder / "model/checkpoint.safetensors"));
-  const auto locked = check_run(options, "", {});
+  auto locked = check_run(options, "", {});
   EXPECT_FALSE(std::filesystem::exists(folder / "model/checkpoint.safetensors")) << "--resume would continue it";
   EXPECT_ERROR(check_run(options, "", {}), "is writing to this folder");
+  locked.reset();
+  EXPECT_TRUE(std::filesystem::exists(folder / "model/checkpoint.safetensors")) << "the new run has not started";
+  locked = check_run(options, "", {});
+  locked->start();
+  locked.reset();
+  EXPECT_FALSE(std::filesystem::exists(folder / "model/checkpoint.safetensors"));
 }
 
 TEST(CheckRun, WarnsOfInvalidUtf8InAnyFile) {

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <new>
 
 #include "attend/core/error.h"
 #include "attend/nn/linear.h"
@@ -38,6 +39,7 @@ class Line : public TrainingTask {
   std::vector<NamedTensor> parameters() override { return attend::parameters(model_); }
   Loss next() override {
     const std::vector<std::int64_t> chosen = sampler_.next();
+    if (batches_ + 1 == throw_at) throw std::bad_alloc();
     const auto n = static_cast<std::int64_t>(chosen.size());
     Tensor x = Tensor::empty({n, 4}), y = Tensor::empty({n, 1});
     for (std::int64_t i = 0; i < n; ++i) {
@@ -71,7 +73,7 @@ class Line : public TrainingTask {
   std::vector<std::pair<double, double>> scores;  ///< loss and accuracy that the next evaluations return
   bool evaluated = true;                          ///< whether there are validation data
   int saves = 0;
-  int explode_at = -1;
+  int explode_at = -1, throw_at = -1;
 
  private:
   Linear model_;
@@ -371,6 +373,21 @@ TEST(Trainer, ANewRunMakesTheOldCheckpointUnusableAtOnceAndKeepsTheOldModel) {
   EXPECT_TRUE(looked);
   EXPECT_TRUE(std::filesystem::exists(folder / "checkpoint.safetensors"));
   EXPECT_FALSE(std::filesystem::exists(folder / "checkpoint.replaced.safetensors"));
+}
+
+TEST(Trainer, AnUpdateThatRunsOutOfMemoryIsRepeatedWhenTheRunIsResumed) {
+  const TempFolder folder, other;
+  TrainerOptions options = options_in(folder);
+  options.epochs = 2, options.checkpoint_seconds = 0, options.resume = true;
+  Line broken, resumed, whole;
+  broken.throw_at = 4;
+  EXPECT_THROW(train(broken, options), std::bad_alloc);
+  train(resumed, options);
+  options.output = other.path();
+  train(whole, options);
+  std::vector<float> losses = broken.losses;
+  losses.insert(losses.end(), resumed.losses.begin(), resumed.losses.end());
+  EXPECT_EQ(losses, whole.losses);
 }
 
 TEST(Trainer, ASecondRunInTheSameFolderIsRefused) {

@@ -144,7 +144,7 @@ TEST(Tree, TheUmbrellaHeaderHasEveryPublicHeader) {
 }
 
 TEST(Tree, TestsMirrorTheLibrary) {
-  const std::vector<std::string> own = {"tree", "support", "fuzz", "golden", "install"};
+  const std::vector<std::string> own = {"faults", "tree", "support", "fuzz", "golden", "install"};
   for (const fs::path& file : sources_under("tests")) {
     const std::string folder = folder_of(file);
     EXPECT_TRUE(is_known(folder) || std::ranges::find(own, folder) != own.end()) << file << " mirrors no folder";

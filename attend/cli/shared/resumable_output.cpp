@@ -77,8 +77,8 @@ ResumableOutput::ResumableOutput(const std::string& path, std::uint64_t run, boo
     if (const auto size = fs::file_size(partial_, ignored); static_cast<std::int64_t>(size) < bytes_)
       fail<InputError>("output", partial_.string(), " has lost its end: got ", size, " bytes, expected ", bytes_);
   }
-  if (::ftruncate(lock_.file, bytes_) != 0)
-    fail<InputError>("output", partial_.string(), ": cannot open: ", last_error());
+  while (::ftruncate(lock_.file, bytes_) != 0)
+    if (errno != EINTR) fail<InputError>("output", partial_.string(), ": cannot open: ", last_error());
   if (!begun) save_state();  // before the first output: without it, a partial file could be anybody's
 }
 
