@@ -12,6 +12,7 @@
 
 #include "attend/explain/axis.h"
 #include "attend/explain/colours.h"
+#include "attend/text/printable.h"
 #include "attend/text/unicode.h"
 
 namespace attend {
@@ -31,13 +32,14 @@ std::string repeat(std::string_view text, int times) {
 
 /// The text in exactly `width` columns: shortened with "…", or padded on the right.
 std::string fit(const std::string& text, int width) {
-  const std::string kept = shortened(text, width);
+  const std::string kept = shortened(printable(text), width);
   return kept + std::string(static_cast<std::size_t>(std::max(0, width - display_width(kept))), ' ');
 }
 
 std::string fit_right(const std::string& text, int width) {
-  const int wide = display_width(text);
-  return wide >= width ? fit(text, width) : std::string(static_cast<std::size_t>(width - wide), ' ') + text;
+  const std::string shown = printable(text);
+  const int wide = display_width(shown);
+  return wide >= width ? fit(shown, width) : std::string(static_cast<std::size_t>(width - wide), ' ') + shown;
 }
 
 std::string in_colour(const char* ground, Colour c) {  // "38": of the text, "48": of the background
@@ -129,7 +131,7 @@ class PanelWriter {
     for (std::size_t i = 0; i < plot.series.size(); ++i) {
       out_ += std::string(kGutter, ' ');
       out_ += options_.colour ? in_colour("38", series_colour(i)) + "━━" + kPlain : std::string(2, Canvas::mark(i));
-      out_ += ' ' + plot.series[i].name + '\n';
+      out_ += ' ' + printable(plot.series[i].name) + '\n';
     }
   }
 
@@ -189,7 +191,7 @@ class PanelWriter {
     std::vector<std::vector<std::string>> letters;
     std::size_t lines = 0;
     for (const std::string& label : labels) {
-      letters.push_back(letters_of(label));
+      letters.push_back(letters_of(printable(label)));
       if (letters.back().size() > kMostLetters) letters.back().resize(kMostLetters), letters.back().back() = "⋮";
       lines = std::max(lines, letters.back().size());
     }
@@ -228,7 +230,7 @@ class PanelWriter {
   }
 
   void title(const std::string& words, const std::string& y_label) {
-    out_ += '\n' + words + (y_label.empty() ? "" : "   (" + y_label + ")") + '\n';
+    out_ += '\n' + printable(words) + (y_label.empty() ? "" : "   (" + y_label + ")") + '\n';
   }
 
   static void draw(const Series& series, const Axis& x, const Axis& y, std::size_t index, Canvas& canvas) {
@@ -260,12 +262,12 @@ struct BlockWriter {
   const TerminalOptions& options;
 
   void operator()(const Heading& heading) const {
-    out += '\n' + (options.colour ? "\x1b[1m" + heading.text + kPlain : heading.text) + '\n';
+    out += '\n' + (options.colour ? "\x1b[1m" + printable(heading.text) + kPlain : printable(heading.text)) + '\n';
   }
 
   /// Wraps the text at the terminal's width.
   void operator()(const Paragraph& paragraph) const {
-    std::istringstream words(paragraph.text);
+    std::istringstream words(printable(paragraph.text));
     int used = 0;
     for (std::string word; words >> word;) {
       const int wide = display_width(word);

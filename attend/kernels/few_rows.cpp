@@ -196,14 +196,19 @@ void FewByteRows(const FewRows& s, const std::int16_t* x, const float* x_scale, 
   FewRowsOf<ByteProducts>(s, x, w, y, {x_scale, w_scale, bias});
 }
 
-// Rounds each row of x to integers in ±kMostX, and computes its scale.
+// Rounds each row of x to integers in ±kMostX, and computes its scale: NaN for a row with a number that is not finite,
+// so that the products are NaN too.
 void RoundRows(const FewRows& s, const float* x, std::int16_t* rounded, float* scale) {
   parallel_for(s.m, 1 + (1 << 14) / (s.k + 1), [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const float* row = x + i * s.x_stride;
-      FloatVector greatest = hn::Zero(Floats());
-      ForVectors(s.k, [&](auto at) ATTEND_BODY { greatest = hn::Max(greatest, hn::Abs(at.Load(row))); });
-      const float most = hn::GetLane(hn::MaxOfLanes(Floats(), greatest));
+      FloatVector greatest = hn::Zero(Floats()), zero = hn::Zero(Floats());
+      ForVectors(s.k, [&](auto at) ATTEND_BODY {
+        const FloatVector v = at.Load(row);
+        greatest = hn::Max(greatest, hn::Abs(v));  // ignores NaN
+        zero = hn::Add(zero, hn::Sub(v, v));       // NaN unless v is finite
+      });
+      const float most = hn::GetLane(hn::MaxOfLanes(Floats(), greatest)) + hn::GetLane(hn::SumOfLanes(Floats(), zero));
       scale[i] = most / ByteProducts::kMostX;
       const FloatVector inverse = hn::Set(Floats(), most > 0 ? ByteProducts::kMostX / most : 0.f);
       ForVectors(s.k, [&](auto at)

@@ -140,6 +140,16 @@ TEST(Terminal, AMapLargerThanTheScreenKeepsItsStrongestCells) {
   EXPECT_EQ(count(text, "400 × 400"), 1u);
 }
 
+TEST(Terminal, ControlCharactersOfTheTextAreVisible) {
+  const std::string clear = "\x1b[2J";
+  const HeatMap map{clear, "", "", 1, 1, {1.f}, {clear}, {clear}};
+  for (const int width : {40, 80}) {
+    const std::string text = to_terminal(Page{clear, {Paragraph{clear}, Figure{clear, {map}}}}, {.width = width});
+    EXPECT_EQ(text.find('\x1b'), std::string::npos) << text;
+    EXPECT_NE(text.find("\\x1B[2J"), std::string::npos) << text;
+  }
+}
+
 TEST(Terminal, AMapTellsTheValueOfItsFullColour) {
   const std::string text = to_terminal(Figure{"", {HeatMap{"", "key", "", 1, 2, {0.25f, 0.5f}}}});
   EXPECT_EQ(count(text, "key   (full colour: 0.5)"), 1u) << text;

@@ -103,9 +103,11 @@ TRAINED = {  # name -> arguments, training data, verbs: families without a folde
 PAIRS = "corpus-convert", "corpus-clean", "corpus-split"
 LINES = "evaluate", "evaluate-scores", "tokenize-file", "embed-file", "classify-pairs", "train"
 
+CONVERTED = f"{MODELS}/gpt2_tokenizer", f"{MODELS}/marian_tokenizer", f"{TASKS}/bert_labels", f"{TASKS}/sentence_mean"  # to int8
 
-def train_models():
-    """Trains the models of TRAINED, once, and adds them to FOLDERS."""
+
+def make_models():
+    """Trains the models of TRAINED and converts those of CONVERTED, once, and adds them to FOLDERS."""
     for name, (arguments, data, verbs) in TRAINED.items():
         folder = os.path.join(flags.keep, "models", name)
         if not os.path.exists(os.path.join(folder, "config.json")):
@@ -114,6 +116,11 @@ def train_models():
             subprocess.run([flags.program, *arguments, "--train", folder + ".tsv", "--output", folder, "--overwrite"],
                            check=True, capture_output=True)
         FOLDERS[folder] = verbs
+    for source in CONVERTED:
+        folder = os.path.join(flags.keep, "models", os.path.basename(source) + "_int8")
+        if not os.path.exists(os.path.join(folder, "config.json")):
+            subprocess.run([flags.program, "convert", "--int8", "-m", source, "-o", folder], check=True, capture_output=True)
+        FOLDERS[folder] = FOLDERS[source]
 
 
 def files_of(folder):
@@ -340,9 +347,10 @@ def all_cases():
             for how, verb in itertools.product(FILES, verbs):
                 cases["files"].append(Case("files", verb, (name, file), how))
             if file.endswith(".safetensors"):
-                for tensor, how, verb in itertools.product(tensors_of(path)[0], TENSORS, verbs):
+                for (tensor, header), how, verb in itertools.product(tensors_of(path)[0].items(), TENSORS, verbs):
                     if tensor != "__metadata__":
-                        kind = "poison" if how in POISONS and matters(verb, how, tensor) else "tensors"
+                        poison = how in POISONS and header["dtype"] == "F32" and matters(verb, how, tensor)
+                        kind = "poison" if poison else "tensors"
                         cases[kind].append(Case(kind, verb, (name, file, tensor), how))
     for file, data in hostile_corpora().items():
         for verb in (*PAIRS, *LINES):
@@ -579,7 +587,7 @@ def part(text):
 def main():
     begin = time.monotonic()
     flags.end = begin + flags.seconds
-    train_models()
+    make_models()
     order = in_order(all_cases(), flags.seed)
     if flags.only:
         case = next(case for case in order if id_of(case) == flags.only)

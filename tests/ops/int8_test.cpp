@@ -52,6 +52,20 @@ TEST(Int8, ProductsEqualThoseOfTheRestoredWeights) {
       }
 }
 
+TEST(Int8, AnInputThatIsNotFiniteGivesNoFiniteProducts) {
+  const Int8Matrix matrix = quantise(random({5, 37}));
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), std::numeric_limits<float>::infinity()})
+    for (const std::int64_t at : {0, 20, 36}) {
+      const Tensor x = random({2, 37});
+      x.data()[37 + at] = bad;
+      const Tensor y = linear(x, matrix);
+      for (std::int64_t j = 0; j < 5; ++j) {
+        EXPECT_TRUE(std::isfinite(y.data()[j]));
+        EXPECT_FALSE(std::isfinite(y.data()[5 + j])) << bad << " at " << at;
+      }
+    }
+}
+
 TEST(Int8, LargeSumsDoNotOverflow) {
   const Int8Matrix matrix = quantise(Tensor::full({3, 5000}, -1.f));
   EXPECT_NEAR(linear(Tensor::full({1, 5000}, 1.f), matrix).data()[2], -5000.f, 0.5f);
