@@ -18,7 +18,7 @@ namespace {
 struct ServeFlags {
   std::vector<std::string> models;
   std::string key_file;
-  std::int64_t timeout = 300, body_limit = 8, memory = 0, grace = 3;
+  std::int64_t timeout = 300, body_limit = 8, memory = 0, grace = 2;
   ServerOptions options;
 };
 

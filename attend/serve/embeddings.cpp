@@ -34,7 +34,7 @@ Reply embed_tokens(ServedModel& model, const std::vector<std::string>& texts, co
   const double tokens_at_most = std::min(bytes + 2.0 * static_cast<double>(texts.size()),
                                          static_cast<double>(model.encoder->max_tokens()) * std::ssize(texts));
   constexpr double kNumber = 32;  // bytes, as a number and as text
-  patience.reserve(96 * bytes + kNumber * tokens_at_most * static_cast<double>(model.encoder->size()));
+  patience.reserve(kBytesToTokenize * bytes + kNumber * tokens_at_most * static_cast<double>(model.encoder->size()));
   std::string data;
   std::int64_t tokens = 0;
   for (std::size_t i = 0; i < texts.size(); ++i) {  // one call for each, so that other requests run in between

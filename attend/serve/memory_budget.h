@@ -38,6 +38,8 @@ class MemoryBudget {
   std::atomic<std::int64_t> reserved_ = 0;
 };
 
+/// Estimate of the memory that tokenisation needs for each byte of a text. SentencePiece needs most, as measured.
+constexpr double kBytesToTokenize = 200;
 /// Estimate of the memory that a body needs while it is parsed, and as JSON.
 double parsed_bytes(std::string_view body);
 

@@ -23,8 +23,6 @@ constexpr int kSequencesInTurn = 16;
 constexpr std::size_t kLongText = 16 << 10;
 /// The same for all texts of a translation, which are tokenised together.
 constexpr std::size_t kLongTranslation = 64 << 10;
-/// Estimate of the memory that tokenisation needs for a byte of text. Measured peaks are below this.
-constexpr double kBytesEach = 96;
 
 std::size_t bytes_of(std::span<const std::string> texts) {
   std::size_t bytes = 0;
@@ -67,7 +65,7 @@ double translation_bytes(std::span<const std::string> texts, const TranslateOpti
   constexpr double kSentence = 1200, kHypothesis = 300;
   // A weight is kept as a number, and is some digits in the answer. Larger matrices than this are refused.
   constexpr double kWeight = 40, kMostWeights = 64 << 20;
-  return kBytesEach * bytes + sentences * (kSentence + hypotheses * kHypothesis) +
+  return kBytesToTokenize * bytes + sentences * (kSentence + hypotheses * kHypothesis) +
          (options.attention ? kWeight * std::min(weights, kMostWeights) : 0);
 }
 
@@ -162,7 +160,7 @@ void ServedModel::check_files() const {
 std::vector<std::int32_t> ServedModel::ids(std::string text, const Patience& patience, bool special_tokens) {
   check_files();
   const bool is_long = text.size() > kLongText;
-  if (is_long) patience.reserve(kBytesEach * static_cast<double>(text.size()));
+  if (is_long) patience.reserve(kBytesToTokenize * static_cast<double>(text.size()));
   auto run = [this, text = std::move(text), special_tokens] { return tokenizer->ids(text, special_tokens); };
   return is_long ? long_work_.ask(std::move(run), patience) : tokenizer_thread_.ask(std::move(run), patience);
 }
@@ -293,7 +291,7 @@ std::vector<std::vector<Translation>> ServedModel::translate(std::vector<std::st
 template <typename Result>
 std::vector<Result> ServedModel::run_batched(Batcher<Result>& batcher, std::string key, std::vector<std::string> texts,
                                              typename Batcher<Result>::Run run, const Patience& patience) {
-  patience.reserve(kBytesEach * static_cast<double>(bytes_of(texts)));
+  patience.reserve(kBytesToTokenize * static_cast<double>(bytes_of(texts)));
   if (std::ranges::any_of(texts, [](const std::string& text) { return text.size() > kLongText; })) {
     check_files();
     std::vector<Result> results =

@@ -66,7 +66,7 @@ double attention_bytes(const ServedModel& model, const AttentionRequest& request
   const double views = model.translator ? 3 : 1;
   const double weights = views * chosen(request.selection.layers, model.layers) *
                          chosen(request.selection.heads, model.heads) * tokens * tokens;
-  return 96.0 * static_cast<double>(bytes) + sizeof(float) * weights +
+  return kBytesToTokenize * static_cast<double>(bytes) + sizeof(float) * weights +
          32 * std::min(weights, static_cast<double>(kMostWeights));
 }
 

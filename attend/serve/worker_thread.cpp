@@ -1,5 +1,6 @@
 #include "attend/serve/worker_thread.h"
 
+#include <malloc.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -70,6 +71,7 @@ void LongWork::start(std::function<void()> task, const Patience& patience) {
       set_threads(1);
       task();
       task = {};
+      ::malloc_trim(0);  // a long task has used much memory
       const std::lock_guard done(mutex_);
       own.done = true;
       finished_.notify_all();
