@@ -175,6 +175,7 @@
 #include "attend/text/json.h"
 #include "attend/text/normalizer.h"
 #include "attend/text/pattern.h"
+#include "attend/text/pattern_program.h"
 #include "attend/text/piece.h"
 #include "attend/text/post_processor.h"
 #include "attend/text/pre_tokenizer.h"
