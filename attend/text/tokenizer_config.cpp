@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "attend/core/file.h"
-#include "attend/text/json.h"
+#include "attend/core/json.h"
 #include "attend/text/tokenizer_json.h"
 
 namespace attend {

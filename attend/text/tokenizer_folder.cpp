@@ -6,7 +6,7 @@
 
 #include "attend/core/error.h"
 #include "attend/core/file.h"
-#include "attend/text/json.h"
+#include "attend/core/json.h"
 #include "attend/text/sentencepiece.h"
 #include "attend/text/tokenizer_config.h"
 #include "attend/text/tokenizer_json.h"
