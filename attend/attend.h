@@ -88,6 +88,7 @@
 #include "attend/models/bert.h"
 #include "attend/models/block.h"
 #include "attend/models/bounds.h"
+#include "attend/models/check_weights.h"
 #include "attend/models/generative_model.h"
 #include "attend/models/gpt2.h"
 #include "attend/models/labels.h"
