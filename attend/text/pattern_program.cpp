@@ -406,7 +406,7 @@ void CharacterSet::prepare() {
   }
   ranges = std::move(merged);
   std::ranges::sort(classes);
-  classes.erase(std::ranges::unique(classes).begin(), classes.end());
+  classes.erase(std::unique(classes.begin(), classes.end()), classes.end());
   for (char32_t c = 0; c < 128; ++c) ascii_[c] = contains_any(c);
 }
 
