@@ -1,39 +1,47 @@
 // JSON lines: each line is an object, and the texts are found by key.
-#include <nlohmann/json.hpp>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "attend/core/error.h"
+#include "attend/core/json.h"
 #include "attend/core/wording.h"
 #include "attend/data/reader.h"
 
 namespace attend {
 namespace {
 
-using nlohmann::json;
-
-/// The value of a key; "a.b" is the key "a.b", or else b in the object a. Null if there is none.
-const json* find(const json& object, std::string_view key) {
-  if (!object.is_object()) return nullptr;
-  if (const auto found = object.find(std::string(key)); found != object.end()) return &*found;
+/// The value of a key; "a.b" is the key "a.b", or else b in the object a.
+std::optional<JsonValue> find(const JsonValue& object, std::string_view key) {
+  if (!object.is_object()) return {};
+  if (const auto found = object.find(key)) return found;
   const std::size_t dot = key.find('.');
-  if (dot == std::string_view::npos) return nullptr;
-  const auto inner = object.find(std::string(key.substr(0, dot)));
-  return inner == object.end() ? nullptr : find(*inner, key.substr(dot + 1));
+  if (dot == std::string_view::npos) return {};
+  const auto inner = object.find(key.substr(0, dot));
+  return inner ? find(*inner, key.substr(dot + 1)) : std::nullopt;
 }
 
 /// Sets `text` to a string, or to the JSON form of a number or boolean (labels). False for other values.
-bool text_of(const json* value, std::string& text) {
-  if (!value || value->is_null() || value->is_structured()) return false;
-  text = value->is_string() ? value->get_ref<const std::string&>() : value->dump();
+bool text_of(const std::optional<JsonValue>& value, std::string& text) {
+  if (!value || value->is_array() || value->is_object()) return false;
+  text = value->is_string() ? value->string() : value->shown();
   return true;
 }
 
 /// The keys of an object, for messages.
-std::string keys_of(const json& object) {
-  std::vector<std::string> keys;
-  if (object.is_object())
-    for (const auto& [key, value] : object.items()) keys.push_back(key);
-  return listed(keys);
+std::string keys_of(const JsonValue& object) {
+  std::set<std::string> keys;
+  if (object.is_object()) object.each_member([&](std::string_view key, const JsonValue&) { keys.emplace(key); });
+  return listed({keys.begin(), keys.end()});
+}
+
+/// None: the line is not valid JSON.
+std::unique_ptr<const JsonDocument> parse(const std::string& line) {
+  try {
+    return std::make_unique<const JsonDocument>(line, "", "corpus");
+  } catch (const InputError&) {
+    return nullptr;
+  }
 }
 
 class JsonLinesReader final : public CorpusReader {
@@ -47,11 +55,14 @@ class JsonLinesReader final : public CorpusReader {
       if (line_.find_first_not_of(" \t") == std::string::npos) continue;
       record.line = text_.lines();
       record.target.clear();
-      const json object = json::parse(line_, nullptr, /*allow_exceptions=*/false);
-      if (!any_record_ && skipped().empty()) first_keys_ = keys_of(object);
-      if (!object.is_object())
+      const std::unique_ptr<const JsonDocument> document = parse(line_);
+      if (!document || !document->root().is_object()) {
         skip("no JSON object", record.line);
-      else if (!text_of(find(object, keys_.source), record.source))
+        continue;
+      }
+      const JsonValue object = document->root();
+      if (!any_record_ && skipped().empty()) first_keys_ = keys_of(object);
+      if (!text_of(find(object, keys_.source), record.source))
         skip("no text under \"" + keys_.source + '"', record.line);
       else if (has_targets() && !text_of(find(object, keys_.target), record.target))
         skip("no text under \"" + keys_.target + '"', record.line);

@@ -1,5 +1,6 @@
 #include "attend/decode/generation_config.h"
 
+#include <algorithm>
 #include <limits>
 #include <type_traits>
 
@@ -28,14 +29,17 @@ constexpr std::pair<const char*, const char*> kUnsupported[] = {{"constraints", 
                                                                 {"typical_p", "1.0"},
                                                                 {"watermarking_config", ""}};
 
-std::int32_t id(const char* key, std::int64_t integer) {
+/// Some folders say "no limit" by a large number.
+constexpr std::int64_t kMostLength = std::numeric_limits<std::int64_t>::max();
+
+std::int32_t id(const Config& config, const char* key, std::int64_t integer) {
   if (integer < 0 || integer > std::numeric_limits<std::int32_t>::max())
-    fail<InputError>("config", "\"", key, "\": ", integer, " is not a token id");
+    fail<InputError>("config", config.name(), ": \"", key, "\" has ", integer, ", which is not a token id");
   return static_cast<std::int32_t>(integer);
 }
-std::vector<std::int32_t> ids(const char* key, const std::vector<std::int64_t>& integers) {
+std::vector<std::int32_t> ids(const Config& config, const char* key, const std::vector<std::int64_t>& integers) {
   std::vector<std::int32_t> all;
-  for (const std::int64_t integer : integers) all.push_back(id(key, integer));
+  for (const std::int64_t integer : integers) all.push_back(id(config, key, integer));
   return all;
 }
 std::vector<std::int64_t> integers(const std::vector<std::int32_t>& ids) { return {ids.begin(), ids.end()}; }
@@ -45,10 +49,10 @@ void take(const Config& config, const char* key, std::int64_t& value) { value = 
 void take(const Config& config, const char* key, double& value) { value = config.number(key, value); }
 void take(const Config& config, const char* key, bool& value) { value = config.flag(key, value); }
 void take(const Config& config, const char* key, std::vector<std::int32_t>& value) {
-  if (config.has(key)) value = ids(key, config.integers(key));
+  if (config.has(key)) value = ids(config, key, config.integers(key));
 }
 void take(const Config& config, const char* key, std::optional<std::int32_t>& value) {
-  if (config.has(key)) value = id(key, config.integer(key));
+  if (config.has(key)) value = id(config, key, config.integer(key));
 }
 
 void take(const Config& config, const char* key, EarlyStopping& value) {
@@ -96,8 +100,18 @@ GenerationConfig GenerationConfig::read(const std::filesystem::path& folder, con
 GenerationConfig GenerationConfig::read(const Config& config, const SearchOptions& search) {
   GenerationConfig read{search};
   SearchOptions& s = read.search;
-  visit_config_options([&](const auto& option, const char* key) { take(config, key, option.setting(s)); });
-  take(config, "max_length", s.max_length);
+  visit_config_options([&]<typename T>(const Option<T>& option, const char* key) {
+    take(config, key, option.setting(s));
+    if constexpr (std::is_same_v<T, std::int64_t> || std::is_same_v<T, double>) {
+      const auto value = static_cast<double>(option.setting(s));
+      if (!config.has(key) || option.range.contains(value)) return;
+      const std::string most =
+          "at most " + std::to_string(static_cast<std::int64_t>(std::min(option.range.most, 0x1p53)));
+      fail<InputError>("config", config.name(), ": \"", key, "\" is ", config.json(key), ", expected ",
+                       value > option.range.most ? most : option.range.text());
+    }
+  });
+  s.max_length = config.integer_in("max_length", 0, kMostLength, s.max_length);
 
   std::optional<std::int32_t> start;
   take(config, "bos_token_id", start);
@@ -106,7 +120,7 @@ GenerationConfig GenerationConfig::read(const Config& config, const SearchOption
   take(config, "eos_token_id", s.ends);
   take(config, "pad_token_id", read.padding);
 
-  take(config, "min_length", s.rules.min_length);
+  s.rules.min_length = config.integer_in("min_length", 0, kMostLength, s.rules.min_length);
   if (config.has("min_new_tokens")) s.rules.min_length = 0;  // min_new_tokens replaces it
   take(config, "forced_bos_token_id", s.rules.forced_first);
   take(config, "forced_eos_token_id", s.rules.forced_last);
@@ -116,7 +130,7 @@ GenerationConfig GenerationConfig::read(const Config& config, const SearchOption
   if (config.has("bad_words_ids")) {
     s.rules.bad_words.clear();
     for (const std::vector<std::int64_t>& words : config.integer_lists("bad_words_ids"))
-      s.rules.bad_words.push_back(ids("bad_words_ids", words));
+      s.rules.bad_words.push_back(ids(config, "bad_words_ids", words));
   }
 
   for (const auto& [key, neutral] : kUnsupported)

@@ -17,7 +17,7 @@ struct GenerationConfig {
   std::vector<std::string> ignored = {};
 
   /// Reads a folder's options; those that it does not have are taken from `search`. Throws InputError [config], naming
-  /// file and key, when a value has the wrong type.
+  /// file and key, when a value has the wrong type or is out of range.
   static GenerationConfig read(const std::filesystem::path& folder, const SearchOptions& search = {});
   static GenerationConfig read(const Config& config, const SearchOptions& search = {});
 

@@ -20,7 +20,8 @@ class Config {
   /// Parses a JSON text; `name` is used in error messages.
   static Config parse(std::string_view json, std::string name);
 
-  bool has(std::string_view key) const;  ///< true if the key exists and is not null
+  const std::string& name() const { return name_; }  ///< the file, for messages
+  bool has(std::string_view key) const;              ///< true if the key exists and is not null
 
   /// The value of a key. Throws InputError if it has the wrong type, or if it is missing (or null) and there is no
   /// fallback.
@@ -30,6 +31,10 @@ class Config {
   std::int64_t integer_in(std::string_view key, std::int64_t least, std::int64_t most,
                           std::optional<std::int64_t> fallback = {}) const;
   double number(std::string_view key, std::optional<double> fallback = {}) const;
+  /// A number from 0 to 1, such as a dropout; throws InputError for other values.
+  float probability(std::string_view key, std::optional<double> fallback = {}) const;
+  /// A number above 0 that is finite and not 0 as a float, such as the epsilon of a norm.
+  float positive(std::string_view key, std::optional<double> fallback = {}) const;
   bool flag(std::string_view key, std::optional<bool> fallback = {}) const;
   std::string text(std::string_view key, const std::optional<std::string>& fallback = {}) const;
   std::vector<std::string> texts(std::string_view key) const;      ///< an array of strings; empty if missing

@@ -33,9 +33,15 @@ Tensor TensorFile::get(std::string_view name) const {
   const Entry& entry = found->second;
   if (entry.plain) return read_stored(name_, name, {entry.dtype, entry.shape, entry.bytes}, owner_);
 
+  constexpr std::uint64_t kMostRepeated = 1 << 24;
+  const std::uint64_t needed = stored_bytes(entry.dtype, entry.shape).value_or(0);
+  if (needed > std::max<std::uint64_t>(kMostRepeated, entry.bytes.size()))
+    fail<InputError>("load", name_, ": tensor ", in_quotes(name), " of shape ", shape_text(entry.shape),
+                     " repeats its elements: it needs ", grouped(needed), " bytes, and the file has ",
+                     grouped(entry.bytes.size()), " of them");
   // Copies the elements in row-major order, and reverses their bytes if the file is big-endian.
   const std::uint64_t size = stored_size(entry.dtype);
-  const auto copy = std::make_shared<std::vector<std::byte>>(stored_bytes(entry.dtype, entry.shape).value_or(0));
+  const auto copy = std::make_shared<std::vector<std::byte>>(needed);
   std::array<std::int64_t, kMaxRank> index{};
   std::int64_t at = 0;
   for (std::size_t done = 0; done < copy->size(); done += size) {
@@ -53,6 +59,16 @@ Tensor TensorFile::get(std::string_view name) const {
 }
 
 Tensor TensorFile::get_float32(std::string_view name) const { return convert(get(name), DType::f32); }
+
+std::uint64_t TensorFile::elements() const {
+  std::uint64_t sum = 0;
+  for (const auto& [name, entry] : entries_) {
+    // A PyTorch tensor may repeat its elements, or be a part of the bytes.
+    const std::uint64_t bytes = stored_bytes(entry.dtype, entry.shape).value_or(0);
+    sum += std::min<std::uint64_t>(bytes, entry.bytes.size()) / stored_size(entry.dtype);
+  }
+  return sum;
+}
 
 std::vector<std::string> TensorFile::warnings() const {
   std::vector<std::string> lines;

@@ -26,6 +26,8 @@ class TensorFile {
   Tensor get(std::string_view name) const;
   /// The tensor converted to float32.
   Tensor get_float32(std::string_view name) const;
+  /// The number of elements that the file holds.
+  std::uint64_t elements() const;
   /// One line for each tensor that loses precision in get(), because it is stored in float64.
   std::vector<std::string> warnings() const;
 

@@ -1,18 +1,15 @@
 #include "attend/formats/weights.h"
 
-#include <nlohmann/json.hpp>
-
 #include "attend/core/convert.h"
 #include "attend/core/error.h"
 #include "attend/core/file.h"
 #include "attend/core/folder.h"
+#include "attend/core/json.h"
 #include "attend/formats/stored_tensor.h"
 #include "attend/formats/torch_file.h"
 
 namespace attend {
 namespace {
-
-using nlohmann::json;
 
 /// In the order in which Hugging Face libraries search for them.
 constexpr const char* kNames[] = {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
@@ -21,18 +18,19 @@ constexpr const char* kNames[] = {"model.safetensors", "model.safetensors.index.
 /// Maps each tensor to the name of its file, in the folder of the index.
 std::map<std::string, std::string> read_index(const std::filesystem::path& path) {
   const MappedFile file = map_file(path);
-  const auto* text = reinterpret_cast<const char*>(file.bytes.data());
-  const json index = json::parse(text, text + file.bytes.size(), nullptr, false);
-  if (!index.is_object() || !index.contains("weight_map") || !index["weight_map"].is_object())
+  const JsonDocument index({reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size()}, path.string(),
+                           "load");
+  const auto list = index.root().is_object() ? index.root().find("weight_map") : std::nullopt;
+  if (!list || !list->is_object())
     fail<InputError>("load", path.string(), ": is not an index of weights, expected a JSON object with \"weight_map\"");
   std::map<std::string, std::string> map;
-  for (const auto& [tensor, shard] : index["weight_map"].items()) {
-    const std::filesystem::path name = shard.is_string() ? shard.get<std::string>() : "";
+  list->each_member([&](std::string_view tensor, const JsonValue& shard) {
+    const std::filesystem::path name = shard.is_string() ? shard.string() : "";
     if (name.empty() || name != name.filename() || name == "." || name == "..")
       fail<InputError>("load", path.string(), ": the entry ", in_quotes(tensor),
                        " of the weight_map is not the name of a file in the same folder");
     map.emplace(tensor, name.string());
-  }
+  });
   if (map.empty()) fail<InputError>("load", path.string(), ": the weight_map is empty");
   return map;
 }
@@ -99,6 +97,12 @@ Tensor Weights::get(std::string_view name) const {
 }
 
 Tensor Weights::get_float32(std::string_view name) const { return convert(get(name), DType::f32); }
+
+std::uint64_t Weights::elements() const {
+  std::uint64_t sum = 0;
+  for (const TensorFile& file : files_) sum += file.elements();
+  return sum;
+}
 
 std::vector<std::string> Weights::warnings() const {
   std::vector<std::string> lines;

@@ -26,6 +26,7 @@ class Weights {
   /// As in TensorFile.
   Tensor get(std::string_view name) const;
   Tensor get_float32(std::string_view name) const;
+  std::uint64_t elements() const;
   std::vector<std::string> warnings() const;
   /// The "__metadata__" of a single safetensors file; empty for shards and PyTorch files.
   const SafetensorsMetadata& metadata() const { return metadata_; }

@@ -9,6 +9,7 @@
 #include "attend/core/error.h"
 #include "attend/models/activation_names.h"
 #include "attend/models/bounds.h"
+#include "attend/models/check_weights.h"
 #include "attend/models/labels.h"
 #include "attend/nn/module.h"
 #include "attend/ops/arithmetic.h"
@@ -126,12 +127,7 @@ BertOptions BertOptions::read(const Config& config, const BertVariant& variant) 
   const auto size = [&](const char* name, std::int64_t most, std::int64_t fallback) {
     return config.integer_in(name, 1, most, fallback);
   };
-  const auto share = [&](const char* name, float fallback) {
-    const double value = config.has(name) ? config.number(name) : fallback;
-    if (!(value >= 0 && value < 1))
-      fail<InputError>("bert", "config.json: \"", name, "\" is ", value, ", expected 0 to 1");
-    return static_cast<float>(value);
-  };
+  const auto share = [&](const char* name, double fallback) { return config.probability(name, fallback); };
   o.vocabulary = size("vocab_size", bounds::kVocabulary, o.vocabulary);
   o.width = size(key("hidden_size", "dim"), bounds::kWidth, 768);
   o.layers = size(key("num_hidden_layers", "n_layers"), bounds::kLayers, distil ? 6 : 12);
@@ -140,15 +136,12 @@ BertOptions BertOptions::read(const Config& config, const BertVariant& variant) 
   o.activation = config.choice(key("hidden_act", "activation"), kActivationNames, {Activation::gelu});
   o.positions = size("max_position_embeddings", bounds::kPositions, 512);
   o.types = distil ? 0 : size("type_vocab_size", bounds::kVocabulary, 2);
-  o.dropout = share(key("hidden_dropout_prob", "dropout"), 0.1f);
-  o.attention_dropout = share(key("attention_probs_dropout_prob", "attention_dropout"), 0.1f);
-  o.eps = static_cast<float>(config.number("layer_norm_eps", 1e-12));
-  o.deviation = static_cast<float>(config.number("initializer_range", 0.02));
-  const std::int64_t padding = config.integer("pad_token_id", variant.family == BertFamily::roberta ? 1 : 0);
-  if (padding < 0 || padding >= o.vocabulary)
-    fail<InputError>("bert", "config.json: \"pad_token_id\" is ", padding, ", expected an id from 0 to ",
-                     o.vocabulary - 1);
-  o.padding = static_cast<std::int32_t>(padding);
+  o.dropout = share(key("hidden_dropout_prob", "dropout"), 0.1);
+  o.attention_dropout = share(key("attention_probs_dropout_prob", "attention_dropout"), 0.1);
+  o.eps = config.positive("layer_norm_eps", 1e-12);
+  o.deviation = config.positive("initializer_range", 0.02);
+  o.padding = static_cast<std::int32_t>(
+      config.integer_in("pad_token_id", 0, o.vocabulary - 1, variant.family == BertFamily::roberta ? 1 : 0));
   o.tied_output = config.flag("tie_word_embeddings", true);
   if (const std::string positions = config.text("position_embedding_type", "absolute"); positions != "absolute")
     fail<InputError>("bert", "config.json: \"position_embedding_type\" is \"", positions,
@@ -163,10 +156,10 @@ BertOptions BertOptions::read(const Config& config, const BertVariant& variant) 
   if (o.head == BertHead::sequence_classification || o.head == BertHead::token_classification)
     o.labels = read_labels(config);
   o.several_labels = read_several_labels(config);
-  const float text_dropout = distil ? share("seq_classif_dropout", 0.2f) : share("classifier_dropout", o.dropout);
+  const float text_dropout = distil ? share("seq_classif_dropout", 0.2) : share("classifier_dropout", o.dropout);
   o.head_dropout = !distil                                       ? text_dropout
                    : o.head == BertHead::sequence_classification ? text_dropout
-                   : o.head == BertHead::question_answering      ? share("qa_dropout", 0.1f)
+                   : o.head == BertHead::question_answering      ? share("qa_dropout", 0.1)
                                                                  : o.dropout;
   return o;
 }
@@ -318,6 +311,13 @@ Bert load_bert(const Config& config, const Weights& weights, const BertVariant& 
     fail<InputError>("bert", weights.name(), ": has no labels: it is not a ",
                      o.head == BertHead::sequence_classification ? "classifier" : "tagger");
 
+  const bool distil = o.family() == BertFamily::distilbert;
+  check_layers("bert", config, weights, distil ? "transformer.layer." : "encoder.layer.",
+               distil ? "n_layers" : "num_hidden_layers", o.layers);
+  const std::int64_t rows = o.vocabulary + o.positions + o.types + (new_labels ? 0 : std::ssize(o.labels));
+  check_parameters("bert", config, weights,
+                   static_cast<double>(o.width) * static_cast<double>(rows) +
+                       static_cast<double>(o.layers) * block_parameters(o.width, o.width, o.inner));
   Bert model;
   {
     const init::Skipped skipped;

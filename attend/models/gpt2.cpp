@@ -8,6 +8,7 @@
 #include "attend/kernels/movement.h"
 #include "attend/models/activation_names.h"
 #include "attend/models/bounds.h"
+#include "attend/models/check_weights.h"
 #include "attend/models/labels.h"
 #include "attend/nn/module.h"
 #include "attend/nn/quantise.h"
@@ -74,12 +75,11 @@ Gpt2Options Gpt2Options::read(const Config& config) {
   o.heads = config.integer_in("n_head", 1, o.width, o.heads);
   o.inner = config.integer_in("n_inner", 0, bounds::kInner, 0);
   o.activation = config.choice("activation_function", kActivationNames, {o.activation});
-  const auto number = [&](const char* key, float otherwise) {
-    return static_cast<float>(config.number(key, static_cast<double>(otherwise)));
-  };
-  o.epsilon = number("layer_norm_epsilon", o.epsilon), o.deviation = number("initializer_range", o.deviation);
-  o.dropout = number("resid_pdrop", o.dropout), o.embedding_dropout = number("embd_pdrop", o.embedding_dropout);
-  o.attention_dropout = number("attn_pdrop", o.attention_dropout);
+  o.epsilon = config.positive("layer_norm_epsilon", o.epsilon);
+  o.deviation = config.positive("initializer_range", o.deviation);
+  o.dropout = config.probability("resid_pdrop", o.dropout);
+  o.embedding_dropout = config.probability("embd_pdrop", o.embedding_dropout);
+  o.attention_dropout = config.probability("attn_pdrop", o.attention_dropout);
   o.scale_attention = config.flag("scale_attn_weights", true);
   o.scale_by_inverse_layer = config.flag("scale_attn_by_inverse_layer_idx", false);
   // "reorder_and_upcast_attn" is ignored: it asks for float32 attention, which is always used here.
@@ -90,11 +90,7 @@ Gpt2Options Gpt2Options::read(const Config& config) {
   }
   o.bias = config.flag("bias", true);
   const auto id = [&](const char* key, std::int64_t otherwise) {
-    const std::int64_t value = config.integer(key, otherwise);
-    if (value < 0 || value >= o.vocabulary)
-      fail<InputError>("gpt2", "config.json: \"", key, "\" is ", value, ", expected an id from 0 to ",
-                       o.vocabulary - 1);
-    return static_cast<std::int32_t>(value);
+    return static_cast<std::int32_t>(config.integer_in(key, 0, o.vocabulary - 1, otherwise));
   };
   o.end = id("eos_token_id", o.vocabulary - 1);
   o.start = id("bos_token_id", o.end);
@@ -343,6 +339,11 @@ Linear joined_projections(const MultiHeadAttention& attention) {
 Gpt2 load_gpt2(const Config& config, const Weights& weights, bool mapped) {
   const init::Skipped skipped;
   Gpt2Options o = Gpt2Options::read(config);
+  check_layers("gpt2", config, weights, "h.", "n_layer", o.layers);
+  check_parameters(
+      "gpt2", config, weights,
+      static_cast<double>(o.width) * static_cast<double>(o.vocabulary + o.positions + std::ssize(o.labels)) +
+          static_cast<double>(o.layers) * block_parameters(o.width, o.width, o.inner_width()));
   const bool wants_bias = std::exchange(o.bias, true);
   Gpt2 model(o);
   expect_precision("gpt2", config, mapped, model);

@@ -23,7 +23,7 @@ RecurrentClassifierOptions RecurrentClassifierOptions::read(const Config& config
   o.cell = config.choice("cell", kCellNames);
   o.bidirectional = config.flag("bidirectional");
   o.pooling = config.choice("pooling", kStatePoolingNames);
-  o.dropout = static_cast<float>(config.number("dropout", 0.0));
+  o.dropout = config.probability("dropout", 0.0);
   return o;
 }
 

@@ -65,7 +65,7 @@ RecurrentTranslatorOptions RecurrentTranslatorOptions::read(const Config& config
   o.attention = config.choice("attention", kDecoderAttentionNames);
   o.reverse_source = config.flag("reverse_source", false);
   o.max_positions = config.integer_in("max_positions", 1, bounds::kPositions, 128);
-  o.dropout = static_cast<float>(config.number("dropout", 0.0));
+  o.dropout = config.probability("dropout", 0.0);
   o.deep_output = config.flag("deep_output");
   o.tied_output = config.flag("tied_output");
   return o;

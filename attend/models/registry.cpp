@@ -11,6 +11,7 @@
 #include "attend/core/folder.h"
 #include "attend/data/fingerprint.h"
 #include "attend/models/bert.h"
+#include "attend/models/check_weights.h"
 #include "attend/models/gpt2.h"
 #include "attend/models/recurrent_classifier.h"
 #include "attend/models/recurrent_translator.h"
@@ -64,10 +65,21 @@ ModelFamily bert_row() {
 std::shared_ptr<Model> gpt2(const Config& config, const Weights& weights, bool mapped) {
   return std::make_shared<Gpt2>(load_gpt2(config, weights, mapped));
 }
+/// The embeddings, and a square matrix of each layer.
+double least_parameters(const RecurrentTranslatorOptions& o) {
+  return static_cast<double>(o.source_vocabulary + o.target_vocabulary) * static_cast<double>(o.embedding) +
+         static_cast<double>(o.encoder_layers + o.decoder_layers) * static_cast<double>(o.hidden * o.hidden);
+}
+double least_parameters(const RecurrentClassifierOptions& o) {
+  return static_cast<double>(o.vocabulary) * static_cast<double>(o.embedding) +
+         static_cast<double>(o.layers) * static_cast<double>(o.hidden * o.hidden);
+}
 template <typename M, typename Options>
 std::shared_ptr<Model> recurrent(const Config& config, const Weights& weights, bool mapped) {
+  const auto options = Options::read(config);
+  check_parameters("load", config, weights, least_parameters(options));
   const init::Skipped skipped;
-  auto model = std::make_shared<M>(Options::read(config));
+  auto model = std::make_shared<M>(options);
   expect_precision("load", config, mapped, *model);
   std::vector<NamedTensor> all = parameters(*model);
   load_parameters(all, weights);

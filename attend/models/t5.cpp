@@ -23,8 +23,8 @@ void read(const Config& config, TransformerOptions& o) {
   o.encoder_heads = o.decoder_heads = config.integer_in("num_heads", 1, bounds::kWidth);
   o.relative_buckets = config.integer_in("relative_attention_num_buckets", 4, bounds::kPositions, 32);
   o.relative_distance = config.integer_in("relative_attention_max_distance", 2, bounds::kPositions, 128);
-  o.dropout = o.attention_dropout = o.activation_dropout = static_cast<float>(config.number("dropout_rate", 0.1));
-  o.norm = {NormKind::rms_norm, static_cast<float>(config.number("layer_norm_epsilon", 1e-6))};
+  o.dropout = o.attention_dropout = o.activation_dropout = config.probability("dropout_rate", 0.1);
+  o.norm = {NormKind::rms_norm, config.positive("layer_norm_epsilon", 1e-6)};
   std::string activation = config.text("feed_forward_proj", "relu");
   o.gated = activation.starts_with(kGated);
   if (o.gated) activation.erase(0, kGated.size()), o.family = &kGatedT5;

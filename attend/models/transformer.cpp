@@ -7,6 +7,7 @@
 #include "attend/data/batches.h"
 #include "attend/models/activation_names.h"
 #include "attend/models/bounds.h"
+#include "attend/models/check_weights.h"
 #include "attend/nn/module.h"
 #include "attend/ops/arithmetic.h"
 #include "attend/ops/check.h"
@@ -249,11 +250,7 @@ void must_be(const Config& config, const char* key, bool expected) {
 }
 
 std::int32_t read_token_id(const Config& config, const char* key, std::int64_t otherwise, const TransformerOptions& o) {
-  const std::int64_t value = config.integer(key, otherwise);
-  if (value < 0 || value >= o.target_vocabulary)
-    fail<InputError>("transformer", "config.json: \"", key, "\" is ", value, ", expected an id from 0 to ",
-                     o.target_vocabulary - 1);
-  return static_cast<std::int32_t>(value);
+  return static_cast<std::int32_t>(config.integer_in(key, 0, o.target_vocabulary - 1, otherwise));
 }
 
 void read_transformer_sizes(const Config& config, TransformerOptions& o) {
@@ -272,9 +269,9 @@ void read_transformer_sizes(const Config& config, TransformerOptions& o) {
   o.scale_embedding = config.flag("scale_embedding", false);
   const std::int64_t most_positions = std::min(bounds::kPositions, bounds::kPositionNumbers / o.width);
   o.max_positions = config.integer_in("max_position_embeddings", 1, most_positions, 1024);
-  o.dropout = static_cast<float>(config.number("dropout", 0.1));
-  o.attention_dropout = static_cast<float>(config.number("attention_dropout", 0.0));
-  o.activation_dropout = static_cast<float>(config.number("activation_dropout", 0.0));
+  o.dropout = config.probability("dropout", 0.1);
+  o.attention_dropout = config.probability("attention_dropout", 0.0);
+  o.activation_dropout = config.probability("activation_dropout", 0.0);
   o.padding = read_token_id(config, "pad_token_id", o.source_vocabulary - 1, o);
   o.start = read_token_id(config, "decoder_start_token_id", o.padding, o);
   o.end = read_token_id(config, "eos_token_id", 0, o);
@@ -299,6 +296,31 @@ void write_transformer_sizes(const TransformerOptions& o, Config& config) {
   config.set("is_encoder_decoder", true);
 }
 
+namespace {
+
+/// Compares the sizes in config.json with the weights.
+void check_sizes(const Config& config, const Weights& weights, const TransformerOptions& o) {
+  const std::string layers = "." + std::string(o.family->names.layers) + ".";
+  const bool t5 = o.relative_buckets > 0;
+  check_layers("transformer", config, weights, "encoder" + layers, t5 ? "num_layers" : "encoder_layers",
+               o.encoder_layers);
+  check_layers("transformer", config, weights, "decoder" + layers, t5 ? "num_decoder_layers" : "decoder_layers",
+               o.decoder_layers);
+  const auto heads_width = [&](std::int64_t heads) { return o.head_dim > 0 ? heads * o.head_dim : o.width; };
+  const auto product = [](std::int64_t a, std::int64_t b) { return static_cast<double>(a) * static_cast<double>(b); };
+  double least =
+      product(o.width, o.source_vocabulary) +
+      static_cast<double>(o.encoder_layers) * block_parameters(o.width, heads_width(o.encoder_heads), o.encoder_inner) +
+      static_cast<double>(o.decoder_layers) *
+          block_parameters(o.width, heads_width(o.decoder_heads), o.decoder_inner, /*attentions=*/2) +
+      product(o.relative_buckets, o.encoder_heads) + product(o.relative_buckets, o.decoder_heads);
+  if (!o.shared_embeddings) least += product(o.width, o.target_vocabulary);
+  if (o.learned_positions) least += product(o.width, o.max_positions);
+  check_parameters("transformer", config, weights, least);
+}
+
+}  // namespace
+
 Transformer load_transformer(const Config& config, const Weights& weights, const TransformerFamily& family,
                              bool mapped) {
   TransformerOptions o;
@@ -309,6 +331,7 @@ Transformer load_transformer(const Config& config, const Weights& weights, const
     o.tied_output = weights.contains(shared) &&
                     weights.get_float32(shared).to_vector() == weights.get_float32("lm_head.weight").to_vector();
   }
+  check_sizes(config, weights, o);
   const init::Skipped skipped;
   Transformer model(o);
   expect_precision("transformer", config, mapped, model);

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "attend/core/convert.h"
 #include "attend/core/error.h"
 #include "attend/ops/tape.h"
 
@@ -53,10 +54,12 @@ Loaded find_parameters(std::span<const NamedTensor> parameters, const Weights& w
     if (!weights.contains(name)) continue;
     if (tensor.dtype() != DType::f32 && tensor.dtype() != DType::i8)
       fail("load", "parameter \"", name, "\" has the wrong dtype: got ", tensor.dtype(), ", expected float32");
-    loaded[i] = tensor.dtype() == DType::i8 ? weights.get(name) : weights.get_float32(name);
-    if (loaded[i].dtype() != tensor.dtype())
+    loaded[i] = weights.get(name);
+    const bool holds_integers = loaded[i].dtype() == DType::i8 || loaded[i].dtype() == DType::i32;
+    if (holds_integers != (tensor.dtype() == DType::i8) || loaded[i].dtype() == DType::i32)
       fail<InputError>("load", file, ": tensor \"", name, "\" has the wrong dtype: got ", loaded[i].dtype(),
-                       ", expected ", tensor.dtype());
+                       ", expected ", holds_integers ? "floating-point weights" : "int8 weights");
+    if (!holds_integers) loaded[i] = convert(loaded[i], DType::f32);
     if (loaded[i].shape() != tensor.shape())
       fail<InputError>("load", file, ": tensor \"", name, "\" has the wrong shape: got ", loaded[i].shape(),
                        ", expected ", tensor.shape());

@@ -23,18 +23,27 @@ bool is_word_at(std::string_view text, std::size_t at) {
 
 void AddedTokenFinder::add(std::string content, const AddedToken& token) {
   if (content.empty()) return;
-  const auto first = static_cast<unsigned char>(content[0]);
-  if (begins_[first].empty()) first_bytes_ += content[0];
-  begins_[first].push_back(static_cast<std::uint32_t>(tokens_.size()));
-  tokens_.push_back({std::move(content), token.id, token.single_word, token.lstrip, token.rstrip});
-  std::ranges::stable_sort(begins_[first], std::greater{},
-                           [this](std::uint32_t i) { return tokens_[i].content.size(); });
+  if (first_bytes_.find(content[0]) == std::string::npos) first_bytes_ += content[0];
+  std::uint32_t node = kRoot;
+  for (const char c : content) {
+    const auto [next, is_new] = steps_.emplace(step(node, c), static_cast<std::uint32_t>(token_of_.size()));
+    if (is_new) token_of_.push_back(kNone);
+    node = next->second;
+  }
+  if (token_of_[node] != kNone) return;
+  token_of_[node] = static_cast<std::uint32_t>(tokens_.size());
+  tokens_.push_back({content.size(), token.id, token.single_word, token.lstrip, token.rstrip});
 }
 
 const AddedTokenFinder::Entry* AddedTokenFinder::at(std::string_view text, std::size_t at) const {
-  for (const std::uint32_t i : begins_[static_cast<unsigned char>(text[at])])
-    if (text.substr(at).starts_with(tokens_[i].content)) return &tokens_[i];
-  return nullptr;
+  const Entry* longest = nullptr;
+  for (std::uint32_t node = kRoot; at < text.size(); ++at) {
+    const auto next = steps_.find(step(node, text[at]));
+    if (next == steps_.end()) break;
+    node = next->second;
+    if (token_of_[node] != kNone) longest = &tokens_[token_of_[node]];
+  }
+  return longest;
 }
 
 void AddedTokenFinder::cut(std::string_view text, std::vector<Word>& words) const {
@@ -48,7 +57,7 @@ void AddedTokenFinder::cut(std::string_view text, std::vector<Word>& words) cons
       from = found + 1;
       continue;
     }
-    std::size_t begin = found, end = from = found + token->content.size();
+    std::size_t begin = found, end = from = found + token->size;
     const bool touches_word =
         (begin > 0 && is_word_at(text, step_back(text, begin))) || (end < text.size() && is_word_at(text, end));
     if (token->single_word && touches_word) continue;

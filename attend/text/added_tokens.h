@@ -1,9 +1,9 @@
 // Finds added tokens in a text. At each position the longest match wins.
 #pragma once
-#include <array>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "attend/text/pre_tokenizer.h"
@@ -22,14 +22,21 @@ class AddedTokenFinder {
 
  private:
   struct Entry {
-    std::string content;
+    std::size_t size;
     std::int32_t id;
     bool single_word, lstrip, rstrip;
   };
+  /// The longest token at a position.
   const Entry* at(std::string_view text, std::size_t at) const;
 
-  std::vector<Entry> tokens_;                           // longest first
-  std::array<std::vector<std::uint32_t>, 256> begins_;  // by first byte, longest first
+  // The tokens as a trie: some models of speech add tens of thousands that begin alike.
+  static constexpr std::uint32_t kRoot = 0, kNone = 0xFFFFFFFF;
+  static std::uint64_t step(std::uint32_t node, char next) {
+    return std::uint64_t{node} << 8 | static_cast<unsigned char>(next);
+  }
+  std::vector<Entry> tokens_;
+  std::vector<std::uint32_t> token_of_ = {kNone};           // for each node, the token that ends there
+  std::unordered_map<std::uint64_t, std::uint32_t> steps_;  // from a node by a byte to the next node
   std::string first_bytes_;
 };
 

@@ -111,8 +111,9 @@ struct Apply {
   void operator()(const decoder::Replace& step) const {
     for (std::string& token : tokens) {
       std::string replaced;
+      PatternSearch search(step.pattern, token);
       std::size_t at = 0;
-      for (auto match = step.pattern.find(token, 0); match; match = step.pattern.find(token, at)) {
+      while (const auto match = search.next()) {
         replaced.append(token, at, match->begin - at) += step.content;
         at = match->end;
       }

@@ -136,10 +136,11 @@ struct Apply {
 
   void operator()(const normalizer::Replace& replace) const {
     const std::string_view old = text.text();
-    auto match = replace.pattern.find(old, 0);
+    PatternSearch search(replace.pattern, old);
+    auto match = search.next();
     if (!match) return;
     TextEdit edit(text);
-    for (; match; match = replace.pattern.find(old, match->end)) {
+    for (; match; match = search.next()) {
       edit.keep(match->begin - edit.at());
       edit.drop(match->end - match->begin);
       edit.insert(replace.content);

@@ -100,8 +100,9 @@ auto at_each(std::string_view text, std::uint16_t kind) {
 auto at_pattern(std::string_view text, const Pattern& pattern, bool invert) {
   return [text, &pattern, invert](const Word& word, auto piece) {
     const std::string_view whole = text.substr(word.begin, word.end - word.begin);
+    PatternSearch search(pattern, whole);
     std::size_t begin = 0;
-    for (auto match = pattern.find(whole, 0); match; match = pattern.find(whole, match->end)) {
+    while (const auto match = search.next()) {
       if (begin < match->begin) piece(word.begin + begin, word.begin + match->begin, invert);
       piece(word.begin + match->begin, word.begin + match->end, !invert);
       begin = match->end;

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <utility>
 
 #include "attend/core/file.h"
-#include "attend/text/json.h"
+#include "attend/core/json.h"
 #include "attend/text/tokenizer_json.h"
 
 namespace attend {
@@ -52,10 +53,11 @@ void read_special_tokens(const JsonValue& object, TokenizerConfig& config) {
     if (!config.roles[i] || (config.roles[i]->content == token.content && value->is_object()))
       config.roles[i] = std::move(token);
   }
+  std::set<std::string, std::less<>> known;
+  for (const AddedToken& token : config.extra_special) known.insert(token.content);
   const auto add = [&](const JsonValue& value) {
     AddedToken token = read_special(value);
-    if (std::ranges::find(config.extra_special, token.content, &AddedToken::content) == config.extra_special.end())
-      config.extra_special.push_back(std::move(token));
+    if (known.insert(token.content).second) config.extra_special.push_back(std::move(token));
   };
   for (const char* key : {"additional_special_tokens", "extra_special_tokens"})
     if (const auto list = object.find(key)) {
@@ -160,13 +162,14 @@ TokenizerConfig read_tokenizer_config(const std::filesystem::path& folder) {
   with_json(folder / "tokenizer_config.json", [&](const JsonValue& root) { read_main(root, config); });
   with_json(folder / "special_tokens_map.json", [&](const JsonValue& root) { read_special_tokens(root, config); });
   with_json(folder / "added_tokens.json", [&](const JsonValue& root) {
+    std::set<std::string, std::less<>> known;
+    for (const AddedToken& token : config.added) known.insert(token.content);
     root.each_member([&](std::string_view content, const JsonValue& id) {
       if (content.empty()) root.fail("an added token must not be empty");
       AddedToken token;
       token.content = content;
       token.id = id.id();
-      if (std::ranges::find(config.added, token.content, &AddedToken::content) == config.added.end())
-        config.added.push_back(std::move(token));
+      if (known.insert(token.content).second) config.added.push_back(std::move(token));
     });
     std::ranges::sort(config.added, {}, &AddedToken::id);
   });
@@ -180,10 +183,14 @@ std::string write_tokenizer_config(const Tokenizer::Parts& parts, std::string_vi
       has_types(parts) ? Json{"input_ids", "token_type_ids", "attention_mask"} : Json{"input_ids", "attention_mask"};
   write_roles(parts, object);
   Json added = Json::object();
+  auto& members = added.get_ref<Json::object_t&>();  // a new id is not compared with all others
   for (const AddedToken& token : parts.added_tokens)
-    added[std::to_string(token.id)] = {{"content", token.content},         {"lstrip", token.lstrip},
-                                       {"normalized", token.normalized},   {"rstrip", token.rstrip},
-                                       {"single_word", token.single_word}, {"special", token.special}};
+    members.emplace_back(std::to_string(token.id), Json{{"content", token.content},
+                                                        {"lstrip", token.lstrip},
+                                                        {"normalized", token.normalized},
+                                                        {"rstrip", token.rstrip},
+                                                        {"single_word", token.single_word},
+                                                        {"special", token.special}});
   object["added_tokens_decoder"] = std::move(added);
   return text_of(object);
 }

@@ -2,12 +2,14 @@
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <limits>
+#include <unordered_map>
 #include <utility>
 
 #include "attend/core/error.h"
 #include "attend/core/file.h"
 #include "attend/core/folder.h"
-#include "attend/text/json.h"
+#include "attend/core/json.h"
 #include "attend/text/sentencepiece.h"
 #include "attend/text/tokenizer_config.h"
 #include "attend/text/tokenizer_json.h"
@@ -56,49 +58,74 @@ std::optional<std::int32_t> find_id(const Parts& parts, std::string_view token) 
   return added != parts.added_tokens.end() ? std::optional(added->id) : vocabulary(parts.model).id(token);
 }
 
-std::int32_t next_id(const Parts& parts) {
-  std::int64_t next = vocabulary(parts.model).size();
-  for (const AddedToken& token : parts.added_tokens) next = std::max<std::int64_t>(next, token.id + 1);
-  return static_cast<std::int32_t>(next);
-}
-
-/// Adds a token to the added tokens, with its id in the vocabulary or a new one. A token that was already added keeps
-/// its flags, but can become special.
-std::int32_t add_token(Parts& parts, AddedToken token) {
-  const auto known = std::ranges::find(parts.added_tokens, token.content, &AddedToken::content);
-  if (known != parts.added_tokens.end()) {
-    known->special |= token.special;
-    return known->id;
+/// Adds tokens to the added tokens of a tokenizer. There may be many, so they are found by an index.
+class TokenAdder {
+ public:
+  explicit TokenAdder(Parts& parts) : parts_(parts), next_(vocabulary(parts.model).size()) {
+    for (std::size_t i = 0; i < parts.added_tokens.size(); ++i) note(parts.added_tokens[i], i);
   }
-  token.id = find_id(parts, token.content).value_or(next_id(parts));
-  parts.added_tokens.push_back(std::move(token));
-  return parts.added_tokens.back().id;
-}
+
+  /// Adds a token with an id of its own, or replaces it.
+  void put(const AddedToken& token) {
+    const auto known = places_.find(token.content);
+    if (known != places_.end()) {
+      parts_.added_tokens[known->second] = token;
+      return;
+    }
+    note(token, parts_.added_tokens.size());
+    parts_.added_tokens.push_back(token);
+  }
+
+  /// Adds a token with its id in the vocabulary or a new one. A token that was already added keeps its flags, but can
+  /// become special.
+  std::int32_t add(AddedToken token) {
+    if (const auto known = places_.find(token.content); known != places_.end()) {
+      AddedToken& there = parts_.added_tokens[known->second];
+      there.special |= token.special;
+      return there.id;
+    }
+    if (const auto id = vocabulary(parts_.model).id(token.content)) {
+      token.id = *id;
+    } else {
+      if (next_ > std::numeric_limits<std::int32_t>::max())
+        fail<InputError>("tokenizer", "there is no id left for the added token \"", token.content, "\"");
+      token.id = static_cast<std::int32_t>(next_);
+    }
+    note(token, parts_.added_tokens.size());
+    parts_.added_tokens.push_back(std::move(token));
+    return parts_.added_tokens.back().id;
+  }
+
+ private:
+  void note(const AddedToken& token, std::size_t place) {
+    places_.emplace(token.content, place);
+    next_ = std::max<std::int64_t>(next_, std::int64_t{token.id} + 1);
+  }
+
+  Parts& parts_;
+  std::int64_t next_;
+  std::unordered_map<std::string, std::size_t> places_;
+};
 
 /// Sets the added tokens and special roles from the configuration files, or from the defaults of the family.
 void add_special_tokens(Parts& parts, const TokenizerConfig& config) {
-  for (const AddedToken& token : config.added) {
-    const auto known = std::ranges::find(parts.added_tokens, token.content, &AddedToken::content);
-    if (known == parts.added_tokens.end())
-      parts.added_tokens.push_back(token);
-    else
-      *known = token;
-  }
+  TokenAdder adder(parts);
+  for (const AddedToken& token : config.added) adder.put(token);
   const RoleNames names = default_names(config.family);
   for (std::size_t i = 0; i < kSpecialRoles.size(); ++i) {
     auto& id = parts.special.*kSpecialRoles[i].id;
     if (config.roles[i]) {
-      id = add_token(parts, *config.roles[i]);
+      id = adder.add(*config.roles[i]);
     } else if (find_id(parts, names[i])) {
       AddedToken token;
       token.content = names[i];
       token.special = true;
       token.normalized = false;
       token.lstrip = kSpecialRoles[i].key == "mask_token" && mask_takes_space(config.family);
-      id = add_token(parts, std::move(token));
+      id = adder.add(std::move(token));
     }
   }
-  for (const AddedToken& token : config.extra_special) add_token(parts, token);
+  for (const AddedToken& token : config.extra_special) adder.add(token);
   std::ranges::stable_sort(parts.added_tokens, {}, &AddedToken::id);
 }
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "attend/text/base64.h"
-#include "attend/text/json.h"
+#include "attend/core/json.h"
 #include "attend/text/tokenizer_json_names.h"
 
 namespace attend {

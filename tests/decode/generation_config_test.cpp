@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "attend/core/error.h"
+#include "tests/support/errors.h"
 #include "tests/support/temp_folder.h"
 
 namespace attend {
@@ -52,6 +53,21 @@ TEST(GenerationConfig, WritingAndReadingPreserveAllValues) {
   EXPECT_EQ(read.search.rules.forced_first, s.rules.forced_first);
   EXPECT_EQ(read.search.sampling.min_p, 0.125);
   EXPECT_EQ(read.padding, 3);
+}
+
+TEST(GenerationConfig, ValuesOutOfRangeAreErrorsThatNameFileAndKey) {
+  const auto refuses = [](const std::string& member, const std::string& why) {
+    EXPECT_ERROR(GenerationConfig::read(Config::parse("{" + member + "}", "generation_config.json")),
+                 "[config] generation_config.json: " + why);
+  };
+  refuses(R"("num_beams": 0)", "\"num_beams\" is 0, expected at least 1");
+  refuses(R"("num_beams": 1099511627776)", "\"num_beams\" is 1099511627776, expected at most 1073741824");
+  refuses(R"("temperature": -1)", "\"temperature\" is -1, expected at least 0");
+  refuses(R"("top_p": 1.5)", "\"top_p\" is 1.5, expected at most 1");
+  refuses(R"("repetition_penalty": 0)", "\"repetition_penalty\" is 0, expected above 0");
+  refuses(R"("max_length": -5)", "\"max_length\" is -5, expected 0 to ");
+  refuses(R"("min_length": -5)", "\"min_length\" is -5, expected 0 to ");
+  refuses(R"("eos_token_id": -1)", "\"eos_token_id\" has -1, which is not a token id");
 }
 
 TEST(GenerationConfig, OlderFoldersHaveTheOptionsInConfigJson) {

@@ -50,8 +50,9 @@ TEST(Weights, AnIndexMustMatchItsFiles) {
     write(folder / "model.safetensors.index.json", index);
     EXPECT_ERROR(Weights(folder.path()), why);
   };
-  refuses("", "is not an index of weights");
-  refuses("{", "is not an index of weights");
+  refuses("", "model.safetensors.index.json: is not valid JSON");
+  refuses("{", "is not valid JSON");
+  refuses(R"({"weight_map": )" + std::string(100'000, '['), "nested too deep");
   refuses("[]", "is not an index of weights");
   refuses(R"({"weight_map": []})", "is not an index of weights");
   refuses(R"({"weight_map": {}})", "the weight_map is empty");

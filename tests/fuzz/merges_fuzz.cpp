@@ -1,7 +1,7 @@
 // Any bytes either are a vocab.json and, after a zero, a merges.txt, whose tokenizer works, or give an InputError.
 #include <cstdint>
 
-#include "attend/text/json.h"
+#include "attend/core/json.h"
 #include "attend/text/tokenizer_json.h"
 #include "attend/text/vocabulary_files.h"
 #include "tests/fuzz/tokenizer_fuzz.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "attend/text/json.h"
+#include "attend/core/json.h"
 #include "tests/support/temp_folder.h"
 
 namespace attend::test {

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "attend/text/json.h"
+#include "attend/core/json.h"
 #include "attend/text/tokenizer.h"
 #include "attend/text/unicode.h"
 

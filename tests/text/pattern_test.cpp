@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/support/errors.h"
+#include "tests/support/small_stack.h"
 
 namespace attend::test {
 namespace {
@@ -10,7 +11,8 @@ namespace {
 /// All matches, joined by bars.
 std::string matches(const Pattern& pattern, std::string_view text) {
   std::string joined;
-  for (auto match = pattern.find(text, 0); match; match = pattern.find(text, match->end))
+  PatternSearch search(pattern, text);
+  while (const auto match = search.next())
     joined += std::string(joined.empty() ? "" : "|") += text.substr(match->begin, match->end - match->begin);
   return joined;
 }
@@ -54,12 +56,95 @@ TEST(Pattern, UnsupportedFeaturesAreErrors) {
 
 TEST(Pattern, ExponentialBacktrackingIsAnError) {
   const Pattern pattern = Pattern::regex("(a*)*b");
-  EXPECT_THROW(pattern.find(std::string(40, 'a'), 0), InputError);
+  const std::string text(40, 'a');
+  EXPECT_THROW(PatternSearch(pattern, text).next(), InputError);
 }
 
 TEST(Pattern, LongRunsNeedNoStack) {
   const std::string text(1 << 20, 'a');
-  EXPECT_EQ(Pattern::regex(R"(\p{L}+)").find(text, 0)->end, text.size());
+  const Pattern pattern = Pattern::regex(R"(\p{L}+)");
+  EXPECT_EQ(PatternSearch(pattern, text).next()->end, text.size());
+}
+
+/// The number of matches, found by a thread with a stack of 256 kB.
+std::int64_t count_with_small_stack(const Pattern& pattern, const std::string& text) {
+  std::int64_t matches = 0;
+  run_with_small_stack([&] {
+    PatternSearch search(pattern, text);
+    while (search.next()) ++matches;
+  });
+  return matches;
+}
+
+TEST(Pattern, RepeatedGroupsNeedNoStack) {
+  const std::string letters(60'000, 'a'), digits(60'000, '1');
+  EXPECT_EQ(count_with_small_stack(Pattern::regex("(?:a|b)+"), letters), 1);
+  EXPECT_EQ(count_with_small_stack(Pattern::regex("(?:a|b)+?c"), letters), 0);
+  EXPECT_EQ(count_with_small_stack(Pattern::regex("(?:ab|a)++"), letters), 1);
+  EXPECT_EQ(count_with_small_stack(Pattern::regex("(?:a*b?)*"), letters), 1);
+  EXPECT_EQ(count_with_small_stack(Pattern::regex(R"(\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N})))"), digits), 20'000);
+}
+
+TEST(Pattern, DigitsAreGroupedFromTheEnd) {
+  const Pattern pattern = Pattern::regex(R"(\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N})))");
+  EXPECT_EQ(matches(pattern, "1234567 89 x123"), "1|234|567|89|123");
+  // Long enough for the search to remember states.
+  std::string text(10'000, '7'), expected = "7";
+  for (int i = 0; i < 3333; ++i) expected += "|777";
+  EXPECT_EQ(matches(pattern, text), expected);
+}
+
+TEST(Pattern, StepsGrowWithTheTextAndNotWithItsSquare) {
+  const auto steps = [](const Pattern& pattern, const std::string& text) {
+    PatternSearch search(pattern, text);
+    while (search.next()) continue;
+    return search.steps();
+  };
+  for (const auto& [expression, unit] :
+       std::vector<std::pair<const char*, std::string>>{{"a*b", "a"},
+                                                        {"a*a*b", "a"},
+                                                        {"a*+b|a", "a"},
+                                                        {"a*?b", "a"},
+                                                        {"(?:a|b)+c", "ab"},
+                                                        {"(?:ab)++c|a", "ab"},
+                                                        {"(?:a+)+b", "a"},
+                                                        {"(?:a|aa)+b", "a"},
+                                                        {"a(?=.*b)", "a"},
+                                                        {"a(?=.*a)", "a"},
+                                                        {"a(?!.*+b)", "a"},
+                                                        {R"(\p{N}{1,3}(?=(?:\p{N}{3})*(?!\p{N})))", "1"},
+                                                        {R"(\p{N}{1,3}(?=(?:\p{N}{3})*$))", "1"}}) {
+    std::string text, twice;
+    while (text.size() < 50'000) text += unit;
+    twice = text + text;
+    const Pattern pattern = Pattern::regex(expression);
+    EXPECT_LT(steps(pattern, twice), 2.5 * static_cast<double>(steps(pattern, text))) << expression;
+    EXPECT_LT(steps(pattern, text), 100 * static_cast<std::int64_t>(text.size())) << expression;
+  }
+}
+
+TEST(Pattern, ManyStepsAreAnErrorThatTellsTheLimit) {
+  const std::string text(100, 'a');
+  const Pattern pattern = Pattern::regex("(a*)*b");
+  EXPECT_ERROR(PatternSearch(pattern, text).next(), "more than 60000 steps in a text of 100 bytes");
+}
+
+TEST(Pattern, LargeExpressionsAreErrors) {
+  EXPECT_THROW(Pattern::regex("((((a{1,9}b){1,100}){1,100}){1,100}){1,100}"), InputError);
+  EXPECT_THROW(Pattern::regex("a{3,2}"), InputError);
+}
+
+TEST(Pattern, SearchesOfOneThreadDoNotDisturbEachOther) {
+  const Pattern words = Pattern::regex(R"(\w+)"), letters = Pattern::regex(R"(\p{L})");
+  std::string found;
+  PatternSearch outer(words, "ab c1");
+  while (const auto word = outer.next()) {
+    const std::string text = std::string("ab c1").substr(word->begin, word->end - word->begin);
+    PatternSearch inner(letters, text);
+    while (const auto letter = inner.next()) found += text[letter->begin];
+    found += '|';
+  }
+  EXPECT_EQ(found, "ab|c|");
 }
 
 }  // namespace

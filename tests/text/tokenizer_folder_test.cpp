@@ -213,6 +213,31 @@ TEST(TokenizerFolderErrors, DamagedSentencePieceModelsAreErrors) {
   }
 }
 
+TEST(AFolder, MayHaveTensOfThousandsOfAddedTokens) {
+  constexpr int kTokens = 60'000;  // as models of speech have; minutes, if each were compared with all others
+  std::string special, added;
+  for (int i = 0; i < kTokens; ++i) {
+    special += (i ? ", \"<s_" : "\"<s_") + std::to_string(i) + ">\"";
+    added += (i ? ", \"<t_" : "\"<t_") + std::to_string(i) + ">\": " + std::to_string(5 + i);
+  }
+  const Folder folder{{"vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"},
+                      {"added_tokens.json", "{" + added + "}"},
+                      {"tokenizer_config.json", R"({"additional_special_tokens": [)" + special + "]}"}};
+  const Tokenizer tokenizer = load_tokenizer(folder.temp.path());
+  EXPECT_EQ(tokenizer.id("<t_59999>"), 5 + 59'999);
+  EXPECT_EQ(tokenizer.id("<s_59999>"), 5 + kTokens + 59'999);
+  std::string text;
+  for (int i = 0; i < 20'000; ++i) text += "<s_7>";
+  EXPECT_EQ(tokenizer.encode(text).ids.size(), 20'002);
+}
+
+TEST(AFolder, HasNoIdLeftAfterTheLargest) {
+  const Folder folder{{"vocab.txt", "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\n"},
+                      {"added_tokens.json", R"({"a": 2147483647})"},
+                      {"tokenizer_config.json", R"({"additional_special_tokens": ["b"]})"}};
+  EXPECT_NE(folder.error().find("there is no id left for the added token \"b\""), std::string::npos) << folder.error();
+}
+
 TEST(AFolder, ReadsWindowsLinesOfVocabTxt) {
   const Folder folder{{"vocab.txt", "[UNK]\r\n[CLS]\r\n[SEP]\r\nhello"}};
   const Tokenizer tokenizer = load_tokenizer(folder.temp.path());

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "attend/text/json.h"
+#include "attend/core/json.h"
 #include "tests/support/errors.h"
 
 namespace attend::test {
@@ -40,7 +40,7 @@ TEST(TokenizerJson, UnsupportedPartsAreErrors) {
 }
 
 TEST(TokenizerJson, ErrorsHaveThePlace) {
-  EXPECT_REFUSED("", "folder/tokenizer.json: not valid JSON: ");
+  EXPECT_REFUSED("", "folder/tokenizer.json: is not valid JSON: ");
   EXPECT_REFUSED("{", "not valid JSON: parse error at line 1, column 2");
   EXPECT_REFUSED("[]", "folder/tokenizer.json: got a list, expected an object");
   EXPECT_REFUSED("{}", "folder/tokenizer.json: \"model\" is missing");

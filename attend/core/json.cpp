@@ -1,4 +1,4 @@
-#include "attend/text/json.h"
+#include "attend/core/json.h"
 
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -40,6 +40,7 @@ struct JsonDocument::Tree final : nlohmann::json_sax<json> {
   std::vector<Node> nodes;
   std::string texts;
   std::string error;
+  std::size_t most_values = kMostValues;
 
   std::string_view text(Text place) const { return std::string_view(texts).substr(place.begin, place.size); }
 
@@ -86,6 +87,10 @@ struct JsonDocument::Tree final : nlohmann::json_sax<json> {
   }
   bool add(Kind kind) {
     const auto index = static_cast<std::uint32_t>(nodes.size());
+    if (nodes.size() >= most_values) {
+      error = "more than " + std::to_string(most_values) + " values";
+      return false;
+    }
     Node& node = nodes.emplace_back(Node{kind, {}, open_.empty() ? kNone : open_.back().node, kNone, kNone, 0, {}});
     if (open_.empty()) return true;
     Node& parent = nodes[node.parent];
@@ -96,12 +101,11 @@ struct JsonDocument::Tree final : nlohmann::json_sax<json> {
     return true;
   }
   bool open(Kind kind) {
-    constexpr std::size_t kDeepest = 64;  // limits the recursion of readers
     if (open_.size() >= kDeepest) {
-      error = "nested too deep";
+      error = "nested too deep: more than " + std::to_string(kDeepest) + " lists and objects";
       return false;
     }
-    add(kind);
+    if (!add(kind)) return false;
     open_.push_back({static_cast<std::uint32_t>(nodes.size() - 1), kNone});
     return true;
   }
@@ -111,11 +115,12 @@ struct JsonDocument::Tree final : nlohmann::json_sax<json> {
   }
 };
 
-JsonDocument::JsonDocument(std::string_view text, std::string file) : file_(std::move(file)) {
-  if (text.size() > std::numeric_limits<std::int32_t>::max())
-    fail<InputError>("tokenizer", file_, ": larger than 2 GB");
+JsonDocument::JsonDocument(std::string_view text, std::string file, const char* op, std::size_t most_values)
+    : file_(std::move(file)), op_(op) {
+  if (text.size() > std::numeric_limits<std::int32_t>::max()) fail<InputError>(op, file_, ": larger than 2 GB");
   auto tree = std::make_unique<Tree>();
-  if (!json::sax_parse(text, tree.get())) fail<InputError>("tokenizer", file_, ": not valid JSON: ", tree->error);
+  tree->most_values = most_values;
+  if (!json::sax_parse(text, tree.get())) fail<InputError>(op, file_, ": is not valid JSON: ", tree->error);
   tree_ = std::move(tree);
 }
 
@@ -124,6 +129,7 @@ JsonDocument::~JsonDocument() = default;
 JsonValue JsonDocument::root() const { return {*this, 0}; }
 
 const JsonValue::Node& JsonValue::node() const { return document_->tree_->nodes[node_]; }
+const char* JsonValue::op() const { return document_->op_; }
 
 std::string JsonValue::place() const {
   const JsonDocument::Tree& tree = *document_->tree_;
@@ -143,40 +149,34 @@ std::string JsonValue::place() const {
   return document_->file() + (path.empty() ? "" : ": ") + path;
 }
 
-void JsonValue::fail_kind(std::string_view expected) const {
-  std::string got;
+std::string JsonValue::shown() const {
   switch (node().kind) {
     case Kind::null:
-      got = "null";
-      break;
+      return "null";
     case Kind::boolean:
-      got = node().boolean ? "true" : "false";
-      break;
+      return node().boolean ? "true" : "false";
     case Kind::integer:
-      got = std::to_string(node().integer);
-      break;
+      return std::to_string(node().integer);
     case Kind::unsigned_integer:
-      got = std::to_string(node().unsigned_integer);
-      break;
+      return std::to_string(node().unsigned_integer);
     case Kind::real:
-      got = json(node().real).dump();
-      break;
+      return json(node().real).dump();
     case Kind::string:
-      got = json(string().substr(0, 40)).dump(-1, ' ', true, json::error_handler_t::replace);
-      break;
+      return json(string().substr(0, 40)).dump(-1, ' ', true, json::error_handler_t::replace);
     case Kind::array:
-      got = "a list";
-      break;
+      return "a list";
     case Kind::object:
-      got = "an object";
-      break;
+      return "an object";
   }
-  fail("got ", got, ", expected ", expected);
+  return "";
 }
+
+void JsonValue::fail_kind(std::string_view expected) const { fail("got ", shown(), ", expected ", expected); }
 
 bool JsonValue::is_null() const { return node().kind == Kind::null; }
 bool JsonValue::is_boolean() const { return node().kind == Kind::boolean; }
 bool JsonValue::is_number() const { return node().kind >= Kind::integer && node().kind <= Kind::real; }
+bool JsonValue::is_integer() const { return node().kind == Kind::integer || node().kind == Kind::unsigned_integer; }
 bool JsonValue::is_string() const { return node().kind == Kind::string; }
 bool JsonValue::is_array() const { return node().kind == Kind::array; }
 bool JsonValue::is_object() const { return node().kind == Kind::object; }
@@ -194,7 +194,7 @@ std::int64_t JsonValue::integer() const {
 }
 
 std::int32_t JsonValue::id() const {
-  if (node().kind != Kind::integer && node().kind != Kind::unsigned_integer) fail_kind("an id");
+  if (!is_integer()) fail_kind("an id");
   const std::int64_t value = integer();
   if (value < 0 || value > std::numeric_limits<std::int32_t>::max()) fail_kind("an id from 0 to 2147483647");
   return static_cast<std::int32_t>(value);
