@@ -353,8 +353,7 @@ bool is_byte_level(const Parts& parts) {
 
 Tokenizer load_tokenizer(const fs::path& path, Side side) {
   std::error_code unreadable;
-  if (!fs::is_directory(path, unreadable))
-    fail<InputError>("tokenizer", path.string(), ": there is no such folder");
+  if (!fs::is_directory(path, unreadable)) fail<InputError>("tokenizer", path.string(), ": there is no such folder");
   const fs::path folder = current_folder(path);
   const TokenizerConfig config = read_tokenizer_config(folder);
   Parts parts = read_parts(folder, config, side);
