@@ -607,7 +607,9 @@ def main():
         order = [case for case in order if case.kind == flags.kind]
     if flags.match:
         order = [case for case in order if flags.match in described(case)]
-    chosen = order[:flags.cases][flags.part[0] - 1::flags.part[1]]
+    number, parts = flags.part
+    count = min(flags.cases, len(order))
+    chosen = order[count * (number - 1) // parts:count * number // parts]  # neighbours are of different kinds
     counts, problems = collections.Counter(), collections.Counter()
     slowest = (0, None)
     with multiprocessing.Pool(flags.workers, limit) as pool:
