@@ -5,8 +5,8 @@
 #include <set>
 #include <utility>
 
-#include "attend/text/base64.h"
 #include "attend/core/json.h"
+#include "attend/text/base64.h"
 #include "attend/text/tokenizer_json_names.h"
 
 namespace attend {
