@@ -231,6 +231,7 @@ TEST(Server, IsHealthyWhenAllItsConnectionsWork) {
   const Raw first(server.port());
   first.send(request("/v1/completions", long_text().dump()));
   ASSERT_TRUE(becomes(server, "attend_running_texts{model=\"gpt2\"}", "1"));
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // until the connection of the question above is closed
   const Raw second(server.port());
   second.send(request("/v1/completions", long_text().dump()));
   std::this_thread::sleep_for(std::chrono::milliseconds(300));
