@@ -10,13 +10,13 @@ struct Interrupted {
   int signal;
 };
 
-/// From now on SIGINT and SIGTERM are noted, a closed pipe is a failed write instead of a signal, and a mapped file that
-/// is truncated is an Error (check_mapped_files()) instead of a signal.
+/// From now on SIGINT and SIGTERM are noted, a closed pipe is a failed write instead of a signal, and a mapped file
+/// that is truncated is an Error (check_mapped_files()) instead of a signal.
 void catch_signals();
 /// Whether a signal has arrived.
 bool interrupted();
-/// Throws Interrupted if a signal has arrived, and Error if a mapped file was changed. Readers, writers and progress bars call it; long work that uses none of
-/// them should call it, too.
+/// Throws Interrupted if a signal has arrived, and Error if a mapped file was changed. Readers, writers and progress
+/// bars call it; long work that uses none of them should call it, too.
 void stop_if_interrupted();
 
 /// While one lives, the first Ctrl-C ends the program at once: for calls into libraries that take long and cannot be
