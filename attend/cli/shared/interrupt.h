@@ -15,8 +15,8 @@ struct Interrupted {
 void catch_signals();
 /// Whether a signal has arrived.
 bool interrupted();
-/// Throws Interrupted if a signal has arrived, and Error if a mapped file was changed. Readers, writers and progress bars call it; long work that uses none of
-/// them should call it, too.
+/// Throws Interrupted if a signal has arrived, and Error if a mapped file was changed. Readers, writers and progress
+/// bars call it; long work that uses none of them should call it, too.
 void stop_if_interrupted();
 
 /// While one lives, the first Ctrl-C ends the program at once: for calls into libraries that take long and cannot be
