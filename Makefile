@@ -33,7 +33,9 @@ build: configure ## build the program at build/release/attend
 run: build ## build, train a small translator in two minutes, and show what it does
 	@$(PROGRAM) demo --output build/it-en
 
-test: configure ## build, and run all tests
+test: ## build, and run all tests
+	@scripts/setup python
+	@cmake --preset release >/dev/null
 	@cmake --build --preset release
 	@ctest --preset release
 
@@ -62,12 +64,13 @@ proxies: build ## test the server behind nginx and HAProxy: streams, hang-ups, r
 	@tests/proxies/proxies.py --program $(PROGRAM)
 
 soak: build ## test the server with 200 clients, good and bad, for HOURS (1): responses, memory, changed files, SIGTERM
+	@scripts/setup python
 	@tests/load/soak.py --program $(PROGRAM) --hours $(HOURS)
 
 bench: configure ## measure the speed; with PEER_PYTHON="command that runs Python with torch", against PyTorch
 	@cmake --build --preset release
 ifdef PEER_PYTHON
-	@scripts/setup bench
+	@scripts/setup python
 	@bench/compare.py
 else
 	@for program in build/release/bench/*_bench; do $$program all || exit 1; done
@@ -102,12 +105,13 @@ fuzz: setup ## fuzz the readers with hostile input, for FUZZ_SECONDS each
 	@scripts/fuzz build/fuzz/tests/fuzz $(FUZZ_SECONDS)
 
 faults: build ## make every system call fail that writes a model, for at most FAULT_MINUTES (8)
-	@scripts/setup faults
+	@scripts/setup python
 	@cmake --build --preset release --target attend_faults faults_test
 	@build/release/tests/faults_test --gtest_brief=1
 	@tests/faults/campaign.py --program $(PROGRAM) --library build/release/tests/libattend_faults.so --minutes $(FAULT_MINUTES)
 
 hostile: build ## run the program on HOSTILE_CASES (20000) damaged and hostile models, corpora and recipes
+	@scripts/setup python
 	@tests/hostile/hostile.py --program $(PROGRAM) --cases $(HOSTILE_CASES)
 
 install: build ## install program, library and headers under PREFIX (/usr/local)

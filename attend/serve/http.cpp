@@ -77,14 +77,15 @@ struct Http::Connection {
 
   /// Whether the client is gone. A client that has only closed its own direction (shutdown) may still wait for the
   /// answer, and the system cannot tell it from one that has closed the connection. So it is sent a few bytes that mean
-  /// nothing: if it is gone, its system refuses them, and the next call sees that.
+  /// nothing: if it is gone, its system refuses them, and the next call sees that. Within a stream, only a stream of
+  /// events has such bytes; the parts of other streams are refused in the same way.
   bool hung_up() {
     pollfd wanted{socket, POLLRDHUP, 0};
     if (::poll(&wanted, 1, 0) <= 0) return false;
     if ((wanted.revents & (POLLHUP | POLLERR)) != 0) return true;
     if ((wanted.revents & POLLRDHUP) == 0) return false;
     const std::lock_guard lock(sending);
-    if (probed || !out.empty()) return false;
+    if (probed || !out.empty() || (stream_begun && !events)) return false;
     probed = true;
     const char* probe = "HTTP/1.1 100 Continue\r\n\r\n";
     if (stream_begun)
@@ -113,7 +114,7 @@ struct Http::Connection {
   std::mutex sending;  // hung_up() may be called from another thread than the one that sends a stream
   std::string out;     // what is not yet sent begins at `sent`
   std::size_t sent = 0;
-  bool stream_begun = false, chunked = false, probed = false;
+  bool stream_begun = false, events = false, chunked = false, probed = false;
 };
 
 Http::Http(const HttpLimits& limits, Api& api) : limits_(limits), api_(api) {
@@ -507,7 +508,7 @@ void Http::answer(Connection& connection) {
   head.keep_alive = !close && !head.until_close;
   connection.close_after = !head.keep_alive;
   const std::string text = text_of(head);
-  if (!reply.stream) {
+  if (!reply.stream || connection.is_head) {
     const std::lock_guard lock(connection.sending);
     connection.out = text;
     if (!connection.is_head) connection.out += reply.body;
@@ -516,6 +517,7 @@ void Http::answer(Connection& connection) {
   }
   // The client gets the head with the first part.
   connection.chunked = head.chunked;
+  connection.events = reply.type.starts_with("text/event-stream");
   milliseconds waited{0};
   const auto write = [&](std::string part) {
     const std::lock_guard lock(connection.sending);

@@ -89,7 +89,7 @@ TEST(Program, AnErrorOfTheUserNamesNoPartOfTheLibrary) {
 
 TEST(Program, AFolderThatCannotBeMadeIsNamed) {
   const Outcome outcome = run_for_errors("demo --output /proc/none");
-  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.code, 2);
   EXPECT_EQ(outcome.output, "attend: /proc/none: No such file or directory\n");
 }
 

@@ -31,8 +31,11 @@ const Pattern kReal[] = {
 
 std::int64_t search(const Pattern& pattern, const std::string& text) {
   PatternSearch search(pattern, text);
-  for (std::size_t last = 0; const auto match = search.next(); last = match->end)
+  std::size_t last = 0;
+  while (const auto match = search.next()) {
     if (match->begin < last || match->end <= match->begin || match->end > text.size()) std::abort();
+    last = match->end;
+  }
   return search.steps();
 }
 

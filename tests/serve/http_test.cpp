@@ -112,6 +112,22 @@ TEST(Http, HeadHasNoBodyAndOldClientsAreUnderstood) {
   EXPECT_EQ(answers_in(server.ask(kept + kept + "GET /health HTTP/1.0\r\n\r\n")), 3u);
 }
 
+TEST(Http, AnAnswerInPartsStaysWholeForAClientThatHasStoppedSending) {
+  const Running server;
+  const std::string path = "/v1/lessons/positions?width=64&length=2048", close = "Connection: close\r\n";
+  const Raw raw = server.connect();
+  raw.send(get(path, close));
+  raw.receive_some();
+  raw.shut_down();
+  const std::string rest = raw.receive();
+  EXPECT_GT(rest.size(), std::size_t{1} << 20);
+  EXPECT_EQ(rest.find(":\n\n"), std::string::npos);  // a comment is for streams of events only
+  EXPECT_TRUE(rest.ends_with("]}\r\n0\r\n\r\n")) << rest.substr(rest.size() - 80);
+  const std::string head = server.ask("HEAD " + path + " HTTP/1.1\r\nHost: localhost\r\n" + close + "\r\n");
+  EXPECT_EQ(status_of(head), "HTTP/1.1 200 OK");
+  EXPECT_TRUE(head.ends_with("\r\n\r\n")) << head.size();
+}
+
 TEST(Http, InvitesABodyThatWaitsForIt) {
   const Running server({}, {.keys = {"secret"}});
   const Raw raw = server.connect();
