@@ -136,6 +136,12 @@ std::int64_t Config::integer_in(std::string_view key, std::int64_t least, std::i
     fail<InputError>("config", name_, ": \"", key, "\" is ", json(key), ", expected ", least, " to ", most);
   return value;
 }
+std::int64_t Config::divisor(std::string_view key, std::int64_t whole, std::optional<std::int64_t> fallback) const {
+  const std::int64_t value = integer(key, fallback);
+  if (value < 1 || whole % value != 0)
+    fail<InputError>("config", name_, ": \"", key, "\" is ", value, ", expected a divisor of the width ", whole);
+  return value;
+}
 double Config::number(std::string_view key, std::optional<double> fallback) const {
   return value_of<double>(name_, *json_, key, fallback, "a number", [](const auto& v) { return v.is_number(); });
 }

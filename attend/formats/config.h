@@ -30,6 +30,8 @@ class Config {
   /// trusted.
   std::int64_t integer_in(std::string_view key, std::int64_t least, std::int64_t most,
                           std::optional<std::int64_t> fallback = {}) const;
+  /// A positive divisor of `whole`, such as the number of heads of a width; throws InputError for other values.
+  std::int64_t divisor(std::string_view key, std::int64_t whole, std::optional<std::int64_t> fallback = {}) const;
   double number(std::string_view key, std::optional<double> fallback = {}) const;
   /// A number from 0 to 1, such as a dropout; throws InputError for other values.
   float probability(std::string_view key, std::optional<double> fallback = {}) const;

@@ -131,7 +131,7 @@ BertOptions BertOptions::read(const Config& config, const BertVariant& variant) 
   o.vocabulary = size("vocab_size", bounds::kVocabulary, o.vocabulary);
   o.width = size(key("hidden_size", "dim"), bounds::kWidth, 768);
   o.layers = size(key("num_hidden_layers", "n_layers"), bounds::kLayers, distil ? 6 : 12);
-  o.heads = size(key("num_attention_heads", "n_heads"), bounds::kWidth, 12);
+  o.heads = config.divisor(key("num_attention_heads", "n_heads"), o.width, 12);
   o.inner = size(key("intermediate_size", "hidden_dim"), bounds::kInner, 3072);
   o.activation = config.choice(key("hidden_act", "activation"), kActivationNames, {Activation::gelu});
   o.positions = size("max_position_embeddings", bounds::kPositions, 512);

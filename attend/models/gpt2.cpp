@@ -72,7 +72,7 @@ Gpt2Options Gpt2Options::read(const Config& config) {
       config.integer_in(config.has("n_positions") ? "n_positions" : "n_ctx", 1, bounds::kPositions, o.positions);
   o.width = config.integer_in("n_embd", 1, bounds::kWidth, o.width);
   o.layers = config.integer_in("n_layer", 1, bounds::kLayers, o.layers);
-  o.heads = config.integer_in("n_head", 1, o.width, o.heads);
+  o.heads = config.divisor("n_head", o.width, o.heads);
   o.inner = config.integer_in("n_inner", 0, bounds::kInner, 0);
   o.activation = config.choice("activation_function", kActivationNames, {o.activation});
   o.epsilon = config.positive("layer_norm_epsilon", o.epsilon);

@@ -259,8 +259,8 @@ void read_transformer_sizes(const Config& config, TransformerOptions& o) {
   o.width = config.integer_in("d_model", 1, bounds::kWidth);
   o.encoder_layers = config.integer_in("encoder_layers", 0, bounds::kLayers);
   o.decoder_layers = config.integer_in("decoder_layers", 1, bounds::kLayers);
-  o.encoder_heads = config.integer_in("encoder_attention_heads", 1, o.width);
-  o.decoder_heads = config.integer_in("decoder_attention_heads", 1, o.width);
+  o.encoder_heads = config.divisor("encoder_attention_heads", o.width);
+  o.decoder_heads = config.divisor("decoder_attention_heads", o.width);
   o.encoder_inner = config.integer_in("encoder_ffn_dim", 1, bounds::kInner);
   o.decoder_inner = config.integer_in("decoder_ffn_dim", 1, bounds::kInner);
   o.activation = config.choice("activation_function", kActivationNames, {Activation::gelu});

@@ -80,6 +80,13 @@ TEST(CheckWeights, NonsenseInAConfigIsAnErrorThatNamesFileKeyAndValue) {
   Folder zero("marian_tied");
   zero.config.set("d_model", 0);
   EXPECT_REFUSED(zero, "\"d_model\" is 0, expected 1 to ");
+  for (const auto& [folder, key] :
+       {std::pair("bert_bert_sequenceclassification", "num_attention_heads"), std::pair("gpt2_unscaled", "n_head"),
+        std::pair("marian_tied", "decoder_attention_heads")}) {
+    Folder heads(folder);
+    heads.config.set(key, 1000);
+    EXPECT_REFUSED(heads, "\"" + std::string(key) + "\" is 1000, expected a divisor of the width ");
+  }
 }
 
 }  // namespace
