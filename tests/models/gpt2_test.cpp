@@ -265,7 +265,7 @@ TEST(Gpt2, UnsupportedConfigurationsAreErrorsThatNameTheKey) {
   refuses("activation_function", "quick_gelu", "\"activation_function\" is \"quick_gelu\", expected one of relu");
   refuses("model_type", "gptj", "holds a model of type \"gptj\", expected one of ");
   refuses("eos_token_id", 59, "\"eos_token_id\" is 59");
-  refuses("n_head", 2, "the width must be a multiple of the heads: got 2 heads and width 9");
+  refuses("n_head", 2, "\"n_head\" is 2, expected a divisor of the width 9");
   refuses("n_layer", 0, "\"n_layer\" is 0");
   refuses("n_positions", std::int64_t{1} << 40, "\"n_positions\" is 1099511627776");
   refuses("n_inner", 6, "has the wrong shape: got [9, 5], expected [9, 6]");
