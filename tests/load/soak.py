@@ -370,7 +370,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         models = copy_models(folder)
         problems = [problem for state in STATES if (problem := end_in_state(models, state))]
-        server = Server(models, "--connections", str(flags.clients + 16))
+        # Twice as many connections as clients: a full server would close the idle ones of the good clients.
+        server = Server(models, "--connections", str(2 * flags.clients + 16))
         jobs = jobs_of(models, server.port)
         count = Count()
         clients = [Client(number, server.port, jobs, count) for number in range(flags.clients)]
