@@ -183,6 +183,7 @@ void run(const ConvertFlags& flags) {
     copy_other_files(from, stage, folder.path());
     model->save(stage / inside, vocabulary_in(from / inside));
     if (const auto mode = recorded_sentence_mode(folder.config())) record_sentence_mode(stage / inside, *mode);
+    check_mapped_files();  // the weights were copied from these files
     update.commit();
   }
   std::cerr << to.string() << ": " << megabytes(bytes_of(to)) << ", was " << megabytes(bytes_of(from)) << '\n';

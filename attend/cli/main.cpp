@@ -20,7 +20,6 @@
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
-#include "attend/core/file.h"
 #include "attend/core/finite.h"
 #include "attend/core/threads.h"
 #include "attend/core/version.h"
@@ -92,6 +91,9 @@ int run(int argc, char** argv) {
 /// so the program starts itself again with it. A user who sets one of these variables decides instead.
 void limit_spinning(char** argv) {
   if (std::getenv("OMP_WAIT_POLICY") || std::getenv("GOMP_SPINCOUNT")) return;
+  std::error_code unknown;
+  const std::string self = std::filesystem::read_symlink("/proc/self/exe", unknown).filename();
+  if (unknown || self.starts_with("ld-") || self == "ld.so") return;  // a loader would take argv for its own
   ::setenv("GOMP_SPINCOUNT", "1000", 1);  // some 20 microseconds, about what it takes to wake a thread
   ::execv("/proc/self/exe", argv);        // returns only if it fails; then the threads spin as long as before
 }
@@ -105,7 +107,6 @@ int main(int argc, char** argv) {
   attend::cli::catch_signals();
   try {
     const int code = attend::cli::run(argc, argv);
-    attend::check_mapped_files();
     if (std::cout.flush()) return code;
     if (errno != EPIPE) attend::cli::tell(std::string("cannot write to standard output: ") + std::strerror(errno));
   } catch (const attend::cli::Interrupted& interrupted) {
@@ -121,8 +122,12 @@ int main(int argc, char** argv) {
     attend::cli::tell(error.what());
   } catch (const std::filesystem::filesystem_error& error) {
     attend::cli::tell(error.path1().string() + ": " + error.code().message());
-    const bool disk = error.code() == std::errc::no_space_on_device || error.code() == std::errc::io_error;
-    return disk ? attend::cli::kFailed : attend::cli::kWrongUsage;
+    for (const std::errc wrong :
+         {std::errc::no_such_file_or_directory, std::errc::permission_denied, std::errc::operation_not_permitted,
+          std::errc::not_a_directory, std::errc::is_a_directory, std::errc::file_exists, std::errc::directory_not_empty,
+          std::errc::read_only_file_system, std::errc::filename_too_long, std::errc::too_many_symbolic_link_levels,
+          std::errc::invalid_argument})
+      if (error.code() == wrong) return attend::cli::kWrongUsage;
   } catch (const std::bad_alloc&) {
     attend::cli::tell("out of memory");
   } catch (const std::exception& error) {

@@ -190,9 +190,11 @@ void remove_unfinished(const std::filesystem::path& folder) {
   std::vector<std::filesystem::path> dead;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     const std::string name = entry.path().filename();
-    int process = 0, number = 0;
+    int process = 0, number = 0, size = 0;
     const std::size_t part = name.rfind(".part-");
-    if (part == std::string::npos || std::sscanf(name.c_str() + part, ".part-%d-%d", &process, &number) != 2) continue;
+    if (part == std::string::npos || std::sscanf(name.c_str() + part, ".part-%d-%d%n", &process, &number, &size) != 2 ||
+        part + static_cast<std::size_t>(size) != name.size())  // a longer name is a file of the user
+      continue;
     if (process == ::getpid() || (process > 0 && ::kill(process, 0) != 0 && errno == ESRCH))
       dead.push_back(entry.path());
   }

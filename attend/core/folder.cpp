@@ -68,10 +68,17 @@ bool is_tokenizer_file(const std::string& name) {
   return names.contains(name);
 }
 
+/// "model.safetensors", its index, or a shard such as "model-00001-of-00002.safetensors". Other names are the user's.
+bool is_weights_file(const std::string& name, const std::string& stem, const std::string& ending) {
+  return name == stem + ending || name == stem + ending + ".index.json" ||
+         (name.starts_with(stem + "-") && name.find("-of-") != name.npos && name.ends_with(ending));
+}
+
 bool is_model_file(const std::string& name) {
-  const bool weights = name.starts_with("model") && (name.ends_with(".safetensors") || name.ends_with(".index.json"));
-  return weights || name.starts_with("pytorch_model") || is_tokenizer_file(name) || name == "config.json" ||
-         name == "generation_config.json" || name == "modules.json" || name == "config_sentence_transformers.json";
+  return is_weights_file(name, "model", ".safetensors") || is_weights_file(name, "pytorch_model", ".bin") ||
+         is_tokenizer_file(name) || name == "config.json" || name == "generation_config.json" ||
+         name == "modules.json" || name == "config_sentence_transformers.json" ||
+         (name.starts_with("sentence_") && name.ends_with("_config.json"));
 }
 
 /// The files of a folder and of the folders in it, relative to it, and all these folders.
@@ -97,7 +104,8 @@ void remove_stale(const fs::path& folder, const fs::path& fresh) {
   std::vector<fs::path> stale;
   for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
     const std::string name = entry.path().filename();
-    if ((is_model ? is_model_file(name) : is_tokenizer_file(name)) && !fs::exists(fresh / name))
+    if (!entry.is_directory() && (is_model ? is_model_file(name) : is_tokenizer_file(name)) &&
+        !fs::exists(fresh / name))
       stale.push_back(entry.path());
   }
   for (const fs::path& path : stale) fs::remove(path);

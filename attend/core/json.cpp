@@ -176,7 +176,11 @@ void JsonValue::fail_kind(std::string_view expected) const { fail("got ", shown(
 bool JsonValue::is_null() const { return node().kind == Kind::null; }
 bool JsonValue::is_boolean() const { return node().kind == Kind::boolean; }
 bool JsonValue::is_number() const { return node().kind >= Kind::integer && node().kind <= Kind::real; }
-bool JsonValue::is_integer() const { return node().kind == Kind::integer || node().kind == Kind::unsigned_integer; }
+bool JsonValue::is_integer() const {
+  return node().kind == Kind::integer ||
+         (node().kind == Kind::unsigned_integer &&
+          node().unsigned_integer <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max()));
+}
 bool JsonValue::is_string() const { return node().kind == Kind::string; }
 bool JsonValue::is_array() const { return node().kind == Kind::array; }
 bool JsonValue::is_object() const { return node().kind == Kind::object; }

@@ -20,7 +20,7 @@ class JsonValue {
   bool is_null() const;
   bool is_boolean() const;
   bool is_number() const;
-  bool is_integer() const;
+  bool is_integer() const;  ///< one that fits into 64 bits with a sign
   bool is_string() const;
   bool is_array() const;
   bool is_object() const;
@@ -76,8 +76,7 @@ class JsonDocument {
   static constexpr std::size_t kMostValues = 1 << 23;  ///< several times as many as the largest tokenizer has
 
   /// Throws InputError [op] if the text is not valid JSON, or exceeds the limits. `file` is used in messages.
-  JsonDocument(std::string_view text, std::string file, const char* op = "tokenizer",
-               std::size_t most_values = kMostValues);
+  JsonDocument(std::string_view text, std::string file, const char* op, std::size_t most_values = kMostValues);
   ~JsonDocument();
   JsonDocument(const JsonDocument&) = delete;
   JsonDocument& operator=(const JsonDocument&) = delete;

@@ -23,7 +23,7 @@ constexpr std::size_t kMostValues = 1 << 20;  // some 100 MB; a model with 100,0
 Ordered copy_of(const JsonValue& value) {
   if (value.is_null()) return nullptr;
   if (value.is_boolean()) return value.boolean();
-  if (value.is_integer() && value.number() < 0x1p63) return value.integer();
+  if (value.is_integer()) return value.integer();
   if (value.is_number()) return value.number();
   if (value.is_string()) return std::string(value.string());
   if (value.is_array()) {

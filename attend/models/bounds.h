@@ -10,6 +10,6 @@ constexpr std::int64_t kWidth = 1 << 16;
 constexpr std::int64_t kInner = 1 << 20;
 constexpr std::int64_t kVocabulary = 1 << 26;
 constexpr std::int64_t kPositions = 1 << 20;
-constexpr std::int64_t kPositionNumbers = 1 << 25;  // elements of a table of sinusoidal positions, which is computed
+constexpr std::int64_t kPositionNumbers = 1 << 25;  // positions times width: 32,768 positions of width 1024
 
 }  // namespace attend::bounds

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstdlib>
 #include <mutex>
 #include <optional>
 #include <span>
@@ -136,11 +137,11 @@ std::string_view name_of(Ability ability) {
   return "";
 }
 
-std::string vocabulary_digest(const Tokenizer& tokenizer) {
+std::string vocabulary_digest(const Tokenizer& tokenizer, std::int64_t most) {
   Fingerprint all;
-  const auto size = static_cast<std::int32_t>(tokenizer.size());
+  const auto size = static_cast<std::int32_t>(std::min<std::int64_t>(most, tokenizer.size()));
   for (std::int32_t id = 0; id < size; ++id) all.add(tokenizer.token(id));
-  return std::to_string(all.value());
+  return std::to_string(size) + ":" + std::to_string(all.value());
 }
 
 void save_model(Model& model, const Tokenizer& tokenizer, const std::filesystem::path& folder) {
@@ -240,8 +241,10 @@ const Tokenizer& ModelFolder::tokenizer(Side side) const {
     Tokenizer loaded = load_tokenizer(path(), side);
     check_unchanged();
     const SafetensorsMetadata& metadata = weights_locked().metadata();
+    // Tokens that were added behind the recorded ones change no id: add_tokens() of transformers does this.
     if (const auto recorded = metadata.find(kVocabularyKey);
-        recorded != metadata.end() && recorded->second != vocabulary_digest(loaded))
+        recorded != metadata.end() &&
+        recorded->second != vocabulary_digest(loaded, std::strtoll(recorded->second.c_str(), nullptr, 10)))
       fail<InputError>("model", path().string(),
                        ": the tokenizer is not the one that the weights were trained with: its tokens differ; copy the "
                        "right files, or use `attend convert` to write the model with this tokenizer");

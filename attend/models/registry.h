@@ -1,7 +1,9 @@
 // The registry of model families, and ModelFolder, which opens the folder of a model. Only the registry compares
 // "model_type": a new family is one row in registry.cpp and one source file.
 #pragma once
+#include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -41,8 +43,8 @@ struct ModelFamily {
 /// Saves a model with its tokenizer. The weights record a digest of the vocabulary, by which ModelFolder recognises the
 /// tokenizer of another model. To replace a model that is in the folder already, write to a FolderUpdate.
 void save_model(Model& model, const Tokenizer& tokenizer, const std::filesystem::path& folder);
-/// The digest: a hash of all tokens and their ids.
-std::string vocabulary_digest(const Tokenizer& tokenizer);
+/// The digest of the first `most` tokens: their number, and a hash of them and their ids.
+std::string vocabulary_digest(const Tokenizer& tokenizer, std::int64_t most = std::numeric_limits<std::int64_t>::max());
 
 /// The folder of a model. Weights, tokenizers and the model are read when they are first needed. Copies of this object
 /// share them. Thread-safe. Throws InputError if the model is replaced by another one before all of it is read.

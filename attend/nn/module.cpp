@@ -7,6 +7,7 @@
 
 #include "attend/core/convert.h"
 #include "attend/core/error.h"
+#include "attend/core/file.h"
 #include "attend/ops/tape.h"
 
 namespace attend {
@@ -58,7 +59,7 @@ Loaded find_parameters(std::span<const NamedTensor> parameters, const Weights& w
     const bool holds_integers = loaded[i].dtype() == DType::i8 || loaded[i].dtype() == DType::i32;
     if (holds_integers != (tensor.dtype() == DType::i8) || loaded[i].dtype() == DType::i32)
       fail<InputError>("load", file, ": tensor \"", name, "\" has the wrong dtype: got ", loaded[i].dtype(),
-                       ", expected ", holds_integers ? "floating-point weights" : "int8 weights");
+                       ", expected ", tensor.dtype() == DType::i8 ? "int8 weights" : "floating-point weights");
     if (!holds_integers) loaded[i] = convert(loaded[i], DType::f32);
     if (loaded[i].shape() != tensor.shape())
       fail<InputError>("load", file, ": tensor \"", name, "\" has the wrong shape: got ", loaded[i].shape(),
@@ -95,6 +96,7 @@ LoadReport load_parameters(std::span<NamedTensor> parameters, const Weights& wei
   const auto [loaded, report] = find_parameters(parameters, weights, options);
   for (std::size_t i = 0; i < parameters.size(); ++i)
     if (loaded[i].defined()) std::memcpy(parameters[i].tensor.raw(), loaded[i].raw(), loaded[i].bytes());
+  check_mapped_files();  // what was copied is right only if the files have not changed
   return report;
 }
 

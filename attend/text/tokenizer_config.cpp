@@ -18,7 +18,8 @@ template <typename F>
 void with_json(const std::filesystem::path& path, const F& f) {
   if (!std::filesystem::exists(path)) return;
   const MappedFile file = map_file(path);
-  const JsonDocument document({reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size()}, path.string());
+  const JsonDocument document({reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size()}, path.string(),
+                              "tokenizer");
   if (!document.root().is_object()) document.root().fail_kind("an object");
   f(document.root());
 }

@@ -198,7 +198,7 @@ Parts from_merges(const fs::path& folder, const TokenizerConfig& config) {
   Parts parts;
   const fs::path file = folder / "vocab.json", merges = folder / "merges.txt";
   const std::string text = read_text(file);
-  const JsonDocument document(text, file.string());
+  const JsonDocument document(text, file.string(), "tokenizer");
   parts.model = read_merges(read_text(merges), merges.string(), read_vocabulary(document.root()));
   const bool prefix = config.add_prefix_space.value_or(false);
   parts.pre_tokenizer = {pre_tokenizer::ByteLevel{prefix, true, true}};
@@ -275,7 +275,7 @@ Parts from_marian(const fs::path& folder, const TokenizerConfig& config, Side si
     fail<InputError>("tokenizer", folder.string(), ": a vocabulary for each side (separate_vocabs) is not supported");
   const fs::path file = folder / "vocab.json";
   const std::string text = read_text(file);
-  const JsonDocument document(text, file.string());
+  const JsonDocument document(text, file.string(), "tokenizer");
   SentencePiece model(read_vocabulary(document.root()), read_text(folder / "source.spm"),
                       read_text(folder / "target.spm"), folder.string());
   Parts parts;

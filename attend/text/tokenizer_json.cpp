@@ -303,7 +303,7 @@ std::vector<post_processor::Token> tokens_of(const post_processor::Step& step) {
 }  // namespace
 
 Tokenizer::Parts read_tokenizer_json(std::string_view text, const std::string& file) {
-  const JsonDocument document(text, file);
+  const JsonDocument document(text, file, "tokenizer");
   const JsonValue root = document.root();
   Tokenizer::Parts parts;
   parts.normalizer = read_part<normalizer::Step>(root, "normalizer", "normalizers", read_normalizer);

@@ -25,8 +25,10 @@ std::shared_ptr<RunFolder> open_output(const TrainerOptions& options, const fs::
   if (fs::exists(opened->checkpoint()))
     fail<InputError>("output", folder.string(),
                      ": holds a training run; add --resume to continue it, or --overwrite to start again");
-  if (fs::exists(folder / "model.safetensors"))
-    fail<InputError>("output", folder.string(), ": holds a model; add --overwrite, or choose another folder");
+  for (const char* name : {"config.json", "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+                           "pytorch_model.bin.index.json"})
+    if (fs::exists(folder / name))
+      fail<InputError>("output", folder.string(), ": holds a model; add --overwrite, or choose another folder");
   return opened;
 }
 

@@ -74,8 +74,9 @@ class Run {
       throw;
     }
     try_mean();
-    best_models_.tidy();  // needed if the run was killed between its last checkpoint and this line
-    save_curve();         // needed if the run was killed between its last checkpoint and this line
+    // Both are needed if the run was killed between its last checkpoint and this line.
+    best_models_.tidy();
+    save_curve();
     // A resumed run that has already done all of its steps may not have saved a model.
     if (state_.best.empty() && state_.saved_step != state_.step) save_averaged();
     return {state_, end};

@@ -63,6 +63,21 @@ TEST_F(FolderUpdates, ReplaceTheFilesOfTheOldModelAndKeepAllOthers) {
   expect_new();
 }
 
+TEST_F(FolderUpdates, RemoveOldWeightsOfAnyFormButNotTheCopiesOfTheUser) {
+  for (const char* name : {"pytorch_model.bin", "model-00001-of-00002.safetensors", "model.safetensors.index.json",
+                           "sentence_bert_config.json"})
+    write(folder / name, "old");
+  const std::set<std::string> copies = {"model-before.safetensors", "pytorch_model.bin.bak", "pytorch_model"};
+  write(folder / "model-before.safetensors", "mine"), write(folder / "pytorch_model.bin.bak", "mine");
+  write(folder / "pytorch_model/file", "mine");
+  FolderUpdate update(folder.path());
+  write_new(update.stage());
+  update.commit();
+  for (const std::string& name : copies) EXPECT_TRUE(fs::exists(folder / name)) << name;
+  for (const std::string& name : copies) fs::remove_all(folder / name);
+  expect_new();
+}
+
 TEST_F(FolderUpdates, LeaveTheFolderAsItWasWithoutCommit) {
   {
     const FolderUpdate update(folder.path());
@@ -163,9 +178,11 @@ TEST(Temporaries, OfDeadProcessesAndOfThisOneAreRemoved) {
   write(folder / ("x.part-" + std::to_string(child) + "-0"), "");
   write(folder / (".attend-update.part-" + std::to_string(child) + "-1/config.json"), "");
   write(folder / ("y.part-" + std::to_string(::getpid()) + "-99"), "");  // in a container, ids repeat
-  write(folder / ("z.part-" + std::to_string(::getppid()) + "-0"), "");
+  const std::set<std::string> others = {"z.part-" + std::to_string(::getppid()) + "-0",
+                                        "news.part-" + std::to_string(child) + "-11.txt"};  // a file of the user
+  for (const std::string& name : others) write(folder / name, "");
   remove_unfinished(folder.path());
-  EXPECT_EQ(names_in(folder.path()), std::set<std::string>{"z.part-" + std::to_string(::getppid()) + "-0"});
+  EXPECT_EQ(names_in(folder.path()), others);
 }
 
 TEST(Temporaries, HaveNamesThatAreNotTaken) {

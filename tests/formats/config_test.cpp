@@ -40,6 +40,8 @@ TEST(Config, TheLastOfTwoEqualKeysCountsAndOrderIsKept) {
 TEST(Config, IntegersThatDoNotFitAreNoIntegers) {
   const Config config = Config::parse(R"({"a": 18446744073709551615})", "config.json");
   EXPECT_ERROR(config.integer("a"), "\"a\" is 1.8446744073709552e+19, expected an integer");
+  // Some folders write Python's sys.maxsize for "no limit".
+  EXPECT_EQ(Config::parse(R"({"a": 9223372036854775807})", "config.json").integer("a"), INT64_MAX);
 }
 
 TEST(Config, WhatIsNoObjectIsAnError) {

@@ -11,7 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     const std::size_t zero = text.find('\0');
-    const JsonDocument document(text.substr(0, zero), "vocab.json");
+    const JsonDocument document(text.substr(0, zero), "vocab.json", "tokenizer");
     Tokenizer::Parts parts;
     parts.model =
         read_merges(zero == text.npos ? "" : text.substr(zero + 1), "merges.txt", read_vocabulary(document.root()));

@@ -42,6 +42,16 @@ TEST(ModelFolder, ATokenizerWithOtherTokensIsRefused) {
   EXPECT_NO_THROW((void)ModelFolder(folder.path()).tokenizer()) << "other files may be edited";
 }
 
+TEST(ModelFolder, TokensAddedBehindTheOthersAreAllowed) {
+  const Tokenizer few = characters_of("ab"), more = characters_of("abc");
+  EXPECT_EQ(vocabulary_digest(more, few.size()), vocabulary_digest(few));
+  EXPECT_NE(vocabulary_digest(more), vocabulary_digest(few));
+  const test::TempFolder folder;
+  save_small(few, folder.path());
+  save_tokenizer(more, folder.path());
+  EXPECT_EQ(ModelFolder(folder.path()).tokenizer().size(), more.size());
+}
+
 TEST(ModelFolder, IsNotMixedWithAModelThatReplacesIt) {
   const test::TempFolder folder;
   save_small(characters_of("abc"), folder.path());

@@ -24,7 +24,7 @@ inline std::string read_file(const std::filesystem::path& path) {
 }
 
 inline std::vector<std::string> strings_of(const std::filesystem::path& path, const char* key) {
-  const JsonDocument document(read_file(path), path.string());
+  const JsonDocument document(read_file(path), path.string(), "test");
   std::vector<std::string> strings;
   document.root()[key].each_element([&](const JsonValue& value) { strings.emplace_back(value.string()); });
   return strings;

@@ -151,7 +151,7 @@ INSTANTIATE_TEST_SUITE_P(Families, TokenizerFolder,
 
 TEST(MarianFolder, TheTargetSideHasItsOwnModel) {
   const Tokenizer tokenizer = load_tokenizer(fixture("marian"), Side::target);
-  const JsonDocument expected(read_file(fixture("marian") / "expected.json"), "expected.json");
+  const JsonDocument expected(read_file(fixture("marian") / "expected.json"), "expected.json", "test");
   for (std::size_t i = 0; i < golden_texts().size(); ++i) {
     const JsonValue wanted = expected.root()["target"][i];
     const std::vector<std::int32_t> ids = tokenizer.encode(golden_texts()[i]).ids;

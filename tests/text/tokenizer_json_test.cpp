@@ -23,7 +23,7 @@ std::string file_with(const std::string& parts,
 }
 
 TEST(TokenizerJson, ReadsAMinimalFile) {
-  const Tokenizer::Parts parts = read_tokenizer_json(file_with(""), "file");
+  const Tokenizer::Parts parts = read_tokenizer_json(file_with(""), "file", "tokenizer");
   EXPECT_TRUE(std::holds_alternative<WordLevel>(parts.model));
   EXPECT_TRUE(parts.normalizer.empty() && parts.pre_tokenizer.empty() && parts.decoder.empty());
 }

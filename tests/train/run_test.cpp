@@ -96,6 +96,10 @@ TEST(CheckRun, FindsMissingFilesAndFoldersThatWouldBeOverwritten) {
   EXPECT_ERROR(check_run(options, "", {"-"}), "reads its data more than once");
   options.output = folder / "data/inside";
   EXPECT_ERROR(check_run(options, "", {}), "cannot create this folder");
+  std::filesystem::create_directories(folder / "downloaded");
+  std::ofstream(folder / "downloaded/pytorch_model.bin") << "weights";
+  options.output = folder / "downloaded";
+  EXPECT_ERROR(check_run(options, "", {}), "holds a model");
   options.output = folder / "model";
   EXPECT_ERROR(check_run(options, "", {}), "holds a model");
   EXPECT_ERROR(check_run(options, folder / "model", {}), "is both --from and --output");

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -96,6 +97,11 @@ ResumableOutput::Locked ResumableOutput::open_and_lock(const fs::path& path) {
   if (opened.file < 0) fail<InputError>("output", path.string(), ": cannot open: ", last_error());
   if (::flock(opened.file, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
     fail<InputError>("output", path.string(), ": another process is writing to this file");
+  struct stat locked {
+  }, named{};
+  if (::fstat(opened.file, &locked) != 0 || ::stat(path.c_str(), &named) != 0 || locked.st_ino != named.st_ino ||
+      locked.st_dev != named.st_dev)
+    fail<InputError>("output", path.string(), ": another process has just finished this file");
   return opened;
 }
 
@@ -116,6 +122,7 @@ void ResumableOutput::skip_done(LineReader& reader) {
 }
 
 void ResumableOutput::add(std::span<const std::string> lines, std::string_view output) {
+  check_mapped_files();  // what is written now is not computed again by --resume
   bytes_ += std::ssize(output);
   while (!output.empty()) {
     const ssize_t written = ::write(lock_.file, output.data(), output.size());
