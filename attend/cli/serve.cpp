@@ -10,6 +10,7 @@
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
+#include "attend/serve/access.h"
 #include "attend/serve/server.h"
 
 namespace attend::cli {
@@ -71,7 +72,7 @@ void run(ServeFlags& flags) {
   std::string names;
   for (const auto& [name, folder] : options.models) names += (names.empty() ? "" : ", ") + name;
   std::cerr << "Serving " << names << " at http://" << options.host << ':' << server.port() << "  (Ctrl-C stops it)\n";
-  if (options.host != "127.0.0.1" && options.host != "localhost" && options.host != "::1" && options.api_keys.empty())
+  if (!serve::is_loopback(options.host) && options.api_keys.empty())
     warn("everyone who can reach " + options.host + " can use these models; --api-key-file restricts access");
   // The server runs in a thread of its own, so that signals do not interrupt the call that accepts a connection.
   std::future<void> running = std::async(std::launch::async, [&server] { server.run(); });

@@ -51,8 +51,7 @@ enum class ScoreKind : std::uint8_t { logits, log_probabilities };
 
 /// The best `count` tokens after each hypothesis, best first and equal ones by id; fewer where the rules allow fewer.
 /// logits [N, V], which it changes; contexts, N; `ends` are the tokens that end a text. All ids in contexts and rules
-/// must be from 0 to V - 1. Throws ModelError if a
-/// row has a logit that is NaN or +infinity, or only -infinity.
+/// must be from 0 to V - 1. Throws ModelError if a row has a logit that is NaN or +infinity, or only -infinity.
 std::vector<std::vector<NextToken>> best_tokens(const Tensor& logits, std::span<const LogitsContext> contexts,
                                                 const LogitsRules& rules, std::span<const std::int32_t> ends,
                                                 std::int64_t count, ScoreKind kind);

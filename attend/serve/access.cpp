@@ -7,15 +7,10 @@
 #include <array>
 
 #include "attend/serve/api_error.h"
+#include "attend/serve/http_message.h"
 
 namespace attend::serve {
 namespace {
-
-std::string lower(std::string text) {
-  for (char& c : text)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return text;
-}
 
 bool is_ip_address(const std::string& name) {
   std::array<unsigned char, sizeof(in6_addr)> address{};

@@ -81,7 +81,8 @@ void check_type(const Call& call, bool form_allowed) {
                      "; with curl, add -H 'Content-Type: application/json'");
 }
 
-/// Keeps a thing alive until the reply is sent; of a stream, until it ends, breaks off or is dropped.
+/// Keeps a thing alive until the stream of a reply ends, breaks off or is dropped. A reply without a stream keeps
+/// nothing.
 void keep(Reply& reply, std::shared_ptr<void> thing) {
   if (reply.stream)
     reply.stream = [stream = std::move(reply.stream), thing = std::move(thing)](const Reply::Write& write) {
@@ -144,7 +145,7 @@ std::string key_of(Json body, std::initializer_list<const char*> others) {
 }
 
 Api::Api(ApiOptions options, std::vector<std::unique_ptr<ServedModel>> models)
-    : options_(std::move(options)), models_(std::move(models)), memory_(options_.memory) {}
+    : options_(std::move(options)), memory_(options_.memory), models_(std::move(models)) {}
 
 ServedModel& Api::model(const std::string& name) const {
   for (const auto& model : models_)
@@ -202,7 +203,7 @@ void Api::authorize(const Call& call, bool has_body) const {
 
 bool Api::is_quick(const Call& head) { return reads(head) && (head.path == "/health" || head.path == "/ready"); }
 
-/// Adds what every reply has, and counts it when it is sent.
+/// Adds what every reply has, and counts it: a stream at its end, another reply at once.
 Reply Api::counted(Reply reply, const Call& call, std::chrono::steady_clock::time_point begin) {
   if (is_allowed_origin(options_.access, call)) {
     reply.headers.emplace_back("Access-Control-Allow-Origin", call.origin);
@@ -241,8 +242,8 @@ Reply Api::refuse(const Call& head, std::exception_ptr error, std::chrono::stead
   return counted(error_reply(error, route && route->libre_translate, route ? route->texts : "input"), head, begin);
 }
 
-/// Runs a handler and counts it as active until its reply is sent. It is counted before shutting_down_ is read: when
-/// active() is 0 after shut_down(), no work can follow.
+/// Runs a handler and counts it as active until its reply is made, or its stream has ended. It is counted before
+/// shutting_down_ is read: when active() is 0 after shut_down(), no work can follow.
 Reply Api::work(Handler handler, const Call& call) {
   ++active_;
   const std::shared_ptr<void> over(nullptr, [this](void*) { --active_; });

@@ -46,6 +46,9 @@ class Api {
   /// Requests for work that are being answered. A stream counts until its end.
   std::int64_t active() const { return active_; }
 
+  /// Bytes that all requests together may use.
+  std::int64_t memory() const { return memory_.bytes(); }
+
   // For the endpoints:
   const std::vector<std::unique_ptr<ServedModel>>& models() const { return models_; }
   /// Throws ApiError: unknown_model, wrong_model_kind.
@@ -65,8 +68,8 @@ class Api {
   Reply show_metrics() const;
 
   ApiOptions options_;
+  mutable MemoryBudget memory_;  // before the models, whose work may still hold memory of requests
   std::vector<std::unique_ptr<ServedModel>> models_;
-  mutable MemoryBudget memory_;
   Metrics metrics_;
   std::chrono::system_clock::time_point started_ = std::chrono::system_clock::now();
   std::atomic<bool> shutting_down_ = false, stopped_ = false;

@@ -27,6 +27,7 @@ class Batcher {
     std::string key;  ///< jobs with the same key have the same options and may share a call
     std::vector<std::string> texts;
     Run run;
+    std::size_t added = 0;  ///< bytes that `run` puts before each text
     std::atomic<bool> abandoned = false;
     std::promise<std::vector<Result>> promise = {};
     std::vector<Result> results = {};  // of the texts that are done, the first ones
@@ -53,7 +54,7 @@ class Batcher {
       run(jobs);
     } catch (...) {  // such as out of memory
       for (auto& job : jobs)
-        if (job) std::exchange(job, nullptr)->promise.set_exception(std::current_exception());
+        if (job) fail(job, std::current_exception());
     }
     const std::lock_guard lock(mutex_);
     for (std::size_t i = jobs.size(); i-- > 0;)  // long jobs continue after the others
@@ -63,7 +64,13 @@ class Batcher {
 
  private:
   static std::size_t left(const Job& job) { return job.texts.size() - job.results.size(); }
-  static std::size_t weight(const std::string& text) { return text.size() + 8; }  // with special tokens
+  /// Bytes that count for a text, with its special tokens.
+  static std::size_t weight(const Job& job, const std::string& text) { return text.size() + job.added + 8; }
+  /// Whoever waits goes on when `run` and what it holds are freed.
+  static void fail(std::shared_ptr<Job>& job, std::exception_ptr error) {
+    job->run = {};
+    std::exchange(job, nullptr)->promise.set_exception(std::move(error));
+  }
 
   std::vector<std::shared_ptr<Job>> take() {
     const std::lock_guard lock(mutex_);
@@ -76,7 +83,8 @@ class Batcher {
         ++job;
         continue;
       }
-      for (std::size_t t = (*job)->results.size(); t < (*job)->texts.size(); ++t) bytes += weight((*job)->texts[t]);
+      for (std::size_t t = (*job)->results.size(); t < (*job)->texts.size(); ++t)
+        bytes += weight(**job, (*job)->texts[t]);
       jobs.push_back(std::move(*job));
       job = waiting_.erase(job);
     }
@@ -91,7 +99,7 @@ class Batcher {
     for (const auto& job : jobs) {
       begins.push_back(texts.size());
       std::size_t next = job->results.size();
-      do bytes += weight(texts.emplace_back(job->texts[next]));
+      do bytes += weight(*job, texts.emplace_back(job->texts[next]));
       while (++next < job->texts.size() && bytes < bytes_at_once_);
     }
     begins.push_back(texts.size());
@@ -100,6 +108,7 @@ class Batcher {
       for (std::size_t i = 0; i < jobs.size(); ++i) {
         for (std::size_t t = begins[i]; t < begins[i + 1]; ++t) jobs[i]->results.push_back(std::move(results[t]));
         if (left(*jobs[i]) > 0) continue;
+        jobs[i]->run = {};
         jobs[i]->promise.set_value(std::move(jobs[i]->results));
         jobs[i].reset();
       }
@@ -107,19 +116,18 @@ class Batcher {
       const auto owner = std::upper_bound(begins.begin(), begins.end(), error.text) - begins.begin() - 1;
       auto& job = jobs[static_cast<std::size_t>(owner)];
       const std::size_t text = error.text - begins[static_cast<std::size_t>(owner)] + job->results.size();
-      job->promise.set_exception(std::make_exception_ptr(TextError(text, error.what())));
-      job.reset();
+      fail(job, std::make_exception_ptr(TextError(text, error.what())));
     } catch (...) {
       if (jobs.size() > 1) {  // run each job alone, to find the one that fails
         for (auto& job : jobs) {
+          if (!job) continue;  // done before the failure
           std::vector<std::shared_ptr<Job>> one{std::move(job)};
           run(one);
           job = std::move(one.front());
         }
         return;
       }
-      jobs.front()->promise.set_exception(std::current_exception());
-      jobs.front().reset();
+      if (jobs.front()) fail(jobs.front(), std::current_exception());
     }
   }
 

@@ -9,8 +9,6 @@ namespace {
 
 constexpr std::size_t kMostTextsAsTokens = 16;  // a text has hundreds of vectors
 
-constexpr std::size_t kLongText = 16 << 10;  // bytes
-
 void write_vector(PartWriter& out, std::span<const float> vector) {
   const char* before = "[";
   for (const float value : vector) out << std::exchange(before, ",") << value;
@@ -88,7 +86,7 @@ Reply embed(Api& api, const Call& call) {
   const double numbers = static_cast<double>(texts.size()) * static_cast<double>(model.encoder->size(options));
   patience.reserve(kNumber * numbers);
   std::vector<Embedded> all = model.embed(std::move(texts), options, key, patience);
-  const auto write = [&model, base64, all = std::move(all)](PartWriter& out) {
+  auto write = [&model, base64, all = std::move(all)](PartWriter& out) {
     std::int64_t tokens = 0;
     out << R"({"object":"list","data":[)";
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -107,7 +105,7 @@ Reply embed(Api& api, const Call& call) {
         << tokens << "}}";
   };
   constexpr double kDigits = 12;  // bytes of a number in the answer
-  return written_reply(write, kDigits * numbers, patience);
+  return written_reply(std::move(write), kDigits * numbers, patience);
 }
 
 }  // namespace attend::serve

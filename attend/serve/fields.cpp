@@ -11,7 +11,6 @@ namespace attend::serve {
 namespace {
 
 constexpr std::size_t kDeepest = 32;
-constexpr std::size_t kMostValues = 100000;
 constexpr std::size_t kMostKeys = 1000;  // in one object
 constexpr std::size_t kLongestNumber = 100;
 constexpr std::size_t kMostTexts = 2048;
@@ -264,10 +263,14 @@ std::vector<std::string> Fields::texts(const char* key) {
   if (!value.is_array() || all.size() != value.size())
     throw invalid_value(name(key), "\"" + name(key) + "\" is a text or an array of texts; tokens are not taken here");
   if (all.empty()) throw invalid_value(name(key), "\"" + name(key) + "\" is an empty array, expected a text at least");
-  if (all.size() > kMostTexts)
-    throw invalid_value(name(key), "\"" + name(key) + "\" has too many texts: got " + std::to_string(all.size()) +
-                                       ", expected at most " + std::to_string(kMostTexts));
+  check_number_of_texts(key, all.size());
   return all;
+}
+
+void Fields::check_number_of_texts(const char* key, std::size_t count) const {
+  if (count > kMostTexts)
+    throw invalid_value(name(key), "\"" + name(key) + "\" has too many texts: got " + std::to_string(count) +
+                                       ", expected at most " + std::to_string(kMostTexts));
 }
 
 std::vector<std::string> Fields::optional_texts(const char* key) {

@@ -13,6 +13,9 @@ namespace attend::serve {
 
 using Json = nlohmann::ordered_json;
 
+/// The largest number of values in a body.
+constexpr std::size_t kMostValues = 100000;
+
 /// Whether a body begins as a JSON object does.
 bool looks_like_json(std::string_view body);
 /// Parses the JSON object of a request's body. Throws ApiError: invalid_utf8, or invalid_json, also for what no request
@@ -47,6 +50,8 @@ class Fields {
   std::optional<double> number(const char* key, double least, double most);
   /// One text, or an array of them.
   std::vector<std::string> texts(const char* key);
+  /// Throws if a field has more texts, or pairs of them, than a request may have.
+  void check_number_of_texts(const char* key, std::size_t count) const;
   std::vector<std::string> optional_texts(const char* key);
   std::vector<std::int64_t> integers(const char* key);
   std::optional<std::string> choice(const char* key, const std::vector<std::string>& names);

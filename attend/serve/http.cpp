@@ -29,6 +29,7 @@ constexpr milliseconds kClosing{1000};  // for the client to read the last answe
 constexpr milliseconds kHurry{2000};
 constexpr std::size_t kSpare = 64;  // connections over the limit, which hear that the server is full; /health works
 constexpr std::size_t kBlock = 64 << 10;
+constexpr std::size_t kExpected = 16;  // bytes that a client should read in a millisecond
 
 ApiError server_full() {
   ApiError error(503, "server_full", "the server has too many connections");
@@ -84,7 +85,6 @@ struct Http::Connection {
     if (::poll(&wanted, 1, 0) <= 0) return false;
     if ((wanted.revents & (POLLHUP | POLLERR)) != 0) return true;
     if ((wanted.revents & POLLRDHUP) == 0) return false;
-    const std::lock_guard lock(sending);
     if (probed || !out.empty() || (stream_begun && !events)) return false;
     probed = true;
     const char* probe = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -93,7 +93,9 @@ struct Http::Connection {
     else if (call_http_1_0)
       return true;  // HTTP/1.0 has no bytes without a meaning
     const auto size = static_cast<ssize_t>(std::strlen(probe));
-    return ::send(socket, probe, static_cast<std::size_t>(size), MSG_NOSIGNAL) != size;
+    const ssize_t count = ::send(socket, probe, static_cast<std::size_t>(size), MSG_NOSIGNAL);
+    if (count < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) return probed = false;  // it reads slowly
+    return count != size;
   }
 
   int socket;
@@ -111,8 +113,7 @@ struct Http::Connection {
   bool call_http_1_0 = false, is_head = false, close_after = false;
   bool broken = false;  // the answer could not be sent
 
-  std::mutex sending;  // hung_up() may be called from another thread than the one that sends a stream
-  std::string out;     // what is not yet sent begins at `sent`
+  std::string out;  // what is not yet sent begins at `sent`
   std::size_t sent = 0;
   bool stream_begun = false, events = false, chunked = false, probed = false;
 };
@@ -171,34 +172,54 @@ void Http::stop() {
 void Http::run() {
   std::array<epoll_event, 256> events{};
   Clock::time_point swept = Clock::now();
+  watch_for_new();
   while (!stopped_) {
-    if (!accepting_) {
-      epoll_event event{.events = EPOLLIN, .data = {.fd = listening_}};
-      accepting_ = ::epoll_ctl(poll_, EPOLL_CTL_ADD, listening_, &event) == 0;
-    }
     const int count =
         ::epoll_wait(poll_, events.data(), static_cast<int>(events.size()), static_cast<int>(kSweep.count()));
     for (int i = 0; i < count; ++i) {
-      const auto& event = events[static_cast<std::size_t>(i)];
-      if (event.data.fd == wake_) {
-        take_back();
-      } else if (event.data.fd == listening_) {
-        accept_all();
-      } else if (const auto found = connections_.find(event.data.fd); found != connections_.end()) {
-        Connection& connection = *found->second;
-        if (!connection.watched) continue;  // of a connection that had this number before
-        if (connection.state == Connection::State::writing)
-          resume(connection);
-        else
-          receive(connection);
-      }
+      const int file = events[static_cast<std::size_t>(i)].data.fd;
+      protect(file, [&] { handle(file); });
     }
     if (Clock::now() - swept >= kSweep) {
-      close_late_ones();
+      protect(-1, [&] { close_late_ones(); });
+      crowded_ = connections_.size() >= limits_.connections;
+      watch_for_new();
       swept = Clock::now();
     }
   }
   drain();
+}
+
+/// Runs a step of the work for a connection. If it fails, such as for want of memory, only this client is affected.
+template <typename Step>
+void Http::protect(int file, const Step& step) {
+  try {
+    step();
+  } catch (const std::exception&) {
+    const auto found = connections_.find(file);
+    if (found != connections_.end() && found->second->state != Connection::State::working) close(*found->second);
+  }
+}
+
+/// Something has happened to a file.
+void Http::handle(int file) {
+  if (file == wake_) return take_back();
+  if (file == listening_) return accept_all();
+  const auto found = connections_.find(file);
+  if (found == connections_.end()) return;
+  Connection& connection = *found->second;
+  if (!connection.watched) return;  // of a connection that had this number before
+  if (connection.state == Connection::State::writing)
+    resume(connection);
+  else
+    receive(connection);
+}
+
+/// Watches for new connections, unless it does so already.
+void Http::watch_for_new() {
+  if (accepting_) return;
+  epoll_event event{.events = EPOLLIN, .data = {.fd = listening_}};
+  accepting_ = ::epoll_ctl(poll_, EPOLL_CTL_ADD, listening_, &event) == 0;
 }
 
 /// Ends the connections and the workers. Requests that workers have are answered.
@@ -261,7 +282,14 @@ void Http::accept_all() {
     if (connections_.size() >= limits_.connections + kSpare) close_oldest_extra();
     const int yes = 1;
     ::setsockopt(file, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);
-    Connection& connection = *(connections_[file] = std::make_unique<Connection>(file, limits_.message));
+    std::unique_ptr<Connection> opened;
+    try {
+      opened = std::make_unique<Connection>(file, limits_.message);
+    } catch (const std::bad_alloc&) {
+      ::close(file);
+      return;
+    }
+    Connection& connection = *(connections_[file] = std::move(opened));
     connection.extra = full;
     connection.deadline = connection.since + (full ? kGrace : limits_.head);
     watch(connection, EPOLLIN);
@@ -306,12 +334,14 @@ void Http::close_late_ones() {
     if (connection->state != Connection::State::working && connection->deadline <= now)
       late.push_back(connection.get());
   for (Connection* connection : late) {
-    if (connection->state == Connection::State::reading && !connection->reader.idle()) {
+    if (connection->state != Connection::State::reading || connection->reader.idle()) {
+      close(*connection);
+      continue;
+    }
+    protect(connection->socket, [&] {
       const auto error = std::make_exception_ptr(ApiError(408, "timeout", "the request did not arrive in time"));
       send(*connection, api_.refuse(connection->call, error), true);
-    } else {
-      close(*connection);
-    }
+    });
   }
 }
 
@@ -370,10 +400,11 @@ bool Http::take_request(Connection& connection) {
     connection.is_head = connection.call_http_1_0 = false;
     if (!reader.read_head()) return false;
     const RequestHead& head = reader.head();
-    connection.call.path = head.path, connection.call.origin = head.field("origin");  // for the shape of errors
-    connection.call = call_of(head);
+    // First what an error needs for its shape: the next lines may throw.
     connection.call_http_1_0 = head.http_1_0;
     connection.is_head = head.method == "HEAD";
+    connection.call.path = head.path, connection.call.origin = head.field("origin");
+    connection.call = call_of(head);
     connection.head_checked = true;
     connection.deadline = connection.since + limits_.request;
     if (connection.extra && !Api::is_quick(connection.call)) throw server_full();
@@ -415,8 +446,8 @@ void Http::flush(Connection& connection) {
   const std::size_t before = connection.sent;
   if (!connection.send_some()) return close(connection);
   if (connection.out.empty()) return finish_answer(connection);
-  // A client that reads slowly gets more time, though not without end: 16 kB a second are expected.
-  if (connection.sent > before) connection.deadline += milliseconds((connection.sent - before) / 16);
+  // A client that reads slowly gets more time, though not without end.
+  if (connection.sent > before) connection.deadline += milliseconds((connection.sent - before) / kExpected);
   watch(connection, EPOLLOUT);
 }
 
@@ -470,7 +501,7 @@ void Http::take_back() {
     connection->state = Connection::State::writing;
     connection->since = Clock::now();
     connection->deadline = connection->since + limits_.write;
-    resume(*connection);
+    protect(connection->socket, [&] { resume(*connection); });
   }
 }
 
@@ -509,7 +540,6 @@ void Http::answer(Connection& connection) {
   connection.close_after = !head.keep_alive;
   const std::string text = text_of(head);
   if (!reply.stream || connection.is_head) {
-    const std::lock_guard lock(connection.sending);
     connection.out = text;
     if (!connection.is_head) connection.out += reply.body;
     connection.broken = !connection.send_some();  // the rest is sent by the thread of run()
@@ -520,17 +550,21 @@ void Http::answer(Connection& connection) {
   connection.events = reply.type.starts_with("text/event-stream");
   milliseconds waited{0};
   const auto write = [&](std::string part) {
-    const std::lock_guard lock(connection.sending);
     connection.out = (connection.stream_begun ? "" : text) + part;
     connection.stream_begun = true;
     while (!connection.broken) {
+      const std::size_t before = connection.out.size() - connection.sent;
       connection.broken = !connection.send_some();
+      // As in flush(): a client that reads slowly gets more time.
+      const std::size_t sent = before - (connection.out.size() - connection.sent);
+      waited -= std::min(waited, milliseconds(sent / kExpected));
       if (connection.out.empty() || connection.broken) break;
       const auto begin = Clock::now();
       pollfd wanted{connection.socket, POLLOUT, 0};
       ::poll(&wanted, 1, 100);
       waited += std::chrono::duration_cast<milliseconds>(Clock::now() - begin);
-      connection.broken = (wanted.revents & (POLLERR | POLLHUP)) != 0 || waited > (hurried_ ? kHurry : limits_.write);
+      const milliseconds longest = hurried_ ? kHurry : crowded_ ? std::min(kGrace, limits_.write) : limits_.write;
+      connection.broken = (wanted.revents & (POLLERR | POLLHUP)) != 0 || waited > longest;
     }
     if (connection.broken) connection.out.clear();
     return !connection.broken;

@@ -1,5 +1,6 @@
 // The sockets of the server. One thread accepts connections and reads requests; a worker thread gets a request when it
-// is complete and keeps it until it is answered. So connections that are idle, slow or half open take no worker.
+// is complete and keeps it until it is answered. So connections that are idle, half open or slow to send take no
+// worker.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -48,6 +49,10 @@ class Http {
   using Clock = std::chrono::steady_clock;
 
   // In the thread of run():
+  template <typename Step>
+  void protect(int file, const Step& step);
+  void handle(int file);
+  void watch_for_new();
   void accept_all();
   void receive(Connection& connection);
   void advance(Connection& connection);
@@ -77,6 +82,7 @@ class Http {
   std::unordered_map<int, std::unique_ptr<Connection>> connections_;
   std::size_t buffered_ = 0;
   std::atomic<bool> stopped_ = false, hurried_ = false;
+  std::atomic<bool> crowded_ = false;  // all connections are taken
 
   std::mutex mutex_;
   std::condition_variable work_waits_;

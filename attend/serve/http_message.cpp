@@ -29,12 +29,7 @@ bool is_token(std::string_view text) { return !text.empty() && std::ranges::all_
 /// Printing characters, spaces, tabs, and bytes of other alphabets.
 bool is_field_value_char(char c) { return c == '\t' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f); }
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-std::string lower(std::string_view text) {
-  std::string all(text);
-  for (char& c : all) c = lower(c);
-  return all;
-}
+char lower_letter(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
 
 std::string_view trim(std::string_view text) {
   const std::size_t first = text.find_first_not_of(" \t");
@@ -44,7 +39,7 @@ std::string_view trim(std::string_view text) {
 
 std::optional<unsigned> hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
-  c = lower(c);
+  c = lower_letter(c);
   if (c >= 'a' && c <= 'f') return c - 'a' + 10;
   return {};
 }
@@ -127,6 +122,12 @@ const char* reason(int status) {
 
 }  // namespace
 
+std::string lower(std::string_view text) {
+  std::string all(text);
+  for (char& c : all) c = lower_letter(c);
+  return all;
+}
+
 std::string RequestHead::field(std::string_view name) const {
   const std::string* found = nullptr;
   for (const auto& [key, value] : fields) {
@@ -142,8 +143,9 @@ bool RequestReader::read_head() {
   for (std::size_t end; (end = input_.find('\n', scanned_)) != std::string::npos;) {
     if (end == line_ || input_[end - 1] != '\r') throw malformed("a line does not end with CR LF");
     const bool first = line_ == at_, empty = end == line_ + 1;
-    scanned_ = line_ = end + 1;
+    scanned_ = end + 1;
     if (scanned_ - at_ > limits_.head) break;
+    line_ = scanned_;
     if (empty && first) {  // some clients send an empty line after a body
       if (skipped_) throw malformed("it begins with empty lines");
       skipped_ = true;
@@ -199,7 +201,7 @@ void RequestReader::parse_request_line(std::string_view line) {
 }
 
 void RequestReader::parse_target(std::string_view target) {
-  if (target.size() > kLongestTarget) throw ApiError(414, "not_found", "the URL is too long");
+  if (target.size() > kLongestTarget) throw ApiError(414, "head_too_large", "the URL is too long");
   if (target.empty() || !std::ranges::all_of(target, [](char c) { return c > 0x20 && c < 0x7f && c != '#'; }))
     throw malformed("the URL has characters that it must not have");
   if (target == "*" && head_.method == "OPTIONS") {
@@ -216,7 +218,7 @@ void RequestReader::parse_target(std::string_view target) {
     target.remove_prefix(end);
   }
   const std::size_t question = std::min(target.find('?'), target.size());
-  if (question > limits_.path) throw ApiError(414, "not_found", "the path is too long");
+  if (question > limits_.path) throw ApiError(414, "head_too_large", "the path is too long");
   head_.path = question == 0 ? "/" : decode_url(target.substr(0, question), false);
   if (head_.path.find('\0') != std::string::npos) throw malformed("the path has a NUL");
   if (question < target.size()) head_.query = target.substr(question + 1);

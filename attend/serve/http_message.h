@@ -57,8 +57,8 @@ class RequestReader {
   void next();
   /// Whether nothing of the next request has arrived.
   bool idle() const { return !head_done_ && at_ == input_.size(); }
-  /// Bytes that are stored.
-  std::size_t size() const { return input_.size() + body_.size(); }
+  /// Bytes of memory that are taken.
+  std::size_t size() const { return input_.capacity() + body_.capacity(); }
 
  private:
   enum class Part { size, data, data_end, trailer, done };
@@ -94,6 +94,8 @@ struct ResponseHead {
 };
 std::string text_of(const ResponseHead& head);
 
+/// ASCII capitals become small letters.
+std::string lower(std::string_view text);
 /// Decodes %41 and, in forms and queries, "+". Throws ApiError for an incomplete code.
 std::string decode_url(std::string_view text, bool plus_is_space);
 

@@ -7,6 +7,7 @@
 
 #include "attend/core/machine.h"
 #include "attend/serve/api_error.h"
+#include "attend/serve/fields.h"
 
 namespace attend::serve {
 namespace {
@@ -49,8 +50,10 @@ void MemoryBudget::Reservation::add(double bytes) {
 }
 
 double parsed_bytes(std::string_view body) {
-  // Each value of an array or object begins after one of these. Inside texts they count as well, which does no harm.
-  const auto values = std::ranges::count_if(body, [](char c) { return c == ',' || c == '[' || c == '{' || c == ':'; });
+  // Each value of an array or object begins after one of these. Inside texts they count as well, so there may be fewer
+  // values; the parser refuses more than it allows.
+  const auto marks = std::ranges::count_if(body, [](char c) { return c == ',' || c == '[' || c == '{' || c == ':'; });
+  const auto values = std::min(static_cast<std::size_t>(marks), kMostValues);
   // The body, its texts in the JSON, and copies of them; and a value with its own block of memory, as measured.
   return 4.0 * static_cast<double>(body.size()) + 160.0 * static_cast<double>(values);
 }

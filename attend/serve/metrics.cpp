@@ -18,7 +18,7 @@ std::string Metrics::text() const {
   out << "# HELP attend_requests_total Requests that were answered.\n# TYPE attend_requests_total counter\n";
   for (const auto& [key, count] : requests_)
     out << "attend_requests_total{path=\"" << key.first << "\",status=\"" << key.second << "\"} " << count << '\n';
-  out << "# HELP attend_request_seconds From a request to the end of its answer.\n"
+  out << "# HELP attend_request_seconds From a request to its answer; of a stream, to its end.\n"
          "# TYPE attend_request_seconds histogram\n";
   for (const auto& [path, times] : times_) {
     for (std::size_t i = 0; i < kBounds.size(); ++i)

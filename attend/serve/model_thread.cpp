@@ -1,5 +1,7 @@
 #include "attend/serve/model_thread.h"
 
+#include "attend/core/error.h"
+#include "attend/core/stop.h"
 #include "attend/core/threads.h"
 
 namespace attend::serve {
@@ -34,6 +36,9 @@ void ModelThread::stop() {
 
 void ModelThread::run(int threads) {
   set_threads(threads);
+  const StopCheck check([this] {
+    if (stopping_) throw Error("the server is shutting down");
+  });
   for (;;) {
     {
       std::unique_lock lock(mutex_);

@@ -1,6 +1,7 @@
 // The thread on which all models run, one after the other. Each step uses all cores, so that a second thread would only
 // slow it down.
 #pragma once
+#include <atomic>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -23,7 +24,7 @@ class ModelThread {
   void wake();
   /// The models must live until stop(). `threads` is the number of threads that their loops use.
   void start(std::vector<ServedModel*> models, int threads);
-  /// Stops after the current step. Requests that wait are not answered.
+  /// Stops at the next check_stop() of the current step, or after it. Requests that wait are not answered.
   void stop();
 
  private:
@@ -32,7 +33,8 @@ class ModelThread {
   std::vector<ServedModel*> models_;
   std::mutex mutex_;
   std::condition_variable woken_;
-  bool work_ = false, stopping_ = false;
+  bool work_ = false;
+  std::atomic<bool> stopping_ = false;
   std::thread thread_;
 };
 

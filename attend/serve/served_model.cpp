@@ -19,15 +19,27 @@ namespace fs = std::filesystem;
 constexpr std::size_t kBytesAtOnce = 5000;
 /// Sequences of one request that join the engine before those of others.
 constexpr int kSequencesInTurn = 16;
-/// A text with more bytes is long work: the model thread would be busy with it for too long.
-constexpr std::size_t kLongText = 16 << 10;
-/// The same for all texts of a translation, which are tokenised together.
+/// As kLongText, for all texts of a translation, which are tokenised together.
 constexpr std::size_t kLongTranslation = 64 << 10;
+
+using Texts = std::vector<std::string>;
 
 std::size_t bytes_of(std::span<const std::string> texts) {
   std::size_t bytes = 0;
   for (const std::string& text : texts) bytes += text.size();
   return bytes;
+}
+
+/// Bytes of the options that are tokenised with the texts: the prefix of each, and each bad word with and without a
+/// space before it.
+std::size_t option_bytes(const GenerationOptions& options, std::size_t texts) {
+  return texts * options.prefix.value_or("").size() + 2 * bytes_of(options.bad_words.value_or(Texts()));
+}
+
+/// A function that keeps the memory of its request reserved as long as it lives, also if nobody waits for it any more.
+template <typename F>
+auto holding(const Patience& patience, F run) {
+  return [memory = patience.memory, run = std::move(run)](const auto&... arguments) { return run(arguments...); };
 }
 
 /// The languages of a translator: from its tokenizer's configuration, or from how such folders are named:
@@ -54,7 +66,7 @@ std::array<std::optional<std::string>, 2> languages_of(const fs::path& folder, c
 
 /// Estimate of the memory that a translation needs: its tokens, and what is kept for each sentence.
 double translation_bytes(std::span<const std::string> texts, const TranslateOptions& options) {
-  double bytes = 0, sentences = 0, weights = 0;
+  double bytes = static_cast<double>(option_bytes(options.search, texts.size())), sentences = 0, weights = 0;
   for (const std::string& text : texts) {
     bytes += static_cast<double>(text.size());
     sentences += 1 + static_cast<double>(std::ranges::count_if(
@@ -162,7 +174,8 @@ std::vector<std::int32_t> ServedModel::ids(std::string text, const Patience& pat
   const bool is_long = text.size() > kLongText;
   if (is_long) patience.reserve(kBytesToTokenize * static_cast<double>(text.size()));
   auto run = [this, text = std::move(text), special_tokens] { return tokenizer->ids(text, special_tokens); };
-  return is_long ? long_work_.ask(std::move(run), patience) : tokenizer_thread_.ask(std::move(run), patience);
+  return is_long ? long_work_.ask(holding(patience, std::move(run)), patience)
+                 : tokenizer_thread_.ask(std::move(run), patience);
 }
 
 /// Refuses a request if the model is broken, or if too many wait.
@@ -252,13 +265,13 @@ std::vector<std::vector<Translation>> ServedModel::translate(std::vector<std::st
     }
   };
   check_files();
-  const std::size_t bytes = bytes_of(texts);
+  const std::size_t bytes = bytes_of(texts) + option_bytes(options.search, texts.size());
   patience.reserve(translation_bytes(texts, options));
   const std::shared_ptr<Order> order(new Order{std::move(texts), bytes > kLongTranslation});
-  auto prepare = [this, order, options] {
+  auto prepare = holding(patience, [this, order, options] {
     order->job.emplace(*translator, order->texts, options);
     return order->job->take_requests();
-  };
+  });
   Waiting waiting;
   waiting.requests = order->is_long ? long_work_.ask(std::move(prepare), patience)
                                     : tokenizer_thread_.ask(std::move(prepare), patience);
@@ -278,7 +291,8 @@ std::vector<std::vector<Translation>> ServedModel::translate(std::vector<std::st
   submit(std::move(waiting));
   try {
     Results finished = wait_for(results, order->abandoned, patience);
-    if (order->is_long) finished = long_work_.ask([order] { return order->job->finish(); }, patience);
+    if (order->is_long)
+      finished = long_work_.ask(holding(patience, [order] { return order->job->finish(); }), patience);
     check_files();
     return finished;
   } catch (...) {
@@ -290,9 +304,11 @@ std::vector<std::vector<Translation>> ServedModel::translate(std::vector<std::st
 
 template <typename Result>
 std::vector<Result> ServedModel::run_batched(Batcher<Result>& batcher, std::string key, std::vector<std::string> texts,
-                                             typename Batcher<Result>::Run run, const Patience& patience) {
-  patience.reserve(kBytesToTokenize * static_cast<double>(bytes_of(texts)));
-  if (std::ranges::any_of(texts, [](const std::string& text) { return text.size() > kLongText; })) {
+                                             typename Batcher<Result>::Run run, const Patience& patience,
+                                             std::size_t added) {
+  patience.reserve(kBytesToTokenize * static_cast<double>(bytes_of(texts) + added * texts.size()));
+  run = holding(patience, std::move(run));
+  if (std::ranges::any_of(texts, [&](const std::string& text) { return text.size() + added > kLongText; })) {
     check_files();
     std::vector<Result> results =
         long_work_.ask([run = std::move(run), texts = std::move(texts)] { return run(texts); }, patience);
@@ -301,7 +317,7 @@ std::vector<Result> ServedModel::run_batched(Batcher<Result>& batcher, std::stri
   }
   accept();
   using Job = typename Batcher<Result>::Job;
-  const std::shared_ptr<Job> job(new Job{std::move(key), std::move(texts), std::move(run)});
+  const std::shared_ptr<Job> job(new Job{std::move(key), std::move(texts), std::move(run), added});
   std::future<std::vector<Result>> future = job->promise.get_future();
   batcher.submit(job);
   wake_();
@@ -322,7 +338,7 @@ std::vector<Embedded> ServedModel::embed(std::vector<std::string> texts, const E
     }
     return results;
   };
-  return run_batched<Embedded>(embeddings_, key, std::move(texts), run, patience);
+  return run_batched<Embedded>(embeddings_, key, std::move(texts), run, patience, options.prompt.value_or("").size());
 }
 
 std::vector<Classification> ServedModel::classify(std::vector<std::string> texts, const ClassifyOptions& options,
@@ -340,7 +356,7 @@ std::vector<FilledText> ServedModel::fill(std::vector<std::string> texts, const 
 std::string ServedModel::ask(std::function<std::string()> run, const Patience& patience, bool is_long) {
   if (is_long) {
     check_files();
-    std::string answer = long_work_.ask(std::move(run), patience);
+    std::string answer = long_work_.ask(holding(patience, std::move(run)), patience);
     check_files();
     return answer;
   }

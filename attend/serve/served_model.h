@@ -27,6 +27,9 @@
 
 namespace attend::serve {
 
+/// A text with more bytes is long work: the model thread would be busy with it for too long.
+constexpr std::size_t kLongText = 16 << 10;
+
 struct ModelLimits {
   std::int64_t batch_rows = 64;       ///< sequences that are generated at once
   std::int64_t batch_tokens = 16384;  ///< tokens of these sequences at their end, with their prompts
@@ -128,7 +131,7 @@ class ServedModel {
                               std::optional<std::int64_t> alternatives);
   template <typename Result>
   std::vector<Result> run_batched(Batcher<Result>& batcher, std::string key, std::vector<std::string> texts,
-                                  typename Batcher<Result>::Run run, const Patience& patience);
+                                  typename Batcher<Result>::Run run, const Patience& patience, std::size_t added = 0);
 
   ModelLimits limits_;
   std::function<void()> wake_;

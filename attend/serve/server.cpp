@@ -27,11 +27,12 @@ std::vector<std::unique_ptr<serve::ServedModel>> open_models(const ServerOptions
   return models;
 }
 
-serve::HttpLimits http_limits(const ServerOptions& options) {
+serve::HttpLimits http_limits(const ServerOptions& options, std::size_t memory) {
   serve::HttpLimits limits;
   limits.message.body = static_cast<std::size_t>(options.body_limit);
   limits.connections = static_cast<std::size_t>(options.connections);
-  limits.buffered = std::max(limits.buffered, 4 * limits.message.body);
+  // At least two bodies fit; a string that has grown may take twice its size.
+  limits.buffered = std::max(std::min(limits.buffered, memory / 2), 4 * limits.message.body);
   return limits;
 }
 
@@ -44,7 +45,7 @@ struct Server::Parts {
              options.timeout,
              options.memory},
             open_models(options, model_thread)),
-        http(http_limits(options), api),
+        http(http_limits(options, static_cast<std::size_t>(api.memory())), api),
         port(http.bind(options.host, options.port)) {
     std::vector<serve::ServedModel*> models;
     for (const auto& model : api.models()) models.push_back(model.get());

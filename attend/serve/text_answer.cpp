@@ -34,6 +34,7 @@ class TextAnswer {
         created_(now()),
         samples_(static_cast<std::size_t>(request_.options.search.nbest.value_or(1))),
         choices_(request_.prompts.size() * samples_) {
+    const StopCheck check([&patience] { patience.check(); });
     std::vector<GenerationTask> tasks =
         GenerationTask::make(*request_.model->language_model, request_.prompts, request_.options);
     for (const GenerationTask& task : tasks) prompt_tokens_ += std::ssize(task.request.input.prompt);
@@ -140,7 +141,9 @@ class TextAnswer {
             model->language_model->score(std::vector<std::vector<std::int32_t>>{ids}, {.alternatives = most}).front();
         return std::string();
       };
-      request_.model->ask(run, patience);
+      // A prompt that does not fit into the context is scored in many calls.
+      const bool is_long = std::ssize(request_.prompts[p]) > request_.model->language_model->positions();
+      request_.model->ask(run, patience, is_long);
       std::vector<Token> tokens;
       std::int64_t offset = 0;
       for (std::size_t t = 0; t < scored->ids.size(); ++t) {
@@ -261,7 +264,10 @@ double text_bytes(const TextRequest& request) {
   double each = 32;                                     // an id and some letters
   if (request.stream || request.logprobs) each += 200;  // an event that waits to be sent
   if (request.logprobs) each += 400 + 250 * static_cast<double>(request.alternatives);  // its JSON
-  return tokens * each + 3 * prompt_bytes;
+  double bad_words = 0;  // bytes; each is tokenised with and without a space before it
+  for (const std::string& word : request.options.search.bad_words.value_or(std::vector<std::string>()))
+    bad_words += 2 * static_cast<double>(word.size());
+  return tokens * each + 3 * prompt_bytes + kBytesToTokenize * bad_words;
 }
 
 }  // namespace

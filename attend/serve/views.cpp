@@ -18,7 +18,7 @@ namespace attend::serve {
 namespace {
 
 constexpr std::int64_t kMostWeights = 8 << 20;  // in one answer, which then has about a hundred megabytes
-constexpr std::size_t kLongText = 2000;         // bytes; the attention of a longer text takes a while
+constexpr std::size_t kLongToAttend = 2000;     // bytes; the attention of longer texts takes a while
 constexpr std::int64_t kManyTokens = 64;        // to generate; more take a while
 
 /// A number from the query of the address.
@@ -54,9 +54,14 @@ void write_rows(PartWriter& out, const Tensor& matrix, bool first = true) {
   }
 }
 
+/// Bytes of all its texts.
+std::size_t text_bytes(const AttentionRequest& request) {
+  return request.text.size() + request.pair.value_or("").size() + request.target.value_or("").size();
+}
+
 /// Estimate of the memory that the attention weights of a text and their digits need.
 double attention_bytes(const ServedModel& model, const AttentionRequest& request) {
-  const std::size_t bytes = request.text.size() + request.pair.value_or("").size() + request.target.value_or("").size();
+  const std::size_t bytes = text_bytes(request);
   // A token has about two bytes or more.
   double tokens = static_cast<double>(bytes) / 2 + 8 + static_cast<double>(request.search.max_new_tokens.value_or(0));
   if (model.context) tokens = std::min(tokens, static_cast<double>(*model.context));
@@ -79,6 +84,7 @@ Reply tokenize(Api& api, const Call& call) {
   ServedModel& model = api.model(fields, "tokenize");
   std::vector<std::string> texts = fields.texts("input");
   fields.refuse_others();
+  patience.reserve(8.0 * static_cast<double>(call.body.size()));  // the ids, at most one for each byte
   std::vector<std::vector<std::int32_t>> ids;
   double tokens = 0;
   for (std::string& text : texts) {
@@ -86,7 +92,7 @@ Reply tokenize(Api& api, const Call& call) {
     tokens += static_cast<double>(ids.back().size());
   }
   constexpr double kToken = 24;  // bytes in the answer
-  const auto write = [&model, ids = std::move(ids)](PartWriter& out) {
+  auto write = [&model, ids = std::move(ids)](PartWriter& out) {
     out << R"({"model":)" << dump(model.name) << R"(,"data":[)";
     for (std::size_t i = 0; i < ids.size(); ++i) {
       out << (i > 0 ? "," : "") << R"({"index":)" << static_cast<std::int64_t>(i) << R"(,"tokens":)";
@@ -99,7 +105,7 @@ Reply tokenize(Api& api, const Call& call) {
     }
     out << "]}";
   };
-  return written_reply(write, kToken * tokens, patience);
+  return written_reply(std::move(write), kToken * tokens, patience);
 }
 
 Reply classify(Api& api, const Call& call) {
@@ -112,6 +118,7 @@ Reply classify(Api& api, const Call& call) {
   std::vector<std::string> texts;
   options.pairs = input.is_array() && !input.empty() && input.front().is_array();
   if (options.pairs) {
+    fields.check_number_of_texts("input", input.size());
     for (const Json& pair : input) {
       if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() || !pair[1].is_string())
         throw invalid_value("input", "a pair is an array of two texts");
@@ -215,7 +222,7 @@ Reply attention(Api& api, const Call& call) {
     return to_json(map, {.model = model.name, .top_k = top_k, .main_layers = false});
   };
   patience.reserve(attention_bytes(model, request));
-  const bool is_long = request.text.size() > kLongText || request.search.max_new_tokens.value_or(0) > kManyTokens;
+  const bool is_long = text_bytes(request) > kLongToAttend || request.search.max_new_tokens.value_or(0) > kManyTokens;
   return json_reply(model.ask(run, patience, is_long), patience);
 }
 

@@ -28,11 +28,13 @@ struct Task {
       if (abandoned) throw Error("the task was abandoned");
     });
     try {
-      promise.set_value(run());
+      Result result = run();
+      run = {};  // before whoever waits goes on
+      promise.set_value(std::move(result));
     } catch (...) {
+      run = {};
       promise.set_exception(std::current_exception());
     }
-    run = {};
   }
 };
 

@@ -80,6 +80,44 @@ TEST(Batcher, WhoHasGoneIsPassedOver) {
   EXPECT_TRUE(counter.calls.empty());
 }
 
+TEST(Batcher, WhatIsPutBeforeATextCountsWithIt) {
+  Counter counter;
+  Sizes batcher(1000);
+  const auto job = counter.job(std::vector<std::string>(4, "ab"));
+  job->added = 490;
+  batcher.submit(job);
+  while (batcher.work()) continue;
+  EXPECT_EQ(counter.calls, (std::vector<std::size_t>{2, 2}));
+}
+
+/// A result whose move fails when it is told to.
+struct Fragile {
+  explicit Fragile(int* failures) : failures(failures) {}
+  Fragile(Fragile&& other) : failures(other.failures) {
+    if (failures && (*failures)-- > 0) throw std::bad_alloc();
+  }
+  int* failures;
+};
+
+TEST(Batcher, AFailureAfterTheFirstJobIsDoneLeavesTheOthers) {
+  using Fragiles = Batcher<Fragile>;
+  Fragiles batcher(1000);
+  int failures = 1;
+  const auto run = [&](std::span<const std::string> texts) {
+    std::vector<Fragile> results;
+    results.reserve(texts.size());
+    for (const std::string& text : texts) results.emplace_back(text == "second" ? &failures : nullptr);
+    return results;
+  };
+  const std::shared_ptr<Fragiles::Job> first(new Fragiles::Job{"", {"first"}, run});
+  const std::shared_ptr<Fragiles::Job> second(new Fragiles::Job{"", {"second"}, run});
+  batcher.submit(first);
+  batcher.submit(second);
+  EXPECT_TRUE(batcher.work());
+  EXPECT_EQ(first->promise.get_future().get().size(), 1u);
+  EXPECT_EQ(second->promise.get_future().get().size(), 1u);
+}
+
 TEST(Batcher, AModelThatRunsOutOfMemoryFailsItsJobsOnly) {
   Sizes batcher(1000);
   const auto run = [](std::span<const std::string>) -> std::vector<std::size_t> { throw std::bad_alloc(); };

@@ -143,6 +143,7 @@ TEST(RequestReader, BoundsTheHeadAndTheBody) {
   EXPECT_EQ(read(many + "\r\n").refused, 431);
   EXPECT_EQ(read("GET / HTTP/1.1\r\nX: " + std::string(70000, 'x'), 1000).refused, 431);
   EXPECT_EQ(read("GET /" + std::string(70000, 'x'), 1000).refused, 414);
+  EXPECT_EQ(read("GET /" + std::string(70000, 'x') + " HTTP/1.1\r\nHost: a\r\n\r\n").refused, 414);
   EXPECT_EQ(read("GET /" + std::string(2000, 'x') + " HTTP/1.1\r\nHost: a\r\n\r\n").refused, 414);
   // Chunks of one byte: what is sent counts too.
   std::string chunks = post("Transfer-Encoding: chunked\r\n");

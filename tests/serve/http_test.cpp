@@ -107,6 +107,12 @@ TEST(Http, HeadHasNoBodyAndOldClientsAreUnderstood) {
   const std::string head = server.ask("HEAD /health HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
   EXPECT_NE(head.find("Content-Length: 15\r\n"), std::string::npos);
   EXPECT_TRUE(head.ends_with("\r\n\r\n"));
+  for (const char* wrong : {"Content-Encoding: gzip\r\n", "Origin: a\r\nOrigin: b\r\n"}) {
+    const std::string refused =
+        server.ask(std::string("HEAD /health HTTP/1.1\r\nHost: localhost\r\n") + wrong + "\r\n");
+    EXPECT_NE(refused.find("HTTP/1.1 4"), std::string::npos);
+    EXPECT_TRUE(refused.ends_with("\r\n\r\n")) << refused;
+  }
   EXPECT_EQ(status_of(server.ask("GET /health HTTP/1.0\r\n\r\n")), "HTTP/1.1 200 OK");
   const std::string kept = "GET /health HTTP/1.0\r\nConnection: keep-alive\r\n\r\n";
   EXPECT_EQ(answers_in(server.ask(kept + kept + "GET /health HTTP/1.0\r\n\r\n")), 3u);
@@ -213,6 +219,41 @@ TEST(Http, ClientsThatDoNotReadTakeNoWorker) {
   std::this_thread::sleep_for(milliseconds(1500));
   EXPECT_LT(server.health(), milliseconds(3000));
   EXPECT_EQ(status_of(server.ask(get("/v1/models", "Connection: close\r\n"))), "HTTP/1.1 200 OK");
+}
+
+constexpr const char* kLarge = "/v1/lessons/positions?width=1024&length=2048";  // some 20 MB, sent in parts
+
+TEST(Http, ClientsThatDoNotReadLargeAnswersMakeRoomForOthers) {
+  HttpLimits limits;
+  limits.connections = 4;
+  const Running server(limits);
+  std::vector<Raw> deaf;
+  for (int i = 0; i < 4; ++i) {
+    deaf.push_back(server.connect());
+    deaf.back().send(get(kLarge));
+    deaf.back().receive_some();
+  }
+  std::string status;
+  const auto end = Clock::now() + milliseconds(10000);
+  while (status != "HTTP/1.1 200 OK" && Clock::now() < end) {
+    status = status_of(server.ask(get("/v1/models", "Connection: close\r\n")));
+    std::this_thread::sleep_for(milliseconds(50));
+  }
+  EXPECT_EQ(status, "HTTP/1.1 200 OK");
+}
+
+TEST(Http, AClientThatReadsSlowlyAndSteadilyGetsALargeAnswer) {
+  HttpLimits limits;
+  limits.write = milliseconds(400);
+  const Running server(limits);
+  const Raw raw = server.connect();
+  raw.send(get(kLarge, "Connection: close\r\n"));
+  std::string block(64 << 10, '\0'), last;
+  for (std::size_t all = 0, waited = 0, got = 0; (got = raw.read(block)) > 0;) {
+    last = block.substr(0, got);
+    for (all += got; all / (1 << 20) > waited; ++waited) std::this_thread::sleep_for(milliseconds(100));
+  }
+  EXPECT_TRUE(last.ends_with("]}\r\n0\r\n\r\n"));
 }
 
 TEST(Http, AFullServerSaysSoAndIsStillHealthy) {

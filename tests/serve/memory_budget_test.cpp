@@ -46,6 +46,11 @@ TEST(MemoryBudget, ManySmallValuesNeedMoreThanOneText) {
   EXPECT_GT(serve::parsed_bytes(values), 50 * serve::parsed_bytes(std::string(values.size(), 'a')) / 4);
 }
 
+TEST(MemoryBudget, CommasInATextAreNotMoreValuesThanABodyMayHave) {
+  const std::string commas(10 << 20, ',');
+  EXPECT_LT(serve::parsed_bytes(commas), 6.0 * static_cast<double>(commas.size()));
+}
+
 ServerOptions small_memory() {
   ServerOptions options = all_models();
   options.memory = 16 << 20;
@@ -69,6 +74,19 @@ TEST(Memory, ARequestThatCanNeverFitIsRefusedBeforeTheWork) {
   EXPECT_EQ(server.post_text("/v1/completions", empty + "]}").status, 413);
   EXPECT_EQ(server.post("/translate", {{"q", large}, {"source", "it"}, {"target", "en"}}).json["code"],
             "too_large_for_memory");
+  const Json prompts{{"model", "sentences"}, {"input", std::vector<std::string>(200, "a")}};
+  for (const char* prompt : {"prompt", "user"}) {  // only the first is put before each text
+    Json body = prompts;
+    body[prompt] = std::string(1000, 'a');
+    EXPECT_EQ(server.post("/v1/embeddings", body).status, body.contains("prompt") ? 413 : 200);
+  }
+  EXPECT_EQ(server
+                .post("/translate", {{"q", std::vector<std::string>(20, "a")},
+                                     {"source", "it"},
+                                     {"target", "en"},
+                                     {"prefix", std::string(10000, 'a')}})
+                .status,
+            413);
   const std::string masks = [] {
     std::string text;
     for (int i = 0; i < 30; ++i) text += "[MASK] ";

@@ -44,7 +44,12 @@ class Raw {
     }
     return all;
   }
-  /// The first so many bytes.
+  /// Reads at most so many bytes; 0 when the server has closed.
+  std::size_t read(std::string& block) const {
+    const ssize_t got = ::recv(socket_, block.data(), block.size(), 0);
+    return got > 0 ? static_cast<std::size_t>(got) : 0;
+  }
+  /// The first byte.
   void receive_some() const {
     char byte = 0;
     EXPECT_EQ(::recv(socket_, &byte, 1, 0), 1);

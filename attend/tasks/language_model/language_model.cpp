@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "attend/core/finite.h"
+#include "attend/core/stop.h"
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
@@ -188,6 +189,7 @@ std::vector<TextLikelihood> LanguageModel::score(std::vector<std::vector<std::in
     windows.insert(windows.end(), own.begin(), own.end());
   }
   for (std::size_t first = 0; first < windows.size();) {
+    check_stop();
     std::vector<std::span<const std::int32_t>> batch;
     std::int64_t tokens = 0;
     while (first + batch.size() < windows.size() && (batch.empty() || tokens < options.batch_tokens)) {
