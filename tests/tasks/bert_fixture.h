@@ -17,7 +17,7 @@ inline std::filesystem::path bert_fixture(const std::string& name) {
 class Expected {
  public:
   explicit Expected(const std::string& name)
-      : document_(contents(bert_fixture(name) / "expected.json"), name + "/expected.json") {}
+      : document_(contents(bert_fixture(name) / "expected.json"), name + "/expected.json", "test") {}
   JsonValue operator[](std::string_view key) const { return document_.root()[key]; }
   std::vector<std::string> texts(std::string_view key = "texts") const {
     std::vector<std::string> all;

@@ -16,7 +16,8 @@ namespace {
 class TokenizerFolder : public testing::TestWithParam<const char*> {
  protected:
   TokenizerFolder()
-      : expected_file_(read_file(fixture(GetParam()) / "expected.json")), expected(expected_file_, "expected.json") {}
+      : expected_file_(read_file(fixture(GetParam()) / "expected.json")),
+        expected(expected_file_, "expected.json", "test") {}
 
   /// The original tokenizer, and the same after saving and loading.
   std::vector<Tokenizer> both() const {

@@ -23,7 +23,7 @@ std::string file_with(const std::string& parts,
 }
 
 TEST(TokenizerJson, ReadsAMinimalFile) {
-  const Tokenizer::Parts parts = read_tokenizer_json(file_with(""), "file", "tokenizer");
+  const Tokenizer::Parts parts = read_tokenizer_json(file_with(""), "file");
   EXPECT_TRUE(std::holds_alternative<WordLevel>(parts.model));
   EXPECT_TRUE(parts.normalizer.empty() && parts.pre_tokenizer.empty() && parts.decoder.empty());
 }
@@ -124,7 +124,7 @@ TEST(TokenizerJson, OlderFilesDoNotNameTheModel) {
 }
 
 TEST(Json, TheLastOfTwoMembersWithTheSameKeyWins) {
-  const JsonDocument document(R"({"a": 1, "a": {"b": [1, 2, {"c": true}]}})", "file");
+  const JsonDocument document(R"({"a": 1, "a": {"b": [1, 2, {"c": true}]}})", "file", "tokenizer");
   EXPECT_TRUE(document.root()["a"]["b"][2]["c"].boolean());
   EXPECT_EQ(document.root()["a"]["b"][2]["c"].place(), "file: a.b[2].c");
   EXPECT_ERROR(document.root()["a"]["b"][3], "file: a.b: got 3 elements, expected 4 or more");
