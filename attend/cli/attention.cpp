@@ -159,6 +159,7 @@ void run(AttentionFlags& flags) {
 void add_what_flags(Verb& verb, AttentionFlags& flags) {
   constexpr const char* kGroup = "What is shown";
   std::vector<std::string> views;
+  views.reserve(std::size(kAttentionKindNames));
   for (const auto& [name, kind] : kAttentionKindNames) views.push_back(name);
   verb.add_option("--view", flags.view, "Attention to show: self; with a translation model encoder, decoder or cross")
       ->type_name("NAME")

@@ -17,7 +17,11 @@ struct Flags {
 
 void write_pairs(const std::vector<PhrasePair>& pairs, const std::string& path) {
   TextWriter writer(path);
-  for (const auto& [source, target] : pairs) writer.write(source + '\t' + target + '\n');
+  std::string line;
+  for (const auto& [source, target] : pairs) {
+    line.assign(source).append("\t").append(target).append("\n");
+    writer.write(line);
+  }
   writer.finish();
 }
 

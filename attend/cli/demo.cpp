@@ -89,6 +89,7 @@ void show(const std::string& folder) {
       translations.push_back(std::move(best.front()));
   }
   std::vector<std::string> translated;
+  translated.reserve(translations.size());
   for (const Translation& translation : translations) translated.push_back(translation.text);
   std::int64_t right = 0;
   for (std::size_t i = 0; i < translated.size(); ++i) right += translated[i] == references[i];

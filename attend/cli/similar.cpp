@@ -80,8 +80,12 @@ Lines compare_texts(const TextEncoder& encoder, const EmbedOptions& options, con
     const std::int64_t first = nearest.rows();
     nearest.add(embeddings.vectors);
     Lines wanted = wanted_lines(nearest);
-    for (auto& [row, text] : wanted)
-      text = row < first ? std::move(lines[row]) : block[static_cast<std::size_t>(row - first)];
+    for (auto& [row, text] : wanted) {
+      if (row < first)
+        text = std::move(lines[row]);
+      else
+        text = block[static_cast<std::size_t>(row - first)];
+    }
     lines = std::move(wanted);
   });
   return lines;

@@ -123,6 +123,7 @@ bool replace_lost_pages(const void* address) noexcept {
     if (begin == 0 || at < begin || at >= end) continue;
     node->lost = true;  // before anybody can read zeros
     const std::uintptr_t page = at - at % page_size();
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): a page has no other name
     return ::mmap(reinterpret_cast<void*>(page), end - page, PROT_READ | PROT_WRITE,
                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
   }

@@ -148,8 +148,9 @@ Gpt2::Gpt2(const Gpt2Options& o, Generator& generator)
   // Weights whose output is added to the residual are scaled by 1 / √(number of additions), and each layer adds twice
   // (Radford et al. 2019, section 2.3).
   const float added = o.deviation / std::sqrt(2.f * static_cast<float>(o.layers));
+  const std::int64_t head_width = o.width / o.heads;
   for (std::int64_t i = 0; i < o.layers; ++i) {
-    block.scale = o.scale_attention ? 1.f / std::sqrt(static_cast<float>(o.width / o.heads)) : 1.f;
+    block.scale = o.scale_attention ? 1.f / std::sqrt(static_cast<float>(head_width)) : 1.f;
     if (o.scale_by_inverse_layer) *block.scale /= static_cast<float>(i + 1);
     const auto made = [&] {
       const init::Skipped later;
@@ -204,7 +205,7 @@ Tensor Gpt2::read(Texts texts, Gpt2State* state, Probe* probe) const {
 
 Tensor Gpt2::read_last(Texts texts, Gpt2State& state, Probe* probe) const {
   const Tensor all = read(texts, &state, probe);
-  const Tensor last = Tensor::empty({state.rows(), options.width});
+  Tensor last = Tensor::empty({state.rows(), options.width});
   std::int64_t end = 0;
   for (std::int64_t row = 0; row < state.rows(); ++row) {
     if (state.length(row) == 0) fail<InputError>("gpt2", "text ", row, " is empty, expected at least one token");
@@ -298,7 +299,7 @@ std::vector<StoredParameter> stored_of(Gpt2& model) {
 
 /// [m, n] -> [n, m]
 Tensor transposed(const Tensor& from) {
-  const Tensor to = Tensor::empty({from.dim(1), from.dim(0)});
+  Tensor to = Tensor::empty({from.dim(1), from.dim(0)});
   kernels::transpose({.m = from.dim(0), .n = from.dim(1)}, from.data(), to.data());
   return to;
 }

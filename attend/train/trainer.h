@@ -133,7 +133,8 @@ struct TrainingObserver {
   }
   Progress progress(std::string stage, std::string unit = "B") const {
     if (!prepared) return {};
-    return [=, prepared = prepared](std::int64_t done, std::int64_t total) { prepared(stage, unit, done, total); };
+    return [stage = std::move(stage), unit = std::move(unit), prepared = prepared](
+               std::int64_t done, std::int64_t total) { prepared(stage, unit, done, total); };
   }
 };
 

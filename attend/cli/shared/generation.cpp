@@ -56,6 +56,7 @@ class FlagMaker {
   }
   Flag* add(const Option<EarlyStopping>& option, const std::string& name, const std::string& help) const {
     std::vector<std::string> names;
+    names.reserve(std::size(kEarlyStoppingNames));
     for (const auto& [known, meaning] : kEarlyStoppingNames) names.push_back(known);
     const auto set = [&value = options_.*option.field](const std::string& given) {
       for (const auto& [known, meaning] : kEarlyStoppingNames)
