@@ -6,6 +6,7 @@
 #include "attend/core/file.h"
 #include "attend/core/folder.h"
 #include "attend/formats/weights.h"
+#include "attend/models/bounds.h"
 
 namespace attend {
 
@@ -66,7 +67,8 @@ Dense read_dense(const fs::path& folder) {
     fail<InputError>("embed", path.string(), ": \"activation_function\" is ", name, ", which is not supported");
   const Weights weights(folder);
   dense.linear.weight = weights.get_float32("linear.weight");
-  const Shape expected{config.integer("out_features"), config.integer("in_features")};
+  const Shape expected{config.integer_in("out_features", 1, bounds::kWidth),
+                       config.integer_in("in_features", 1, bounds::kWidth)};
   if (dense.linear.weight.shape() != expected)
     fail<InputError>("embed", weights.name(), ": linear.weight is ", dense.linear.weight.shape(), ", expected ",
                      expected);
