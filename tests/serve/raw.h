@@ -44,7 +44,7 @@ class Raw {
     }
     return all;
   }
-  /// Reads at most so many bytes; 0 when the server has closed.
+  /// Reads up to block.size() bytes. Returns their number; 0 when the server has closed the connection.
   std::size_t read(std::string& block) const {
     const ssize_t got = ::recv(socket_, block.data(), block.size(), 0);
     return got > 0 ? static_cast<std::size_t>(got) : 0;
