@@ -5,7 +5,7 @@
 
 Clients use all endpoints. Some hang up at random points, write or read slowly, or send garbage; files of the models are
 replaced meanwhile. Every answer must be that of the program, or of the idle server where the program has no such verb.
-The server's memory must not grow, and SIGTERM must end it within 5 seconds: under this load, and in short runs of their
+The server's memory, measured when the clients pause, must not grow, and SIGTERM must end it within 5 seconds: under this load, and in short runs of their
 own for each state of a connection. Prints one line, and exits with 0 if all is well. Needs only Python.
 """
 import argparse
@@ -196,11 +196,16 @@ class Client:
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=120)
         self.changed = threading.Event()  # a file of the model "changed" is being overwritten
         self.ending = threading.Event()   # the server has its SIGTERM
+        self.pause, self.paused = threading.Event(), threading.Event()
 
     def run(self):
         kinds = [(0.86, self.good), (0.03, self.hang_up), (0.02, self.slow_writer), (0.02, self.slow_reader), (0.03, self.bad),
                  (0.03, self.wrong), (0.01, self.large)]
         while not self.ending.is_set():
+            while self.pause.is_set() and not self.ending.is_set():
+                self.paused.set()
+                time.sleep(0.1)
+            self.paused.clear()
             do = self.chance.choices([kind for _, kind in kinds], [share for share, _ in kinds])[0]
             try:
                 do()
@@ -211,12 +216,25 @@ class Client:
 
     def good(self):
         path, body, expected = self.chance.choice(self.jobs)
-        if body is None:
-            self.connection.request("GET", path)
-        else:
-            self.connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
-        response = self.connection.getresponse()
+        response = self.request(path, None if body is None else json.dumps(body))
         self.judge(path, body, expected, response.status, response.read())
+
+    def request(self, path, body):
+        """A request on the connection that is kept. If the server has closed it since, as it may, a new one is opened."""
+        kept = self.connection.sock is not None
+        try:
+            if body is None:
+                self.connection.request("GET", path)
+            else:
+                self.connection.request("POST", path, body, {"Content-Type": "application/json"})
+            return self.connection.getresponse()
+        except (ConnectionError, http.client.RemoteDisconnected):
+            self.connection.close()
+            if not kept:
+                raise
+            if not self.ending.is_set():
+                self.count.add("reconnected")
+            return self.request(path, body)
 
     def judge(self, path, body, expected, status, data):
         if self.ending.is_set():
@@ -306,8 +324,7 @@ class Client:
 
     def wrong(self):
         path, body = self.chance.choice(WRONG)
-        self.connection.request("POST", path, body, {"Content-Type": "application/json"})
-        response = self.connection.getresponse()
+        response = self.request(path, body)
         data = response.read()
         if not (400 <= response.status < 500 or b"memory_full" in data) and not self.ending.is_set():
             raise ValueError(f"{path} {body[:100]}: {response.status} {data[:200]}")
@@ -362,6 +379,19 @@ def end_in_state(models, state):
     return None
 
 
+def quiet_memory(server, clients):
+    """Megabytes when no request is being answered."""
+    for one in clients:
+        one.pause.set()
+    for one in clients:
+        one.paused.wait(60)
+    time.sleep(1)
+    used = server.megabytes()
+    for one in clients:
+        one.pause.clear()
+    return used
+
+
 STATES = ["idle", "in a header", "in a body", "queued", "streaming, unread", "a large answer, unread", "a large text"]
 
 
@@ -379,9 +409,15 @@ def main():
         for one in threads:
             one.start()
         begin, used, last, changed = time.monotonic(), [], 0, False
+        # The memory is measured after a warm-up, then at equal distances, while the clients pause.
+        warm = min(300, seconds / 3)
+        pauses = 12 if seconds >= 600 else 1
+        quiet = [warm + (seconds - warm) * i / pauses for i in range(pauses)]
         while (now := time.monotonic() - begin) < seconds and server.process.poll() is None:
             time.sleep(min(1, seconds / 20))
-            used.append((now, server.megabytes()))
+            if quiet and now > quiet[0]:
+                quiet.pop(0)
+                used.append(quiet_memory(server, clients))
             if now > seconds / 3 and os.path.getsize(models["gpt2"] + "/model.safetensors") > 100:
                 for name in ("gpt2", "it-en"):
                     replace_by_rename(models[name] + "/model.safetensors")
@@ -392,7 +428,7 @@ def main():
                 shutil.copyfile(models["gpt2"] + "/model.safetensors", models["changed"] + "/model.safetensors")
             if now - last > 60:
                 last = now
-                print(f"{now:6.0f} s  {used[-1][1]:.0f} MB  {count}", file=sys.stderr, flush=True)
+                print(f"{now:6.0f} s  {server.megabytes():.0f} MB  {count}", file=sys.stderr, flush=True)
         if server.process.poll() is not None:
             problems.append(f"the server ended with {server.process.returncode} after {now:.0f} s")
         elif b"model_changed" not in ask(server.port, "/ready")[1]:
@@ -407,13 +443,8 @@ def main():
     problems += count.problems
     if count.numbers.get("wrong") or count.numbers.get("errors") or not count.numbers.get("right"):
         problems.append(f"answers: {count}")
-    # Medians over windows, since large requests take much for a moment: the first after the warm-up, and the last. A
-    # short run says little.
-    warm = min(300, seconds / 3)
-    window = max((seconds - warm) / 4, 1)
-    median = lambda first, end: statistics.median([m for t, m in used if first <= t <= end] or [0])
-    early, late = median(warm, warm + window), median(seconds - window, seconds)
-    allowed = 1.01 * early if seconds >= 1800 else 2 * early + 64
+    early, late = statistics.median(used[:4] or [0]), statistics.median(used[-4:] or [0])
+    allowed = 1.01 * early if seconds >= 1800 else 2 * early + 64  # a short run says little
     if late > allowed:
         problems.append(f"memory grows: from {early:.0f} to {late:.0f} MB")
     for problem in problems:
