@@ -146,7 +146,7 @@ std::vector<std::string> ServedModel::capabilities() const {
   if (classifier) all.emplace_back("classify");
   if (mask_filler) all.emplace_back("fill-mask");
   if (attention) all.emplace_back("attention");
-  if (attention && encoder) all.emplace_back("pairs");  // only encoders read two texts at once
+  if (attention && attention->takes_pairs()) all.emplace_back("pairs");
   if (tokenizer) all.emplace_back("tokenize");
   return all;
 }

@@ -24,6 +24,7 @@ struct Classifier::Model {
   virtual ~Model() = default;
   virtual const std::vector<std::string>& labels() const = 0;
   virtual bool several_labels() const { return false; }
+  virtual bool takes_pairs() const { return false; }
   virtual std::vector<Classification> classify(std::span<const std::string> texts, const ClassifyOptions& options,
                                                const Progress& progress) const = 0;
   virtual AttentionMap attention_map(const std::string& text, const ClassifyOptions& options,
@@ -103,6 +104,7 @@ struct NetworkModel : Classifier::Model {
       : network(std::move(model)), tokenizer(tokens) {}
 
   const std::vector<std::string>& labels() const override { return network->labels(); }
+  bool takes_pairs() const override { return network->parts() == TextParts::pair; }
 
   Encoding encode(std::span<const std::string> texts, std::size_t i, const ClassifyOptions& options) const {
     const EncodeOptions limits{.max_tokens = options.max_tokens, .long_text = options.long_text};
@@ -226,6 +228,7 @@ struct BertModel : Classifier::Model {
 
   const std::vector<std::string>& labels() const override { return reader.model.options.labels; }
   bool several_labels() const override { return reader.model.options.several_labels; }
+  bool takes_pairs() const override { return true; }
 
   /// Also fills the attention weights of the first token.
   void classify_with_attention(const Encoding& encoding, Classification& result) const {
@@ -340,6 +343,7 @@ Classifier::Classifier(const ModelFolder& folder) : model_(load(folder)) {}
 
 const std::vector<std::string>& Classifier::labels() const { return model_->labels(); }
 bool Classifier::several_labels() const { return model_->several_labels(); }
+bool Classifier::takes_pairs() const { return model_->takes_pairs(); }
 
 AttentionMap Classifier::attention_map(const std::string& text, const ClassifyOptions& options,
                                        const AttentionSelection& selection) const {

@@ -75,6 +75,8 @@ class Classifier {
   const std::vector<std::string>& labels() const;
   /// Whether the model is multi-label: each label is independent of the others.
   bool several_labels() const;
+  /// Whether the model can read pairs of texts.
+  bool takes_pairs() const;
 
   struct Model;
 
