@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "attend/cli/shared/attention_file.h"
+#include "attend/cli/shared/character_positions.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/json_line.h"
 #include "attend/cli/shared/line_verb.h"
@@ -52,6 +53,51 @@ std::string most_attended_words(const std::string& line, const Classification& r
   return out;
 }
 
+/// The text of a token; the token itself if it stands for no text.
+std::string token_text(const std::string& line, const Classification& result, std::size_t i) {
+  const Span& span = result.spans[i];
+  if (span.begin == span.end) return result.tokens[i];
+  return line.substr(static_cast<std::size_t>(span.begin), static_cast<std::size_t>(span.end - span.begin));
+}
+
+/// The words of the second text with the word of the first that each attends to most: "animal → dog 0.93".
+std::string alignments(const std::string& line, const Classification& result) {
+  std::string out;
+  for (std::size_t i = 0; i < result.aligned.size(); ++i) {
+    if (result.aligned[i] >= i) continue;  // a word of the first text
+    out += (out.empty() ? "" : ", ") + token_text(line, result, i) + " → " +
+           token_text(line, result, result.aligned[i]) + " " + fixed(result.aligned_weights[i], 2);
+  }
+  return out;
+}
+
+/// The sentences with the largest weights, and the words in each: "0.61 [The plot is terrible.] terrible 0.40, …".
+std::string most_attended_sentences(const std::string& line, const Classification& result) {
+  std::vector<std::size_t> order(result.sentences.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return result.sentences[i].weight; });
+  std::string out;
+  for (std::size_t i = 0; i < std::min<std::size_t>(order.size(), 2); ++i) {
+    const SentenceWeight& sentence = result.sentences[order[i]];
+    Classification part;
+    for (std::size_t t = 0; t < result.tokens.size(); ++t)
+      if (result.spans[t].begin >= sentence.span.begin && result.spans[t].end <= sentence.span.end) {
+        part.tokens.push_back(result.tokens[t]), part.spans.push_back(result.spans[t]);
+        part.attention.push_back(result.attention[t] / std::max(sentence.weight, 1e-9f));
+      }
+    out += (out.empty() ? "" : "; ") + fixed(sentence.weight, 2) + " [" +
+           line.substr(static_cast<std::size_t>(sentence.span.begin),
+                       static_cast<std::size_t>(sentence.span.end - sentence.span.begin)) +
+           "] " + most_attended_words(line, part);
+  }
+  return out;
+}
+
+std::string most_attended(const std::string& line, const Classification& result) {
+  if (!result.sentences.empty()) return most_attended_sentences(line, result);
+  return result.aligned.empty() ? most_attended_words(line, result) : alignments(line, result);
+}
+
 /// The most probable labels first.
 std::vector<std::size_t> order_of(const Classification& result) {
   std::vector<std::size_t> order(result.probabilities.size());
@@ -80,6 +126,12 @@ std::string json_line(const std::string& line, const Classification& result, con
     for (const std::size_t i : result.predicted) holding.push_back(labels[i]);
   }
   if (!result.tokens.empty()) json["tokens"] = result.tokens, json["attention"] = result.attention;
+  if (!result.aligned.empty()) json["aligned"] = result.aligned, json["aligned_weights"] = result.aligned_weights;
+  const CharacterPositions characters(line);
+  for (const SentenceWeight& sentence : result.sentences) {
+    const Span place = characters(sentence.span);
+    json["sentences"].push_back({{"start", place.begin}, {"end", place.end}, {"weight", sentence.weight}});
+  }
   if (result.truncated > 0) json["truncated"] = result.truncated;
   return as_line(json);
 }
@@ -92,7 +144,7 @@ std::string text_line(const std::string& line, const Classification& result, con
   const std::size_t count = flags.top > 0 ? static_cast<std::size_t>(flags.top) : several ? result.predicted.size() : 1;
   for (std::size_t i = 0; i < std::min(order.size(), count); ++i)
     out += (i ? "\t" : "") + labels[order[i]] + "\t" + fixed(result.probabilities[order[i]], 4);
-  if (flags.options.attention && !order.empty()) out += "\t" + most_attended_words(line, result);
+  if (flags.options.attention && !order.empty()) out += "\t" + most_attended(line, result);
   return out + "\n";
 }
 
@@ -141,7 +193,8 @@ void add_classify(Verb& program) {
         flags->options.attention = true;
         if (!file.empty()) flags->attention_file = file.front();
       },
-      "Print the words with the largest attention weights. With a file also write the weights to it: a page (.html), a "
+      "Print the words with the largest attention weights; of a pair, which word is aligned with which; of a document, "
+      "the sentences and the words in them. With a file also write the weights to it: a page (.html), a "
       "picture (.svg, .png) or data (.json). The file is given as --attention=FILE, or as the next word if that has "
       "one of these endings");
   attention->type_name("FILE")->optional_value({".html", ".svg", ".png", ".json", ".jsonl"});

@@ -14,8 +14,8 @@ void add_finetune_classifier(Verb& parent) {
   ClassificationTrainingOptions& o = flags->options;
   o = ClassificationTrainingOptions::finetune("");
   add_path_flag(*verb, "--from", o.from,
-                "Folder of an encoder (BERT, DistilBERT, RoBERTa), or of a classifier to train further (recurrent or "
-                "GPT-2 too)",
+                "Folder of an encoder (BERT, DistilBERT, RoBERTa), or of a classifier to train further (GPT-2, or "
+                "one that Attend has trained)",
                 "DIR")
       ->required();
   add_label_data_flags(*verb, o);
@@ -44,7 +44,7 @@ void add_finetune_classifier(Verb& parent) {
       "  attend finetune classifier --from bert-base-uncased --train reviews.tsv --validation held-out.tsv --output "
       "reviews\n"
       "  echo 'A wonderful film.' | attend classify --model reviews\n"
-      "A recurrent classifier needs a higher learning rate:\n"
+      "A classifier of `attend train classifier` needs a higher learning rate:\n"
       "  attend finetune classifier --from reviews --train more.tsv --learning-rate 1e-3 --output reviews-2");
   verb->callback([flags] {
     if (flags->options.balanced && !flags->options.columns.separator.empty())

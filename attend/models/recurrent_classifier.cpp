@@ -1,6 +1,5 @@
 #include "attend/models/recurrent_classifier.h"
 
-#include "attend/core/error.h"
 #include "attend/models/bounds.h"
 #include "attend/models/recurrent_common.h"
 #include "attend/ops/concat.h"
@@ -40,9 +39,15 @@ void RecurrentClassifierOptions::write(Config& config) const {
   config.set("dropout", dropout);
 }
 
+/// The embeddings, and a square matrix of each layer.
+double RecurrentClassifierOptions::least_parameters() const {
+  return static_cast<double>(vocabulary) * static_cast<double>(embedding) +
+         static_cast<double>(layers) * static_cast<double>(hidden * hidden);
+}
+
 RecurrentClassifier::RecurrentClassifier(const RecurrentClassifierOptions& o, Generator& generator)
     : options(o), score(Uniform()) {
-  if (o.labels.size() < 2) fail<InputError>("classifier", "expected at least 2 labels: got ", o.labels.size());
+  check_labels(o.labels);
   embedding = Embedding(o.vocabulary, o.embedding, generator, kEmbeddingDeviation);
   encoder = Recurrent(o.cell,
                       {.input = o.embedding,
@@ -56,7 +61,10 @@ RecurrentClassifier::RecurrentClassifier(const RecurrentClassifierOptions& o, Ge
   output = Linear(width, static_cast<std::int64_t>(o.labels.size()), true, generator);
 }
 
-Tensor RecurrentClassifier::operator()(const Tensor& ids, const Tensor& lengths, Probe* probe) const {
+void RecurrentClassifier::set_dropout(float dropout) { options.dropout = encoder.options.dropout = dropout; }
+
+Tensor RecurrentClassifier::logits(const ClassifierInput& input, Probe* probe) const {
+  const auto& [ids, lengths, parts] = input;
   const RecurrentOutput read = encoder(dropout(embedding(ids), options.dropout), {}, lengths);
   const std::int64_t B = ids.dim(0), width = read.y.dim(2);
   const auto last = [&] {
@@ -81,12 +89,6 @@ Tensor RecurrentClassifier::operator()(const Tensor& ids, const Tensor& lengths,
       break;
   }
   return output(dropout(pooled, options.dropout));
-}
-
-Config RecurrentClassifier::config() const {
-  Config config;
-  options.write(config);
-  return config;
 }
 
 }  // namespace attend

@@ -4,9 +4,7 @@
 #include <vector>
 
 #include "attend/attention/pooling.h"
-#include "attend/formats/config.h"
-#include "attend/models/model.h"
-#include "attend/nn/embedding.h"
+#include "attend/models/text_classifier.h"
 #include "attend/nn/recurrent.h"
 
 namespace attend {
@@ -21,7 +19,11 @@ enum class StatePooling : std::uint8_t {
 
 extern const std::vector<std::pair<std::string, StatePooling>> kStatePoolingNames;
 
+struct RecurrentClassifier;
+
 struct RecurrentClassifierOptions {
+  using Network = RecurrentClassifier;
+
   std::int64_t vocabulary = 0;
   std::vector<std::string> labels = {};  ///< the names of the classes
   std::int64_t embedding = 128;
@@ -34,9 +36,10 @@ struct RecurrentClassifierOptions {
 
   static RecurrentClassifierOptions read(const Config& config);
   void write(Config& config) const;  ///< "model_type" included
+  double least_parameters() const;
 };
 
-struct RecurrentClassifier : ModelOf<RecurrentClassifier> {
+struct RecurrentClassifier : TextClassifierOf<RecurrentClassifier> {
   RecurrentClassifierOptions options;
   Embedding embedding;
   Recurrent encoder;
@@ -46,11 +49,10 @@ struct RecurrentClassifier : ModelOf<RecurrentClassifier> {
   RecurrentClassifier() = default;
   explicit RecurrentClassifier(const RecurrentClassifierOptions& options, Generator& generator = default_generator());
 
-  /// ids int32 [B, T], lengths int32 [B], each at least 1 -> logits [B, classes].
+  bool attends() const override { return options.pooling == StatePooling::attention; }
+  void set_dropout(float dropout) override;
   /// A probe records the weights of attention pooling as the layer "pooling", [B, 1, 1, T].
-  Tensor operator()(const Tensor& ids, const Tensor& lengths, Probe* probe = nullptr) const;
-
-  Config config() const override;
+  Tensor logits(const ClassifierInput& input, Probe* probe = nullptr) const override;
 
   void visit(auto&& v) { v("embedding", embedding), v("encoder", encoder), v("score", score), v("output", output); }
 };

@@ -89,6 +89,12 @@ void RecurrentTranslatorOptions::write(Config& config) const {
   config.set("tied_output", tied_output);
 }
 
+/// The embeddings, and a square matrix of each layer.
+double RecurrentTranslatorOptions::least_parameters() const {
+  return static_cast<double>(source_vocabulary + target_vocabulary) * static_cast<double>(embedding) +
+         static_cast<double>(encoder_layers + decoder_layers) * static_cast<double>(hidden * hidden);
+}
+
 RecurrentTranslator::RecurrentTranslator(const RecurrentTranslatorOptions& o, Generator& generator) : options(o) {
   if (o.tied_output && !o.deep_output)
     fail<InputError>("translator", "tied_output needs deep_output, which has the width of the embeddings");

@@ -17,7 +17,11 @@ namespace attend {
 enum class DecoderAttention : std::uint8_t { none, additive, dot, general, location };
 extern const std::vector<std::pair<std::string, DecoderAttention>> kDecoderAttentionNames;
 
+struct RecurrentTranslator;
+
 struct RecurrentTranslatorOptions {
+  using Network = RecurrentTranslator;
+
   std::int64_t source_vocabulary = 0;
   std::int64_t target_vocabulary = 0;
   std::int64_t embedding = 256;
@@ -35,6 +39,8 @@ struct RecurrentTranslatorOptions {
 
   static RecurrentTranslatorOptions read(const Config& config);
   void write(Config& config) const;  ///< "model_type" included
+  /// A lower bound of the number of parameters, by which the weights of a folder are checked before it is loaded.
+  double least_parameters() const;
 };
 
 /// The output of the encoder. E is its width: hidden, or 2 · hidden if it is bidirectional.

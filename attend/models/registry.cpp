@@ -13,7 +13,10 @@
 #include "attend/data/fingerprint.h"
 #include "attend/models/bert.h"
 #include "attend/models/check_weights.h"
+#include "attend/models/decomposable_attention.h"
+#include "attend/models/esim.h"
 #include "attend/models/gpt2.h"
+#include "attend/models/hierarchical_classifier.h"
 #include "attend/models/recurrent_classifier.h"
 #include "attend/models/recurrent_translator.h"
 #include "attend/models/transformer.h"
@@ -66,21 +69,13 @@ ModelFamily bert_row() {
 std::shared_ptr<Model> gpt2(const Config& config, const Weights& weights, bool mapped) {
   return std::make_shared<Gpt2>(load_gpt2(config, weights, mapped));
 }
-/// The embeddings, and a square matrix of each layer.
-double least_parameters(const RecurrentTranslatorOptions& o) {
-  return static_cast<double>(o.source_vocabulary + o.target_vocabulary) * static_cast<double>(o.embedding) +
-         static_cast<double>(o.encoder_layers + o.decoder_layers) * static_cast<double>(o.hidden * o.hidden);
-}
-double least_parameters(const RecurrentClassifierOptions& o) {
-  return static_cast<double>(o.vocabulary) * static_cast<double>(o.embedding) +
-         static_cast<double>(o.layers) * static_cast<double>(o.hidden * o.hidden);
-}
-template <typename M, typename Options>
-std::shared_ptr<Model> recurrent(const Config& config, const Weights& weights, bool mapped) {
+/// A network that only Attend has, by the type of its options.
+template <typename Options>
+std::shared_ptr<Model> network(const Config& config, const Weights& weights, bool mapped) {
   const auto options = Options::read(config);
-  check_parameters("load", config, weights, least_parameters(options));
+  check_parameters("load", config, weights, options.least_parameters());
   const init::Skipped skipped;
-  auto model = std::make_shared<M>(options);
+  auto model = std::make_shared<typename Options::Network>(options);
   expect_precision("load", config, mapped, *model);
   std::vector<NamedTensor> all = parameters(*model);
   load_parameters(all, weights);
@@ -93,14 +88,17 @@ const std::vector<ModelFamily>& rows() {
       {"attend-transformer", {translate}, nullptr, transformer<kAttendTransformer>},
       {"bart", {translate}, nullptr, transformer<kBart>},
       {"t5", {translate}, nullptr, transformer<kT5>},
-      {"attend-recurrent-translator", {translate}, nullptr, recurrent<RecurrentTranslator, RecurrentTranslatorOptions>},
+      {"attend-recurrent-translator", {translate}, nullptr, network<RecurrentTranslatorOptions>},
       {"gpt2", {generate, classify}, abilities_of_gpt2, gpt2},
       bert_row<kBert>(),
       bert_row<kDistilBert>(),
       bert_row<kRoberta>(),
       bert_row<kXlmRoberta>(),
       bert_row<kCamembert>(),
-      {"attend-recurrent-classifier", {classify}, nullptr, recurrent<RecurrentClassifier, RecurrentClassifierOptions>},
+      {"attend-recurrent-classifier", {classify}, nullptr, network<RecurrentClassifierOptions>},
+      {"attend-decomposable-attention", {classify}, nullptr, network<DecomposableAttentionOptions>},
+      {"attend-esim", {classify}, nullptr, network<EsimOptions>},
+      {"attend-hierarchical-classifier", {classify}, nullptr, network<HierarchicalClassifierOptions>},
   };
   return all;
 }

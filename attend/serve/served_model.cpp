@@ -5,7 +5,7 @@
 
 #include "attend/core/file.h"
 #include "attend/models/bert.h"
-#include "attend/models/recurrent_classifier.h"
+#include "attend/models/text_classifier.h"
 #include "attend/models/recurrent_translator.h"
 #include "attend/serve/api_error.h"
 
@@ -133,8 +133,8 @@ void ServedModel::open() {
   if (opened.can(Ability::fill_mask)) mask_filler.emplace(opened);
   if (opened.can(Ability::classify)) classifier.emplace(opened);
   if (classifier && !attention) {
-    const auto recurrent = std::dynamic_pointer_cast<const RecurrentClassifier>(opened.model());
-    if (!recurrent || recurrent->options.pooling == StatePooling::attention) attention.emplace(*classifier);
+    const auto network = std::dynamic_pointer_cast<const TextClassifier>(opened.model());
+    if (!network || network->attends()) attention.emplace(*classifier);
   }
 }
 
@@ -146,7 +146,7 @@ std::vector<std::string> ServedModel::capabilities() const {
   if (classifier) all.emplace_back("classify");
   if (mask_filler) all.emplace_back("fill-mask");
   if (attention) all.emplace_back("attention");
-  if (attention && encoder) all.emplace_back("pairs");  // only encoders read two texts at once
+  if (attention && attention->takes_pairs()) all.emplace_back("pairs");
   if (tokenizer) all.emplace_back("tokenize");
   return all;
 }

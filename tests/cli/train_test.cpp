@@ -267,6 +267,43 @@ TEST_F(Train, AClassifierLearnsAndShowsTheWordsThatDecided) {
   }
 }
 
+TEST_F(Train, AClassifierOfPairsShowsTheAlignmentOfTheWords) {
+  std::ofstream pairs(folder_ / "pairs.tsv");
+  for (int i = 0; i < 40; ++i) pairs << "a film\ta film\tsame\na film\ta plot\tother\n";
+  pairs.close();
+  const std::string train =
+      "train classifier --threads 1 --train " + file("pairs.tsv") + " --output " + file("pairs") + " ";
+  EXPECT_TRUE(contains(run_for_errors(train + "--arch esim").output, "give the column of the second text"));
+  EXPECT_TRUE(contains(run_for_errors(train + "--pairs").output, "reads single texts"));
+  EXPECT_TRUE(contains(run_for_errors(train + "--pairs --arch esim --layers 2").output, "--layers: is for"));
+  ASSERT_EQ(run_attend(train + "--pairs --arch decomposable --hidden 16 --learning-rate 1e-2 2>/dev/null").code, 0);
+  const std::string use = "classify --model " + file("pairs") + " --attention";
+  const std::string line = run_attend(use, "printf 'a film\\ta plot\\n' |").output;
+  EXPECT_TRUE(contains(line, "plot → ")) << line;
+  const auto json = nlohmann::json::parse(run_attend(use + " --json", "printf 'a film\\ta plot\\n' |").output);
+  EXPECT_EQ(json.at("aligned").size(), 4u);
+  EXPECT_TRUE(contains(run_for_errors(use + " 'a film'").output, "has no tab"));
+  const auto map = nlohmann::json::parse(
+      run_attend("attention --json --model " + file("pairs"), "printf 'a film\\ta plot\\n' |").output);
+  EXPECT_EQ(map.at("tokens").size(), 4u);
+}
+
+TEST_F(Train, AClassifierOfDocumentsShowsSentencesAndWords) {
+  std::ofstream documents(folder_ / "documents.tsv");
+  for (int i = 0; i < 40; ++i) documents << "It is a film. It is lovely. \tgood\nIt is awful! It is a film.\tpoor\n";
+  documents.close();
+  const std::string train =
+      "train classifier --threads 1 --arch hierarchical-transformer --train " + file("documents.tsv") + " --output ";
+  EXPECT_TRUE(contains(run_for_errors(train + file("x") + " --heads 3").output, "--heads: must divide"));
+  ASSERT_EQ(run_attend(train + file("documents") + " --hidden 8 --heads 2 --learning-rate 1e-2 2>/dev/null").code, 0);
+  const std::string use = "classify --model " + file("documents") + " --attention";
+  const std::string line = run_attend(use + " 'It is awful! It is a film.'").output;
+  EXPECT_TRUE(line.starts_with("poor\t") && contains(line, "[It is awful!] ")) << line;
+  const auto json = nlohmann::json::parse(run_attend(use + " --json 'È awful! It is a film.'").output);
+  EXPECT_EQ(json.at("sentences").size(), 2u);
+  EXPECT_EQ(json.at("sentences")[1].at("start"), 9) << "in characters";
+}
+
 TEST_F(Train, AnEncoderLearnsFromPlainTextAndIsFineTunedToAClassifier) {
   write_documents();
   const std::string flags = "--vocab-size 60 --epochs 4 --validation " + file("text.txt");

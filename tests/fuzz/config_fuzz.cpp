@@ -5,7 +5,10 @@
 
 #include "attend/core/error.h"
 #include "attend/models/bert.h"
+#include "attend/models/decomposable_attention.h"
+#include "attend/models/esim.h"
 #include "attend/models/gpt2.h"
+#include "attend/models/hierarchical_classifier.h"
 #include "attend/models/recurrent_classifier.h"
 #include "attend/models/recurrent_translator.h"
 #include "attend/models/transformer.h"
@@ -33,7 +36,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     Config config = Config::parse(text.substr(text[0] == '{' ? 0 : 1), "fuzz");
     if (text[0] != '{') config.set("model_type", kTypes[data[0] % std::size(kTypes)]);
     read<TransformerOptions>(config), read<BertOptions>(config), read<Gpt2Options>(config);
-    read<RecurrentTranslatorOptions>(config), read<RecurrentClassifierOptions>(config);
+    read<RecurrentTranslatorOptions>(config), read<RecurrentClassifierOptions>(config), read<EsimOptions>(config);
+    read<DecomposableAttentionOptions>(config), read<HierarchicalClassifierOptions>(config);
     const std::string written = config.dump();
     if (Config::parse(written, "written").dump() != written) std::abort();
   } catch (const InputError&) {

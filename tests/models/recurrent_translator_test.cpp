@@ -153,7 +153,7 @@ TEST(RecurrentClassifier, MatchesPyTorchWithEveryPooling) {
     RecurrentClassifier model(options);
     const std::string prefix = "classifier/" + name + "/";
     load_golden(model, file, prefix);
-    const Tensor logits = model(kGoldenSource, kGoldenLengths);
+    const Tensor logits = model.logits({kGoldenSource, kGoldenLengths});
     EXPECT_TRUE(test::close(logits, file.get(prefix + "logits"), {1e-5f, 2e-6f})) << prefix;
     backward(cross_entropy(logits, Tensor::ids({0, 2, 1}, {3})));
     expect_golden_gradients(model, file, prefix);
@@ -219,8 +219,8 @@ TEST(RecurrentClassifier, PaddingChangesNothingAndWeightsAddUpToOne) {
     const RecurrentClassifier model(options, generator);
     const NoGrad no_grad;
     Probe probe;
-    const Tensor together = model(kSource, kLengths, &probe);
-    const Tensor alone = model(Tensor::ids({6, 7}, {1, 2}), Tensor::ids({2}, {1}));
+    const Tensor together = model.logits({kSource, kLengths}, &probe);
+    const Tensor alone = model.logits({Tensor::ids({6, 7}, {1, 2}), Tensor::ids({2}, {1})});
     for (std::int64_t i = 0; i < 3; ++i) EXPECT_NEAR(alone.data()[i], together.data()[3 + i], 1e-5);
     if (pooling != StatePooling::attention) continue;
     const Tensor& weights = probe.records().front().weights;  // [2, 1, 1, 5]

@@ -176,7 +176,8 @@ std::vector<AttentionMap> AttentionReader::operator()(const AttentionRequest& re
 }
 
 bool AttentionReader::takes_pairs() const {
-  return std::holds_alternative<BertReader>(model_->reader) || std::holds_alternative<Classifier>(model_->reader);
+  const auto* classifier = std::get_if<Classifier>(&model_->reader);
+  return classifier ? classifier->takes_pairs() : std::holds_alternative<BertReader>(model_->reader);
 }
 bool AttentionReader::translates() const { return std::holds_alternative<Translator>(model_->reader); }
 

@@ -11,8 +11,9 @@
 #include "attend/models/registry.h"
 #include "attend/ops/embedding.h"
 #include "attend/ops/tape.h"
-#include "attend/tasks/classification/classifier.h"
+#include "attend/tasks/classification/encode_parts.h"
 #include "attend/tasks/classification/training_task.h"
+#include "attend/tasks/classification/word_vectors.h"
 #include "attend/tasks/embedding/sentence_folder.h"
 #include "attend/text/training/train_words.h"
 #include "attend/train/run.h"
@@ -37,6 +38,9 @@ Labels learned_labels(const Options& options, const TrainingObserver& observer) 
                          "\", which no training text has");
   return {labels.begin(), labels.end()};
 }
+
+/// More parts of a text than there are in any book.
+constexpr std::int64_t kMostParts = 1 << 20;
 
 /// A model for training, its tokenizer, and how it encodes texts.
 struct Prepared {
@@ -67,7 +71,7 @@ ExampleStore stored_texts(const Options& options, const Prepared& made, const st
   return stored_examples<LabelledText>(
       {options.trainer.output / name,
        made.types ? 3 : 2,
-       std::max(made.tokenizer.size(), std::ssize(made.labels)),
+       std::max({made.tokenizer.size(), std::ssize(made.labels), made.types ? kMostParts : 0}),
        {sources.value(), fingerprint(made.tokenizer)}},
       [&]() -> std::function<bool(LabelledText&)> {
         auto reader = std::make_shared<LabelledReader>(file, options.columns, observer.progress("Tokenizing"));
@@ -82,15 +86,23 @@ ExampleStore stored_texts(const Options& options, const Prepared& made, const st
       });
 }
 
-// ---- recurrent networks and GPT-2 ----
+// ---- networks that are trained from random weights, and GPT-2 ----
 
+/// The vocabulary has the words of the texts, and those of the word vectors.
 Tokenizer make_tokenizer(const Options& options, const TrainingObserver& observer) {
   if (!options.tokenizer.empty()) return load_tokenizer(options.tokenizer);
   LabelledReader reader(options.train, options.columns, observer.progress("Reading"));
+  std::vector<std::string> more;
+  if (!options.vectors.empty())
+    for_each_vector_word(options.vectors, [&](const std::string& word) { more.push_back(word); });
   return train_words(
-      [&, text = LabelledText()](std::string& line) mutable {
-        if (!reader.next(text)) return false;
-        line = text.text;
+      [&, text = LabelledText(), next = more.begin()](std::string& line) mutable {
+        if (next == more.begin() && reader.next(text)) {
+          line = text.second.empty() ? text.text : text.text + "\n" + text.second;
+          return true;
+        }
+        if (next == more.end()) return false;
+        line = *next++;
         return true;
       },
       {.vocab_size = options.vocab_size,
@@ -99,14 +111,62 @@ Tokenizer make_tokenizer(const Options& options, const TrainingObserver& observe
        .append_eos = false});
 }
 
-/// A model whose texts have at most `max_tokens` tokens (0: no limit). `first_token`: of a text without tokens.
-template <typename M>
-Prepared prepared(const std::shared_ptr<M>& model, const Tokenizer& tokenizer, std::int32_t first_token,
-                  std::int64_t max_tokens, std::function<Tensor(const TokenBatch&, const Tensor&)> logits) {
+/// Throws InputError unless the data are pairs for a network that reads pairs, and single texts for another.
+void check_pairs(const TextClassifier& network, const Options& options) {
+  const bool pairs = network.parts() == TextParts::pair;
+  if (pairs && options.columns.pair.empty())
+    fail<InputError>("train", "this network reads pairs of texts: give the column of the second text (--pair-column)");
+  if (!pairs && !options.columns.pair.empty())
+    fail<InputError>("train", "this network reads single texts; pairs of texts (--pair-column) need one for pairs, ",
+                     "or an encoder to fine-tune");
+}
+
+Prepared prepared_network(const std::shared_ptr<TextClassifier>& network, const Tokenizer& tokenizer,
+                          std::int64_t max_tokens, bool fixed_words) {
+  network->train_all();
+  std::vector<NamedTensor> trained = network->stored_parameters();
+  std::int64_t parameters = 0;
+  for (const NamedTensor& parameter : trained) parameters += parameter.tensor.numel();
+  if (fixed_words)
+    std::erase_if(trained, [&](const NamedTensor& p) { return p.tensor.shares_memory_with(network->words().weight); });
+  return {.model = {.parameters = std::move(trained),
+                    .logits =
+                        [network](const TokenBatch& texts, const Tensor& parts) {
+                          return network->logits({texts.ids, texts.lengths, parts});
+                        },
+                    .save = [network, tokenizer](
+                                const std::filesystem::path& folder) { save_model(*network, tokenizer, folder); }},
+          .labels = network->labels(),
+          .tokenizer = tokenizer,
+          .config = network->config().dump(),
+          .parameters = parameters,
+          .encode =
+              [network, tokenizer, limit = EncodeOptions{.max_tokens = max_tokens, .long_text = LongText::truncate}](
+                  const LabelledText& text) {
+                return encode_parts(
+                    tokenizer, *network, text.text,
+                    network->parts() == TextParts::pair ? std::optional<std::string_view>(text.second) : std::nullopt,
+                    limit);
+              },
+          .types = network->parts() != TextParts::whole,
+          .max_tokens = max_tokens,
+          .task = {.padding = tokenizer.special().padding.value_or(0),
+                   .unknown = tokenizer.special().unknown.value_or(-1)}};
+}
+
+Prepared prepared_gpt2(const std::shared_ptr<Gpt2>& model, const Tokenizer& tokenizer, std::int64_t max_tokens) {
   train_parameters(*model);
+  const auto logits = [model](const TokenBatch& texts, const Tensor&) {
+    const Tensor states = model->states(texts.ids);  // [B, T, width]
+    const std::int64_t B = states.dim(0), T = states.dim(1);
+    std::vector<std::int32_t> last;
+    for (std::int64_t b = 0; b < B; ++b)
+      last.push_back(static_cast<std::int32_t>(b * T) + texts.lengths.data<std::int32_t>()[b] - 1);
+    return model->labels(embedding(states.reshape({B * T, states.dim(2)}), Tensor::ids(last, {B})));
+  };
   return {
       .model = {.parameters = parameters(*model),
-                .logits = std::move(logits),
+                .logits = logits,
                 .save = [model,
                          tokenizer](const std::filesystem::path& folder) { save_model(*model, tokenizer, folder); }},
       .labels = model->options.labels,
@@ -114,10 +174,10 @@ Prepared prepared(const std::shared_ptr<M>& model, const Tokenizer& tokenizer, s
       .config = model->config().dump(),
       .parameters = count_parameters(*model),
       .encode =
-          [tokenizer, first_token,
+          [tokenizer, end = model->options.end,
            limit = EncodeOptions{.max_tokens = max_tokens, .long_text = LongText::truncate}](const LabelledText& text) {
             Encoding encoding = tokenizer.encode(text.text, limit);
-            if (encoding.ids.empty()) encoding.ids.push_back(first_token);
+            if (encoding.ids.empty()) encoding.ids.push_back(end);
             return encoding;
           },
       .max_tokens = max_tokens,
@@ -125,30 +185,23 @@ Prepared prepared(const std::shared_ptr<M>& model, const Tokenizer& tokenizer, s
                .unknown = tokenizer.special().unknown.value_or(-1)}};
 }
 
-Prepared prepared_recurrent(const std::shared_ptr<RecurrentClassifier>& model, const Tokenizer& tokenizer,
-                            std::int64_t max_tokens) {
-  return prepared(model, tokenizer, tokenizer.special().unknown.value_or(0), max_tokens,
-                  [model](const TokenBatch& texts, const Tensor&) { return (*model)(texts.ids, texts.lengths); });
-}
-
-Prepared prepared_gpt2(const std::shared_ptr<Gpt2>& model, const Tokenizer& tokenizer, std::int64_t max_tokens) {
-  return prepared(model, tokenizer, model->options.end, max_tokens, [model](const TokenBatch& texts, const Tensor&) {
-    const Tensor states = model->states(texts.ids);  // [B, T, width]
-    const std::int64_t B = states.dim(0), T = states.dim(1);
-    std::vector<std::int32_t> last;
-    for (std::int64_t b = 0; b < B; ++b)
-      last.push_back(static_cast<std::int32_t>(b * T) + texts.lengths.data<std::int32_t>()[b] - 1);
-    return model->labels(embedding(states.reshape({B * T, states.dim(2)}), Tensor::ids(last, {B})));
-  });
-}
-
 Prepared new_classifier(const Options& options, const TrainingObserver& observer) {
   const Labels labels = learned_labels(options, observer);
   const Tokenizer tokenizer = make_tokenizer(options, observer);
-  RecurrentClassifierOptions o = options.model;
-  o.labels = labels, o.vocabulary = tokenizer.size();
   Generator generator(options.trainer.seed);
-  return prepared_recurrent(std::make_shared<RecurrentClassifier>(o, generator), tokenizer, 0);
+  const std::shared_ptr<TextClassifier> network = std::visit(
+      [&]<typename NetworkOptions>(NetworkOptions o) -> std::shared_ptr<TextClassifier> {
+        o.labels = labels, o.vocabulary = tokenizer.size();
+        return std::make_shared<typename NetworkOptions::Network>(o, generator);
+      },
+      options.network);
+  check_pairs(*network, options);
+  if (!options.vectors.empty()) {
+    const std::int64_t found = read_word_vectors(options.vectors, tokenizer, network->words().weight);
+    observer.info("word vectors: " + grouped(found) + " of " + counted(tokenizer.size(), "word") + " are in " +
+                  options.vectors.string());
+  }
+  return prepared_network(network, tokenizer, options.max_tokens, options.fixed_vectors);
 }
 
 // ---- a model that is trained further ----
@@ -169,14 +222,16 @@ void fit_head(Linear& head, Labels& own, const Labels& labels, std::uint64_t see
 /// Continues the training of a recurrent classifier, or of a GPT-2 classifier.
 Prepared continued_classifier(const ModelFolder& folder, const Options& options, const TrainingObserver& observer) {
   folder.require("finetune", Ability::classify);
-  if (!options.columns.pair.empty() || !options.columns.separator.empty() || options.frozen_layers > 0)
-    fail<InputError>("finetune", folder.path().string(), ": is not of BERT's family; only that takes pairs of texts ",
-                     "(--pair-column), several labels (--several-labels), and layers that stay as they are (--freeze)");
+  if (!options.columns.separator.empty() || options.frozen_layers > 0)
+    fail<InputError>("finetune", folder.path().string(), ": is not of BERT's family; only that takes several labels ",
+                     "(--several-labels), and layers that stay as they are (--freeze)");
   const Labels labels = learned_labels(options, observer);
   warn_of_weights(folder.weights(), observer);
   const std::shared_ptr<Model> model = folder.load();
   if (const auto gpt2 = std::dynamic_pointer_cast<Gpt2>(model)) {
     Gpt2Options& o = gpt2->options;
+    if (!options.columns.pair.empty())
+      fail<InputError>("finetune", folder.path().string(), ": GPT-2 reads single texts, not pairs (--pair-column)");
     if (o.several_labels)
       fail<InputError>("finetune", folder.path().string(), ": gives texts any number of labels, expected one each");
     fit_head(gpt2->labels, o.labels, labels, options.trainer.seed, observer);
@@ -187,11 +242,16 @@ Prepared continued_classifier(const ModelFolder& folder, const Options& options,
     return prepared_gpt2(gpt2, folder.tokenizer(),
                          options.max_tokens > 0 ? std::min(options.max_tokens, o.positions) : o.positions);
   }
-  const auto recurrent = std::dynamic_pointer_cast<RecurrentClassifier>(model);
-  if (!recurrent) fail<InputError>("finetune", folder.path().string(), ": this kind of classifier cannot be trained");
-  fit_head(recurrent->output, recurrent->options.labels, labels, options.trainer.seed, observer);
-  if (options.dropout) recurrent->options.dropout = recurrent->encoder.options.dropout = *options.dropout;
-  return prepared_recurrent(recurrent, folder.tokenizer(), options.max_tokens);
+  const auto network = std::dynamic_pointer_cast<TextClassifier>(model);
+  if (!network) fail<InputError>("finetune", folder.path().string(), ": this kind of classifier cannot be trained");
+  check_pairs(*network, options);
+  if (!std::ranges::is_permutation(network->labels(), labels)) {
+    warn_of_new_head(network->labels(), observer);
+    Generator generator(options.trainer.seed);
+    network->set_labels(labels, generator);
+  }
+  if (options.dropout) network->set_dropout(*options.dropout);
+  return prepared_network(network, folder.tokenizer(), options.max_tokens, false);
 }
 
 /// Converts a padded batch to packed sequences.
@@ -305,9 +365,9 @@ TrainingResult train_classification(const Options& options, const TrainingObserv
   const bool several_labels = !options.columns.separator.empty();
   if (options.balanced && several_labels) fail<InputError>("train", "--balanced needs texts with one label each");
   const bool fine_tuned = !options.from.empty();
-  if (!fine_tuned && (several_labels || !options.columns.pair.empty()))
-    fail<InputError>("train", "pairs of texts and several labels per text need an encoder to fine-tune");
-  const auto folder = check_run(options.trainer, options.from, {options.train, options.validation}, observer);
+  if (!fine_tuned && several_labels) fail<InputError>("train", "several labels per text need an encoder to fine-tune");
+  const auto folder =
+      check_run(options.trainer, options.from, {options.train, options.validation, options.vectors}, observer);
   Prepared made = fine_tuned ? tuned_classifier(options, observer) : new_classifier(options, observer);
   const ExampleStore training = stored_texts(options, made, options.train, "train.tokens", observer);
   const ExampleStore validation = stored_texts(options, made, options.validation, "validation.tokens", observer);
@@ -334,7 +394,7 @@ TrainingResult train_classification(const Options& options, const TrainingObserv
   trainer.fingerprint =
       run_fingerprint(options, {.model = made.config,
                                 .tokenizer = fingerprint(made.tokenizer),
-                                .files = {options.train, options.validation},
+                                .files = {options.train, options.validation, options.vectors},
                                 .from = fine_tuned ? transformer_in(options.from) : std::filesystem::path()});
   ClassifierTrainingTask task(std::move(made.model), std::ssize(made.labels), training, validation,
                               std::move(made.task));

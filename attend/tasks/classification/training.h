@@ -1,4 +1,4 @@
-// Trains a classifier of texts, or of pairs of texts: a new recurrent network, an encoder that is fine-tuned, or a
+// Trains a classifier of texts, of pairs of texts or of documents: a new network, an encoder that is fine-tuned, or a
 // classifier that is trained further.
 //
 //   auto options = attend::ClassificationTrainingOptions::finetune("bert-base-uncased");
@@ -13,7 +13,11 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <variant>
 
+#include "attend/models/decomposable_attention.h"
+#include "attend/models/esim.h"
+#include "attend/models/hierarchical_classifier.h"
 #include "attend/models/recurrent_classifier.h"
 #include "attend/tasks/classification/labelled_texts.h"
 #include "attend/train/trainer.h"
@@ -35,9 +39,13 @@ struct ClassificationTrainingOptions {
   std::int64_t vocab_size = 30000;       ///< the maximum number of words; the most frequent are kept
   std::int64_t min_frequency = 1;        ///< rarer words become the unknown token
   bool lowercase = true;                 ///< convert texts to lower case
-  RecurrentClassifierOptions model = {};
+  /// The architecture and its sizes; vocabulary and labels are filled in.
+  std::variant<RecurrentClassifierOptions, DecomposableAttentionOptions, EsimOptions, HierarchicalClassifierOptions>
+      network = {};
+  std::filesystem::path vectors = {};  ///< a file of word vectors to start from (see word_vectors.h)
+  bool fixed_vectors = false;          ///< the vectors of the words are not trained
+  std::int64_t max_tokens = 0;         ///< longer texts are truncated; 0: the model's limit
   // Fine-tuning:
-  std::int64_t max_tokens = 0;        ///< longer texts are truncated; 0: the model's limit
   std::int64_t frozen_layers = 0;     ///< above 0: do not train the embeddings and this many of the first layers
   std::optional<float> dropout = {};  ///< replaces the model's dropout
   TrainerOptions trainer = {.epochs = 10, .learning_rate = 2e-3, .average = 0.99};
@@ -48,7 +56,8 @@ struct ClassificationTrainingOptions {
   void visit(auto&& v) const {
     v("columns", columns), v("batch_tokens", batch_tokens), v("batch", batch), v("word_dropout", word_dropout);
     v("label_smoothing", label_smoothing), v("consistency", consistency), v("balanced", balanced);
-    v("max_tokens", max_tokens), v("frozen_layers", frozen_layers), v("trainer", trainer);
+    v("max_tokens", max_tokens), v("fixed_vectors", fixed_vectors), v("frozen_layers", frozen_layers),
+        v("trainer", trainer);
   }
 };
 

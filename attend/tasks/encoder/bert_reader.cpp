@@ -9,6 +9,7 @@
 #include "attend/ops/tape.h"
 #include "attend/tasks/attention/attention_capture.h"
 #include "attend/tasks/attention/attention_tokens.h"
+#include "attend/tasks/encoder/text_pair.h"
 
 namespace attend {
 namespace {
@@ -56,18 +57,6 @@ Bert load(const ModelFolder& folder, BertHead head) {
 /// The smaller of two limits; 0 means no limit.
 std::int64_t tighter(std::int64_t a, std::int64_t b) { return a == 0 ? b : b == 0 ? a : std::min(a, b); }
 
-/// The two texts of a line, and the byte at which the second begins.
-struct Pair {
-  std::string_view first, second;
-  std::int64_t place = 0;
-};
-Pair pair_of(std::span<const std::string> texts, std::size_t i) {
-  const std::string_view line = texts[i];
-  const std::size_t tab = line.find('\t');
-  if (tab == line.npos) throw TextError(i, "has no tab between the two texts of a pair");
-  return {line.substr(0, tab), line.substr(tab + 1), static_cast<std::int64_t>(tab) + 1};
-}
-
 BertInput input_of(const Bert& model, const std::vector<std::int32_t>& ids, const std::vector<std::int32_t>& types,
                    const std::vector<std::int64_t>& lengths) {
   const Shape shape{static_cast<std::int64_t>(ids.size())};
@@ -107,7 +96,7 @@ std::vector<BertWindow> BertReader::windows(std::span<const std::string> texts,
   if (!options.pairs) encodings = tokenizer.encode_all(texts);
   std::vector<BertWindow> all;
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    const Pair pair = options.pairs ? pair_of(texts, i) : Pair{texts[i], {}};
+    const TextPair pair = options.pairs ? pair_of(texts, i) : TextPair{texts[i], {}};
     std::vector<Encoding> parts;
     parts.push_back(options.pairs ? tokenizer.encode_pair(pair.first, pair.second) : std::move(encodings[i]));
     if (const std::int64_t size = parts.front().size(); limit > 0 && size > limit) {

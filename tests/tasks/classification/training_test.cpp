@@ -23,7 +23,7 @@ class ClassificationTraining : public testing::Test {
   ClassificationTrainingOptions options(const std::string& output) const {
     ClassificationTrainingOptions o;
     o.train = o.validation = folder_ / "texts.tsv";
-    o.model.embedding = o.model.hidden = 8;
+    o.network = RecurrentClassifierOptions{.embedding = 8, .hidden = 8};
     o.trainer.output = folder_ / output, o.trainer.steps = 10;
     return o;
   }
@@ -70,7 +70,7 @@ TEST_F(ClassificationTraining, FineTunesAnEncoderOnPairsOfTexts) {
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0], "the model's head is for other labels (sport, weather, art), and starts from random weights");
   o.from = "", o.trainer.output = folder_ / "x";
-  EXPECT_ERROR(train_classification(o), "need an encoder");
+  EXPECT_ERROR(train_classification(o), "reads single texts");
   o.balanced = true, o.columns.separator = "|";
   EXPECT_ERROR(train_classification(o), "one label each");
 }
@@ -98,6 +98,94 @@ TEST_F(ClassificationTraining, ARecurrentClassifierIsTrainedFurther) {
   EXPECT_EQ(Classifier(folder_ / "third").labels(), (std::vector<std::string>{"funny", "other", "sad"}));
   o.frozen_layers = 1, o.trainer.output = folder_ / "fourth";
   EXPECT_ERROR(train_classification(o), "is not of BERT's family");
+}
+
+TEST_F(ClassificationTraining, NetworksForPairsLearnWhichWordsAreAligned) {
+  for (const auto& network :
+       {decltype(ClassificationTrainingOptions::network)(DecomposableAttentionOptions{.embedding = 12, .hidden = 12}),
+        decltype(ClassificationTrainingOptions::network)(
+            EsimOptions{.embedding = 12, .hidden = 12, .dropout = 0.1f})}) {
+    ClassificationTrainingOptions o = options("aligned");
+    o.network = network, o.train = o.validation = folder_ / "pairs.tsv", o.columns.pair = "2";
+    o.trainer.steps = 60, o.trainer.learning_rate = 1e-2, o.trainer.overwrite = true, o.word_dropout = 0;
+    EXPECT_EQ(train_classification(o).state.best.front().second, 1);
+    const Classifier classifier(folder_ / "aligned");
+    const std::vector<std::string> texts{"a film\ta plot", "a film\ta film"};
+    const auto results = classifier(texts, {.attention = true});
+    EXPECT_EQ(classifier.labels()[results[0].label], "other");
+    EXPECT_EQ(classifier.labels()[results[1].label], "same");
+    EXPECT_EQ(results[0].tokens, (std::vector<std::string>{"a", "film", "a", "plot"}));
+    EXPECT_EQ(results[0].spans[3].begin, 9) << "in the whole line";
+    float sum = 0;
+    for (const float weight : results[0].attention) sum += weight;
+    EXPECT_NEAR(sum, 1, 1e-5);
+    ASSERT_EQ(results[0].aligned.size(), 4u);
+    EXPECT_LT(results[0].aligned[3], 2u) << "a word of the other text";
+    const AttentionMap map = classifier.attention_map(texts[0]);
+    EXPECT_EQ(map.views[0].queries.size(), 4);
+    EXPECT_EQ(map.views[0].weights[0].data()[0], 0) << "no word attends to its own text";
+    EXPECT_ERROR(classifier(std::vector<std::string>{"a film"}), "has no tab");
+    o.columns.pair = "", o.trainer.output = folder_ / "single";
+    EXPECT_ERROR(train_classification(o), "reads pairs of texts");
+  }
+}
+
+TEST_F(ClassificationTraining, HierarchicalNetworksWeighSentencesAndWords) {
+  std::ofstream documents(folder_ / "documents.tsv");
+  for (int i = 0; i < 40; ++i)
+    for (const auto& [word, label] : {std::pair("lovely", "good"), std::pair("awful", "poor")}) {
+      for (int s = 0; s < 3; ++s) documents << (s == i % 3 ? std::string("It is ") + word + ". " : "It is a film. ");
+      documents << "\t" << label << "\n";
+    }
+  documents.close();
+  for (const bool transformer : {false, true}) {
+    ClassificationTrainingOptions o = options("documents");
+    o.network = HierarchicalClassifierOptions{
+        .embedding = 12, .hidden = 8, .transformer = transformer, .heads = 2, .dropout = 0.1f};
+    o.train = o.validation = folder_ / "documents.tsv", o.word_dropout = 0;
+    o.trainer.steps = 80, o.trainer.learning_rate = 1e-2, o.trainer.overwrite = true;
+    EXPECT_EQ(train_classification(o).state.best.front().second, 1) << transformer;
+    const Classifier classifier(folder_ / "documents");
+    const std::vector<std::string> texts{"It is a film. It is awful. It is a film.", "Lovely!"};
+    const auto results = classifier(texts, {.attention = true});
+    EXPECT_EQ(classifier.labels()[results[0].label], "poor");
+    EXPECT_EQ(classifier.labels()[results[1].label], "good");
+    ASSERT_EQ(results[0].sentences.size(), 3u);
+    EXPECT_EQ(results[0].sentences[1].span.begin, 14);
+    EXPECT_EQ(results[0].sentences[1].span.end, 26);
+    float sum = 0;
+    for (const SentenceWeight& sentence : results[0].sentences) sum += sentence.weight;
+    EXPECT_NEAR(sum, 1, 1e-5);
+    const AttentionMap map = classifier.attention_map(texts[0]);
+    EXPECT_EQ(map.views[0].queries.shown.back(), "(document)");
+    EXPECT_EQ(map.views[0].queries.size(), 4);
+    EXPECT_ERROR(classifier.attention_map(" "), "blank");
+    EXPECT_EQ(classifier(std::vector<std::string>{""})[0].probabilities.size(), 2u);
+  }
+}
+
+TEST_F(ClassificationTraining, StartsFromWordVectors) {
+  std::ofstream(folder_ / "vectors.txt") << "3 2\nLovely 1 -2\nawful 0.5 1e-1\nwonderful 3 4\n";
+  ClassificationTrainingOptions o = options("vectors");
+  o.network = EsimOptions{.embedding = 2, .hidden = 4};
+  o.train = o.validation = folder_ / "pairs.tsv", o.columns.pair = "2";
+  o.vectors = folder_ / "vectors.txt", o.fixed_vectors = true, o.trainer.steps = 2;
+  train_classification(o);
+  const ModelFolder folder(folder_ / "vectors");
+  const Tensor table = folder.weights().get("embedding.weight");
+  const auto row = [&](const char* word) { return table.data() + 2 * folder.tokenizer().id(word).value(); };
+  EXPECT_EQ(row("lovely")[1], -2.f) << "words are compared in lower case";
+  EXPECT_EQ(row("wonderful")[0], 3.f) << "the vocabulary has the words that no text has";
+  EXPECT_EQ(row("awful")[0], 0.5f);
+  const auto refused = [&](const std::string& content, const char* message) {
+    std::ofstream(folder_ / "vectors.txt") << content;
+    o.trainer.output = folder_ / "refused";
+    EXPECT_ERROR(train_classification(o), message);
+  };
+  refused("lovely 1 2\nawful 1\n", "line 2: got 1 numbers");
+  refused("lovely 1 x\n", "line 1: expected a word and numbers");
+  refused("lovely 1 2 3\n", "the vectors have 3 numbers, but the embeddings of the model have 2");
+  refused("lovely nan 1\n", "line 1: expected a word and numbers");
 }
 
 TEST_F(ClassificationTraining, AGpt2ClassifierIsTrainedFurther) {
