@@ -14,6 +14,7 @@
 #include "attend/models/bert.h"
 #include "attend/models/check_weights.h"
 #include "attend/models/gpt2.h"
+#include "attend/models/memory_network.h"
 #include "attend/models/recurrent_classifier.h"
 #include "attend/models/recurrent_translator.h"
 #include "attend/models/transformer.h"
@@ -36,6 +37,7 @@ std::vector<Ability> abilities_of_bert(const Config& config) {
       break;
     case BertHead::sequence_classification:
       all.push_back(classify);
+      if (config.has("stories")) all.push_back(stories);
       break;
     case BertHead::token_classification:
       all.push_back(tag);
@@ -45,6 +47,11 @@ std::vector<Ability> abilities_of_bert(const Config& config) {
       break;
   }
   return all;
+}
+
+/// Classifiers that were trained on stories have the key "stories".
+std::vector<Ability> abilities_of_classifier(const Config& config) {
+  return config.has("stories") ? std::vector{classify, stories} : std::vector{classify};
 }
 
 std::vector<Ability> abilities_of_gpt2(const Config& config) {
@@ -75,6 +82,11 @@ double least_parameters(const RecurrentClassifierOptions& o) {
   return static_cast<double>(o.vocabulary) * static_cast<double>(o.embedding) +
          static_cast<double>(o.layers) * static_cast<double>(o.hidden * o.hidden);
 }
+double least_parameters(const MemoryNetworkOptions& o) {
+  const std::int64_t tables = o.tying == MemoryTying::adjacent ? o.hops + 1 : 2;
+  return static_cast<double>(tables) * static_cast<double>(o.rows() + (o.temporal ? o.memory : 0)) *
+         static_cast<double>(o.width);
+}
 template <typename M, typename Options>
 std::shared_ptr<Model> recurrent(const Config& config, const Weights& weights, bool mapped) {
   const auto options = Options::read(config);
@@ -100,7 +112,11 @@ const std::vector<ModelFamily>& rows() {
       bert_row<kRoberta>(),
       bert_row<kXlmRoberta>(),
       bert_row<kCamembert>(),
-      {"attend-recurrent-classifier", {classify}, nullptr, recurrent<RecurrentClassifier, RecurrentClassifierOptions>},
+      {"attend-recurrent-classifier",
+       {classify},
+       abilities_of_classifier,
+       recurrent<RecurrentClassifier, RecurrentClassifierOptions>},
+      {"attend-memory-network", {stories}, nullptr, recurrent<MemoryNetwork, MemoryNetworkOptions>},
   };
   return all;
 }
@@ -133,6 +149,8 @@ std::string_view name_of(Ability ability) {
       return "a tagger";
     case answer:
       return "a model that answers questions";
+    case stories:
+      return "a model that answers questions about stories";
   }
   return "";
 }

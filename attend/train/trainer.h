@@ -143,6 +143,7 @@ enum class TrainingEnd : std::uint8_t { finished, stopped_early };
 struct TrainingResult {
   TrainingState state;
   TrainingEnd end;
+  Scores test = {};  ///< scores of the saved model on test data; train() itself has none
 };
 
 /// Trains a model. Afterwards the output folder holds the best model, or the mean of the best models if that is better,

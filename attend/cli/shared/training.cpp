@@ -172,6 +172,7 @@ void print_summary(const TrainingFlags& flags, const TrainingResult& result) {
         {"seconds", state.seconds}, {"training_loss", loss}, {"best_step", state.best_step}};
     for (const auto& [name, value] : state.best) json[name] = value;
     json["averaged_models"] = state.mean.kept ? state.mean.models : 0;
+    for (const auto& [name, value] : result.test) json["test"][name] = value;
     std::cout << as_line(json);
     return;
   }
