@@ -103,8 +103,10 @@ AttentionMap StoryReader::attention(const std::vector<std::string>& story, const
     std::ranges::copy(answer.hops[static_cast<std::size_t>(k)], view.weights[0].data() + k * S);
   }
   view.queries = labels(std::move(names));
-  return {
-      .kind = std::string(folder_.family().type), .text = question + " " + answer.answer, .views = {std::move(view)}};
+  AttentionMap map;
+  map.kind = folder_.family().type, map.text = question + " " + answer.answer;
+  map.views.push_back(std::move(view));
+  return map;
 }
 
 std::vector<TaskError> StoryReader::evaluate(const std::vector<Story>& stories) const {

@@ -184,7 +184,7 @@ StoryTrainingResult train_stories(const Options& options, const TrainingObserver
                           .batches = {.max_tokens = options.batch_tokens,
                                       .max_sequences = options.batch,
                                       .seed = options.trainer.seed,
-                                      .pool = 16 * options.batch}});
+                                      .pool = options.batch}});
   StoryTrainingResult result{.training = train(task, trainer, observer), .validation = {}, .test = {}};
 
   const StoryReader reader(options.trainer.output);

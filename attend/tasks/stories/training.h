@@ -43,7 +43,7 @@ struct StoryTrainingOptions {
                                      .bidirectional = false,
                                      .pooling = StatePooling::last,
                                      .dropout = 0.1f};
-  BertOptions transformer = {.width = 64, .layers = 2, .heads = 4, .inner = 256, .types = 0};
+  BertOptions transformer = {.width = 64, .layers = 2, .heads = 4, .inner = 256, .types = 1};
   TrainerOptions trainer = {.epochs = 100, .learning_rate = 2e-3, .weight_decay = 0.f};
 
   /// Visits the options that must not change when a run is resumed, besides those of the model and the tokenizer.

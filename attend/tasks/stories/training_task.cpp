@@ -29,7 +29,9 @@ Scores StoryTrainingTask::evaluate() {
   if (validation_.size() == 0) return {};
   // A run that is resumed may evaluate before its first batch, so the epoch of the last batch decides.
   const BatchPosition now = position();
-  network_.set_linear((now.batch == 0 ? now.epoch - 1 : now.epoch) < options_.linear_epochs);
+  const bool linear = (now.batch == 0 ? now.epoch - 1 : now.epoch) < options_.linear_epochs;
+  network_.set_linear(linear);
+  if (linear) return {};
   const StoryEvaluation found = attend::evaluate(network_.network, validation_);
   return {{"accuracy", 1 - mean_error(found.tasks)},
           {"loss", found.loss / static_cast<double>(std::max<std::int64_t>(found.known, 1))}};

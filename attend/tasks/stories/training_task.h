@@ -31,7 +31,8 @@ class StoryTrainingTask : public SampledTrainingTask {
                     const StoryTrainingTaskOptions& options);
 
   Loss next() override;
-  /// "accuracy" (the mean of all tasks) and "loss" on the validation questions.
+  /// "accuracy" (the mean of all tasks) and "loss" on the validation questions. There are no scores during linear
+  /// start, so that a network without softmax is not kept as the best.
   Scores evaluate() override;
 
  private:
