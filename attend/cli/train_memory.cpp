@@ -1,11 +1,11 @@
 // attend train memory: a memory network from stories with questions.
-#include <iomanip>
 #include <iostream>
 #include <memory>
-#include <sstream>
+#include <optional>
 
 #include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/numbers.h"
+#include "attend/cli/shared/story_errors.h"
 #include "attend/cli/shared/training.h"
 #include "attend/cli/verbs.h"
 #include "attend/tasks/stories/training.h"
@@ -17,33 +17,8 @@ struct Flags {
   StoryTrainingOptions options;
   TrainingFlags training;
   bool joint = false;
-  std::int64_t width = 0, layers = 0, heads = 0;  // 0: the default of the architecture
+  std::optional<std::int64_t> width, layers, heads;  // unset: the default of the architecture
 };
-
-/// A table of the errors of each task, in percent.
-std::string table_of(const StoryTrainingResult& result) {
-  std::ostringstream out;
-  const bool test = !result.test.empty();
-  out << "Task   validation" << (test ? "   test" : "") << "   error in %\n" << std::fixed << std::setprecision(1);
-  for (const TaskError& task : result.validation) {
-    out << std::setw(4) << task.task << std::setw(13) << 100 * task.error();
-    for (const TaskError& tested : result.test)
-      if (tested.task == task.task) out << std::setw(7) << 100 * tested.error();
-    out << '\n';
-  }
-  out << "mean" << std::setw(13) << 100 * mean_error(result.validation);
-  if (test) out << std::setw(7) << 100 * mean_error(result.test);
-  out << '\n';
-  return out.str();
-}
-
-/// "task 1": the error on its test file, …, and "mean error".
-Scores scores_of(const std::vector<TaskError>& tasks) {
-  Scores scores;
-  for (const TaskError& task : tasks) scores.emplace_back("task " + std::to_string(task.task), task.error());
-  if (!tasks.empty()) scores.emplace_back("mean error", mean_error(tasks));
-  return scores;
-}
 
 StoryTrainingResult train_one(Flags& flags) {
   StoryTrainingResult result;
@@ -69,20 +44,26 @@ void train_each(Flags& flags) {
     all.validation.insert(all.validation.end(), result.validation.begin(), result.validation.end());
     all.test.insert(all.test.end(), result.test.begin(), result.test.end());
   }
-  if (!flags.training.json) std::cout << table_of(all);
+  if (!flags.training.json) std::cout << table_of(all.validation, all.test);
 }
 
 void run(Flags& flags) {
   StoryTrainingOptions& o = flags.options;
-  if (flags.width > 0)
-    o.model.width = o.lstm.embedding = o.lstm.hidden = o.transformer.width = flags.width,
-    o.transformer.inner = 4 * flags.width;
-  if (flags.layers > 0) o.lstm.layers = static_cast<int>(flags.layers), o.transformer.layers = flags.layers;
-  if (flags.heads > 0) o.transformer.heads = flags.heads;
+  if (flags.width) {
+    o.model.width = o.lstm.embedding = o.lstm.hidden = o.transformer.width = *flags.width;
+    o.transformer.inner = 4 * *flags.width;
+  }
+  if (flags.layers) o.lstm.layers = static_cast<int>(*flags.layers), o.transformer.layers = *flags.layers;
+  if (flags.heads) o.transformer.heads = *flags.heads;
+  if (o.architecture != StoryArchitecture::memory) {
+    const Verb& verb = *flags.training.verb;
+    if (!verb.get_option("--learning-rate")->given()) o.trainer.learning_rate = 1e-3;
+    if (!verb.get_option("--adam-epsilon")->given()) o.trainer.epsilon = 1e-8;
+  }
   if (o.architecture == StoryArchitecture::transformer) check_heads(o.transformer.heads, o.transformer.width);
   if (!flags.joint) return train_each(flags);
   const StoryTrainingResult result = train_one(flags);
-  if (!flags.training.json) std::cout << table_of(result);
+  if (!flags.training.json) std::cout << table_of(result.validation, result.test);
 }
 
 }  // namespace
@@ -111,6 +92,8 @@ void add_train_memory(Verb& parent) {
       ->check(between(0.0, 0.9));
   option(verb, "--batch", o.batch, "Largest number of questions in a batch", "N")->check(kPositive);
   add_training_flags(*verb, flags->training, o.trainer, o.batch_tokens, {"accuracy", "loss"});
+  verb->get_option("--learning-rate")->default_value("")->default_text("0.01; with --arch lstm or transformer 0.001");
+  verb->get_option("--adam-epsilon")->default_value("")->default_text("0.01; with --arch lstm or transformer 1e-8");
 
   auto* net = verb->add_option_group("The network");
   add_choice(*net, "--arch", o.architecture, kStoryArchitectureNames,

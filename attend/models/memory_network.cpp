@@ -120,7 +120,7 @@ MemoryNetwork::MemoryNetwork(const MemoryNetworkOptions& o, Generator& generator
   const auto table = [&](std::int64_t rows) { return normal_table(rows, o.width, o.deviation, generator); };
   const bool adjacent = o.tying == MemoryTying::adjacent;
   for (std::int64_t i = 0; i < (adjacent ? o.hops + 1 : 2); ++i)
-    embeddings.push_back({table(o.rows()), o.temporal ? table(o.memory) : Tensor()});
+    embeddings.push_back({table(o.rows()), o.temporal ? Tensor::zeros({o.memory, o.width}) : Tensor()});
   if (adjacent) return;
   question = table(o.rows());
   next = Linear(o.width, o.width, false, generator);

@@ -54,8 +54,7 @@ Split read_and_split(const std::vector<StoryFiles>& files, const Options& option
     }
   }
   if (without > 0)
-    observer.warn("left out: " + counted(without, "training stor") + (without == 1 ? "y" : "ies") +
-                  " without a question");
+    observer.warn("left out: " + grouped(without) + (without == 1 ? " story" : " stories") + " without a question");
   if (split.training.empty())
     fail<InputError>("stories", "all stories are held out for validation; use a smaller share than ",
                      options.validation);
