@@ -16,13 +16,13 @@ inline void write_stories(const std::filesystem::path& file, int stories, std::u
   for (int story = 0; story < stories; ++story) {
     const PhiloxKey key = generator.next();
     std::string at[3];
-    int line = 0, last = 0;
+    int line = 0;
     for (std::uint64_t i = 0; i < 4; ++i) {
       const auto random = philox(key, i);
-      last = static_cast<int>(random[0] % 3);
-      at[last] = places[random[1] % 3];
-      out << ++line << ' ' << people[last] << " went to the " << at[last] << ".\n";
-      if (i % 2 == 1) out << ++line << " Where is " << people[last] << "?\t" << at[last] << "\t1\n";
+      at[random[0] % 3] = places[random[1] % 3];
+      out << ++line << ' ' << people[random[0] % 3] << " went to the " << at[random[0] % 3] << ".\n";
+      const std::uint32_t asked = at[random[2] % 3].empty() ? random[0] % 3 : random[2] % 3;
+      if (i % 2 == 1) out << ++line << " Where is " << people[asked] << "?\t" << at[asked] << "\t1\n";
     }
   }
 }
@@ -31,7 +31,7 @@ inline void write_stories(const std::filesystem::path& file, int stories, std::u
 struct StoryFolder : TempFolder {
   StoryFolder() {
     for (const int task : {1, 2}) {
-      write_stories(*this / ("qa" + std::to_string(task) + "_moves_train.txt"), 60, static_cast<std::uint64_t>(task));
+      write_stories(*this / ("qa" + std::to_string(task) + "_moves_train.txt"), 150, static_cast<std::uint64_t>(task));
       write_stories(*this / ("qa" + std::to_string(task) + "_moves_test.txt"), 20,
                     static_cast<std::uint64_t>(task) + 9);
     }
