@@ -101,7 +101,7 @@ void add_train_memory(Verb& parent) {
   option(net, "--width", flags->width, "Size of the embeddings and of the layers", "N")
       ->check(between(1, 4096))
       ->default_text(std::to_string(o.model.width));
-  option(net, "--memory", o.memory, "Number of sentences that the network sees, the last ones of a story", "N")
+  option(net, "--memory-size", o.memory, "Number of sentences that the network sees, the last ones of a story", "N")
       ->check(between(1, 10'000));
   auto* memory = verb->add_option_group("A memory network");
   option(memory, "--hops", o.model.hops, "Number of times that it attends to the story", "N")->check(between(1, 6));

@@ -136,6 +136,10 @@ void ServedModel::open() {
     const auto recurrent = std::dynamic_pointer_cast<const RecurrentClassifier>(opened.model());
     if (!recurrent || recurrent->options.pooling == StatePooling::attention) attention.emplace(*classifier);
   }
+  if (opened.can(Ability::stories) && !classifier) {  // a memory network: its hops are one map
+    attention.emplace(opened);
+    layers = heads = 1;
+  }
 }
 
 std::vector<std::string> ServedModel::capabilities() const {
