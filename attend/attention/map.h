@@ -19,12 +19,14 @@ enum class AttentionKind : std::uint8_t {
   encoder,  ///< self-attention of the encoder of an encoder-decoder: source to source
   decoder,  ///< self-attention of its decoder: target to target
   cross,    ///< cross-attention of its decoder: target (queries) to source (keys)
+  memory,   ///< the hops of a memory network (queries) to the sentences of a story (keys)
 };
 inline const std::vector<std::pair<std::string, AttentionKind>> kAttentionKindNames = {
     {"self", AttentionKind::self},
     {"encoder", AttentionKind::encoder},
     {"decoder", AttentionKind::decoder},
-    {"cross", AttentionKind::cross}};
+    {"cross", AttentionKind::cross},
+    {"memory", AttentionKind::memory}};
 const std::string& name_of(AttentionKind kind);
 
 /// The tokens of the queries or keys of a view. All vectors have one element for each token.

@@ -1,4 +1,4 @@
-// attend answer: finds the answer to a question in a text.
+// attend answer: answers a question about a text or a story.
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,6 +9,7 @@
 #include "attend/cli/shared/line_verb.h"
 #include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/numbers.h"
+#include "attend/cli/shared/story_answers.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/text_error.h"
 #include "attend/explain/page.h"
@@ -25,7 +26,14 @@ struct AnswerFlags {
   std::vector<std::string> input;
   AnswerOptions options;
   bool json = false;
+  StoryAnswerFlags stories;
 };
+
+/// Throws UsageError if one of these flags is given. `models`: those that have the flag.
+void refuse(const Verb& verb, std::initializer_list<const char*> names, const char* models) {
+  for (const char* name : names)
+    if (verb.get_option(name)->given()) throw UsageError(name, std::string("is only for ") + models);
+}
 
 std::string answer_text(const std::string& text, const Answer& answer) {
   return text.substr(static_cast<std::size_t>(answer.span.begin),
@@ -76,7 +84,17 @@ std::optional<std::string> whole(const std::vector<std::string>& paths) {
   return text;
 }
 
-void run(const AnswerFlags& flags) {
+void run(const Verb& verb, AnswerFlags& flags) {
+  if (const ModelFolder folder(flags.model); folder.can(Ability::stories)) {
+    refuse(verb, {"--max-answer-tokens", "--may-lack", "--max-tokens", "--overlap"},
+           "models that find the answer in a text");
+    StoryAnswerFlags& stories = flags.stories;
+    stories.question = flags.question, stories.text = flags.text, stories.input = flags.input;
+    stories.output = flags.output, stories.top = flags.options.top, stories.json = flags.json;
+    warn_of_weights(flags.model);
+    return answer_stories(folder, stories);
+  }
+  refuse(verb, {"--interactive", "--attention"}, "models that answer questions about stories");
   const Answerer answerer(flags.model);
   warn_of_weights(flags.model);
   TextWriter writer(flags.output);
@@ -111,7 +129,7 @@ void run(const AnswerFlags& flags) {
 }  // namespace
 
 void add_answer(Verb& program) {
-  Verb* verb = program.add_subcommand("answer", "Find the answer to a question in a text");
+  Verb* verb = program.add_subcommand("answer", "Answer questions about a text or a story");
   verb->group(kUseAModel);
   auto flags = std::make_shared<AnswerFlags>();
   AnswerOptions& options = flags->options;
@@ -139,14 +157,36 @@ void add_answer(Verb& program) {
   add_overlap_flag(*verb, options.overlap, options.max_tokens);
   verb->add_flag(
       "--json", flags->json,
-      "Print one JSON object per question: question, answer, score, start, end; with --top above 1 also answers");
+      "Print one JSON object per question: question, answer, score, start, end; with --top above 1 also answers; a "
+      "model of stories has prob and hops instead of score, start and end");
+  constexpr const char* kStories = "A model of stories";
+  verb->add_flag("--interactive", flags->stories.interactive, "Prompt for the lines of a story and for questions")
+      ->group(kStories)
+      ->excludes(question);
+  verb->add_option_function<std::vector<std::string>>(
+          "--attention",
+          [flags](const std::vector<std::string>& file) {
+            if (file.empty() || file.front() == "-")
+              flags->stories.attention = true;
+            else
+              flags->stories.attention_file = file.front();
+          },
+          "Print how much each hop attends to each sentence. With a file, write the weights to it: a page (.html), a "
+          "picture (.svg, .png) or data (.json). The file is given as --attention=FILE, or as the next word if that "
+          "has one of these endings")
+      ->type_name("FILE")
+      ->optional_value({".html", ".svg", ".png", ".json", ".jsonl"})
+      ->group(kStories);
   verb->footer(
       "Prints score, position (in characters) and answer. With --question, the input is one text.\n"
+      "A model of stories (see `attend help train memory`) reads lines: the sentences of a story, then questions that\n"
+      "end with \"?\"; an empty line begins a new story. It prints the answer and its probability.\n"
       "Examples:\n"
       "  attend answer --model distilbert-squad --question 'Who lives here?' --text 'Joe lives in Rome.'\n"
       "  attend answer --model distilbert-squad --question 'When was it built?' --input castle.txt --top 3\n"
-      "  attend answer --model distilbert-squad --input questions.tsv --json");
-  verb->callback([flags] { run(*flags); });
+      "  attend answer --model distilbert-squad --input questions.tsv --json\n"
+      "  attend answer --model stories --input story.txt --attention");
+  verb->callback([verb, flags] { run(*verb, *flags); });
 }
 
 }  // namespace attend::cli

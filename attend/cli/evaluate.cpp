@@ -13,6 +13,8 @@
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/progress.h"
+#include "attend/cli/shared/story_errors.h"
+#include "attend/cli/shared/training.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
 #include "attend/explain/page.h"
@@ -342,7 +344,8 @@ void run(const EvaluateOptions& options) {
 }  // namespace
 
 void add_evaluate(Verb& program) {
-  Verb* verb = program.add_subcommand("evaluate", "Score translations, labels or log-probabilities in files");
+  Verb* verb = program.add_subcommand(
+      "evaluate", "Score translations, labels or log-probabilities in files, or a model of stories");
   verb->group(kUseAModel);
   auto options = std::make_shared<EvaluateOptions>();
   verb->add_option("-m,--metric", options->metrics,
@@ -383,7 +386,30 @@ void add_evaluate(Verb& program) {
       ->check(between(0, 12));
   verb->add_flag("--json", options->json,
                  "Print one JSON object per system; per line with --sentence, per group with --by-length");
-  verb->callback([options] { run(*options); });
+  auto stories = std::make_shared<StoryEvaluationFlags>();
+  constexpr const char* kStories = "A model that answers questions about stories";
+  verb->add_option("--model", stories->model, "Folder of the model; prints its error on each task, and the mean")
+      ->type_name("DIR")
+      ->excludes("--input")
+      ->excludes("--reference")
+      ->group(kStories);
+  add_paths_flag(*verb, "--stories", stories->data, "Folders with test files of the bAbI tasks: qaN_NAME_test.txt")
+      ->type_name("DIR")
+      ->needs(verb->get_option("--model"))
+      ->group(kStories);
+  verb->add_option("--tasks", stories->tasks, "Tasks to evaluate, separated by commas")
+      ->type_name("N,N")
+      ->delimiter(',')
+      ->check(kPositive)
+      ->default_text("all")
+      ->needs(verb->get_option("--model"))
+      ->group(kStories);
+  verb->callback([options, stories] {
+    if (stories->model.empty()) return run(*options);
+    if (stories->data.empty()) throw UsageError("--model", "needs --stories");
+    stories->json = options->json;
+    evaluate_stories(*stories);
+  });
 }
 
 }  // namespace attend::cli

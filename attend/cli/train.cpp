@@ -12,6 +12,7 @@ void add_train(Verb& program) {
   add_train_language_model(*train);
   add_train_classifier(*train);
   add_train_masked_lm(*train);
+  add_train_memory(*train);
   add_train_tokenizer(*train);
 }
 

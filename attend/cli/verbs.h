@@ -49,6 +49,7 @@ void add_finetune_translation(Verb& finetune);
 void add_train_classifier(Verb& train);
 void add_train_language_model(Verb& train);
 void add_train_masked_lm(Verb& train);
+void add_train_memory(Verb& train);
 void add_train_tokenizer(Verb& train);
 void add_train_translation(Verb& train);
 

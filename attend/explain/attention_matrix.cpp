@@ -53,7 +53,8 @@ Groups groups_of(const AttentionTokens& tokens) {
 }  // namespace
 
 bool is_self_attention(const AttentionView& view) {
-  return view.kind != AttentionKind::cross && view.queries.size() == view.keys.size();
+  const bool one_text = view.kind != AttentionKind::cross && view.kind != AttentionKind::memory;
+  return one_text && view.queries.size() == view.keys.size();
 }
 
 std::size_t default_place(const AttentionView& view) {
@@ -174,11 +175,30 @@ std::vector<std::string> labels_of(const AttentionTokens& tokens) {
   return labels;
 }
 
+namespace {
+
+/// The hops of a memory network as columns: sentences are long, so each has a row of its own.
+HeatMap hops_of(const AttentionMap& map, const AttentionMatrix& matrix) {
+  const std::int64_t hops = matrix.queries.size(), sentences = matrix.keys.size();
+  HeatMap turned{map.text, "hop", "sentence", sentences, hops, {}, labels_of(matrix.keys), labels_of(matrix.queries)};
+  for (std::int64_t s = 0; s < sentences; ++s)
+    for (std::int64_t k = 0; k < hops; ++k)
+      turned.values.push_back(matrix.values[static_cast<std::size_t>(k * sentences + s)]);
+  return turned;
+}
+
+}  // namespace
+
 Figure figure_of(std::span<const AttentionMap> maps, const AttentionChoice& choice) {
   Figure figure;
   for (const AttentionMap& map : maps) {
     AttentionMatrix matrix = matrix_of(map, choice);
     const bool cross = map.view(choice.view).kind == AttentionKind::cross;
+    if (map.view(choice.view).kind == AttentionKind::memory) {
+      figure.caption = "How much each hop attends to each sentence";
+      figure.panels.emplace_back(hops_of(map, matrix));
+      continue;
+    }
     figure.caption = matrix.name;
     figure.caption[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(figure.caption[0])));
     figure.panels.emplace_back(

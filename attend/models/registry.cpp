@@ -17,6 +17,7 @@
 #include "attend/models/esim.h"
 #include "attend/models/gpt2.h"
 #include "attend/models/hierarchical_classifier.h"
+#include "attend/models/memory_network.h"
 #include "attend/models/recurrent_classifier.h"
 #include "attend/models/recurrent_translator.h"
 #include "attend/models/transformer.h"
@@ -39,6 +40,7 @@ std::vector<Ability> abilities_of_bert(const Config& config) {
       break;
     case BertHead::sequence_classification:
       all.push_back(classify);
+      if (config.has("stories")) all.push_back(stories);
       break;
     case BertHead::token_classification:
       all.push_back(tag);
@@ -48,6 +50,11 @@ std::vector<Ability> abilities_of_bert(const Config& config) {
       break;
   }
   return all;
+}
+
+/// Classifiers that were trained on stories have the key "stories".
+std::vector<Ability> abilities_of_classifier(const Config& config) {
+  return config.has("stories") ? std::vector{classify, stories} : std::vector{classify};
 }
 
 std::vector<Ability> abilities_of_gpt2(const Config& config) {
@@ -95,10 +102,11 @@ const std::vector<ModelFamily>& rows() {
       bert_row<kRoberta>(),
       bert_row<kXlmRoberta>(),
       bert_row<kCamembert>(),
-      {"attend-recurrent-classifier", {classify}, nullptr, network<RecurrentClassifierOptions>},
+      {"attend-recurrent-classifier", {classify}, abilities_of_classifier, network<RecurrentClassifierOptions>},
       {"attend-decomposable-attention", {classify}, nullptr, network<DecomposableAttentionOptions>},
       {"attend-esim", {classify}, nullptr, network<EsimOptions>},
       {"attend-hierarchical-classifier", {classify}, nullptr, network<HierarchicalClassifierOptions>},
+      {"attend-memory-network", {stories}, nullptr, network<MemoryNetworkOptions>},
   };
   return all;
 }
@@ -131,6 +139,8 @@ std::string_view name_of(Ability ability) {
       return "a tagger";
     case answer:
       return "a model that answers questions";
+    case stories:
+      return "a model that answers questions about stories";
   }
   return "";
 }

@@ -136,6 +136,10 @@ void ServedModel::open() {
     const auto network = std::dynamic_pointer_cast<const TextClassifier>(opened.model());
     if (!network || network->attends()) attention.emplace(*classifier);
   }
+  if (opened.can(Ability::stories) && !classifier) {  // a memory network: its hops are one map
+    attention.emplace(opened);
+    layers = heads = 1;
+  }
 }
 
 std::vector<std::string> ServedModel::capabilities() const {

@@ -39,6 +39,7 @@ class Run {
         parameters_(task.parameters()),
         optimizer_(parameters_, {.learning_rate = options.learning_rate,
                                  .beta2 = options.beta2,
+                                 .eps = options.epsilon,
                                  .weight_decay = options.weight_decay,
                                  .decays = only_matrices}),
         best_models_(options.output / "best-models", options.average_best, options.metric) {

@@ -55,6 +55,7 @@ struct TrainerOptions {
   double floor = 0.0;          ///< the final factor of the learning rate for linear and cosine
   float weight_decay = 1e-2f;  ///< applied to matrices only, not to biases and norms
   double beta2 = 0.999;
+  double epsilon = 1e-8;            ///< added to the denominator of Adam; a large one makes it similar to plain SGD
   double clip = 1.0;                ///< the maximum norm of the gradients; 0: no clipping
   double average = 0;               ///< above 0: evaluate and save the moving average with this decay (see average.h)
   std::int64_t average_best = 0;    ///< at the end, evaluate the mean of this many of the best models; 0: none
@@ -72,8 +73,8 @@ struct TrainerOptions {
   std::shared_ptr<RunFolder> folder = {};  ///< the locked output folder, of check_run(); null: train() locks it
 
   /// Visits the options that must not change when a run is resumed; train() checks `average` and `average_best` itself.
-  /// These may change: steps, epochs, learning_rate, schedule, warmup, floor, weight_decay, clip, evaluate_every,
-  /// patience, metric, log_every, checkpoint_seconds.
+  /// These may change: steps, epochs, learning_rate, epsilon, schedule, warmup, floor, weight_decay, clip,
+  /// evaluate_every, patience, metric, log_every, checkpoint_seconds.
   void visit(auto&& v) const { v("seed", seed), v("accumulate", accumulate), v("beta2", beta2); }
 };
 
@@ -143,6 +144,7 @@ enum class TrainingEnd : std::uint8_t { finished, stopped_early };
 struct TrainingResult {
   TrainingState state;
   TrainingEnd end;
+  Scores test = {};  ///< scores of the saved model on test data; train() itself has none
 };
 
 /// Trains a model. Afterwards the output folder holds the best model, or the mean of the best models if that is better,

@@ -172,6 +172,7 @@ void print_summary(const TrainingFlags& flags, const TrainingResult& result) {
         {"seconds", state.seconds}, {"training_loss", loss}, {"best_step", state.best_step}};
     for (const auto& [name, value] : state.best) json[name] = value;
     json["averaged_models"] = state.mean.kept ? state.mean.models : 0;
+    for (const auto& [name, value] : result.test) json["test"][name] = value;
     std::cout << as_line(json);
     return;
   }
@@ -232,6 +233,9 @@ void add_training_flags(Verb& verb, TrainingFlags& flags, TrainerOptions& t, std
   option("--warmup", t.warmup, "Number of updates over which the learning rate rises; at most half of the run is used",
          "N")
       ->check(kNotNegative);
+  option("--adam-epsilon", t.epsilon,
+         "Epsilon of Adam; with a large one, such as 0.01, updates are nearly proportional to the gradients", "X")
+      ->check(kPositive);
   option("--weight-decay", t.weight_decay, "Weight decay; applies to matrices only", "RATE")->check(kNotNegative);
   option("--clip", t.clip, "Scale gradients down to this norm; 0 disables it", "NORM")->check(kNotNegative);
   option("--average", t.average,

@@ -6,13 +6,15 @@
 
 #include "attend/core/error.h"
 #include "attend/tasks/embedding/sentence_folder.h"
+#include "attend/tasks/stories/story_reader.h"
 #include "attend/tasks/translation/alignment.h"
+#include "attend/text/sentences.h"
 #include "attend/text/words.h"
 
 namespace attend {
 
 struct AttentionReader::Model {
-  std::variant<Translator, LanguageModel, Classifier, BertReader> reader;
+  std::variant<Translator, LanguageModel, Classifier, BertReader, StoryReader> reader;
 };
 
 namespace {
@@ -146,6 +148,22 @@ std::vector<AttentionMap> maps_of(const BertReader& reader, const AttentionReque
       request.selection)};
 }
 
+/// The text is a story; its last sentence is the question.
+std::vector<AttentionMap> maps_of(const StoryReader& reader, const AttentionRequest& request) {
+  refuse_writing(request);
+  refuse(request.pair.has_value(), "a second text", "models of BERT's family");
+  std::vector<std::string> story;
+  for (const Span& span : sentences(request.text))
+    story.push_back(
+        request.text.substr(static_cast<std::size_t>(span.begin), static_cast<std::size_t>(span.end - span.begin)));
+  if (story.size() < 2)
+    fail<InputError>("attention", "expected the sentences of a story and then a question: got ", story.size(),
+                     " sentences");
+  const std::string question = story.back();
+  story.pop_back();
+  return {reader.attention(story, question, reader(story, question))};
+}
+
 std::shared_ptr<const AttentionReader::Model> load(const ModelFolder& folder) {
   const auto made = [](auto reader) {
     return std::make_shared<const AttentionReader::Model>(AttentionReader::Model{std::move(reader)});
@@ -153,6 +171,7 @@ std::shared_ptr<const AttentionReader::Model> load(const ModelFolder& folder) {
   if (folder.can(Ability::translate)) return made(Translator(folder));
   if (folder.can(Ability::generate)) return made(LanguageModel(folder));
   if (folder.can(Ability::embed)) return made(BertReader(folder, BertHead::none));
+  if (!folder.can(Ability::classify) && folder.can(Ability::stories)) return made(StoryReader(folder));
   return made(Classifier(folder));
 }
 
