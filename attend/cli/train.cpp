@@ -6,7 +6,8 @@ namespace attend::cli {
 
 void add_train(Verb& program) {
   Verb* train =
-      add_parent(program, "train", "Train a translator, a language model, a classifier, an encoder or a tokenizer");
+      add_parent(program, "train",
+                 "Train a translator, a language model, a classifier, an encoder, a memory network or a tokenizer");
   train->group(kMakeAModel);
   add_train_translation(*train);
   add_train_language_model(*train);

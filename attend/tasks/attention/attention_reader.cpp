@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "attend/core/error.h"
+#include "attend/core/wording.h"
 #include "attend/tasks/embedding/sentence_folder.h"
 #include "attend/tasks/stories/story_reader.h"
 #include "attend/tasks/translation/alignment.h"
@@ -157,8 +158,8 @@ std::vector<AttentionMap> maps_of(const StoryReader& reader, const AttentionRequ
     story.push_back(
         request.text.substr(static_cast<std::size_t>(span.begin), static_cast<std::size_t>(span.end - span.begin)));
   if (story.size() < 2)
-    fail<InputError>("attention", "expected the sentences of a story and then a question: got ", story.size(),
-                     " sentences");
+    fail<InputError>("attention", "expected the sentences of a story and then a question: got ",
+                     counted(story.size(), "sentence"));
   const std::string question = story.back();
   story.pop_back();
   return {reader.attention(story, question, reader(story, question))};
