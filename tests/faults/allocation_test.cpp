@@ -125,7 +125,7 @@ TEST(Allocations, ThatFailInATrainingStepAreErrors) {
   }
   ClassificationTrainingOptions options;
   options.train = folder / "films.tsv";
-  options.model.embedding = options.model.hidden = 4;
+  options.network = RecurrentClassifierOptions{.embedding = 4, .hidden = 4};
   options.trainer.steps = 2, options.trainer.checkpoint_seconds = 0;
   options.trainer.output = folder / "model", options.trainer.overwrite = true;
   survive(

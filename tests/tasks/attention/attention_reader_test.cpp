@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "attend/models/recurrent_classifier.h"
 #include "attend/nn/module.h"
 #include "attend/text/training/train_words.h"
 #include "tests/support/errors.h"
