@@ -38,7 +38,7 @@ TEST(Lesson, WithoutANameAllAreListed) {
 TEST(Lesson, AnUnknownOneIsToldWhichThereAre) {
   const Outcome outcome = run_for_errors("lesson pool");
   EXPECT_EQ(outcome.code, 2);
-  EXPECT_NE(outcome.output.find("there is no lesson \"pool\"; the lessons are bank, cost, memory, pooling"),
+  EXPECT_NE(outcome.output.find("there is no lesson \"pool\"; the lessons are bank, cost, documents, memory, pooling"),
             std::string::npos);
 }
 
