@@ -92,8 +92,8 @@ void add_train_memory(Verb& parent) {
       ->check(between(0.0, 0.9));
   option(verb, "--batch", o.batch, "Largest number of questions in a batch", "N")->check(kPositive);
   add_training_flags(*verb, flags->training, o.trainer, o.batch_tokens, {"accuracy", "loss"});
-  verb->get_option("--learning-rate")->default_value("")->default_text("0.01; with --arch lstm or transformer 0.001");
-  verb->get_option("--adam-epsilon")->default_value("")->default_text("0.01; with --arch lstm or transformer 1e-8");
+  verb->get_option("--learning-rate")->default_value("")->default_text("0.1; with --arch lstm or transformer 0.001");
+  verb->get_option("--adam-epsilon")->default_value("")->default_text("0.1; with --arch lstm or transformer 1e-8");
 
   auto* net = verb->add_option_group("The network");
   add_choice(*net, "--arch", o.architecture, kStoryArchitectureNames,

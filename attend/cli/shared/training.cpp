@@ -234,7 +234,7 @@ void add_training_flags(Verb& verb, TrainingFlags& flags, TrainerOptions& t, std
          "N")
       ->check(kNotNegative);
   option("--adam-epsilon", t.epsilon,
-         "Epsilon of Adam; with a large one, such as 0.01, updates are nearly proportional to the gradients", "X")
+         "Epsilon of Adam; with a large one, such as 0.1, updates are nearly proportional to the gradients", "X")
       ->check(kPositive);
   option("--weight-decay", t.weight_decay, "Weight decay; applies to matrices only", "RATE")->check(kNotNegative);
   option("--clip", t.clip, "Scale gradients down to this norm; 0 disables it", "NORM")->check(kNotNegative);

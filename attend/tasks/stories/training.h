@@ -35,7 +35,7 @@ struct StoryTrainingOptions {
   // The memory network:
   MemoryNetworkOptions model = {};
   float time_noise = 0.1f;          ///< share of empty memories in training: see TimeNoise
-  std::int64_t linear_epochs = 10;  ///< linear start: the first epochs are trained without softmax in the hops
+  std::int64_t linear_epochs = 30;  ///< linear start: the first epochs are trained without softmax in the hops
   // The others. They read the story and the question as one sequence:
   RecurrentClassifierOptions lstm = {.embedding = 64,
                                      .hidden = 64,
@@ -45,7 +45,7 @@ struct StoryTrainingOptions {
                                      .dropout = 0.1f};
   BertOptions transformer = {.width = 64, .layers = 2, .heads = 4, .inner = 256, .types = 1};
   /// The large epsilon makes Adam similar to SGD: with the usual one, memory networks overfit.
-  TrainerOptions trainer = {.epochs = 100, .learning_rate = 1e-2, .weight_decay = 0.f, .epsilon = 1e-2};
+  TrainerOptions trainer = {.epochs = 100, .learning_rate = 0.1, .weight_decay = 0.f, .epsilon = 0.1};
 
   /// Visits the options that must not change when a run is resumed, besides those of the model and the tokenizer.
   void visit(auto&& v) const {

@@ -29,7 +29,7 @@ class StoryTraining : public testing::Test {
 
 TEST_F(StoryTraining, AMemoryNetworkLearnsWherePeopleAreAndAttendsToTheSentenceThatSaysIt) {
   StoryTrainingOptions o = options("model");
-  o.trainer.epochs = 60, o.trainer.learning_rate = 1e-2, o.linear_epochs = 5;
+  o.trainer.epochs = 60, o.linear_epochs = 5;
   const StoryTrainingResult result = train_stories(o);
   EXPECT_EQ(result.training.state.best.front().first, "accuracy");
   ASSERT_EQ(result.test.size(), 2u);
@@ -147,7 +147,7 @@ TEST_F(StoryTraining, AnswersOfSeveralWordsAreAnswersOfTheirOwn) {
            "you go?\ts,w\t1\n";
   file.close();
   StoryTrainingOptions o = options("paths");
-  o.data = {other.path()}, o.trainer.epochs = 30, o.linear_epochs = 2, o.trainer.learning_rate = 1e-2;
+  o.data = {other.path()}, o.trainer.epochs = 30, o.linear_epochs = 2;
   const StoryTrainingResult result = train_stories(o);
   EXPECT_TRUE(result.test.empty());
   EXPECT_EQ(mean_error(result.validation), 0);
