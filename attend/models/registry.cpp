@@ -17,6 +17,7 @@
 #include "attend/models/recurrent_classifier.h"
 #include "attend/models/recurrent_translator.h"
 #include "attend/models/transformer.h"
+#include "attend/models/turing_machine.h"
 
 namespace attend {
 namespace {
@@ -75,6 +76,9 @@ double least_parameters(const RecurrentClassifierOptions& o) {
   return static_cast<double>(o.vocabulary) * static_cast<double>(o.embedding) +
          static_cast<double>(o.layers) * static_cast<double>(o.hidden * o.hidden);
 }
+double least_parameters(const TuringMachineOptions& o) {
+  return static_cast<double>(o.hidden) * static_cast<double>(o.layers) * static_cast<double>(o.hidden + o.inputs);
+}
 template <typename M, typename Options>
 std::shared_ptr<Model> recurrent(const Config& config, const Weights& weights, bool mapped) {
   const auto options = Options::read(config);
@@ -101,6 +105,7 @@ const std::vector<ModelFamily>& rows() {
       bert_row<kXlmRoberta>(),
       bert_row<kCamembert>(),
       {"attend-recurrent-classifier", {classify}, nullptr, recurrent<RecurrentClassifier, RecurrentClassifierOptions>},
+      {"attend-turing-machine", {compute}, nullptr, recurrent<TuringMachine, TuringMachineOptions>},
   };
   return all;
 }
@@ -133,6 +138,8 @@ std::string_view name_of(Ability ability) {
       return "a tagger";
     case answer:
       return "a model that answers questions";
+    case compute:
+      return "a Turing machine";
   }
   return "";
 }
