@@ -2,7 +2,7 @@
 // their folders.
 #include <gtest/gtest.h>
 
-#include <fstream>
+#include <algorithm>
 
 #include "attend/models/registry.h"
 #include "attend/models/turing_machine.h"
@@ -57,6 +57,14 @@ Tensor mean_loss(const Tensor& logits, const Tensor& target) {
   return cross_entropy(concat({Tensor::zeros(one.shape()), one}, 1), target.reshape({target.numel()}));
 }
 
+/// Slots of a DNC that were never used are alike, and rounding decides which of them is allocated first. So its weights
+/// are compared without the order of the slots.
+void sort_rows(const Tensor& weights) {
+  const std::int64_t N = weights.dim(-1);
+  for (std::int64_t row = 0; row < weights.rows(); ++row)
+    std::sort(weights.data() + row * N, weights.data() + (row + 1) * N);
+}
+
 TEST_P(TuringMachineTest, OutputsGradientsAndTenOptimiserStepsAreThoseOfPyTorch) {
   const SafetensorsFile file = test::golden("turing_machine");
   const std::string prefix = std::string(GetParam().name) + "/";
@@ -73,10 +81,13 @@ TEST_P(TuringMachineTest, OutputsGradientsAndTenOptimiserStepsAreThoseOfPyTorch)
     const NoGrad no_grad;
     EXPECT_TRUE(test::close(model(x, &probe), file.get(prefix + "logits"), {1e-4f, 1e-5f}));
   }
-  if (GetParam().options.memory != MachineMemory::none) {
+  if (const MachineMemory memory = GetParam().options.memory; memory != MachineMemory::none) {
     ASSERT_EQ(probe.records().size(), 2U);
-    EXPECT_TRUE(test::close(probe.records()[0].weights, file.get(prefix + "write"), {1e-4f, 1e-5f}));
-    EXPECT_TRUE(test::close(probe.records()[1].weights, file.get(prefix + "read"), {1e-4f, 1e-5f}));
+    for (const std::size_t i : {0, 1}) {
+      const Tensor got = probe.records()[i].weights, expected = file.get(prefix + (i == 0 ? "write" : "read")).copy();
+      if (memory == MachineMemory::dnc) sort_rows(got), sort_rows(expected);
+      EXPECT_TRUE(test::close(got, expected, {1e-4f, 1e-5f}));
+    }
   }
   Adam optimizer(parameters(model), {.learning_rate = 1e-2});
   for (int step = 0; step < 10; ++step) {
