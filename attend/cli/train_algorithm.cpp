@@ -37,8 +37,9 @@ void add_train_algorithm(Verb& parent) {
   size(verb, "--max-repeats", o.max_repeats, "Largest number of copies (repeat-copy)", "10");
   verb->add_option("--batch", o.batch, "Number of sequences in a batch")->type_name("N")->check(between(1, 4096));
   verb->add_option("--curriculum", o.curriculum,
-                   "Number of sequences over which the longest length rises to --max-length; 0 disables it")
+                   "Number of sequences until the longest length is --max-length; 0 disables it")
       ->type_name("N")
+      ->default_text("depends on the task")
       ->check(kNotNegative);
   verb->add_option("--validation-sequences", o.validation, "Number of generated sequences in the validation set")
       ->type_name("N")
@@ -49,7 +50,9 @@ void add_train_algorithm(Verb& parent) {
              "Architecture; ntm has an external memory, lstm has none");
   add_choice(*net, "--memory", o.memory, {{"ntm", MachineMemory::ntm}, {"dnc", MachineMemory::dnc}},
              "Memory: of the Neural Turing Machine or of the Differentiable Neural Computer");
-  add_choice(*net, "--controller", o.controller, kControllerNames, "Controller of the memory");
+  add_choice<std::optional<kernels::Controller>, kernels::Controller>(*net, "--controller", o.controller,
+                                                                      kControllerNames, "Controller of the memory")
+      ->default_text("feed-forward");
   size(net, "--hidden", o.hidden, "Units of the controller, or of each layer of an LSTM", "100; lstm: 256");
   size(net, "--layers", o.layers, "Layers of an LSTM without a memory", "3");
   size(net, "--slots", o.slots, "Slots of the memory", "128; dnc: 64");

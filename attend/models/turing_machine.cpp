@@ -82,6 +82,12 @@ TuringMachine::TuringMachine(const TuringMachineOptions& o, Generator& generator
     // The forget gates start open (Jozefowicz et al. 2015), so that gradients reach the first steps.
     if (o.controller == kernels::Controller::lstm) std::fill_n(machine.bias.data() + o.hidden, o.hidden, 1.f);
   }
+  if (!init::skipped() && o.memory == MachineMemory::ntm) {
+    // The heads start with location-based addressing, their gates for content almost closed. A network that learns to
+    // move its heads first finds algorithms that do not depend on the length of a sequence.
+    for (std::int64_t h = 0; h < o.sizes().heads(); ++h)
+      machine.interface_bias.data()[h * (o.width + 3 + o.shifts) + o.width + 1] = o.gate_bias;
+  }
   output = Linear(shape.width(), o.outputs, true, generator);
 }
 

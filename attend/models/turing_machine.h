@@ -34,6 +34,7 @@ struct TuringMachineOptions {
   std::int64_t width = 20;  ///< numbers in a slot
   std::int64_t read_heads = 1, write_heads = 1;
   std::int64_t shifts = 3;  ///< possible shifts of a head of the NTM, odd
+  float gate_bias = 0.f;    ///< of the gates g of a new NTM; negative: heads start with addressing by location
   Config task = {};         ///< the task that the network was trained for; see tasks/algorithm/algorithm.h
 
   /// The sizes for the op. Only for a network with a memory.

@@ -15,7 +15,7 @@
 namespace attend::cli {
 namespace {
 
-constexpr std::int64_t kUpdates = 1200, kBatch = 8, kEvery = 100;
+constexpr std::int64_t kUpdates = 3000, kBatch = 8, kEvery = 150;
 constexpr std::uint64_t kSeed = 2014;
 
 /// The mean loss of a target bit, in bits.

@@ -71,7 +71,8 @@ class Writer {
     return *this;
   }
   Writer& input(const Bits& bits) {
-    std::copy(bits.begin(), bits.end(), sequence_.input.end() - sequence_.inputs);
+    std::ranges::transform(bits, sequence_.input.end() - sequence_.inputs,
+                           [](int bit) { return bit == 1 ? 1.f : -1.f; });
     return *this;
   }
   Writer& channel(std::int64_t which, float value) {

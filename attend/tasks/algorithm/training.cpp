@@ -17,6 +17,7 @@ namespace {
 constexpr std::uint64_t kValidationSeed = 0x2014'0000'0000ULL;  // no seed of a run has these sequences
 constexpr std::int64_t kBatchesPerEpoch = 100;
 constexpr std::int64_t kLongSequences = 20;
+constexpr float kClosedGate = -7.f;
 
 /// The sum of the binary cross-entropies of all target bits.   logits [B, T, O], target int32 [B, T, O]
 Tensor bit_loss(const Tensor& logits, const Tensor& target) {
@@ -67,10 +68,14 @@ class AlgorithmTrainingTask : public TrainingTask {
   }
 
  private:
-  /// The longest length of sequence i: with a curriculum, it rises from the shortest to the longest.
+  /// The longest length of sequence i. In the first half of a curriculum it is a quarter of the way from the shortest
+  /// to the longest length, so that the network first learns the algorithm, and then rises.
   std::int64_t longest(std::int64_t i) const {
-    if (options_.curriculum == 0 || i >= options_.curriculum) return 0;
-    return algorithm_.min_length + (algorithm_.max_length - algorithm_.min_length) * (i + 1) / options_.curriculum;
+    const std::int64_t curriculum = options_.curriculum_sequences();
+    if (i >= curriculum) return 0;
+    const std::int64_t half = (curriculum + 1) / 2, range = algorithm_.max_length - algorithm_.min_length;
+    return algorithm_.min_length + (range + 3) / 4 +
+           std::max<std::int64_t>(i - half, 0) * (range - (range + 3) / 4) / half;
   }
 
   std::shared_ptr<TuringMachine> model_;
@@ -78,6 +83,21 @@ class AlgorithmTrainingTask : public TrainingTask {
   AlgorithmOptions algorithm_;
   BatchPosition position_;
 };
+
+/// Training sequences of a whole run.
+std::int64_t default_sequences(AlgorithmTask task) {
+  switch (task) {
+    case AlgorithmTask::copy:
+      return 30'000;
+    case AlgorithmTask::repeat_copy:
+    case AlgorithmTask::recall:
+    case AlgorithmTask::sort:
+      return 100'000;
+    case AlgorithmTask::ngrams:
+      return 50'000;
+  }
+  return 0;
+}
 
 std::int64_t given(std::int64_t value, std::int64_t otherwise) { return value > 0 ? value : otherwise; }
 
@@ -115,9 +135,13 @@ AlgorithmOptions AlgorithmTrainingOptions::algorithm() const {
 
 TuringMachineOptions AlgorithmTrainingOptions::machine() const {
   const AlgorithmOptions o = algorithm();
-  TuringMachineOptions m{.inputs = o.inputs(), .outputs = o.outputs(), .memory = memory, .controller = controller};
+  TuringMachineOptions m{.inputs = o.inputs(),
+                         .outputs = o.outputs(),
+                         .memory = memory,
+                         .controller = controller.value_or(kernels::Controller::feed_forward)};
   m.task = o.config();
   if (memory == MachineMemory::none) {
+    m.controller = controller.value_or(kernels::Controller::lstm);
     m.hidden = given(hidden, 256), m.layers = static_cast<int>(given(layers, 3));
     return m;
   }
@@ -129,24 +153,16 @@ TuringMachineOptions AlgorithmTrainingOptions::machine() const {
   m.read_heads = given(read_heads, dnc && task == AlgorithmTask::sort ? 2 : heads);
   m.write_heads = given(write_heads, dnc ? 1 : heads);
   m.shifts = shifts;
+  if (task == AlgorithmTask::copy) m.gate_bias = kClosedGate;
   return m;
 }
 
 std::int64_t AlgorithmTrainingOptions::steps() const {
-  if (trainer.steps > 0) return trainer.steps;
-  switch (task) {
-    case AlgorithmTask::copy:
-      return 30'000 / std::max<std::int64_t>(batch, 1);
-    case AlgorithmTask::repeat_copy:
-      return 5000;
-    case AlgorithmTask::recall:
-      return 10'000;
-    case AlgorithmTask::sort:
-      return 10'000;
-    case AlgorithmTask::ngrams:
-      return 5000;
-  }
-  return 0;
+  return trainer.steps > 0 ? trainer.steps : default_sequences(task) / std::max<std::int64_t>(batch, 1);
+}
+
+std::int64_t AlgorithmTrainingOptions::curriculum_sequences() const {
+  return curriculum >= 0 ? curriculum : default_sequences(task) * 2 / 5;
 }
 
 TrainingResult train_algorithm(const AlgorithmTrainingOptions& options, const TrainingObserver& observer) {
@@ -164,13 +180,15 @@ TrainingResult train_algorithm(const AlgorithmTrainingOptions& options, const Tr
   train_parameters(*model);
   TrainerOptions trainer = options.trainer;
   trainer.steps = options.steps();
+  // The model that also works on longer sequences is the one to keep.
+  const AlgorithmOptions algorithm = options.algorithm();
+  if (trainer.metric.empty() && longer(algorithm).max_length != algorithm.max_length) trainer.metric = "long_loss";
   trainer.folder = check_run(options.trainer, {}, {}, observer);
   trainer.fingerprint = run_fingerprint(options, {.model = model->config().dump()});
   std::string line = counted(count_parameters(*model), "parameter") + ", " + grouped(trainer.steps * options.batch) +
                      " sequences in batches of " + grouped(options.batch);
   if (options.task == AlgorithmTask::ngrams) {
     double bits = 0;
-    const AlgorithmOptions algorithm = options.algorithm();
     for (std::int64_t i = 0; i < options.validation; ++i)
       bits += make_sequence(algorithm, kValidationSeed, static_cast<std::uint64_t>(i)).optimal_bits;
     std::string mean = std::to_string(bits / static_cast<double>(options.validation));

@@ -50,7 +50,7 @@ TEST(Algorithm, CopyRepeatsItsVectorsAfterTheDelimiter) {
   o.bits = 3;
   const AlgorithmSequence s = parse_sequence(o, "011 100");
   EXPECT_EQ(s.steps, 5);
-  EXPECT_EQ(input_at(s, 0), (Floats{0, 1, 1, 0}));
+  EXPECT_EQ(input_at(s, 0), (Floats{-1, 1, 1, 0}));
   EXPECT_EQ(input_at(s, 2), (Floats{0, 0, 0, 1}));
   EXPECT_EQ(input_at(s, 3), (Floats{0, 0, 0, 0}));
   EXPECT_EQ(target_at(s, 2), (Ints{kNone, kNone, kNone}));

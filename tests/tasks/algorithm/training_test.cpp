@@ -20,7 +20,7 @@ class AlgorithmTraining : public testing::Test {
     AlgorithmTrainingOptions o;
     o.bits = 2, o.max_length = 2, o.hidden = 20, o.slots = 8, o.width = 6, o.batch = 8, o.validation = 20;
     o.trainer.output = folder_.path() / name, o.trainer.steps = steps, o.trainer.evaluate_every = 20;
-    o.trainer.learning_rate = 5e-3;
+    o.trainer.learning_rate = 5e-3, o.trainer.metric = "loss", o.curriculum = 0;
     return o;
   }
   std::string bytes(const std::string& name, const char* file = "model.safetensors") const {
@@ -62,7 +62,7 @@ TEST_F(AlgorithmTraining, OnlyTheSameRunIsResumed) {
 }
 
 TEST_F(AlgorithmTraining, ASmallMachineLearnsToCopyAndItsFolderRuns) {
-  const TrainingResult result = train_algorithm(options("copier", 500));
+  const TrainingResult result = train_algorithm(options("copier", 600));
   EXPECT_GT(score_named(result.state.best, "accuracy"), 0.97);
   const AlgorithmModel model(folder_.path() / "copier");
   EXPECT_EQ(model.algorithm().max_length, 2);
