@@ -54,6 +54,7 @@ int run(int argc, char** argv) {
   add_fill_mask(program);
   add_answer(program);
   add_tag(program);
+  add_run_algorithm(program);
   add_attention(program);
   add_tokenize(program);
   add_serve(program);

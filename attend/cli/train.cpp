@@ -15,6 +15,7 @@ void add_train(Verb& program) {
   add_train_masked_lm(*train);
   add_train_memory(*train);
   add_train_tokenizer(*train);
+  add_train_algorithm(*train);
 }
 
 }  // namespace attend::cli

@@ -32,6 +32,7 @@ void add_fill_mask(Verb& program);
 void add_finetune(Verb& program);
 void add_generate(Verb& program);
 void add_lesson(Verb& program);
+void add_run_algorithm(Verb& program);
 void add_score(Verb& program);
 void add_serve(Verb& program);
 void add_similar(Verb& program);
@@ -46,6 +47,7 @@ void add_finetune_language_model(Verb& finetune);
 void add_finetune_masked_lm(Verb& finetune);
 void add_finetune_translation(Verb& finetune);
 
+void add_train_algorithm(Verb& train);
 void add_train_classifier(Verb& train);
 void add_train_language_model(Verb& train);
 void add_train_masked_lm(Verb& train);

@@ -21,6 +21,7 @@
 #include "attend/models/recurrent_classifier.h"
 #include "attend/models/recurrent_translator.h"
 #include "attend/models/transformer.h"
+#include "attend/models/turing_machine.h"
 
 namespace attend {
 namespace {
@@ -107,6 +108,7 @@ const std::vector<ModelFamily>& rows() {
       {"attend-esim", {classify}, nullptr, network<EsimOptions>},
       {"attend-hierarchical-classifier", {classify}, nullptr, network<HierarchicalClassifierOptions>},
       {"attend-memory-network", {stories}, nullptr, network<MemoryNetworkOptions>},
+      {"attend-turing-machine", {compute}, nullptr, network<TuringMachineOptions>},
   };
   return all;
 }
@@ -141,6 +143,8 @@ std::string_view name_of(Ability ability) {
       return "a model that answers questions";
     case stories:
       return "a model that answers questions about stories";
+    case compute:
+      return "a Turing machine";
   }
   return "";
 }

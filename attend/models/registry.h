@@ -27,6 +27,7 @@ enum class Ability : std::uint8_t {
   tag,        ///< label tokens
   answer,     ///< find the answer to a question in a text
   stories,    ///< answer questions about stories
+  compute,    ///< run a learned algorithm on vectors
 };
 /// The name of a model with this ability in messages: "a translator", "a classifier", …
 std::string_view name_of(Ability ability);

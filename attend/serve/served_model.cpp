@@ -100,6 +100,9 @@ void ServedModel::open() {
   if (!fs::is_directory(folder)) fail<InputError>("serve", "model ", name, ": there is no folder ", folder.string());
   const ModelFolder opened(transformer_in(folder));
   kind = opened.family().type;
+  if (opened.can(Ability::compute))
+    fail<InputError>("serve", folder.string(), ": is ", name_of(Ability::compute),
+                     ", which reads vectors and not text; use attend run-algorithm");
   tokenizer = opened.tokenizer();
   if (opened.can(Ability::generate)) {
     language_model.emplace(opened);

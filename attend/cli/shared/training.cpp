@@ -206,8 +206,11 @@ Flag* add_paths_flag(Verb& verb, const std::string& name, std::vector<std::files
       ->type_name("FILE");
 }
 
-void add_training_flags(Verb& verb, TrainingFlags& flags, TrainerOptions& t, std::int64_t& batch_tokens,
-                        const std::vector<std::string>& metrics) {
+namespace {
+
+/// batch_tokens: null for generated data.
+void add_flags(Verb& verb, TrainingFlags& flags, TrainerOptions& t, std::int64_t* batch_tokens,
+               const std::vector<std::string>& metrics) {
   flags.verb = &verb, flags.trainer = &t;
   add_config_flag(verb, flags.from_recipe);
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
@@ -220,11 +223,15 @@ void add_training_flags(Verb& verb, TrainingFlags& flags, TrainerOptions& t, std
       ->configurable(false);
   verb.add_flag("--overwrite", t.overwrite, "Replace a model or a checkpoint that is in the folder")
       ->configurable(false);
-  option("--epochs", t.epochs, "Number of passes over the training data", "N")->check(kPositive);
-  option("--steps", t.steps, "Number of updates, instead of --epochs; 0 means --epochs decides", "N")
-      ->check(kNotNegative);
-  option("--batch-tokens", batch_tokens, "Largest number of tokens in a batch, padding included", "N")
-      ->check(kPositive);
+  if (batch_tokens) {
+    option("--epochs", t.epochs, "Number of passes over the training data", "N")->check(kPositive);
+    option("--steps", t.steps, "Number of updates, instead of --epochs; 0 means --epochs decides", "N")
+        ->check(kNotNegative);
+    option("--batch-tokens", *batch_tokens, "Largest number of tokens in a batch, padding included", "N")
+        ->check(kPositive);
+  } else {
+    option("--steps", t.steps, "Number of updates; 0 means that the task decides", "N")->check(kNotNegative);
+  }
   option("--accumulate", t.accumulate, "Number of batches whose gradients are summed for one update", "N")
       ->check(kPositive);
   option("--learning-rate", t.learning_rate, "Highest learning rate, reached after the warm-up", "RATE")
@@ -255,6 +262,17 @@ void add_training_flags(Verb& verb, TrainingFlags& flags, TrainerOptions& t, std
   option("--checkpoint-every", t.checkpoint_seconds, "Seconds between two checkpoints", "S")->check(kNotNegative);
   option("--seed", t.seed, "Random seed; the same seed gives the same model", "N");
   verb.add_flag("--json", flags.json, "Print the summary as one JSON object")->configurable(false);
+}
+
+}  // namespace
+
+void add_training_flags(Verb& verb, TrainingFlags& flags, TrainerOptions& options, std::int64_t& batch_tokens,
+                        const std::vector<std::string>& metrics) {
+  add_flags(verb, flags, options, &batch_tokens, metrics);
+}
+void add_training_flags(Verb& verb, TrainingFlags& flags, TrainerOptions& options,
+                        const std::vector<std::string>& metrics) {
+  add_flags(verb, flags, options, nullptr, metrics);
 }
 
 void check_validation(const TrainingFlags& flags, bool given) {

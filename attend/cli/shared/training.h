@@ -28,6 +28,9 @@ Flag* add_paths_flag(Verb& verb, const std::string& name, std::vector<std::files
 /// The first of `metrics` is the default of --metric.
 void add_training_flags(Verb& verb, TrainingFlags& flags, TrainerOptions& options, std::int64_t& batch_tokens,
                         const std::vector<std::string>& metrics);
+/// The same for data that are generated without end: there are no epochs, and batches do not count tokens.
+void add_training_flags(Verb& verb, TrainingFlags& flags, TrainerOptions& options,
+                        const std::vector<std::string>& metrics);
 
 /// Throws UsageError if a flag needs validation data and there is none.
 void check_validation(const TrainingFlags& flags, bool given);

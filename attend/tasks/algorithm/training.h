@@ -1,0 +1,55 @@
+// Trains a network on one of the tasks of tasks/algorithm/algorithm.h:
+//
+//   attend::AlgorithmTrainingOptions options;
+//   options.task = attend::AlgorithmTask::copy;
+//   options.trainer.output = "copier";
+//   attend::train_algorithm(options);
+//   attend::AlgorithmModel model("copier");
+//
+// The training sequences are generated: sequence i of a run depends only on the seed and i.
+#pragma once
+#include <cstdint>
+#include <optional>
+
+#include "attend/models/turing_machine.h"
+#include "attend/tasks/algorithm/algorithm.h"
+#include "attend/train/trainer.h"
+
+namespace attend {
+
+/// In all sizes, 0 means the default of the task.
+struct AlgorithmTrainingOptions {
+  AlgorithmTask task = AlgorithmTask::copy;
+  std::int64_t bits = 0;
+  std::int64_t min_length = 0, max_length = 0;
+  std::int64_t min_repeats = 0, max_repeats = 0;
+  MachineMemory memory = MachineMemory::ntm;
+  std::optional<kernels::Controller> controller = {};  ///< empty: the default of the task
+  std::int64_t hidden = 0, layers = 0;                 ///< layers: without a memory
+  std::int64_t slots = 0, width = 0, read_heads = 0, write_heads = 0;
+  std::int64_t shifts = 3;
+  std::int64_t batch = 8;         ///< sequences in a batch
+  std::int64_t curriculum = -1;   ///< sequences until the longest length is max_length; 0: none, -1: the task's default
+  std::int64_t validation = 100;  ///< sequences in the validation set
+  /// steps = 0: the default of the task.
+  TrainerOptions trainer = {
+      .epochs = 0, .learning_rate = 3e-3, .weight_decay = 0.f, .clip = 1.0, .evaluate_every = 250, .log_every = 100};
+
+  AlgorithmOptions algorithm() const;    ///< the task with all sizes. Throws InputError if they do not fit
+  TuringMachineOptions machine() const;  ///< the network with all sizes
+  std::int64_t steps() const;            ///< updates
+  std::int64_t curriculum_sequences() const;
+  /// Visits the options that must not change when a run is resumed, besides those of the model.
+  void visit(auto&& v) const { v("batch", batch), v("curriculum", curriculum_sequences()), v("trainer", trainer); }
+};
+
+/// Trains a model and saves it to options.trainer.output. Scores on generated sequences that are the same in each run:
+/// "loss", in bits per sequence, and "accuracy", the fraction of right bits; for tasks that are tested on longer
+/// sequences than they are trained on, also "long_loss" and "long_accuracy". Throws InputError if an option is wrong.
+TrainingResult train_algorithm(const AlgorithmTrainingOptions& options, const TrainingObserver& observer = {});
+
+/// The options for sequences that are longer than those of training: copy: 6 × max_length (120); repeat-copy:
+/// 2 × max_length; recall: 2 × max_length items. The other tasks have no such sequences: the same options.
+AlgorithmOptions longer(const AlgorithmOptions& options);
+
+}  // namespace attend
