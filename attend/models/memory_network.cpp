@@ -130,7 +130,8 @@ MemoryNetwork::MemoryNetwork(const MemoryNetworkOptions& o, Generator& generator
     embeddings.push_back({table(o.rows()), o.temporal ? Tensor::zeros({o.memory, o.width}) : Tensor()});
   if (adjacent) return;
   question = table(o.rows());
-  next = Linear(o.width, o.width, false, generator);
+  next = Linear(Tensor::zeros({o.width, o.width}));  // the identity: at first, each hop adds to the question
+  for (std::int64_t i = 0; i < o.width; ++i) next.weight.data()[i * o.width + i] = 1.f;
   output = table(std::ssize(o.answers));
 }
 
