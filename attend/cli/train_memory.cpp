@@ -114,7 +114,8 @@ void add_train_memory(Verb& parent) {
   option(memory, "--linear-epochs", o.linear_epochs,
          "Linear start: number of epochs without the softmax of the attention; 0 disables it", "N")
       ->check(kNotNegative);
-  memory->add_flag("--nonlinear", o.model.nonlinear, "Apply a ReLU after each hop");
+  memory->add_flag("--nonlinear,!--no-nonlinear", o.model.nonlinear,
+                   "Apply a ReLU to half of the units between hops, or none");
   option(memory, "--dropout", o.model.dropout, "Dropout probability of memories and question", "P")
       ->check(between(0.0, 0.99));
   auto* others = verb->add_option_group("An LSTM or a Transformer");

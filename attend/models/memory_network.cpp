@@ -8,6 +8,7 @@
 #include "attend/models/bounds.h"
 #include "attend/ops/activation.h"
 #include "attend/ops/arithmetic.h"
+#include "attend/ops/concat.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/embedding.h"
 #include "attend/ops/matmul.h"
@@ -56,6 +57,12 @@ Tensor presence(const StoryBatch& batch) {
   Tensor present = Tensor::zeros({B, 1, S});
   for (std::int64_t b = 0; b < B; ++b) std::fill_n(present.data() + b * S, batch.lengths.data<std::int32_t>()[b], 1.f);
   return present;
+}
+
+/// ReLU on the second half of the units, as in the paper's language model (section 5).   [B, width] -> [B, width]
+Tensor half_relu(const Tensor& u) {
+  const std::int64_t half = u.dim(1) / 2;
+  return concat({slice(u, 1, 0, half), relu(slice(u, 1, half, u.dim(1)))}, 1);
 }
 
 Tensor normal_table(std::int64_t rows, std::int64_t width, float deviation, Generator& generator) {
@@ -129,7 +136,8 @@ MemoryNetwork::MemoryNetwork(const MemoryNetworkOptions& o, Generator& generator
     embeddings.push_back({table(o.rows()), o.temporal ? Tensor::zeros({o.memory, o.width}) : Tensor()});
   if (adjacent) return;
   question = table(o.rows());
-  next = Linear(o.width, o.width, false, generator);
+  next = Linear(Tensor::zeros({o.width, o.width}));  // the identity: at first, each hop adds to the question
+  for (std::int64_t i = 0; i < o.width; ++i) next.weight.data()[i * o.width + i] = 1.f;
   output = table(std::ssize(o.answers));
 }
 
@@ -169,7 +177,7 @@ Tensor MemoryNetwork::operator()(const StoryBatch& batch, Probe* probe) const {
       o = pool(Dot(), query, m, c, {.mask = mask, .probe = probe});
     }
     u = (adjacent ? u : next(u)) + o.reshape({B, options.width});
-    if (options.nonlinear && hop + 1 < options.hops) u = relu(u);
+    if (options.nonlinear && !options.linear && hop + 1 < options.hops) u = half_relu(u);
     if (adjacent) m = c;
   }
   if (!adjacent) return linear(u, output);

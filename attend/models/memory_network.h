@@ -51,7 +51,7 @@ struct MemoryNetworkOptions {
   MemoryTying tying = MemoryTying::adjacent;
   SentenceEncoding encoding = SentenceEncoding::position;
   bool temporal = true;    ///< temporal encoding: a vector for each distance of a sentence from the question
-  bool nonlinear = false;  ///< u' = ReLU(u + o), except after the last hop
+  bool nonlinear = false;  ///< ReLU on half of the units of u', except after the last hop (section 5); not if `linear`
   bool linear = false;     ///< without the softmax of eq. 1; see linear start (section 4.1)
   float dropout = 0.f;     ///< on the memories and the question
   float deviation = 0.1f;  ///< the standard deviation of the initial embeddings

@@ -39,7 +39,7 @@ def forward(w, hops, adjacent, position, temporal, linear, nonlinear):
             o = p @ memory(hop + 1 if adjacent else 1)
             u = (u if adjacent else w["next.weight"] @ u) + o
             if nonlinear and hop + 1 < hops:
-                u = torch.relu(u)
+                u = torch.cat([u[:D // 2], torch.relu(u[D // 2:])])
             weights.append(F.pad(p, (0, 4 - len(p))))
         logits.append((w[f"embeddings.{hops}.words"][ANSWER_ROWS] if adjacent else w["output"]) @ u)
         looked.append(torch.stack(weights))

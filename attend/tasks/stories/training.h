@@ -33,7 +33,7 @@ struct StoryTrainingOptions {
   std::int64_t memory = 50;                 ///< the number of sentences of a story that a network sees
   StoryArchitecture architecture = StoryArchitecture::memory;
   // The memory network:
-  MemoryNetworkOptions model = {};
+  MemoryNetworkOptions model = {.nonlinear = true};
   float time_noise = 0.1f;          ///< share of empty memories in training: see TimeNoise
   std::int64_t linear_epochs = 30;  ///< linear start: the first epochs are trained without softmax in the hops
   // The others. They read the story and the question as one sequence:
