@@ -33,7 +33,7 @@ struct AlgorithmTrainingOptions {
   std::int64_t validation = 100;  ///< sequences in the validation set
   /// steps = 0: the default of the task.
   TrainerOptions trainer = {
-      .epochs = 0, .learning_rate = 2e-3, .weight_decay = 0.f, .clip = 1.0, .evaluate_every = 250, .log_every = 100};
+      .epochs = 0, .learning_rate = 3e-3, .weight_decay = 0.f, .clip = 1.0, .evaluate_every = 250, .log_every = 100};
 
   AlgorithmOptions algorithm() const;    ///< the task with all sizes. Throws InputError if they do not fit
   TuringMachineOptions machine() const;  ///< the network with all sizes
