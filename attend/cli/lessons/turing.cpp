@@ -29,7 +29,7 @@ Tensor loss_of(const TuringMachine& model, const AlgorithmBatch& batch) {
 /// Trains the model, and returns its learning curve.
 Series train(TuringMachine& model, const AlgorithmOptions& task, const std::string& name) {
   train_parameters(model);
-  Adam optimizer(parameters(model), {.learning_rate = 3e-3});
+  Adam optimizer(parameters(model), {.learning_rate = 5e-3});
   Series curve{name, {}, {}};
   double sum = 0;
   for (std::int64_t update = 1; update <= kUpdates; ++update) {
@@ -55,9 +55,10 @@ Page give() {
   TuringMachineOptions options{
       .inputs = task.inputs(), .outputs = task.outputs(), .hidden = 32, .slots = 32, .width = 8};
   options.task = task.config();
+  options.controller = kernels::Controller::feed_forward, options.gate_bias = -7.f;
   Generator generator(kSeed);
   TuringMachine machine(options, generator);
-  options.memory = MachineMemory::none, options.hidden = 48;
+  options.memory = MachineMemory::none, options.controller = kernels::Controller::lstm, options.hidden = 48;
   TuringMachine lstm(options, generator);
 
   Page page{"Turing: a network that writes to a memory and reads from it", {}};
@@ -85,9 +86,8 @@ Page give() {
   }
   page.heading("Longer than in training");
   page.say(
-      "The Turing machine has learned a loop: write, go one slot on; at the mark go back; read, go one slot on. The "
-      "loop does "
-      "not depend on the length.");
+      "The Turing machine has learned a loop: write, go one slot on; at the mark go back; read, go one slot on. A loop "
+      "also works for sequences that are somewhat longer than those in training.");
   page.show(std::move(table));
   page.heading("Where the heads are");
   AlgorithmOptions shown = task;

@@ -43,7 +43,7 @@ Figure bits_figure(const AlgorithmRun& run) {
 }
 
 Figure heads_figure(const AlgorithmRun& run) {
-  constexpr float kUsed = 0.1f;
+  constexpr float kUsed = 0.5f;
   std::int64_t first = run.heads.empty() ? 0 : run.heads[0].slots, last = -1;
   for (const HeadWeights& head : run.heads)
     for (std::size_t i = 0; i < head.weights.size(); ++i)

@@ -182,7 +182,7 @@ TrainingResult train_algorithm(const AlgorithmTrainingOptions& options, const Tr
   trainer.steps = options.steps();
   // The model that also works on longer sequences is the one to keep.
   const AlgorithmOptions algorithm = options.algorithm();
-  if (trainer.metric.empty() && longer(algorithm).max_length != algorithm.max_length) trainer.metric = "long_loss";
+  if (trainer.metric.empty() && longer(algorithm).max_length != algorithm.max_length) trainer.metric = "long_accuracy";
   trainer.folder = check_run(options.trainer, {}, {}, observer);
   trainer.fingerprint = run_fingerprint(options, {.model = model->config().dump()});
   std::string line = counted(count_parameters(*model), "parameter") + ", " + grouped(trainer.steps * options.batch) +
