@@ -240,10 +240,5 @@
 #include "attend/train/scores.h"
 #include "attend/train/trainer.h"
 #if __has_include("attend/serve/server.h")
-#include "attend/models/turing_machine.h"
-#include "attend/ops/memory_machine.h"
 #include "attend/serve/server.h"
-#include "attend/tasks/algorithm/algorithm.h"
-#include "attend/tasks/algorithm/algorithm_model.h"
-#include "attend/tasks/algorithm/training.h"
 #endif
