@@ -144,7 +144,7 @@ void add_run_algorithm(Verb& program) {
       ->type_name("DIR")
       ->required();
   Flag* input =
-      verb->add_option("-i,--input", flags->input,
+      verb->add_option("--sequence", flags->input,
                        "The sequence. copy: \"01101100 11100011\"; repeat-copy: the same and x3; recall: items "
                        "separated by |, and after ? the one to look for; sort: 01101100:0.5 for each vector; "
                        "ngrams: bits")
@@ -178,7 +178,7 @@ void add_run_algorithm(Verb& program) {
                  "Print one JSON object: task, steps, input, target, output, bits, wrong, loss, heads ([step][slot])");
   verb->footer(
       "Example:\n"
-      "  attend run-algorithm --model copier --input '01101100 11100011 00011110'\n"
+      "  attend run-algorithm --model copier --sequence '01101100 11100011 00011110'\n"
       "  attend run-algorithm --model copier --length 120 --sequences 100");
   verb->callback([flags] { run(*flags); });
 }

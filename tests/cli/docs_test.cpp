@@ -207,8 +207,9 @@ TEST(Docs, EveryLinkLeadsToAFile) {
 /// One name has one meaning in the whole program. Two meanings mostly take two kinds of values, which the help names:
 /// `--from DIR` and `--from LANGUAGE`.
 TEST(Docs, AFlagTakesTheSameKindOfValueInEveryVerb) {
-  // What these take depends on the verb: a file, a folder or either; a folder with or without a name; a file or none.
-  const std::vector<std::string> several = {"--output", "--model", "--attention"};
+  // What these take depends on the verb: a file, a folder or either; a folder with or without a name; a file or none;
+  // the memory of the computer or that of a network.
+  const std::vector<std::string> several = {"--output", "--model", "--attention", "--memory"};
   static const std::regex row("^  (?:-[a-z], )?(--[a-z][a-z0-9-]*)(?: ([^ .]+))?(?: \\.\\.\\.)?(?:,.*|  .*|)$");
   std::map<std::string, std::map<std::string, std::string>> kinds;  // of each flag: the kind, and a verb that takes it
   for (const std::string& verb : verbs())
