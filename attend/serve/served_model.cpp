@@ -5,8 +5,8 @@
 
 #include "attend/core/file.h"
 #include "attend/models/bert.h"
-#include "attend/models/text_classifier.h"
 #include "attend/models/recurrent_translator.h"
+#include "attend/models/text_classifier.h"
 #include "attend/serve/api_error.h"
 
 namespace attend::serve {

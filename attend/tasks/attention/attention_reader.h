@@ -1,5 +1,5 @@
-// Computes the attention weights of any model: recurrent and Transformer translators, classifiers, BERT's family, GPT-2,
-// memory networks. `attend attention` and the server use this class.
+// Computes the attention weights of any model: recurrent and Transformer translators, classifiers, BERT's family,
+// GPT-2, memory networks. `attend attention` and the server use this class.
 #pragma once
 #include <filesystem>
 #include <memory>
