@@ -1,7 +1,6 @@
 #include "attend/models/decomposable_attention.h"
 
 #include "attend/attention/pooling.h"
-#include "attend/models/bounds.h"
 #include "attend/models/recurrent_common.h"
 #include "attend/ops/concat.h"
 #include "attend/ops/dropout.h"
@@ -11,21 +10,12 @@ namespace attend {
 
 DecomposableAttentionOptions DecomposableAttentionOptions::read(const Config& config) {
   DecomposableAttentionOptions o;
-  o.vocabulary = config.integer_in("vocab_size", 1, bounds::kVocabulary);
-  o.labels = config.texts("labels");
-  o.embedding = config.integer_in("embedding", 1, bounds::kWidth);
-  o.hidden = config.integer_in("hidden", 1, bounds::kWidth);
-  o.dropout = config.probability("dropout", 0.0);
+  read_common(config, o);
   return o;
 }
 
 void DecomposableAttentionOptions::write(Config& config) const {
-  config.set("model_type", "attend-decomposable-attention");
-  config.set("vocab_size", vocabulary);
-  config.set("labels", labels);
-  config.set("embedding", embedding);
-  config.set("hidden", hidden);
-  config.set("dropout", dropout);
+  write_common("attend-decomposable-attention", *this, config);
 }
 
 double DecomposableAttentionOptions::least_parameters() const {

@@ -1,7 +1,6 @@
 #include "attend/models/esim.h"
 
 #include "attend/attention/pooling.h"
-#include "attend/models/bounds.h"
 #include "attend/models/recurrent_common.h"
 #include "attend/ops/arithmetic.h"
 #include "attend/ops/concat.h"
@@ -12,22 +11,11 @@ namespace attend {
 
 EsimOptions EsimOptions::read(const Config& config) {
   EsimOptions o;
-  o.vocabulary = config.integer_in("vocab_size", 1, bounds::kVocabulary);
-  o.labels = config.texts("labels");
-  o.embedding = config.integer_in("embedding", 1, bounds::kWidth);
-  o.hidden = config.integer_in("hidden", 1, bounds::kWidth);
-  o.dropout = config.probability("dropout", 0.0);
+  read_common(config, o);
   return o;
 }
 
-void EsimOptions::write(Config& config) const {
-  config.set("model_type", "attend-esim");
-  config.set("vocab_size", vocabulary);
-  config.set("labels", labels);
-  config.set("embedding", embedding);
-  config.set("hidden", hidden);
-  config.set("dropout", dropout);
-}
+void EsimOptions::write(Config& config) const { write_common("attend-esim", *this, config); }
 
 double EsimOptions::least_parameters() const {
   return static_cast<double>(vocabulary) * static_cast<double>(embedding) + 24.0 * static_cast<double>(hidden * hidden);

@@ -22,29 +22,20 @@ constexpr BlockNames kBlockNames = {
 
 HierarchicalClassifierOptions HierarchicalClassifierOptions::read(const Config& config) {
   HierarchicalClassifierOptions o;
-  o.vocabulary = config.integer_in("vocab_size", 1, bounds::kVocabulary);
-  o.labels = config.texts("labels");
-  o.embedding = config.integer_in("embedding", 1, bounds::kWidth);
-  o.hidden = config.integer_in("hidden", 1, bounds::kWidth);
+  read_common(config, o);
   o.transformer = config.flag("transformer");
   o.layers = config.integer_in("layers", 1, bounds::kLayers);
   o.heads = o.transformer ? config.divisor("heads", 2 * o.hidden) : config.integer_in("heads", 1, bounds::kWidth);
   o.max_words = config.integer_in("max_words", 1, bounds::kPositions);
-  o.dropout = config.probability("dropout", 0.0);
   return o;
 }
 
 void HierarchicalClassifierOptions::write(Config& config) const {
-  config.set("model_type", "attend-hierarchical-classifier");
-  config.set("vocab_size", vocabulary);
-  config.set("labels", labels);
-  config.set("embedding", embedding);
-  config.set("hidden", hidden);
+  write_common("attend-hierarchical-classifier", *this, config);
   config.set("transformer", transformer);
   config.set("layers", layers);
   config.set("heads", heads);
   config.set("max_words", max_words);
-  config.set("dropout", dropout);
 }
 
 double HierarchicalClassifierOptions::least_parameters() const {

@@ -14,29 +14,20 @@ const std::vector<std::pair<std::string, StatePooling>> kStatePoolingNames = {{"
 
 RecurrentClassifierOptions RecurrentClassifierOptions::read(const Config& config) {
   RecurrentClassifierOptions o;
-  o.vocabulary = config.integer_in("vocab_size", 1, bounds::kVocabulary);
-  o.labels = config.texts("labels");
-  o.embedding = config.integer_in("embedding", 1, bounds::kWidth);
-  o.hidden = config.integer_in("hidden", 1, bounds::kWidth);
+  read_common(config, o);
   o.layers = static_cast<int>(config.integer_in("layers", 1, bounds::kLayers));
   o.cell = config.choice("cell", kCellNames);
   o.bidirectional = config.flag("bidirectional");
   o.pooling = config.choice("pooling", kStatePoolingNames);
-  o.dropout = config.probability("dropout", 0.0);
   return o;
 }
 
 void RecurrentClassifierOptions::write(Config& config) const {
-  config.set("model_type", "attend-recurrent-classifier");
-  config.set("vocab_size", vocabulary);
-  config.set("labels", labels);
-  config.set("embedding", embedding);
-  config.set("hidden", hidden);
+  write_common("attend-recurrent-classifier", *this, config);
   config.set("layers", layers);
   config.set("cell", name_of(cell, kCellNames));
   config.set("bidirectional", bidirectional);
   config.set("pooling", name_of(pooling, kStatePoolingNames));
-  config.set("dropout", dropout);
 }
 
 /// The embeddings, and a square matrix of each layer.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "attend/attention/probe.h"
+#include "attend/models/bounds.h"
 #include "attend/models/model.h"
 #include "attend/nn/embedding.h"
 #include "attend/nn/linear.h"
@@ -71,6 +72,25 @@ class TextClassifierOf : public TextClassifier {
   Self& self() { return static_cast<Self&>(*this); }
   const Self& self() const { return static_cast<const Self&>(*this); }
 };
+
+/// Reads and writes the options that all networks have.
+template <typename Options>
+void read_common(const Config& config, Options& o) {
+  o.vocabulary = config.integer_in("vocab_size", 1, bounds::kVocabulary);
+  o.labels = config.texts("labels");
+  o.embedding = config.integer_in("embedding", 1, bounds::kWidth);
+  o.hidden = config.integer_in("hidden", 1, bounds::kWidth);
+  o.dropout = config.probability("dropout", 0.0);
+}
+template <typename Options>
+void write_common(const char* type, const Options& o, Config& config) {
+  config.set("model_type", type);
+  config.set("vocab_size", o.vocabulary);
+  config.set("labels", o.labels);
+  config.set("embedding", o.embedding);
+  config.set("hidden", o.hidden);
+  config.set("dropout", o.dropout);
+}
 
 /// Throws InputError unless there are at least two labels.
 void check_labels(const std::vector<std::string>& labels);
