@@ -6,7 +6,7 @@ PREFIX ?= /usr/local
 # Seconds that `make fuzz` spends on each target.
 FUZZ_SECONDS ?= 60
 # Minutes that `make faults` takes at most.
-FAULT_MINUTES ?= 8
+FAULT_MINUTES ?= 15
 # Cases of `make hostile`.
 HOSTILE_CASES ?= 20000
 # Hours of `make soak`.
@@ -104,7 +104,7 @@ fuzz: setup ## fuzz the readers with hostile input, for FUZZ_SECONDS each
 	@cmake --build --preset fuzz
 	@scripts/fuzz build/fuzz/tests/fuzz $(FUZZ_SECONDS)
 
-faults: build ## make every system call fail that writes a model, for at most FAULT_MINUTES (8)
+faults: build ## make every system call fail that writes a model, for at most FAULT_MINUTES (15)
 	@scripts/setup python
 	@cmake --build --preset release --target attend_faults faults_test
 	@build/release/tests/faults_test --gtest_brief=1
