@@ -17,9 +17,9 @@
 //
 // A bit is given to the network as -1 or 1, so that a vector of zero bits differs from a step without input; targets
 // are 0 or 1. The bits are random with probability ½, except in n-grams: there a table gives the probability of a 1
-// after each of the 2^5 last five bits, and is drawn anew from Beta(½, ½) for each sequence. The number of repeats is
-// given as (R - mean) / deviation of its training range; the target of repeat-copy has one more bit, which is 1 only at
-// the end. Priorities are uniform in -1 … 1.
+// after each of the 32 contexts of five bits, and is sampled from Beta(½, ½) for each sequence. The number of repeats
+// is given as (R - mean) / deviation of its training range; the target of repeat-copy has one more bit, which is 1 only
+// at the end. Priorities are uniform in -1 … 1.
 #pragma once
 #include <cstdint>
 #include <span>
