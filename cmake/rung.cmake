@@ -1,3 +1,23 @@
+# attend_precompile(TARGET HEADER…)
+#
+# Compiles headers once, for all targets with the same options (REUSE_FROM TARGET): a quarter of the time to compile these
+# targets. A compiler cache cannot store what uses them, so they are left out where there is one.
+function(attend_precompile target)
+  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp "")
+  add_library(${target} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp)
+  attend_rung_options(${target})
+  target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX nlohmann_json::nlohmann_json attend_flags)
+  target_precompile_headers(${target} PRIVATE ${ARGN})
+endfunction()
+
+# The compiler's options for the library.
+function(attend_rung_options target)
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  # No errno and no traps: sqrt and rounding become single instructions. Values stay IEEE.
+  target_compile_options(${target} PRIVATE -fno-math-errno -fno-trapping-math)
+endfunction()
+
 # attend_rung(NAME [NEEDS rung…] [LINKS library…] [PACKAGES package…] [PKG_CONFIG flag…]
 #             [WITHOUT file…] [COLD file…])
 #
@@ -16,16 +36,18 @@ function(attend_rung name)
   list(FILTER sources EXCLUDE REGEX "/left_out/")
   list(TRANSFORM rung_WITHOUT PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE without)
   list(REMOVE_ITEM sources ${without})
-  set_source_files_properties(${rung_COLD} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
+  set_source_files_properties(${rung_COLD} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>
+    SKIP_PRECOMPILE_HEADERS ON)  # other options
   set(target attend_${name})
   add_library(${target} STATIC ${sources})
   add_library(attend::${name} ALIAS ${target})
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  attend_rung_options(${target})
+  if(attend_precompiled)
+    target_precompile_headers(${target} REUSE_FROM ${attend_precompiled})
+  endif()
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-  target_compile_features(${target} PUBLIC cxx_std_20)
-  # No errno and no traps: sqrt and rounding become single instructions. Values stay IEEE.
-  target_compile_options(${target} PRIVATE -fno-math-errno -fno-trapping-math)
   list(TRANSFORM rung_NEEDS PREPEND attend_ OUTPUT_VARIABLE needed)
   # All loops run on OpenMP's threads (core/threads.h).
   target_link_libraries(${target}
