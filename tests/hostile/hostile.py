@@ -43,6 +43,12 @@ USES = {  # verb -> (arguments, standard input)
     "score": (["score", "-m", "DIR", "--json", "to be or not to be"], ""),
     "classify": (["classify", "-m", "DIR", "--json", "the king is here"], ""),
     "classify-words": (["classify", "-m", "DIR", "--attention", "the king is here"], ""),
+    "classify-pair": (["classify", "-m", "DIR", "--json", "--pairs"], "the king is here\ta king\n"),
+    "classify-aligned": (["classify", "-m", "DIR", "--attention", "--pairs"], "the king is here\ta king\n"),
+    "attention-pair": (["attention", "-m", "DIR", "--json"], "the king is here\ta king\n"),
+    "stories": (["answer", "-m", "DIR", "--json"], "Mary went to the hall.\nWhere is Mary?\n\nWho?\n"),
+    "stories-hops": (["answer", "-m", "DIR", "--attention"], "Mary went to the hall.\nWhere is Mary?\n"),
+    "run-algorithm": (["run-algorithm", "-m", "DIR", "--json", "--length", "3"], ""),
     "translate": (["translate", "-m", "DIR", "--json", "--alignments"], "essere o non\n\n" + "non essere " * 30 + "\n"),
     "nbest": (["translate", "-m", "DIR", "--json", "--beam", "3", "--nbest", "2"], "essere o non\n"),
     "answer": (["answer", "-m", "DIR", "--json", "-q", "who is it", "-t", "the king is here"], ""),
@@ -91,14 +97,30 @@ FOLDERS = {  # folder -> verbs
 # What tests compare with, and what training leaves.
 NOT_READ = ("expected.json", "translations.json", "golden.safetensors", "checkpoint.safetensors", "curve.csv", "curve.html",
             "recipe.toml", "train.tokens")
-RECURRENT = ["--embedding", "8", "--hidden", "8", "--seed", "1"]
+SMALL = ["--embedding", "8", "--hidden", "8", "--seed", "1"]
+LABELLED = ["--epochs", "1", "--train", "DATA/train.tsv"]
+TEXTS_DATA = {"train.tsv": "the king is here\tgood\na bad day. And the end.\tbad\none fine day\tgood\nawful\tbad\n"}
+PAIR_DATA = {"train.tsv": "the king is here\ta king\tyes\na bad day\tone fine day\tno\nthe end\tthe end\tyes\nx\ty\tno\n"}
+STORIES = "".join(f"1 Mary went to the {x}.\n2 John left the hall.\n3 Where is Mary?\t{x}\t1\n" for x in ["hall", "garden"] * 10)
 TRAINED = {  # name -> arguments, training data, verbs: families without a folder among the tests' files
-    "recurrent_classifier": (["train", "classifier", "--epochs", "1", *RECURRENT],
-                             "the king is here\tgood\na bad day\tbad\none fine day\tgood\nawful\tbad\n",
+    "recurrent_classifier": (["train", "classifier", *LABELLED, *SMALL], TEXTS_DATA,
                              ["classify", "classify-words", "attention", "tokenize"]),
-    "recurrent_translator": (["train", "translation", "--arch", "rnn", "--steps", "2", "--vocab-size", "40", *RECURRENT],
-                             "".join(f"essere o non {n}\tto be or not {n}\n" for n in range(40)),
+    "recurrent_translator": (["train", "translation", "--arch", "rnn", "--steps", "2", "--vocab-size", "40", *SMALL,
+                              "--train", "DATA/train.tsv"],
+                             {"train.tsv": "".join(f"essere o non {n}\tto be or not {n}\n" for n in range(40))},
                              ["translate", "nbest", "attention", *WORDS]),
+    **{arch: (["train", "classifier", "--pairs", "--arch", arch, *LABELLED, *SMALL], PAIR_DATA,
+              ["classify-pair", "classify-aligned", "attention-pair"]) for arch in ("decomposable", "esim")},
+    **{arch.replace("-", "_"): (["train", "classifier", "--arch", arch, "--heads", "2", *LABELLED, *SMALL], TEXTS_DATA,
+                                ["classify", "classify-words", "attention"])
+       for arch in ("hierarchical", "hierarchical-transformer")},
+    **{f"stories_{arch}": (["train", "memory", "--data", "DATA", "--epochs", "1", "--width", "8", "--arch", arch], {
+        "qa1_x_train.txt": STORIES, "qa1_x_test.txt": STORIES}, ["stories", "stories-hops"])
+       for arch in ("memory", "lstm", "transformer")},
+    **{f"algorithm_{name}": (["train", "algorithm", "--task", "copy", "--steps", "2", "--batch", "2", "--max-length", "3",
+                              "--hidden", "8", "--validation-sequences", "2", *more], {}, ["run-algorithm"])
+       for name, more in (("ntm", ["--slots", "8", "--width", "4"]), ("dnc", ["--memory", "dnc", "--slots", "8"]),
+                          ("lstm", ["--arch", "lstm", "--layers", "1"]))},
 }
 PAIRS = "corpus-convert", "corpus-clean", "corpus-split"
 LINES = "evaluate", "evaluate-scores", "tokenize-file", "embed-file", "classify-pairs", "train"
@@ -111,10 +133,11 @@ def make_models():
     for name, (arguments, data, verbs) in TRAINED.items():
         folder = os.path.join(flags.keep, "models", name)
         if not os.path.exists(os.path.join(folder, "config.json")):
-            os.makedirs(folder, exist_ok=True)
-            write(folder + ".tsv", data.encode())
-            subprocess.run([flags.program, *arguments, "--train", folder + ".tsv", "--output", folder, "--overwrite"],
-                           check=True, capture_output=True)
+            for file, text in data.items():
+                os.makedirs(folder + ".data", exist_ok=True)
+                write(os.path.join(folder + ".data", file), text.encode())
+            arguments = [argument.replace("DATA", folder + ".data") for argument in arguments]
+            subprocess.run([flags.program, *arguments, "--output", folder, "--overwrite"], check=True, capture_output=True)
         FOLDERS[folder] = verbs
     for source in CONVERTED:
         folder = os.path.join(flags.keep, "models", os.path.basename(source) + "_int8")
@@ -268,7 +291,9 @@ def matters(verb, how, name):
         return verb in ("classify", "classify-words")
     if "embed" in name or re.search(r"wte|wpe|shared", name):  # of tokens and positions that may not occur
         return how == "nan"
-    return verb != "attention"  # which stops at the weights of the last layer
+    if "sentences.recurrent.weight_hh" in name:  # the text of the verbs has one sentence
+        return False
+    return not verb.startswith("attention")  # which stops at the weights of the last layer
 
 
 # ---- corpora ----

@@ -5,16 +5,21 @@
 
 #include "attend/core/finite.h"
 #include "attend/formats/safetensors.h"
+#include "attend/tasks/algorithm/algorithm_model.h"
+#include "attend/tasks/algorithm/training.h"
 #include "attend/tasks/attention/attention_reader.h"
 #include "attend/tasks/classification/classifier.h"
 #include "attend/tasks/embedding/text_encoder.h"
 #include "attend/tasks/language_model/language_model.h"
 #include "attend/tasks/masked_lm/mask_filler.h"
 #include "attend/tasks/question_answering/answerer.h"
+#include "attend/tasks/stories/story_reader.h"
+#include "attend/tasks/stories/training.h"
 #include "attend/tasks/tagging/tagger.h"
 #include "attend/tasks/translation/translator.h"
 #include "tests/support/errors.h"
 #include "tests/tasks/bert_fixture.h"
+#include "tests/tasks/stories/stories_fixture.h"
 
 namespace attend {
 namespace {
@@ -110,6 +115,35 @@ TEST(DamagedWeights, AttentionReaderRefuses) {
   expect_refused(bert_fixture("bert_labels"), "bert.embeddings.LayerNorm.bias", attend);
   expect_refused(model_fixture("gpt2_tokenizer"), "transformer.h.0.ln_1.bias", attend);
   expect_refused(model_fixture("marian_tokenizer"), "model.encoder.layers.0.self_attn_layer_norm.bias", attend);
+}
+
+TEST(DamagedWeights, StoryReaderRefuses) {
+  const test::StoryFolder data;
+  StoryTrainingOptions options;
+  options.data = {data.path()};
+  options.model.width = 8, options.trainer.epochs = 1, options.trainer.output = data / "model";
+  train_stories(options);
+  expect_refused(data / "model", "embeddings.0.times",
+                 [](const auto& folder) { StoryReader{folder}({"John went to the garden."}, "Where is John?"); });
+  expect_refused(data / "model", "embeddings.0.times", [&](const auto& folder) {
+    StoryReader{folder}.evaluate(read_stories(data / "qa1_moves_test.txt", 1));
+  });
+}
+
+TEST(DamagedWeights, LearnedAlgorithmRefuses) {
+  const TempFolder output;
+  AlgorithmTrainingOptions options;
+  options.bits = 2, options.max_length = 2, options.hidden = 8, options.slots = 8, options.width = 4;
+  options.validation = 2, options.trainer.steps = 1, options.trainer.output = output / "model";
+  train_algorithm(options);
+  expect_refused(output / "model", "output.bias", [](const auto& folder) {
+    const AlgorithmModel model(folder);
+    model(make_sequence(model.algorithm(), 1, 0));
+  });
+  expect_refused(output / "model", "output.bias", [](const auto& folder) {
+    const AlgorithmModel model(folder);
+    model.evaluate(model.algorithm(), 2, 1);
+  });
 }
 
 }  // namespace

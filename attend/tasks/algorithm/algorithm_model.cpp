@@ -5,6 +5,7 @@
 #include <numbers>
 
 #include "attend/core/error.h"
+#include "attend/core/finite.h"
 #include "attend/ops/tape.h"
 
 namespace attend {
@@ -68,11 +69,19 @@ AlgorithmModel::AlgorithmModel(const ModelFolder& folder, std::int64_t slots) {
   model_ = resized;
 }
 
+AlgorithmScores AlgorithmModel::evaluate(const AlgorithmOptions& options, std::int64_t count,
+                                         std::uint64_t seed) const {
+  const AlgorithmScores scores = evaluate_algorithm(*model_, options, count, seed);
+  if (!std::isfinite(scores.bits_per_sequence)) fail_not_finite("run-algorithm");
+  return scores;
+}
+
 AlgorithmRun run_algorithm(const TuringMachine& model, const AlgorithmSequence& sequence) {
   const NoGrad no_grad;
   const AlgorithmBatch batch = batch_of({&sequence, 1});
   Probe probe;
   const Tensor logits = model(batch.input, &probe);
+  check_finite("run-algorithm", logits.span());
   Count count;
   count.add(logits.data(), batch.target.data<std::int32_t>(), logits.numel());
   AlgorithmRun run{.sequence = sequence,

@@ -43,7 +43,7 @@ struct AlgorithmScores {
 AlgorithmScores evaluate_algorithm(const TuringMachine& model, const AlgorithmOptions& options, std::int64_t count,
                                    std::uint64_t seed);
 
-/// Runs a network on one sequence.
+/// Runs a network on one sequence. Throws ModelError if its output is not finite.
 AlgorithmRun run_algorithm(const TuringMachine& model, const AlgorithmSequence& sequence);
 
 /// Immutable and cheap to copy.
@@ -60,9 +60,7 @@ class AlgorithmModel {
 
   AlgorithmRun operator()(const AlgorithmSequence& sequence) const { return run_algorithm(*model_, sequence); }
   /// Evaluates the network on generated sequences.
-  AlgorithmScores evaluate(const AlgorithmOptions& options, std::int64_t count, std::uint64_t seed) const {
-    return evaluate_algorithm(*model_, options, count, seed);
-  }
+  AlgorithmScores evaluate(const AlgorithmOptions& options, std::int64_t count, std::uint64_t seed) const;
 
  private:
   std::shared_ptr<const TuringMachine> model_;

@@ -1,10 +1,12 @@
 #include "attend/tasks/stories/story_reader.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 
 #include "attend/core/error.h"
+#include "attend/core/finite.h"
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/softmax.h"
 #include "attend/ops/tape.h"
@@ -68,7 +70,9 @@ StoryAnswer StoryReader::operator()(const std::vector<std::string>& story, const
   const NoGrad no_grad;
   Probe probe;
   const std::int64_t first = 0;
-  const Tensor probabilities = softmax(network_.logits(set, std::span(&first, 1), 0, &probe));
+  const Tensor logits = network_.logits(set, std::span(&first, 1), 0, &probe);
+  check_finite("answer", logits.span());
+  const Tensor probabilities = softmax(logits);
   StoryAnswer found{.answer = {}, .best = {}, .hops = {}};
   found.dropped = std::ssize(story) - std::ssize(set[0].story);
   if (const auto unknown = folder_.tokenizer().special().unknown) {
@@ -112,7 +116,9 @@ AttentionMap StoryReader::attention(const std::vector<std::string>& story, const
 std::vector<TaskError> StoryReader::evaluate(const std::vector<Story>& stories) const {
   StorySet set(folder_.tokenizer(), network_.answers, network_.memory);
   for (const Story& story : stories) set.add(story);
-  return attend::evaluate(network_, set).tasks;
+  StoryEvaluation result = attend::evaluate(network_, set);
+  if (!std::isfinite(result.loss)) fail_not_finite("evaluate");
+  return std::move(result.tasks);
 }
 
 }  // namespace attend
