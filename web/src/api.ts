@@ -22,8 +22,10 @@ export interface HeadData {
 }
 
 export interface ViewData {
-  name: "self" | "encoder" | "decoder" | "cross";
+  name: "self" | "encoder" | "decoder" | "cross" | "memory";
   causal: boolean;
+  /** Queries and keys are the same tokens. */
+  same_tokens: boolean;
   query_tokens: string[];
   key_tokens: string[];
   query_words: number[];

@@ -362,6 +362,7 @@ function view(model, name, queries, keys, causal, layers, heads, top, pairs) {
   return {
     name,
     causal,
+    same_tokens: queries === keys,
     query_tokens: queries.tokens,
     key_tokens: keys.tokens,
     query_words: queries.words,
