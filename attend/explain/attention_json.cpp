@@ -52,7 +52,8 @@ class Writer {
   void view(const AttentionView& view) {
     out_ += '{';
     key("name"), text(name_of(view.kind));
-    key("causal"), out_ += view.causal ? "true" : "false";
+    key("causal"), flag(view.causal);
+    key("same_tokens"), flag(is_self_attention(view));
     key("query_tokens"), texts(view.queries.shown), key("key_tokens"), texts(view.keys.shown);
     const auto word = [&](std::int32_t number_of_word) { number(number_of_word); };
     key("query_words"), list(view.queries.words, word), key("key_words"), list(view.keys.words, word);
@@ -150,6 +151,8 @@ class Writer {
     char digits[32];
     out_.append(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
   }
+
+  void flag(bool value) { out_ += value ? "true" : "false"; }
 
   void key(const char* name) {
     if (out_.back() != '{') out_ += ',';

@@ -53,8 +53,7 @@ Groups groups_of(const AttentionTokens& tokens) {
 }  // namespace
 
 bool is_self_attention(const AttentionView& view) {
-  const bool one_text = view.kind != AttentionKind::cross && view.kind != AttentionKind::memory;
-  return one_text && view.queries.size() == view.keys.size();
+  return view.kind != AttentionKind::cross && view.queries.shown == view.keys.shown;
 }
 
 std::size_t default_place(const AttentionView& view) {

@@ -31,7 +31,8 @@ struct AttentionMatrix {
 /// Throws InputError if the map does not have the chosen view, layer or head.
 AttentionMatrix matrix_of(const AttentionMap& map, const AttentionChoice& choice = {});
 
-/// True for self-attention: queries and keys are the tokens of one text.
+/// True for self-attention: queries and keys are the same tokens. False where a text, its sentences or the hops of a
+/// memory network attend, even if there are as many of them as keys.
 bool is_self_attention(const AttentionView& view);
 
 /// The place of default_layer() among the captured layers; the last place if that layer was not captured.

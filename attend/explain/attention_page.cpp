@@ -122,6 +122,7 @@ void AttentionPage::add(const AttentionMap& map) {
     }
     views.push_back({{"name", name_of(view.kind)},
                      {"causal", view.causal},
+                     {"sameTokens", is_self_attention(view)},
                      {"queries", view.queries.shown},
                      {"keys", view.keys.shown},
                      {"queryWords", view.queries.words},

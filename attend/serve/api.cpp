@@ -29,6 +29,7 @@ constexpr std::array kRoutes = {
     Route{"POST", "/v1/classify", classify},
     Route{"POST", "/v1/fill-mask", fill_mask},
     Route{"POST", "/v1/attention", attention},
+    Route{"POST", "/v1/answer", answer_question, "story"},
     Route{"GET", "/v1/lessons/positions", lesson_positions},
     Route{"GET", "/v1/lessons/pooling", lesson_pooling},
     Route{"POST", "/translate", translate, "q", true},
@@ -291,6 +292,7 @@ Json Api::describe(const ServedModel& model) const {
   if (model.translator)
     json["source_language"] = or_null(model.source_language), json["target_language"] = or_null(model.target_language);
   if (model.classifier) json["labels"] = model.classifier->labels();
+  if (model.stories) json["hops"] = model.stories->hops(), json["answers"] = model.stories->answers();
   return json;
 }
 

@@ -108,6 +108,7 @@ Reply tokenize(Api& api, const Call& call);
 Reply classify(Api& api, const Call& call);
 Reply fill_mask(Api& api, const Call& call);
 Reply attention(Api& api, const Call& call);
+Reply answer_question(Api& api, const Call& call);
 Reply lesson_positions(Api& api, const Call& call);
 Reply lesson_pooling(Api& api, const Call& call);
 

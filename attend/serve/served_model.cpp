@@ -139,7 +139,8 @@ void ServedModel::open() {
     const auto network = std::dynamic_pointer_cast<const TextClassifier>(opened.model());
     if (!network || network->attends()) attention.emplace(*classifier);
   }
-  if (opened.can(Ability::stories) && !classifier) {  // a memory network: its hops are one map
+  if (opened.can(Ability::stories)) stories.emplace(opened);
+  if (stories && stories->hops() > 0) {  // a memory network: its hops are one map
     attention.emplace(opened);
     layers = heads = 1;
   }
@@ -152,6 +153,7 @@ std::vector<std::string> ServedModel::capabilities() const {
   if (encoder) all.emplace_back("embed");
   if (classifier) all.emplace_back("classify");
   if (mask_filler) all.emplace_back("fill-mask");
+  if (stories) all.emplace_back("answer");
   if (attention) all.emplace_back("attention");
   if (attention && attention->takes_pairs()) all.emplace_back("pairs");
   if (tokenizer) all.emplace_back("tokenize");

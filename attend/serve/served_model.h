@@ -23,6 +23,7 @@
 #include "attend/tasks/language_model/generation_task.h"
 #include "attend/tasks/language_model/language_model.h"
 #include "attend/tasks/masked_lm/mask_filler.h"
+#include "attend/tasks/stories/story_reader.h"
 #include "attend/tasks/translation/translator.h"
 
 namespace attend::serve {
@@ -62,6 +63,7 @@ class ServedModel {
   std::optional<TextEncoder> encoder = {};
   std::optional<Classifier> classifier = {};
   std::optional<MaskFiller> mask_filler = {};
+  std::optional<StoryReader> stories = {};
   std::optional<AttentionReader> attention = {};
   std::optional<Tokenizer> tokenizer = {};
   std::vector<std::string> capabilities() const;

@@ -1,4 +1,5 @@
-// Attend's own endpoints: tokens, labels, masked tokens, attention, and the numbers of the lessons.
+// Attend's own endpoints: tokens, labels, masked tokens, attention, questions about stories, and the numbers of the
+// lessons.
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -13,6 +14,7 @@
 #include "attend/serve/api_error.h"
 #include "attend/serve/generation_fields.h"
 #include "attend/serve/large_reply.h"
+#include "attend/text/sentences.h"
 
 namespace attend::serve {
 namespace {
@@ -224,6 +226,41 @@ Reply attention(Api& api, const Call& call) {
   patience.reserve(attention_bytes(model, request));
   const bool is_long = text_bytes(request) > kLongToAttend || request.search.max_new_tokens.value_or(0) > kManyTokens;
   return json_reply(model.ask(run, patience, is_long), patience);
+}
+
+/// A question about a story, with the hops of a memory network over its sentences.
+Reply answer_question(Api& api, const Call& call) {
+  const ServedModel::Patience patience = api.patience(call);
+  const Json body = parse_object(call.body);
+  Fields fields(body);
+  ServedModel& model = api.model(fields, "answer");
+  std::vector<std::string> story = fields.texts("story");
+  std::string question = fields.text("question");
+  const std::int64_t top =
+      std::min<std::int64_t>(fields.integer("top", 1, 1000).value_or(1), std::ssize(model.stories->answers()));
+  fields.refuse_others();
+  std::size_t bytes = question.size();
+  for (const std::string& sentence : story) bytes += sentence.size();
+  patience.reserve(kBytesToTokenize * static_cast<double>(bytes));
+  if (body["story"].is_string()) {
+    story = split_sentences(story.front());
+    fields.check_number_of_texts("story", story.size());
+  }
+  constexpr double kSentence = 200, kWeight = 40, kAnswer = 400;  // bytes, as JSON and as text
+  patience.reserve(static_cast<double>(story.size()) *
+                       (kSentence + kWeight * static_cast<double>(model.stories->hops())) +
+                   kAnswer * static_cast<double>(top));
+  const auto run = [&model, story = std::move(story), question = std::move(question), top] {
+    const StoryAnswer found = (*model.stories)(story, question, top);
+    Json answers = Json::array();
+    for (const auto& [answer, prob] : found.best) answers.push_back({{"answer", answer}, {"prob", prob}});
+    Json json{{"model", model.name}, {"question", question}, {"answer", found.answer},
+              {"prob", found.prob},  {"hops", found.hops},   {"answers", std::move(answers)}};
+    if (found.dropped > 0) json["truncated"] = found.dropped;
+    if (found.unknown > 0) json["unknown"] = found.unknown;
+    return dump(json);
+  };
+  return json_reply(model.ask(run, patience, bytes > kLongText), patience);
 }
 
 Reply lesson_positions(Api& api, const Call& call) {

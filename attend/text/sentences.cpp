@@ -245,4 +245,12 @@ bool words_touch(std::string_view left, std::string_view right) {
 
 std::vector<Span> sentences(std::string_view text) { return Cutter(text).cut(); }
 
+std::vector<std::string> split_sentences(std::string_view text) {
+  std::vector<std::string> all;
+  for (const Span& span : sentences(text))
+    all.emplace_back(
+        text.substr(static_cast<std::size_t>(span.begin), static_cast<std::size_t>(span.end - span.begin)));
+  return all;
+}
+
 }  // namespace attend

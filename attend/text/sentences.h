@@ -1,5 +1,6 @@
 // Splits texts into sentences, for models that were trained on single sentences.
 #pragma once
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -17,6 +18,8 @@ namespace attend {
 ///
 /// Linear in the length of the text. Bytes that are not valid UTF-8 are treated as letters.
 std::vector<Span> sentences(std::string_view text);
+/// The same as texts.
+std::vector<std::string> split_sentences(std::string_view text);
 
 /// Whether two neighbouring sentences are written without a space between them, as in Chinese and Japanese. This is
 /// decided by the characters where they meet. Neither may be empty.

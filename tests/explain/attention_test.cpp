@@ -207,6 +207,30 @@ TEST(AttentionPage, NeedsNothingFromElsewhereAndIsSafeFromItsTexts) {
   EXPECT_EQ(maps[0].at("views")[0].at("together"), Json({"mean", "rollout"}));
 }
 
+TEST(AttentionPage, AsManyHopsOrSentencesAsKeysAreNoSelfAttention) {
+  const auto same_tokens = [](const AttentionMap& map) {
+    AttentionPage page("t");
+    page.add(map);
+    const bool in_page =
+        Json::parse(between(page.html(), "id='maps'>", "</script>"))[0].at("views")[0].at("sameTokens");
+    EXPECT_EQ(Json::parse(to_json(map)).at("views")[0].at("same_tokens"), in_page);
+    EXPECT_EQ(is_self_attention(map.view()), in_page);
+    return in_page;
+  };
+  EXPECT_TRUE(same_tokens(small_map()));
+  for (const auto& [kind, query] : {std::pair(AttentionKind::memory, "hop "), {AttentionKind::self, "(sentence "}}) {
+    AttentionMap map = small_map();
+    AttentionView& view = map.views[0];
+    view.kind = kind;
+    for (std::size_t q = 0; q < view.queries.shown.size(); ++q)
+      view.queries.shown[q] = view.queries.written[q] = query + std::to_string(q + 1);
+    EXPECT_FALSE(same_tokens(map));
+  }
+  AttentionMap copied = small_map();  // a translation that repeats its source
+  copied.views[0].kind = AttentionKind::cross;
+  EXPECT_FALSE(same_tokens(copied));
+}
+
 TEST(AttentionPage, OpensAtWhatWasChosen) {
   const auto first = [](const AttentionChoice& choice) {
     AttentionPage page("t", choice);

@@ -10,36 +10,30 @@
 namespace attend {
 namespace {
 
-std::vector<std::string> cut(std::string_view text) {
-  std::vector<std::string> parts;
-  for (const Span& span : sentences(text)) parts.emplace_back(text.substr(span.begin, span.end - span.begin));
-  return parts;
-}
-
 using Parts = std::vector<std::string>;
 
 TEST(Sentences, EndAtTheirMarks) {
-  EXPECT_EQ(cut("One. Two! Three? Four… Five"), (Parts{"One.", "Two!", "Three?", "Four…", "Five"}));
-  EXPECT_EQ(cut("What?! No... Yes!!"), (Parts{"What?!", "No...", "Yes!!"}));
-  EXPECT_EQ(cut("¿Qué tal? ¡Muy bien! Adiós."), (Parts{"¿Qué tal?", "¡Muy bien!", "Adiós."}));
-  EXPECT_EQ(cut("क्या हाल है? सब ठीक है। धन्यवाद।"), (Parts{"क्या हाल है?", "सब ठीक है।", "धन्यवाद।"}));
+  EXPECT_EQ(split_sentences("One. Two! Three? Four… Five"), (Parts{"One.", "Two!", "Three?", "Four…", "Five"}));
+  EXPECT_EQ(split_sentences("What?! No... Yes!!"), (Parts{"What?!", "No...", "Yes!!"}));
+  EXPECT_EQ(split_sentences("¿Qué tal? ¡Muy bien! Adiós."), (Parts{"¿Qué tal?", "¡Muy bien!", "Adiós."}));
+  EXPECT_EQ(split_sentences("क्या हाल है? सब ठीक है। धन्यवाद।"), (Parts{"क्या हाल है?", "सब ठीक है।", "धन्यवाद।"}));
 }
 
 TEST(Sentences, NeedNoSpaceWhereTheScriptHasNone) {
-  EXPECT_EQ(cut("今日は。元気ですか？はい！"), (Parts{"今日は。", "元気ですか？", "はい！"}));
-  EXPECT_EQ(cut("「はい。」と言った。次。"), (Parts{"「はい。」と言った。", "次。"}));
+  EXPECT_EQ(split_sentences("今日は。元気ですか？はい！"), (Parts{"今日は。", "元気ですか？", "はい！"}));
+  EXPECT_EQ(split_sentences("「はい。」と言った。次。"), (Parts{"「はい。」と言った。", "次。"}));
 }
 
 TEST(Sentences, KeepTheQuotesAndBracketsThatClose) {
-  EXPECT_EQ(cut("\"Stop!\" He stopped. (It was late.) Then \"go.\" Now."),
+  EXPECT_EQ(split_sentences("\"Stop!\" He stopped. (It was late.) Then \"go.\" Now."),
             (Parts{"\"Stop!\"", "He stopped.", "(It was late.)", "Then \"go.\"", "Now."}));
-  EXPECT_EQ(cut("Er sagte: „Ja.“ Sie ging."), (Parts{"Er sagte: „Ja.“", "Sie ging."}));
-  EXPECT_EQ(cut("« Oui. » Il part. »Nein.« Doch."), (Parts{"« Oui. »", "Il part.", "»Nein.«", "Doch."}));
-  EXPECT_EQ(cut("Er kam. »Ja«, sagte sie."), (Parts{"Er kam.", "»Ja«, sagte sie."}));
+  EXPECT_EQ(split_sentences("Er sagte: „Ja.“ Sie ging."), (Parts{"Er sagte: „Ja.“", "Sie ging."}));
+  EXPECT_EQ(split_sentences("« Oui. » Il part. »Nein.« Doch."), (Parts{"« Oui. »", "Il part.", "»Nein.«", "Doch."}));
+  EXPECT_EQ(split_sentences("Er kam. »Ja«, sagte sie."), (Parts{"Er kam.", "»Ja«, sagte sie."}));
 }
 
 TEST(Sentences, DoNotEndBeforeALowerCaseLetter) {
-  EXPECT_EQ(cut("\"Really?\" she asked. Well... maybe. Yahoo! is old."),
+  EXPECT_EQ(split_sentences("\"Really?\" she asked. Well... maybe. Yahoo! is old."),
             (Parts{"\"Really?\" she asked.", "Well... maybe.", "Yahoo! is old."}));
 }
 
@@ -49,27 +43,28 @@ TEST(Sentences, DoNotEndAfterAbbreviations) {
         "See e.g. Paris or i.e. Rome.", "J. S. Bach wrote it.", "La Fiat S.p.A. Torino produce auto.",
         "Am 3. Oktober im 19. Jahrhundert.", "It costs 3.14 at example.com today.", "Vedi pag. Tre.", "No. 5 is alive.",
         "Prof. Dr. Müller kommt.", "1. Introduction", "The U.S. President spoke.", "Version 2.0.1 of node.js runs."})
-    EXPECT_EQ(cut(text), Parts{std::string(text)});
+    EXPECT_EQ(split_sentences(text), Parts{std::string(text)});
 }
 
 TEST(Sentences, EndAfterWordsThatOnlyLookLikeAbbreviations) {
-  EXPECT_EQ(cut("I said no. He left."), (Parts{"I said no.", "He left."}));
-  EXPECT_EQ(cut("It was 1990. Then came war."), (Parts{"It was 1990.", "Then came war."}));
-  EXPECT_EQ(cut("At 5 p.m. The bus came."), (Parts{"At 5 p.m.", "The bus came."}));
-  EXPECT_EQ(cut("Apples, pears etc. The rest."), (Parts{"Apples, pears etc.", "The rest."}));
-  EXPECT_EQ(cut("Lavora per Fiat S.p.A. Il lavoro è duro."), (Parts{"Lavora per Fiat S.p.A.", "Il lavoro è duro."}));
-  EXPECT_EQ(cut("It ends in Dr.\nNext line"), (Parts{"It ends in Dr.", "Next line"}));
+  EXPECT_EQ(split_sentences("I said no. He left."), (Parts{"I said no.", "He left."}));
+  EXPECT_EQ(split_sentences("It was 1990. Then came war."), (Parts{"It was 1990.", "Then came war."}));
+  EXPECT_EQ(split_sentences("At 5 p.m. The bus came."), (Parts{"At 5 p.m.", "The bus came."}));
+  EXPECT_EQ(split_sentences("Apples, pears etc. The rest."), (Parts{"Apples, pears etc.", "The rest."}));
+  EXPECT_EQ(split_sentences("Lavora per Fiat S.p.A. Il lavoro è duro."),
+            (Parts{"Lavora per Fiat S.p.A.", "Il lavoro è duro."}));
+  EXPECT_EQ(split_sentences("It ends in Dr.\nNext line"), (Parts{"It ends in Dr.", "Next line"}));
 }
 
 TEST(Sentences, OfSeveralScriptsInOneText) {
-  EXPECT_EQ(cut("Il gatto dorme. La ragazza legge."), (Parts{"Il gatto dorme.", "La ragazza legge."}));
-  EXPECT_EQ(cut("“Vieni?” Certo… Forse no."), (Parts{"“Vieni?”", "Certo…", "Forse no."}));
-  EXPECT_EQ(cut("他来了。She left. 他说：“走吧！”然后走了。"),
+  EXPECT_EQ(split_sentences("Il gatto dorme. La ragazza legge."), (Parts{"Il gatto dorme.", "La ragazza legge."}));
+  EXPECT_EQ(split_sentences("“Vieni?” Certo… Forse no."), (Parts{"“Vieni?”", "Certo…", "Forse no."}));
+  EXPECT_EQ(split_sentences("他来了。She left. 他说：“走吧！”然后走了。"),
             (Parts{"他来了。", "She left.", "他说：“走吧！”然后走了。"}));
 }
 
 TEST(Sentences, EndWithTheLine) {
-  EXPECT_EQ(cut("A heading\n\nSome text.\r\nmore  \n"), (Parts{"A heading", "Some text.", "more"}));
+  EXPECT_EQ(split_sentences("A heading\n\nSome text.\r\nmore  \n"), (Parts{"A heading", "Some text.", "more"}));
 }
 
 TEST(Sentences, TouchInChineseAndJapaneseOnly) {
@@ -131,7 +126,7 @@ TEST(Sentences, LoseNothingButWhiteSpaceBetweenThem) {
 
 TEST(Sentences, SplittingASentenceAgainChangesNothing) {
   const std::string text = "One here. And two? (Three.) \"Four!\" Five.";
-  for (const std::string& part : cut(text)) EXPECT_EQ(cut(part), Parts{part});
+  for (const std::string& part : split_sentences(text)) EXPECT_EQ(split_sentences(part), Parts{part});
 }
 
 }  // namespace

@@ -1,7 +1,16 @@
 // The server's endpoints as typed functions. Errors become an ApiError with the server's message.
 
 export type Capability =
-  "generate" | "chat" | "translate" | "embed" | "classify" | "fill-mask" | "attention" | "pairs" | "tokenize";
+  | "generate"
+  | "chat"
+  | "translate"
+  | "embed"
+  | "classify"
+  | "fill-mask"
+  | "answer"
+  | "attention"
+  | "pairs"
+  | "tokenize";
 
 export interface Model {
   id: string;
@@ -12,6 +21,9 @@ export interface Model {
   context: number | null;
   source_language?: string | null;
   target_language?: string | null;
+  /** Of a model that answers questions about stories: its hops (0: not a memory network), and all its answers. */
+  hops?: number;
+  answers?: string[];
 }
 
 /** A head's weights: whole rows, or the greatest weights of each row as [key, weight] pairs. */
@@ -22,8 +34,10 @@ export interface HeadData {
 }
 
 export interface ViewData {
-  name: "self" | "encoder" | "decoder" | "cross";
+  name: "self" | "encoder" | "decoder" | "cross" | "memory";
   causal: boolean;
+  /** Queries and keys are the same tokens. */
+  same_tokens: boolean;
   query_tokens: string[];
   key_tokens: string[];
   query_words: number[];
@@ -54,6 +68,20 @@ export interface AttentionRequest {
   top_k?: number;
   /** What the server does with a text that is longer than the model's context. */
   long?: "error" | "truncate";
+}
+
+export interface StoryAnswer {
+  question: string;
+  answer: string;
+  prob: number;
+  /** [hop][sentence] weights; empty unless the model is a memory network. */
+  hops: number[][];
+  /** The most probable answers. */
+  answers: { answer: string; prob: number }[];
+  /** First sentences that the model does not see. */
+  truncated?: number;
+  /** Words that the model does not know. */
+  unknown?: number;
 }
 
 export interface Positions {
@@ -170,6 +198,11 @@ export const models = async (): Promise<Model[]> => (await json<{ data: Model[] 
 
 export const attention = (request: AttentionRequest, signal?: AbortSignal): Promise<AttentionData> =>
   json("v1/attention", request, signal);
+
+export const answer = (
+  request: { model: string; story: string[]; question: string; top: number },
+  signal?: AbortSignal,
+): Promise<StoryAnswer> => json("v1/answer", request, signal);
 
 export const positions = (width: number, length: number, signal?: AbortSignal): Promise<Positions> =>
   json(`v1/lessons/positions?width=${width}&length=${length}`, undefined, signal);

@@ -1,20 +1,23 @@
 // The explorer: shows the view that the address names, and asks for an API key if the server needs one.
 import * as api from "./api";
 import { field, h } from "./dom";
-import type { View } from "./parts";
+import { able, type View } from "./parts";
 import { Status } from "./status";
 import { themeButton } from "./theme";
 import { attentionView } from "./views/attention";
 import { compareView } from "./views/compare";
 import { generateView } from "./views/generate";
 import { learnView } from "./views/learn";
+import { memoryView } from "./views/memory";
 import { translateView } from "./views/translate";
 
-const kViews: Record<string, { name: string; view: View }> = {
+/** `needs`: what a model must be able to do; otherwise there is no link to the view. */
+const kViews: Record<string, { name: string; view: View; needs?: api.Capability }> = {
   attention: { name: "Attention", view: attentionView },
   translate: { name: "Translate", view: translateView },
   generate: { name: "Generate", view: generateView },
   compare: { name: "Compare", view: compareView },
+  memory: { name: "Memory", view: memoryView, needs: "answer" },
   learn: { name: "Learn", view: learnView },
 };
 
@@ -51,6 +54,10 @@ async function show(): Promise<void> {
     return;
   }
   if (name !== route()) return;
+  for (const link of nav.querySelectorAll("a")) {
+    const { needs } = kViews[link.hash.slice(2)];
+    link.hidden = needs !== undefined && !able({ models }, needs).length;
+  }
   main.replaceChildren();
   current = kViews[name].view(main, { models });
 }
@@ -90,7 +97,9 @@ function recolour(): void {
 
 const chosen = localStorage.getItem("attend.theme");
 if (chosen) document.documentElement.dataset["theme"] = chosen;
-nav.append(...Object.entries(kViews).map(([path, { name }]) => h("a", { href: `#/${path}` }, name)));
+nav.append(
+  ...Object.entries(kViews).map(([path, { name, needs }]) => h("a", { href: `#/${path}`, hidden: Boolean(needs) }, name)),
+);
 document.getElementById("tools")!.append(themeButton(recolour));
 document.addEventListener("unauthorized", (event) => askForKey((event as CustomEvent<api.ApiError>).detail));
 document.querySelector<HTMLAnchorElement>(".skip")!.addEventListener("click", (event) => {

@@ -15,7 +15,7 @@ export interface Scene {
   /** The heads that were chosen, and their mean. */
   heads: Head[];
   mean: Matrix;
-  /** Queries and keys are the tokens of one text. */
+  /** Queries and keys are the same tokens. */
   same: boolean;
 }
 

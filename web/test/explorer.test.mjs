@@ -275,6 +275,92 @@ test("compare finds the word that both sentences have", async () => {
   await picture(page, "compare");
 });
 
+test("memory answers while one types, and shows where each hop looked", async () => {
+  await visit("memory");
+  await page.locator(".translation", { hasText: "garden 80 %" }).waitFor();
+  assert.deepEqual(await page.locator(".hops thead th").allInnerTexts(), ["Sentence", "Hop 1", "Hop 2", "Hop 3"]);
+  assert.equal(await page.locator(".hops tbody tr").count(), 5);
+  assert.equal(await page.locator(".hops .most").count(), 3);
+  const milk = page.locator(".hops tr", { hasText: "took the milk" });
+  assert.equal(await milk.locator("td").first().getAttribute("class"), "most");
+  assert.ok(Number(await milk.locator("td").first().innerText()) > 0.5);
+  assert.equal(await page.locator(".bars li").count(), 5);
+  await picture(page, "memory");
+  await page.getByLabel("Story").fill("Mary took the milk there.\n\n  Mary went to the kitchen.\n");
+  await page.locator(".translation", { hasText: "kitchen" }).waitFor();
+  assert.equal(await page.locator(".hops tbody tr").count(), 2); // lines without a sentence do not count
+  await page.getByLabel("Question").fill("Where is Zaphod?");
+  await page.locator(".status.note", { hasText: "does not know one word" }).waitFor();
+  assert.deepEqual(mock.requests.at(-1).story, ["Mary took the milk there.", "Mary went to the kitchen."]);
+  await page.reload(); // what was typed stays until the tab is closed
+  await page.locator(".status.note", { hasText: "does not know one word" }).waitFor();
+});
+
+test("memory offers the examples that a model can answer, and says if it has no hops", async () => {
+  await visit("memory");
+  const examples = page.locator(".examples button");
+  await examples.first().waitFor();
+  assert.deepEqual(await examples.allInnerTexts(), ["Where is the milk?", "Where is Mary?"]);
+  await page.selectOption("select", "lstm");
+  await page.locator(".note", { hasText: "This model has no hops" }).waitFor();
+  assert.equal(await page.locator(".hops").isVisible(), false);
+  await page.locator(".translation", { hasText: "garden" }).waitFor();
+  await page.click("text=Is John in the bedroom?");
+  assert.match(await page.getByLabel("Story").inputValue(), /^Mary got the milk/);
+  assert.equal(await page.getByLabel("Question").inputValue(), "Is John in the bedroom?");
+  await page.selectOption("select", "stories"); // what the user chose stays
+  await page.locator(".hops").waitFor();
+  assert.equal(await page.getByLabel("Question").inputValue(), "Is John in the bedroom?");
+});
+
+test("memory marks sentences that the model does not see", async () => {
+  await visit("memory");
+  await page.getByLabel("Story").fill("Mary went to the garden.\n".repeat(14));
+  await page.locator(".status.note", { hasText: "the first 2 sentences were left out" }).waitFor();
+  assert.deepEqual(await page.locator(".hops .unseen td").allInnerTexts(), Array(6).fill("–"));
+});
+
+test("memory leaves no old answer after an error or without a question", async () => {
+  await visit("memory");
+  await page.locator(".hops").waitFor();
+  mock.mode = "busy";
+  await page.getByLabel("Question").fill("Where is Mary?");
+  await page.locator(".status.error").waitFor();
+  assert.equal(await page.locator(".hops").isVisible(), false);
+  mock.mode = "";
+  await page.click("text=Try again >> nth=-1");
+  await page.locator(".hops").waitFor();
+  await page.getByLabel("Question").fill(" ");
+  await page.locator(".status.note", { hasText: "Type a question" }).waitFor();
+  assert.equal(await page.locator(".hops").isVisible(), false);
+  await page.getByLabel("Story").fill("");
+  await page.locator(".status.note", { hasText: "Type a story" }).waitFor();
+});
+
+test("there is a link to memory only if a model answers questions about stories", async () => {
+  const link = () => page.locator("nav a", { hasText: "Memory" });
+  await visit("attention");
+  await link().waitFor();
+  await page.context().close();
+  mock.mode = "no stories";
+  await visit("attention");
+  await page.locator(kTokens).first().waitFor();
+  assert.equal(await link().isVisible(), false);
+  await page.goto(`${mock.url}#/memory`);
+  await page.locator("text=No model here can answer questions about a story").waitFor();
+});
+
+test("as many sentences as hops are no self-attention", async () => {
+  await visit("attention");
+  await page.selectOption("select", "stories");
+  const story = "Sandra went to the office. Mary took the milk. Mary went to the garden.";
+  await page.fill("textarea >> nth=0", `${story} Where is the milk?`);
+  await page.locator(kTokens, { hasText: "took the milk." }).waitFor();
+  assert.equal(await page.locator(kTokens, { hasText: /^hop \d$/ }).count(), 3);
+  await page.hover(`${kTokens}:has-text("hop 1")`);
+  assert.match(await readout(), /^hop 1 attends to Mary took the milk\. \d+ %/);
+});
+
 test("learn draws pooling and positions, and follows the sliders", async () => {
   await visit("learn");
   await page.locator(".readout", { hasText: "The root mean square error" }).waitFor();
@@ -371,7 +457,7 @@ test("the keyboard is enough", async () => {
 });
 
 test("every control has a name, every picture a description", async () => {
-  for (const view of ["attention", "translate", "generate", "compare", "learn"]) {
+  for (const view of ["attention", "translate", "generate", "compare", "memory", "learn"]) {
     await page?.context().close();
     await visit(view);
     await page.waitForTimeout(600);
@@ -387,7 +473,7 @@ test("every control has a name, every picture a description", async () => {
 });
 
 test("every view fits a phone, and has a dark side", async () => {
-  for (const view of ["attention", "translate", "generate", "compare", "learn"]) {
+  for (const view of ["attention", "translate", "generate", "compare", "memory", "learn"]) {
     for (const dark of [false, true]) {
       await page?.context().close();
       await visit(view, dark ? { dark } : { width: 390, height: 844 });

@@ -24,6 +24,26 @@ const kModels = [
     target_language: "en",
   },
   { id: "gpt2", kind: "gpt2", capabilities: ["generate", "attention", "tokenize"], layers: 6, heads: 6, context: 1024 },
+  {
+    id: "stories",
+    kind: "attend-memory-network",
+    capabilities: ["answer", "attention", "tokenize"],
+    layers: 1,
+    heads: 1,
+    context: null,
+    hops: 3,
+    answers: ["garden", "bathroom", "hallway", "kitchen", "office"],
+  },
+  {
+    id: "lstm",
+    kind: "attend-recurrent-classifier",
+    capabilities: ["classify", "answer", "tokenize"],
+    layers: 0,
+    heads: 0,
+    context: null,
+    hops: 0,
+    answers: ["garden", "yes", "no"],
+  },
   { id: "tiny", kind: "gpt2", capabilities: ["generate", "attention", "tokenize"], layers: 1, heads: 1, context: 64 },
 ].map((model) => ({
   object: "model",
@@ -43,7 +63,8 @@ const kTypes = {
 const kDist = fileURLToPath(new URL("../dist/", import.meta.url));
 
 /** Starts it; `mode` may be set at any time: "", "busy", "locked", "slow", "drip", "cut" and
- * "ends" (streams that break or just end), "broken", "empty". */
+ * "ends" (streams that break or just end), "broken", "empty", "no stories" (without the models that
+ * answer questions about stories). */
 export async function startMock({ port = 0 } = {}) {
   const state = { mode: "", requests: [] };
   const server = createServer((request, response) => {
@@ -109,13 +130,18 @@ function modelOf(id) {
 const kMemory = new Map();
 
 const kRoutes = {
-  "/v1/models": (_, response, state) => send(response, { object: "list", data: state.mode === "empty" ? [] : kModels }),
+  "/v1/models": (_, response, { mode }) => {
+    const served = { empty: [], "no stories": kModels.filter(({ hops }) => hops === undefined) }[mode] ?? kModels;
+    send(response, { object: "list", data: served });
+  },
   "/v1/attention": (input, response) => {
     const name = JSON.stringify(input);
     if (!kMemory.has(name)) kMemory.set(name, JSON.stringify(attention(input)));
     response.writeHead(200, { "Content-Type": "application/json" });
     response.end(kMemory.get(name));
   },
+  "/v1/answer": ({ model, story, question, top }, response) =>
+    send(response, { model, ...recall(modelOf(model), story, question, top) }),
   "/v1/embeddings": ({ input, pool }, response) =>
     send(response, {
       object: "list",
@@ -313,11 +339,55 @@ function contextual(tokens, i) {
   return vector;
 }
 
+/** Each hop finds another sentence with words of the question and of the sentences found so far. The answer is the first
+ * place in what was found. The model sees twelve sentences. */
+function recall(model, story, question, top) {
+  const wordsOf = (text) => text.toLowerCase().match(/[a-z]+/g) ?? [];
+  const known = new Set("mary john sandra went took the milk to garden kitchen office hallway where is there".split(" "));
+  const unseen = Math.max(0, story.length - 12);
+  const seen = story.slice(unseen);
+  const hops = [];
+  const found = [];
+  for (let k = 0; k < 3; ++k) {
+    const sought = [question, ...found].flatMap(wordsOf);
+    const weights = softmax(
+      seen.map((sentence, i) => {
+        const shared = wordsOf(sentence).filter((word) => word.length > 3 && sought.includes(word)).length;
+        return 4 * shared + 0.3 * i - 6 * found.filter((other) => other === sentence).length;
+      }),
+    );
+    hops.push([...Array(unseen).fill(0), ...weights]);
+    found.push(seen[weights.indexOf(Math.max(...weights))]);
+  }
+  const place = found.flatMap(wordsOf).find((word) => model.answers.includes(word));
+  const names = [...new Set([place ?? model.answers[0], ...model.answers])].slice(0, top);
+  const answers = names.map((answer, i) => ({ answer, prob: i ? 0.08 / i : 0.8 }));
+  const unknown = [question, ...seen].flatMap(wordsOf).filter((word) => !known.has(word)).length;
+  return {
+    question,
+    ...answers[0],
+    hops: model.hops ? hops : [],
+    answers,
+    ...(unseen && { truncated: unseen }),
+    ...(unknown && { unknown }),
+  };
+}
+
 // Attention: heads with habits, so that there is something to see.
 
 function attention({ model: id, input, pair, target, max_tokens, layers, heads, top_k }) {
   const model = modelOf(id);
   const common = { model: id, kind: model.kind, text: input };
+  if (model.hops) {
+    const sentences = input.match(/[^.?]+[.?]/g).map((sentence) => sentence.trim());
+    const question = sentences.pop();
+    const labels = (tokens) => ({ tokens, words: range(tokens.length) });
+    const { hops, answer } = recall(model, sentences, question, 1);
+    const hopNames = labels(hops.map((_, k) => `hop ${k + 1}`));
+    const weights = view(model, "memory", hopNames, labels(sentences), false);
+    weights.layers = [{ layer: 0, heads: [{ head: 0, weights: hops }] }];
+    return { ...common, text: `${question} ${answer}`, views: [weights] };
+  }
   if (model.kind === "marian") {
     const translated = target ?? translation(input);
     const source = spaced(input, "marian");
@@ -362,6 +432,7 @@ function view(model, name, queries, keys, causal, layers, heads, top, pairs) {
   return {
     name,
     causal,
+    same_tokens: queries === keys,
     query_tokens: queries.tokens,
     key_tokens: keys.tokens,
     query_words: queries.words,

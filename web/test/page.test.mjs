@@ -2,7 +2,7 @@
 // `make build` leaves it).
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, afterEach, before, test } from "node:test";
@@ -122,4 +122,25 @@ test("two texts are turned over, and what they say stays text", options, async (
   await page.locator(".given", { hasText: "of money" }).waitFor();
   await page.getByRole("button", { name: "Previous text" }).click();
   assert.equal(await page.locator(".given").innerText(), "the <b>river</b>");
+});
+
+test("as many sentences as hops are no self-attention", options, async () => {
+  const line = (n, who, where) => `${n} ${who} went to the ${where}.\n${n + 1} Where is ${who}?\t${where}\t${n}\n`;
+  const story = line(1, "Mary", "garden") + line(3, "John", "kitchen");
+  writeFileSync(join(folder, "qa1_moves_train.txt"), story.repeat(20));
+  const model = join(folder, "stories");
+  const flags = ["--tasks", "1", "--joint", "--hops", "2", "--epochs", "1", "--linear-epochs", "0"];
+  execFileSync(program, ["train", "memory", "--data", folder, ...flags, "--output", model], { stdio: "pipe" });
+  await visit(model, ["Mary went to the garden. John went to the kitchen. Where is John?"]);
+  assert.deepEqual(await modes(), ["Heat map", "Lines", "Text"]);
+  assert.match(await status(), /^How much each hop attends to each sentence\. Point at a cell/);
+  await picture(page, "page-memory");
+  await page.getByRole("tab", { name: "Text" }).click();
+  assert.deepEqual(await page.locator("#panel h2").allInnerTexts(), ["Hops", "Sentences"]);
+  assert.deepEqual(await page.locator(".token").allInnerTexts(), [
+    "hop 1",
+    "hop 2",
+    "Mary went to the garden.",
+    "John went to the kitchen.",
+  ]);
 });

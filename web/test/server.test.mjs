@@ -101,6 +101,18 @@ test("comparison", options, async (t) => {
   await picture(page, "server-compare");
 });
 
+test("questions about a story", options, async (t) => {
+  for (const { id, hops } of able("answer")) {
+    await page?.context().close();
+    await visit("memory", { "model.memory": id });
+    await page.locator(".bars li").first().waitFor();
+    assert.equal(await page.locator(".hops").isVisible(), hops > 0);
+    await noError();
+    await picture(page, `server-memory-${id}`);
+  }
+  if (!able("answer").length) t.skip("no model for it");
+});
+
 test("lessons", options, async () => {
   await visit("learn");
   await page.locator(".readout", { hasText: "The root mean square error" }).waitFor();

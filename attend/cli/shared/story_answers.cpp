@@ -116,11 +116,7 @@ void answer_stories(const ModelFolder& folder, const StoryAnswerFlags& flags) {
       LineReader reader(flags.input);
       for (std::string line; reader.next(line);) text += line + "\n";
     }
-    std::vector<std::string> story;
-    for (const Span& span : sentences(text))
-      story.push_back(
-          text.substr(static_cast<std::size_t>(span.begin), static_cast<std::size_t>(span.end - span.begin)));
-    listener.take_story(std::move(story));
+    listener.take_story(split_sentences(text));
     listener.answer(*flags.question);
     listener.take_story({});
     return listener.finish();

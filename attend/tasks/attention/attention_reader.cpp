@@ -153,10 +153,7 @@ std::vector<AttentionMap> maps_of(const BertReader& reader, const AttentionReque
 std::vector<AttentionMap> maps_of(const StoryReader& reader, const AttentionRequest& request) {
   refuse_writing(request);
   refuse(request.pair.has_value(), "a second text", "models of BERT's family");
-  std::vector<std::string> story;
-  for (const Span& span : sentences(request.text))
-    story.push_back(
-        request.text.substr(static_cast<std::size_t>(span.begin), static_cast<std::size_t>(span.end - span.begin)));
+  std::vector<std::string> story = split_sentences(request.text);
   if (story.size() < 2)
     fail<InputError>("attention", "expected the sentences of a story and then a question: got ",
                      counted(story.size(), "sentence"));

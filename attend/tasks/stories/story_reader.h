@@ -41,6 +41,8 @@ class StoryReader {
   explicit StoryReader(const std::filesystem::path& folder) : StoryReader(ModelFolder(folder)) {}
 
   std::int64_t hops() const { return network_.hops; }  ///< 0: not a memory network
+  /// All answers that the model can give.
+  const std::vector<std::string>& answers() const { return network_.answers; }
 
   /// `top`: the number of answers in StoryAnswer::best. Throws InputError if the story has no sentences, or if the
   /// question has no words.

@@ -7,7 +7,8 @@ import { mix, palette, pixels, strength, textOn } from "./colours";
 import { ColourBar } from "./colour_bar";
 import { fit, fontOf, Viewport } from "./viewport";
 
-const kLabel = 120; // px that a label may take
+const kLabel = 120; // px that a token may take as a label
+const kSentence = 260; // the same for the sentences of a story
 const kLegible = 16; // px of a cell that has a readable label
 const kAllLabels = 64; // up to this many tokens, every token has its label, even if the grid must be scrolled
 const kNumbers = 34; // px of a cell that shows its weight as a number
@@ -97,8 +98,9 @@ export class HeatMap {
     const room = this.viewport.width - 2;
     const context = this.viewport.canvas.getContext("2d")!;
     context.font = fontOf(kLegible);
-    const most = Math.min(kLabel, room / 4);
     const widest = (labels: string[]) => {
+      const sentences = labels.some((label) => /\S\s\S/.test(label));
+      const most = sentences ? Math.min(kSentence, room / 2) : Math.min(kLabel, room / 4);
       // Only the labels with the most letters are measured: a long text has hundreds.
       const some = labels.length < 40 ? labels : [...labels].sort((a, b) => b.length - a.length).slice(0, 20);
       return Math.min(most, Math.max(0, ...some.map((label) => context.measureText(visible(label)).width)) + 10);

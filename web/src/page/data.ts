@@ -13,7 +13,9 @@ import { kMeasures, type Statistics } from "../statistics";
 export type Layer = number | "mean" | "rollout";
 
 export interface ViewData {
-  name: "self" | "encoder" | "decoder" | "cross";
+  name: "self" | "encoder" | "decoder" | "cross" | "memory";
+  /** Queries and keys are the same tokens. */
+  sameTokens: boolean;
   queries: string[];
   keys: string[];
   /** The word of each token; −1 for special tokens. */

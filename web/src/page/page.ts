@@ -13,7 +13,7 @@ import { habit, StatisticsTable } from "../statistics";
 import { Tokens } from "../tokens";
 import { shadeTokens } from "../shade";
 import { themeButton } from "../theme";
-import { Cache, matrixOf, nameOf, readMaps, statisticsOf, type Layer } from "./data";
+import { Cache, matrixOf, nameOf, readMaps, statisticsOf, type Layer, type ViewData } from "./data";
 import { kModes, State, type Mode } from "./state";
 
 const kTitles: Record<Mode, string> = {
@@ -31,6 +31,11 @@ const kHints: Record<Mode, string> = {
   grid: "Each square is a head: rows attend to columns. Choose one to see it large.",
   table: "Choose a head to see it, or a heading to sort by it.",
   alignment: "Point at a word to see the words that it is aligned with.",
+};
+/** What queries and keys are, if they are not the same tokens. */
+const kSides: Partial<Record<ViewData["name"], [string, string]>> = {
+  cross: ["Translation", "Source"],
+  memory: ["Hops", "Sentences"],
 };
 const kKeys = [
   ["[ ]", "layer"],
@@ -105,13 +110,16 @@ function makeScene(): Scene {
     keys: keys.map(({ label }) => label),
     heads,
     mean: several && state.heads ? mean(heads.map(({ matrix }) => matrix)) : one(null),
-    same: view.name !== "cross" && view.queries.length === view.keys.length,
+    same: view.sameTokens,
   };
 }
 
+const hint = (): string =>
+  state.viewData.name === "memory" ? kHints[state.mode].replace("token", "hop or a sentence") : kHints[state.mode];
+
 function say(sentence: (Node | string)[] | null): void {
   if (sentence) status.replaceChildren(...sentence);
-  else status.textContent = `${state.heading()}. ${kHints[state.mode]}`;
+  else status.textContent = `${state.heading()}. ${hint()}`;
 }
 
 /** Selects a token or a cell in the picture that is shown. */
@@ -129,7 +137,7 @@ const kShow: Record<Mode, () => HTMLElement[]> = {
   heat: () => [heat.element],
   lines: () => [lines.element],
   text: () => {
-    const [asks, answers] = state.viewData.name === "cross" ? ["Translation", "Source"] : ["Queries", "Keys"];
+    const [asks, answers] = kSides[state.viewData.name] ?? ["Queries", "Keys"];
     if (scene!.same) return [queryTokens.element];
     return [h("h2", {}, asks), queryTokens.element, h("h2", {}, answers), keyTokens.element];
   },

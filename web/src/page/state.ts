@@ -37,6 +37,7 @@ export class State {
   /** "Cross attention, layer 3, head 5". */
   heading(): string {
     const { name, heads } = this.viewData;
+    if (name === "memory") return "How much each hop attends to each sentence";
     const chosen = this.heads ? [...this.heads].sort((a, b) => a - b).map((head) => heads[head]) : null;
     let which = "";
     if (typeof this.layer === "number") {
@@ -48,6 +49,7 @@ export class State {
 
   fits(mode: Mode): boolean {
     if (mode === "grid") return this.viewData.layers.length * this.viewData.heads.length > 1;
+    if (mode === "table") return this.viewData.name !== "memory"; // the statistics are about tokens
     if (mode === "alignment") return (this.mapData.alignments ?? []).length > 0;
     return true;
   }

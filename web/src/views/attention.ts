@@ -25,7 +25,7 @@ const kSketched = 3; // weights of each row that the small pictures of a long te
 const kSketchedAtOnce = 64e6; // weights that the server computes for one answer with small pictures
 const kMostWritten = 40; // tokens that the model may write
 
-const kViewNames = { self: "Self", encoder: "Encoder", decoder: "Decoder", cross: "Cross" };
+const kViewNames = { self: "Self", encoder: "Encoder", decoder: "Decoder", cross: "Cross", memory: "Hops" };
 
 export const attentionView: View = (root, page) => {
   const models = able(page, "attention");
@@ -276,8 +276,9 @@ export const attentionView: View = (root, page) => {
     const data = current();
     const matrices = loaded(l);
     if (!data || !matrices) return [];
-    const same = view !== "cross" && data.query_tokens.length === data.key_tokens.length;
-    return matrices.map((matrix) => habit(measure(matrix, data.query_tokens, data.key_tokens, data.key_words, same)));
+    return matrices.map((matrix) =>
+      habit(measure(matrix, data.query_tokens, data.key_tokens, data.key_words, data.same_tokens)),
+    );
   }
 
   function fill(l: number): void {
@@ -326,7 +327,7 @@ export const attentionView: View = (root, page) => {
       keys: keys.map(({ label }) => label),
       heads: chosen,
       mean: mean(chosen.map(({ matrix }) => matrix)),
-      same: view !== "cross" && queries.length === keys.length, // in attention pooling, one query attends to all tokens
+      same: data.same_tokens,
     };
     scene = shown;
     results.hidden = false;
