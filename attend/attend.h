@@ -106,6 +106,7 @@
 #include "attend/models/recurrent_translator.h"
 #include "attend/models/registry.h"
 #include "attend/models/seq2seq_model.h"
+#include "attend/models/span_model.h"
 #include "attend/models/text_classifier.h"
 #include "attend/models/transformer.h"
 #include "attend/models/turing_machine.h"
