@@ -90,6 +90,7 @@
 #include "attend/metrics/perplexity.h"
 #include "attend/models/activation_names.h"
 #include "attend/models/bert.h"
+#include "attend/models/bidaf.h"
 #include "attend/models/block.h"
 #include "attend/models/bounds.h"
 #include "attend/models/check_weights.h"

@@ -12,6 +12,7 @@
 #include "attend/core/folder.h"
 #include "attend/data/fingerprint.h"
 #include "attend/models/bert.h"
+#include "attend/models/bidaf.h"
 #include "attend/models/check_weights.h"
 #include "attend/models/decomposable_attention.h"
 #include "attend/models/esim.h"
@@ -107,6 +108,7 @@ const std::vector<ModelFamily>& rows() {
       {"attend-decomposable-attention", {classify}, nullptr, network<DecomposableAttentionOptions>},
       {"attend-esim", {classify}, nullptr, network<EsimOptions>},
       {"attend-hierarchical-classifier", {classify}, nullptr, network<HierarchicalClassifierOptions>},
+      {"bidaf", {answer}, nullptr, network<BidafOptions>},
       {"attend-memory-network", {stories}, nullptr, network<MemoryNetworkOptions>},
       {"attend-turing-machine", {compute}, nullptr, network<TuringMachineOptions>},
   };
