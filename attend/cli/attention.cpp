@@ -85,7 +85,7 @@ class Summary {
       else
         line.update({{"layer", s.layer}, {"head", s.head}});
       line.update({{"entropy", s.entropy}, {"distance", s.distance}});
-      if (kind_ != AttentionKind::cross) line.update({{"previous", s.previous}, {"next", s.next}, {"self", s.self}});
+      if (within_one_text(kind_)) line.update({{"previous", s.previous}, {"next", s.next}, {"self", s.self}});
       line.update({{"first", s.first}, {"separator", s.separator}, {"same_word", s.same_word}});
       lines += as_line(line);
     }
