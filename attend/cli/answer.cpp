@@ -85,7 +85,8 @@ std::optional<std::string> whole(const std::vector<std::string>& paths) {
 }
 
 void run(const Verb& verb, AnswerFlags& flags) {
-  if (const ModelFolder folder(flags.model); folder.can(Ability::stories)) {
+  const ModelFolder folder(flags.model);
+  if (folder.can(Ability::stories)) {
     refuse(verb, {"--max-answer-tokens", "--may-lack", "--max-tokens", "--overlap"},
            "models that find the answer in a text");
     StoryAnswerFlags& stories = flags.stories;
@@ -95,7 +96,9 @@ void run(const Verb& verb, AnswerFlags& flags) {
     return answer_stories(folder, stories);
   }
   refuse(verb, {"--interactive", "--attention"}, "models that answer questions about stories");
-  const Answerer answerer(flags.model);
+  // A model of BERT's family may be able to answer even if its folder does not say so.
+  if (!folder.can(Ability::embed)) folder.require("answer", {{Ability::answer, Ability::stories}});
+  const Answerer answerer(folder);
   warn_of_weights(flags.model);
   TextWriter writer(flags.output);
   std::int64_t blank = 0;
@@ -150,11 +153,11 @@ void add_answer(Verb& program) {
   verb->add_flag("--may-lack", options.may_lack,
                  "The text may hold no answer: an empty answer competes with the others");
   verb->add_option(
-          "--max-tokens", options.max_tokens,
+          "--max-tokens", options.windows.max_tokens,
           "Largest number of tokens of question and text together; longer texts are read in overlapping windows")
       ->type_name("N")
       ->check(kPositive);
-  add_overlap_flag(*verb, options.overlap, options.max_tokens);
+  add_overlap_flag(*verb, options.windows.overlap, options.windows.max_tokens);
   verb->add_flag(
       "--json", flags->json,
       "Print one JSON object per question: question, answer, score, start, end; with --top above 1 also answers; a "
