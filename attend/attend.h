@@ -184,6 +184,7 @@
 #include "attend/tasks/masked_lm/training_task.h"
 #include "attend/tasks/question_answering/answerer.h"
 #include "attend/tasks/question_answering/evaluation.h"
+#include "attend/tasks/question_answering/span_attention.h"
 #include "attend/tasks/question_answering/span_reader.h"
 #include "attend/tasks/question_answering/training.h"
 #include "attend/tasks/question_answering/training_task.h"

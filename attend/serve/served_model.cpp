@@ -139,7 +139,8 @@ void ServedModel::open() {
     const auto network = std::dynamic_pointer_cast<const TextClassifier>(opened.model());
     if (!network || network->attends()) attention.emplace(*classifier);
   }
-  if (opened.can(Ability::stories) && !classifier) {  // a memory network: its hops are one map
+  // A memory network, whose hops are one map, or BiDAF.
+  if ((opened.can(Ability::stories) && !classifier) || (opened.can(Ability::answer) && !attention)) {
     attention.emplace(opened);
     layers = heads = 1;
   }
