@@ -92,16 +92,15 @@ using WordClasses = std::vector<std::vector<std::int32_t>>;
 WordClasses match_classes(const DistinctWords& words, std::int64_t features) {
   WordClasses classes(static_cast<std::size_t>(features), std::vector<std::int32_t>(words.ids.size()));
   std::iota(classes[0].begin(), classes[0].end(), 0);
-  std::array<std::unordered_map<std::string, std::int32_t>, 2> known;
-  for (std::size_t n = 0; n < words.ids.size() && features > 1; ++n) {
+  if (features == 1) return classes;  // without the spelling, each id is one word
+  std::array<std::unordered_map<std::string, std::int32_t>, 3> known;
+  for (std::size_t n = 0; n < words.ids.size(); ++n) {
     std::string lower = words.spellings[n];
     for (char& c : lower)
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
-    const auto class_of = [&](auto& all, std::string text) {
-      return all.emplace(std::move(text), static_cast<std::int32_t>(n)).first->second;
-    };
-    classes[1][n] = class_of(known[0], lower);
-    classes[2][n] = class_of(known[1], lower.substr(0, kBeginning));
+    const std::string keys[] = {words.spellings[n], lower, lower.substr(0, kBeginning)};
+    for (std::size_t f = 0; f < known.size(); ++f)
+      classes[f][n] = known[f].emplace(keys[f], static_cast<std::int32_t>(n)).first->second;
   }
   return classes;
 }
@@ -281,14 +280,14 @@ SpanLogits Bidaf::find_spans(const SpanInput& input, Probe* probe) const {
   if (probe) probe->enter("context_to_question"), probe->record(to_question.detach());
   if (probe) probe->enter("question_to_context"), probe->record(to_text.detach());
   const Tensor attended = matmul(to_question, u);
-  const Tensor g = concat({h, attended, h * attended, h * matmul(to_text, h)}, -1);  // [B, T, 8d]
+  const Tensor g = dropout(concat({h, attended, h * attended, h * matmul(to_text, h)}, -1), p);  // [B, T, 8d]
 
   // Layers 5 and 6.
-  const Tensor m = modelling(dropout(g, p), {}, text.lengths).y;
+  const Tensor m = modelling(g, {}, text.lengths).y;
   const Tensor m_end = end_modelling(dropout(m, p), {}, text.lengths).y;
   const Places places = places_of(input, pair);
   const auto logits = [&](const Linear& output, const Tensor& states, std::int64_t side) {
-    const Tensor of_words = output(dropout(concat({g, states}, -1), p)).reshape({B, T});
+    const Tensor of_words = output(concat({g, dropout(states, p)}, -1)).reshape({B, T});
     const Tensor none = Tensor::zeros({B, 1}) + slice(no_answer, 0, side, side + 1);
     return masked_fill(gather(concat({none, of_words}, 1), places.from), places.none, kNoSpan);
   };

@@ -54,7 +54,7 @@ class Bidaf(nn.Module):
         return F.relu(F.conv1d(x[None], kernel, self.filters_bias)[0]).amax(1)
 
     def features(self, words, other):
-        keys = [lambda word: word if self.spelling else word[0]]
+        keys = [lambda word: word[1] if self.spelling else word[0]]
         if self.spelling:
             keys += [lambda word: word[1].lower(), lambda word: word[1].lower().encode()[:MATCH_BEGINNING]]
         return torch.tensor([[float(key(word) in {key(o) for o in other}) for key in keys] for word in words])
