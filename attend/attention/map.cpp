@@ -47,6 +47,10 @@ const std::string& name_of(AttentionKind kind) {
   return kAttentionKindNames[static_cast<std::size_t>(kind)].first;  // in the order of the enumeration
 }
 
+bool within_one_text(AttentionKind kind) {
+  return kind == AttentionKind::self || kind == AttentionKind::encoder || kind == AttentionKind::decoder;
+}
+
 const AttentionView& AttentionMap::view(std::optional<AttentionKind> wanted) const {
   if (!wanted && main < views.size()) return views[main];
   std::string there;
@@ -87,6 +91,10 @@ AttentionPlace place_of(std::string_view record) {
     place.kind = AttentionKind::encoder;
   else if (record.starts_with("decoder"))
     place.kind = AttentionKind::decoder;
+  else if (record == "context_to_question")
+    place.kind = AttentionKind::context_to_question;
+  else if (record == "question_to_context")
+    place.kind = AttentionKind::question_to_context;
   if (const std::size_t digit = record.find_first_of("0123456789"); digit != record.npos)
     std::from_chars(record.data() + digit, record.data() + record.size(), place.layer);
   return place;

@@ -15,19 +15,25 @@ namespace attend {
 
 /// Which tokens are the queries and which are the keys.
 enum class AttentionKind : std::uint8_t {
-  self,     ///< self-attention of an encoder-only or decoder-only model
-  encoder,  ///< self-attention of the encoder of an encoder-decoder: source to source
-  decoder,  ///< self-attention of its decoder: target to target
-  cross,    ///< cross-attention of its decoder: target (queries) to source (keys)
-  memory,   ///< the hops of a memory network (queries) to the sentences of a story (keys)
+  self,                 ///< self-attention of an encoder-only or decoder-only model
+  encoder,              ///< self-attention of the encoder of an encoder-decoder: source to source
+  decoder,              ///< self-attention of its decoder: target to target
+  cross,                ///< cross-attention of its decoder: target (queries) to source (keys)
+  memory,               ///< the hops of a memory network (queries) to the sentences of a story (keys)
+  context_to_question,  ///< the words of a text (queries) to those of a question (keys)
+  question_to_context,  ///< a question as a whole (query) to the words of a text (keys)
 };
 inline const std::vector<std::pair<std::string, AttentionKind>> kAttentionKindNames = {
     {"self", AttentionKind::self},
     {"encoder", AttentionKind::encoder},
     {"decoder", AttentionKind::decoder},
     {"cross", AttentionKind::cross},
-    {"memory", AttentionKind::memory}};
+    {"memory", AttentionKind::memory},
+    {"context-to-question", AttentionKind::context_to_question},
+    {"question-to-context", AttentionKind::question_to_context}};
 const std::string& name_of(AttentionKind kind);
+/// Whether queries and keys are of the same text.
+bool within_one_text(AttentionKind kind);
 
 /// The tokens of the queries or keys of a view. All vectors have one element for each token.
 struct AttentionTokens {
@@ -86,7 +92,8 @@ std::int64_t default_layer(AttentionKind kind, std::int64_t layers);
 bool prepare(AttentionView& view, std::int64_t layers, std::int64_t heads, const AttentionSelection& selection,
              bool needed);
 
-/// The kind and layer that the name of a record stands for: "encoder.3.self", "layers.3", "cross".
+/// The kind and layer that the name of a record stands for: "encoder.3.self", "layers.3", "cross",
+/// "context_to_question".
 struct AttentionPlace {
   AttentionKind kind = AttentionKind::self;
   std::int64_t layer = 0;

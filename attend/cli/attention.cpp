@@ -85,7 +85,7 @@ class Summary {
       else
         line.update({{"layer", s.layer}, {"head", s.head}});
       line.update({{"entropy", s.entropy}, {"distance", s.distance}});
-      if (kind_ != AttentionKind::cross) line.update({{"previous", s.previous}, {"next", s.next}, {"self", s.self}});
+      if (within_one_text(kind_)) line.update({{"previous", s.previous}, {"next", s.next}, {"self", s.self}});
       line.update({{"first", s.first}, {"separator", s.separator}, {"same_word", s.same_word}});
       lines += as_line(line);
     }
@@ -161,10 +161,12 @@ void add_what_flags(Verb& verb, AttentionFlags& flags) {
   std::vector<std::string> views;
   views.reserve(std::size(kAttentionKindNames));
   for (const auto& [name, kind] : kAttentionKindNames) views.push_back(name);
-  verb.add_option("--view", flags.view, "Attention to show: self; with a translation model encoder, decoder or cross")
+  verb.add_option("--view", flags.view,
+                  "Attention to show: self; with a translation model encoder, decoder or cross; with BiDAF "
+                  "context-to-question or question-to-context")
       ->type_name("NAME")
       ->check(is_one_of(views))
-      ->default_text("self, or cross for a translation model")
+      ->default_text("self; a translation model: cross; BiDAF: context-to-question")
       ->group(kGroup);
   Flag* layer = verb.add_option("--layer", flags.choice.layer, "Layer to show: 0 is the first, -1 the last");
   layer->type_name("N")->group(kGroup)->default_text("the last; in deep decoders, the last but one");
@@ -225,7 +227,8 @@ void add_attention(Verb& program) {
   add_writing_flags(*verb, *flags);
   verb->footer(
       "The model is any folder that Attend reads, for example GPT-2, BERT, MarianMT, or one that Attend has trained.\n"
-      "A tab separates two texts: a pair for BERT; a source and its translation for a translation model.\n"
+      "A tab separates two texts: a pair for BERT; a source and its translation for a translation model; a question\n"
+      "and a text for BiDAF.\n"
       "Examples:\n"
       "  attend attention --model bert-base-uncased 'The cat sat on the mat.' --output cat.html\n"
       "  attend attention --model gpt2 'The trophy does not fit' --max-new-tokens 12 --layer 5 --head 1\n"

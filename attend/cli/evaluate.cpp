@@ -1,4 +1,4 @@
-// attend evaluate: scores translations, labels or log-probabilities that are in files.
+// attend evaluate: scores translations, labels, log-probabilities or answers that are in files, or those of a model.
 #include <algorithm>
 #include <iomanip>
 #include <memory>
@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "attend/cli/shared/answer_flags.h"
+#include "attend/cli/shared/answer_scores.h"
 #include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/evaluate_report.h"
 #include "attend/cli/shared/input.h"
@@ -345,7 +347,8 @@ void run(const EvaluateOptions& options) {
 
 void add_evaluate(Verb& program) {
   Verb* verb = program.add_subcommand(
-      "evaluate", "Score translations, labels or log-probabilities in files, or a model of stories");
+      "evaluate",
+      "Score translations, labels, log-probabilities or answers in files, or a model that answers questions");
   verb->group(kUseAModel);
   auto options = std::make_shared<EvaluateOptions>();
   verb->add_option("-m,--metric", options->metrics,
@@ -387,26 +390,65 @@ void add_evaluate(Verb& program) {
   verb->add_flag("--json", options->json,
                  "Print one JSON object per system; per line with --sentence, per group with --by-length");
   auto stories = std::make_shared<StoryEvaluationFlags>();
-  constexpr const char* kStories = "A model that answers questions about stories";
-  verb->add_option("--model", stories->model, "Folder of the model; prints its error on each task, and the mean")
+  auto answers = std::make_shared<AnswerEvaluationFlags>();
+  constexpr const char* kModels = "A model that answers questions";
+  Flag* model = verb->add_option("--model", stories->model, "Folder of the model")
+                    ->type_name("DIR")
+                    ->excludes("--input")
+                    ->excludes("--reference")
+                    ->group(kModels);
+  add_paths_flag(*verb, "--stories", stories->data,
+                 "Folders with test files of the bAbI tasks: qaN_NAME_test.txt; prints the model's error on each task, "
+                 "and the mean")
       ->type_name("DIR")
-      ->excludes("--input")
-      ->excludes("--reference")
-      ->group(kStories);
-  add_paths_flag(*verb, "--stories", stories->data, "Folders with test files of the bAbI tasks: qaN_NAME_test.txt")
-      ->type_name("DIR")
-      ->needs(verb->get_option("--model"))
-      ->group(kStories);
-  verb->add_option("--tasks", stories->tasks, "Tasks to evaluate, separated by commas")
+      ->needs(model)
+      ->group(kModels);
+  verb->add_option("--tasks", stories->tasks, "Tasks of --stories to evaluate, separated by commas")
       ->type_name("N,N")
       ->delimiter(',')
       ->check(kPositive)
       ->default_text("all")
-      ->needs(verb->get_option("--model"))
-      ->group(kStories);
-  verb->callback([options, stories] {
+      ->needs(model)
+      ->group(kModels);
+  Flag* questions = add_paths_flag(*verb, "--answers", answers->files,
+                                   "Files in the JSON format of SQuAD 1.1 or 2.0; prints exact match and F1 of the "
+                                   "answers of --model or --predictions, in percent");
+  questions->excludes("--stories")->excludes("--input")->excludes("--reference")->group(kModels);
+  verb->add_option("--predictions", answers->predictions, "Predicted answers, a JSON object: id of the question → text")
+      ->type_name("FILE")
+      ->needs(questions)
+      ->excludes(model)
+      ->group(kModels);
+  verb->add_option("--save-predictions", answers->save,
+                   "Write the model's answers to a file such as --predictions reads")
+      ->type_name("FILE")
+      ->needs(questions)
+      ->needs(model)
+      ->group(kModels);
+  verb->add_option("--max-answer-tokens", answers->options.max_answer_tokens, "Largest number of tokens in an answer")
+      ->type_name("N")
+      ->check(kPositive)
+      ->needs(questions)
+      ->group(kModels);
+  add_answer_language_flag(*verb, answers->language);
+  verb->get_option("--language")->needs(questions)->group(kModels);
+  verb->footer(
+      "Examples:\n"
+      "  attend evaluate --reference test.it --input test.out --confidence\n"
+      "  attend evaluate --model stories --stories tasks_1-20_v1-2/en\n"
+      "  attend evaluate --model answers --answers dev.json --language it --json\n"
+      "  attend evaluate --predictions predictions.json --answers dev.json");
+  verb->callback([options, stories, answers] {
+    if (!answers->files.empty()) {
+      answers->model = stories->model;
+      answers->confidence = options->confidence, answers->json = options->json, answers->digits = options->digits;
+      answers->bootstrap = options->bootstrap;
+      if (answers->model.empty() && answers->predictions.empty())
+        throw UsageError("--answers", "needs --model or --predictions");
+      return evaluate_paragraph_answers(*answers);
+    }
     if (stories->model.empty()) return run(*options);
-    if (stories->data.empty()) throw UsageError("--model", "needs --stories");
+    if (stories->data.empty()) throw UsageError("--model", "needs --answers or --stories");
     stories->json = options->json;
     evaluate_stories(*stories);
   });

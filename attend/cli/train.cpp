@@ -7,13 +7,14 @@ namespace attend::cli {
 void add_train(Verb& program) {
   Verb* train =
       add_parent(program, "train",
-                 "Train a translator, a language model, a classifier, an encoder, a memory network or a tokenizer");
+                 "Train a translator, a language model, a classifier, an encoder, a model that answers or a tokenizer");
   train->group(kMakeAModel);
   add_train_translation(*train);
   add_train_language_model(*train);
   add_train_classifier(*train);
   add_train_masked_lm(*train);
   add_train_memory(*train);
+  add_train_answer(*train);
   add_train_tokenizer(*train);
   add_train_algorithm(*train);
 }

@@ -42,12 +42,14 @@ void add_train(Verb& program);
 void add_translate(Verb& program);
 
 void add_corpus_phrase_book(Verb& corpus);
+void add_finetune_answer(Verb& finetune);
 void add_finetune_classifier(Verb& finetune);
 void add_finetune_language_model(Verb& finetune);
 void add_finetune_masked_lm(Verb& finetune);
 void add_finetune_translation(Verb& finetune);
 
 void add_train_algorithm(Verb& train);
+void add_train_answer(Verb& train);
 void add_train_classifier(Verb& train);
 void add_train_language_model(Verb& train);
 void add_train_masked_lm(Verb& train);

@@ -252,6 +252,12 @@ bool TextStream::line(std::string& line) {
   return true;
 }
 
+std::string TextStream::rest() {
+  std::string text;
+  for (std::string_view next = piece(); !next.empty(); next = piece()) text += next;
+  return text;
+}
+
 const std::string& TextStream::name() const { return state_->name; }
 std::int64_t TextStream::lines() const { return state_->lines; }
 std::int64_t TextStream::position() const { return state_->position; }

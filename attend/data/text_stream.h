@@ -63,6 +63,8 @@ class TextStream {
   /// Reads the next line, without LF or CR LF. Returns false at the end. Throws InputError if a line is longer than
   /// kLongestText.
   bool line(std::string& line);
+  /// The rest of the text, in one string.
+  std::string rest();
 
   const std::string& name() const;
   std::int64_t lines() const;     ///< lines read so far, which is the number of the last one

@@ -32,7 +32,7 @@ class Writer {
     if (map.generated_text) key("generated"), number(map.generated), key("generated_text"), text(*map.generated_text);
     if (!map.logprobs.empty()) key("logprobs"), list(map.logprobs, [&](double value) { number(value); });
     const AttentionView& main = map.view();
-    if (main.kind == AttentionKind::cross) {
+    if (!within_one_text(main.kind) && main.kind != AttentionKind::memory) {
       key("source_tokens"), texts(main.keys.written);
       key("target_tokens"), texts(main.queries.written);
     } else {

@@ -53,7 +53,7 @@ Groups groups_of(const AttentionTokens& tokens) {
 }  // namespace
 
 bool is_self_attention(const AttentionView& view) {
-  return view.kind != AttentionKind::cross && view.queries.shown == view.keys.shown;
+  return within_one_text(view.kind) && view.queries.shown == view.keys.shown;
 }
 
 std::size_t default_place(const AttentionView& view) {
@@ -186,14 +186,31 @@ HeatMap hops_of(const AttentionMap& map, const AttentionMatrix& matrix) {
   return turned;
 }
 
+/// The names of the axes of a picture.
+struct Axes {
+  const char *keys, *queries;
+};
+Axes axes_of(AttentionKind kind) {
+  switch (kind) {
+    case AttentionKind::cross:
+      return {"source", "translation"};
+    case AttentionKind::context_to_question:
+      return {"question", "text"};
+    case AttentionKind::question_to_context:
+      return {"text", "question"};
+    default:
+      return {"attends to", "token"};
+  }
+}
+
 }  // namespace
 
 Figure figure_of(std::span<const AttentionMap> maps, const AttentionChoice& choice) {
   Figure figure;
   for (const AttentionMap& map : maps) {
     AttentionMatrix matrix = matrix_of(map, choice);
-    const bool cross = map.view(choice.view).kind == AttentionKind::cross;
-    if (map.view(choice.view).kind == AttentionKind::memory) {
+    const AttentionKind kind = map.view(choice.view).kind;
+    if (kind == AttentionKind::memory) {
       figure.caption = "How much each hop attends to each sentence";
       figure.panels.emplace_back(hops_of(map, matrix));
       continue;
@@ -202,8 +219,8 @@ Figure figure_of(std::span<const AttentionMap> maps, const AttentionChoice& choi
     figure.caption[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(figure.caption[0])));
     figure.panels.emplace_back(
         HeatMap{map.translation ? map.text + " → " + *map.translation : map.text + map.generated_text.value_or(""),
-                cross ? "source" : "attends to", cross ? "translation" : "token", matrix.queries.size(),
-                matrix.keys.size(), std::move(matrix.values), labels_of(matrix.queries), labels_of(matrix.keys)});
+                axes_of(kind).keys, axes_of(kind).queries, matrix.queries.size(), matrix.keys.size(),
+                std::move(matrix.values), labels_of(matrix.queries), labels_of(matrix.keys)});
   }
   return figure;
 }

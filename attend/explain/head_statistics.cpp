@@ -95,13 +95,13 @@ std::vector<HeadStatistics> mean_of(const std::vector<std::vector<HeadStatistics
 }
 
 Table table_of(const std::vector<HeadStatistics>& heads, AttentionKind kind) {
-  const bool cross = kind == AttentionKind::cross;
+  const bool one_text = within_one_text(kind);
   Table table{{"layer.head", "entropy", "distance", "first", "separator", "same word"}, {}};
-  if (!cross) table.header.insert(table.header.begin() + 3, {"previous", "self", "next"});
+  if (one_text) table.header.insert(table.header.begin() + 3, {"previous", "self", "next"});
   for (const HeadStatistics& s : heads) {
     std::vector<std::string>& row = table.rows.emplace_back();
     row = {name_of(s), fixed(s.entropy, 2), fixed(s.distance, 1)};
-    if (!cross) row.insert(row.end(), {fixed(s.previous, 2), fixed(s.self, 2), fixed(s.next, 2)});
+    if (one_text) row.insert(row.end(), {fixed(s.previous, 2), fixed(s.self, 2), fixed(s.next, 2)});
     row.insert(row.end(), {fixed(s.first, 2), fixed(s.separator, 2), fixed(s.same_word, 2)});
   }
   return table;

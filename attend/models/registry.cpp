@@ -12,6 +12,7 @@
 #include "attend/core/folder.h"
 #include "attend/data/fingerprint.h"
 #include "attend/models/bert.h"
+#include "attend/models/bidaf.h"
 #include "attend/models/check_weights.h"
 #include "attend/models/decomposable_attention.h"
 #include "attend/models/esim.h"
@@ -107,6 +108,7 @@ const std::vector<ModelFamily>& rows() {
       {"attend-decomposable-attention", {classify}, nullptr, network<DecomposableAttentionOptions>},
       {"attend-esim", {classify}, nullptr, network<EsimOptions>},
       {"attend-hierarchical-classifier", {classify}, nullptr, network<HierarchicalClassifierOptions>},
+      {"bidaf", {answer}, nullptr, network<BidafOptions>},
       {"attend-memory-network", {stories}, nullptr, network<MemoryNetworkOptions>},
       {"attend-turing-machine", {compute}, nullptr, network<TuringMachineOptions>},
   };
@@ -140,7 +142,7 @@ std::string_view name_of(Ability ability) {
     case tag:
       return "a tagger";
     case answer:
-      return "a model that answers questions";
+      return "a model that finds the answer in a text";
     case stories:
       return "a model that answers questions about stories";
     case compute:
@@ -214,17 +216,22 @@ bool ModelFolder::can(Ability ability) const {
   return std::ranges::find(content_->abilities, ability) != content_->abilities.end();
 }
 
-void ModelFolder::require(const char* op, Ability ability) const {
-  if (!can(ability)) refuse(op, ability);
+void ModelFolder::require(const char* op, std::span<const Ability> abilities) const {
+  if (std::ranges::none_of(abilities, [&](Ability one) { return can(one); })) refuse(op, abilities);
 }
 
-void ModelFolder::refuse(const char* op, Ability ability) const {
-  const bool family_can = std::ranges::find(family().abilities, ability) != family().abilities.end();
-  std::string there;
+void ModelFolder::refuse(const char* op, std::span<const Ability> expected) const {
+  const auto family_can = [&](Ability one) {
+    return std::ranges::find(family().abilities, one) != family().abilities.end();
+  };
+  std::string there, wanted;
   for (const Ability one : content_->abilities) there += (there.empty() ? "" : ", ") + std::string(name_of(one));
-  if (family_can) fail<InputError>(op, path().string(), ": is ", there, ", expected ", name_of(ability));
-  fail<InputError>(op, path().string(), ": holds a model of type \"", family().type, "\", expected ", name_of(ability),
-                   " (", listed_types(ability), ")");
+  for (const Ability one : expected)
+    wanted += (wanted.empty() ? "" : ", or ") + std::string(name_of(one)) +
+              (family_can(one) ? "" : " (" + listed_types(one) + ")");
+  if (std::ranges::any_of(expected, family_can))
+    fail<InputError>(op, path().string(), ": is ", there, ", expected ", wanted);
+  fail<InputError>(op, path().string(), ": holds a model of type \"", family().type, "\", expected ", wanted);
 }
 
 void ModelFolder::check_unchanged() const {

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <limits>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -60,7 +61,9 @@ class ModelFolder {
   const ModelFamily& family() const;
   bool can(Ability ability) const;
   /// Throws InputError, prefixed with `op`, unless the model has this ability.
-  void require(const char* op, Ability ability) const;
+  void require(const char* op, Ability ability) const { require(op, std::span(&ability, 1)); }
+  /// The same for a model that has at least one of these abilities.
+  void require(const char* op, std::span<const Ability> abilities) const;
 
   /// The mapped weights.
   const Weights& weights() const;
@@ -75,7 +78,7 @@ class ModelFolder {
   std::shared_ptr<const Interface> model(const char* op, Ability ability) const {
     require(op, ability);
     auto found = std::dynamic_pointer_cast<const Interface>(model());
-    if (!found) refuse(op, ability);
+    if (!found) refuse(op, std::span(&ability, 1));
     return found;
   }
   /// A new copy of the model in memory, for training or conversion.
@@ -84,7 +87,7 @@ class ModelFolder {
  private:
   const Weights& weights_locked() const;
   void check_unchanged() const;
-  [[noreturn]] void refuse(const char* op, Ability ability) const;
+  [[noreturn]] void refuse(const char* op, std::span<const Ability> expected) const;
 
   struct Content;
   std::shared_ptr<Content> content_;

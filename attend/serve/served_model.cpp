@@ -140,7 +140,8 @@ void ServedModel::open() {
     if (!network || network->attends()) attention.emplace(*classifier);
   }
   if (opened.can(Ability::stories)) stories.emplace(opened);
-  if (stories && stories->hops() > 0) {  // a memory network: its hops are one map
+  // A memory network, whose hops are one map, or BiDAF.
+  if ((stories && stories->hops() > 0) || (opened.can(Ability::answer) && !attention)) {
     attention.emplace(opened);
     layers = heads = 1;
   }

@@ -341,6 +341,20 @@ TEST(AttentionFigure, HasTheSourceAndTheTranslationInItsTitle) {
   EXPECT_EQ(std::get<HeatMap>(figure.panels.front()).title, map.text + " → ein Spiel");
 }
 
+TEST(AttentionFigure, NamesTheTextAndItsQuestion) {
+  AttentionMap map = small_map();
+  map.views.front().kind = AttentionKind::context_to_question;  // as many words as the text has, by chance
+  const Figure figure = figure_of(std::span(&map, 1));
+  EXPECT_EQ(figure.caption.substr(0, 29), "Context-to-question attention");
+  EXPECT_EQ(std::get<HeatMap>(figure.panels.front()).x_label, "question");
+  EXPECT_EQ(std::get<HeatMap>(figure.panels.front()).y_label, "text");
+  EXPECT_FALSE(can_roll_out(map.view()));
+  EXPECT_EQ(table_of(head_statistics(map.view()), map.view().kind).header.size(), 6u);
+  const Json json = Json::parse(to_json(map));
+  EXPECT_EQ(json.at("source_tokens"), json.at("target_tokens"));
+  EXPECT_EQ(json.at("views")[0].at("name"), "context-to-question");
+}
+
 TEST(Svg, AMapOfManyCellsIsOnePicture) {
   const AttentionMap map = long_map(300);
   const std::string svg = to_svg(figure_of(std::span(&map, 1)));

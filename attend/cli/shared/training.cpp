@@ -22,7 +22,7 @@ namespace {
 std::string text_of(const Scores& scores) {
   std::string text;
   for (const auto& [name, value] : scores) {
-    const bool share = name.ends_with("accuracy") || name == "f1";
+    const bool share = name.ends_with("accuracy") || name == "f1" || name == "exact_match";
     std::string words = name;
     std::ranges::replace(words, '_', ' ');
     text += (text.empty() ? "" : "  ") + words + " " +

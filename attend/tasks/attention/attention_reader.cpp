@@ -7,6 +7,7 @@
 #include "attend/core/error.h"
 #include "attend/core/wording.h"
 #include "attend/tasks/embedding/sentence_folder.h"
+#include "attend/tasks/question_answering/span_attention.h"
 #include "attend/tasks/stories/story_reader.h"
 #include "attend/tasks/translation/alignment.h"
 #include "attend/text/sentences.h"
@@ -15,7 +16,7 @@
 namespace attend {
 
 struct AttentionReader::Model {
-  std::variant<Translator, LanguageModel, Classifier, BertReader, StoryReader> reader;
+  std::variant<Translator, LanguageModel, Classifier, BertReader, StoryReader, SpanReader> reader;
 };
 
 namespace {
@@ -162,6 +163,14 @@ std::vector<AttentionMap> maps_of(const StoryReader& reader, const AttentionRequ
   return {reader.attention(story, question, reader(story, question))};
 }
 
+/// The text is a question, the second text holds its answer.
+std::vector<AttentionMap> maps_of(const SpanReader& reader, const AttentionRequest& request) {
+  refuse_writing(request);
+  if (!request.pair) fail<InputError>("attention", "expected a question and a text, with a tab between them");
+  return {span_attention(reader, request.text, *request.pair, request.selection,
+                         {.max_tokens = request.max_tokens, .long_text = request.long_text})};
+}
+
 std::shared_ptr<const AttentionReader::Model> load(const ModelFolder& folder) {
   const auto made = [](auto reader) {
     return std::make_shared<const AttentionReader::Model>(AttentionReader::Model{std::move(reader)});
@@ -169,6 +178,7 @@ std::shared_ptr<const AttentionReader::Model> load(const ModelFolder& folder) {
   if (folder.can(Ability::translate)) return made(Translator(folder));
   if (folder.can(Ability::generate)) return made(LanguageModel(folder));
   if (folder.can(Ability::embed)) return made(BertReader(folder, BertHead::none));
+  if (folder.can(Ability::answer)) return made(SpanReader(folder));
   if (!folder.can(Ability::classify) && folder.can(Ability::stories)) return made(StoryReader(folder));
   return made(Classifier(folder));
 }
@@ -194,7 +204,9 @@ std::vector<AttentionMap> AttentionReader::operator()(const AttentionRequest& re
 
 bool AttentionReader::takes_pairs() const {
   const auto* classifier = std::get_if<Classifier>(&model_->reader);
-  return classifier ? classifier->takes_pairs() : std::holds_alternative<BertReader>(model_->reader);
+  return classifier
+             ? classifier->takes_pairs()
+             : std::holds_alternative<BertReader>(model_->reader) || std::holds_alternative<SpanReader>(model_->reader);
 }
 bool AttentionReader::translates() const { return std::holds_alternative<Translator>(model_->reader); }
 

@@ -1,5 +1,5 @@
 // Computes the attention weights of any model: recurrent and Transformer translators, classifiers, BERT's family,
-// GPT-2, memory networks. `attend attention` and the server use this class.
+// GPT-2, memory networks, BiDAF. `attend attention` and the server use this class.
 #pragma once
 #include <filesystem>
 #include <memory>
@@ -17,7 +17,7 @@ namespace attend {
 
 struct AttentionRequest {
   std::string text;
-  std::optional<std::string> pair = {};    ///< the second text, for BERT's family and classifiers of pairs
+  std::optional<std::string> pair = {};    ///< the second text, for BERT's family, classifiers of pairs and BiDAF
   std::optional<std::string> target = {};  ///< for translators: use this translation instead of generating one
   /// How a translator or language model generates. A language model generates nothing unless max_new_tokens is given.
   /// There is one map for each of the nbest hypotheses.

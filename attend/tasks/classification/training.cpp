@@ -15,6 +15,8 @@
 #include "attend/tasks/classification/training_task.h"
 #include "attend/tasks/classification/word_vectors.h"
 #include "attend/tasks/embedding/sentence_folder.h"
+#include "attend/tasks/encoder/bert_training.h"
+#include "attend/tasks/encoder/pack.h"
 #include "attend/text/training/train_words.h"
 #include "attend/train/run.h"
 
@@ -254,46 +256,6 @@ Prepared continued_classifier(const ModelFolder& folder, const Options& options,
   return prepared_network(network, folder.tokenizer(), options.max_tokens, false);
 }
 
-/// Converts a padded batch to packed sequences.
-BertInput packed(const TokenBatch& batch, const Tensor& types) {
-  std::vector<std::int32_t> ids, kinds;
-  BertInput input;
-  const std::int64_t T = batch.ids.dim(1);
-  for (std::int64_t b = 0; b < batch.ids.dim(0); ++b) {
-    const std::int64_t length = batch.lengths.data<std::int32_t>()[b];
-    const auto take = [&](const Tensor& from, std::vector<std::int32_t>& to) {
-      const std::int32_t* row = from.data<std::int32_t>() + b * T;
-      to.insert(to.end(), row, row + length);
-    };
-    take(batch.ids, ids);
-    if (types.defined()) take(types, kinds);
-    input.lengths.push_back(length);
-  }
-  const auto N = static_cast<std::int64_t>(ids.size());
-  input.ids = Tensor::ids(ids, {N});
-  if (types.defined()) input.types = Tensor::ids(kinds, {N});
-  return input;
-}
-
-/// Excludes the embeddings and the first layers from training.
-void freeze(Bert& model, std::int64_t layers) {
-  if (layers > model.options.layers)
-    fail<InputError>("finetune", "--freeze is ", layers, ", but the model has ", model.options.layers, " layers");
-  std::vector<Tensor> seen;
-  for_each_parameter(model, [&](const std::string& name, Tensor& tensor) {
-    bool frozen = name.starts_with("bert.embeddings.");
-    for (std::int64_t i = 0; i < layers; ++i)
-      frozen |= name.starts_with("bert.encoder.layer." + std::to_string(i) + ".");
-    if (frozen) set_trainable(tensor, false, seen);
-  });
-}
-
-void set_dropout(Bert& model, float dropout) {
-  BertOptions& o = model.options;
-  o.dropout = o.attention_dropout = o.head_dropout = dropout;
-  model.encoder.set_dropout(dropout, dropout);
-}
-
 Prepared tuned_classifier(const Options& options, const TrainingObserver& observer) {
   const std::filesystem::path from = transformer_in(options.from);
   if (const ModelFolder folder(from); !folder.can(Ability::embed))
@@ -332,7 +294,7 @@ Prepared tuned_classifier(const Options& options, const TrainingObserver& observ
           .parameters = std::move(trained),
           .logits =
               [model](const TokenBatch& texts, const Tensor& types) {
-                const BertInput input = packed(texts, types);
+                const BertInput input = pack(texts, types);
                 return model->label_texts(model->encode(input), input.lengths);
               },
           .save = [model, tokenizer](const std::filesystem::path& folder) { save_model(*model, tokenizer, folder); }},

@@ -11,6 +11,7 @@
 #include "attend/ops/gather.h"
 #include "attend/ops/reduce.h"
 #include "attend/ops/softmax.h"
+#include "attend/train/word_dropout.h"
 
 namespace attend {
 namespace {
@@ -48,17 +49,6 @@ Tensor disagreement(const Tensor& logits, bool several_labels) {
   const Tensor probabilities = several_labels ? sigmoid(logits) : softmax(logits);
   const auto difference = [&](const Tensor& x) { return x - index_select(x, swap, 0); };
   return sum(difference(probabilities) * difference(logits)) * 0.25f;  // the sum counts every text twice
-}
-
-/// Replaces each token by `unknown` with probability p, except padding and the tokens in `kept`.
-void drop_words(const TokenBatch& batch, std::int32_t unknown, const std::vector<std::int32_t>& kept, float p) {
-  const PhiloxKey key = default_generator().next();
-  const std::int64_t T = batch.ids.dim(1);
-  for (std::int64_t b = 0; b < batch.ids.dim(0); ++b)
-    for (std::int64_t t = 0; t < batch.lengths.data<std::int32_t>()[b]; ++t)
-      if (std::int32_t& id = batch.ids.data<std::int32_t>()[b * T + t];
-          uniform_from(philox(key, static_cast<std::uint64_t>(b * T + t))[0]) < p && std::ranges::count(kept, id) == 0)
-        id = unknown;
 }
 
 /// Counts correct predictions.
@@ -119,7 +109,7 @@ TrainingTask::Loss ClassifierTrainingTask::next() {
   }
   const TokenBatch batch = pad(training_, kTextField, chosen, options_.padding);
   if (options_.unknown >= 0 && options_.word_dropout > 0)
-    drop_words(batch, options_.unknown, options_.never_dropped, options_.word_dropout);
+    drop_words(batch.ids, batch.lengths, options_.unknown, options_.never_dropped, options_.word_dropout);
   const Tensor scores = logits(training_, batch, chosen);
   // With consistency every text is in the batch twice, and the trainer divides by the size of the batch.
   const auto with_consistency = [&](const Tensor& loss) {

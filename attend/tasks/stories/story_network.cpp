@@ -6,6 +6,7 @@
 #include "attend/models/recurrent_classifier.h"
 #include "attend/models/registry.h"
 #include "attend/ops/dropout.h"
+#include "attend/tasks/encoder/pack.h"
 
 namespace attend {
 namespace {
@@ -36,15 +37,7 @@ StoryNetwork network_of(const std::shared_ptr<const Bert>& model, FlatStoryOptio
   return {.answers = model->options.labels,
           .memory = memory,
           .logits = [model, flat](const StorySet& set, std::span<const std::int64_t> chosen, float, Probe*) {
-            const TokenBatch batch = flat_batch(set, chosen, flat);
-            BertInput input;
-            std::vector<std::int32_t> ids;
-            for (std::int64_t b = 0; b < batch.ids.dim(0); ++b) {
-              const std::int32_t* row = batch.ids.data<std::int32_t>() + b * batch.ids.dim(1);
-              input.lengths.push_back(batch.lengths.data<std::int32_t>()[b]);
-              ids.insert(ids.end(), row, row + input.lengths.back());
-            }
-            input.ids = Tensor::ids(ids, {std::ssize(ids)});
+            const BertInput input = pack(flat_batch(set, chosen, flat));
             return model->label_texts(model->encode(input), input.lengths);
           }};
 }

@@ -19,7 +19,7 @@ TEST(Answerer, FindsTheAnswersThatHuggingFaceFound) {
     const std::string question(c["question"].string()), text(c["text"].string());
     AnswerOptions options{
         .top = c["top"].integer(), .max_answer_tokens = c["longest"].integer(), .may_lack = c["impossible"].boolean()};
-    if (c.find("most")) options.max_tokens = c["most"].integer(), options.overlap = c["shared"].integer();
+    if (c.find("most")) options.windows = {c["most"].integer(), c["shared"].integer()};
     const std::vector<Answer> answers = answerer(question, text, options);
     ASSERT_EQ(answers.size(), c["answers"].size()) << question;
     for (std::size_t i = 0; i < answers.size(); ++i) {
@@ -48,7 +48,7 @@ TEST(Answerer, AnEmptyTextHasNoAnswers) {
 
 TEST(Answerer, AQuestionThatLeavesNoRoomForTheTextIsAnError) {
   const Answerer answerer(bert_fixture("bert_answers"));
-  EXPECT_ERROR(answerer("the child the child the child", "text", {.max_tokens = 8}), "leaves no room");
+  EXPECT_ERROR(answerer("the child the child the child", "text", {.windows = {.max_tokens = 8}}), "leaves no room");
 }
 
 }  // namespace

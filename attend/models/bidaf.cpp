@@ -1,0 +1,303 @@
+#include "attend/models/bidaf.h"
+
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "attend/core/error.h"
+#include "attend/models/bounds.h"
+#include "attend/models/recurrent_common.h"
+#include "attend/models/text_classifier.h"
+#include "attend/ops/activation.h"
+#include "attend/ops/arithmetic.h"
+#include "attend/ops/concat.h"
+#include "attend/ops/dropout.h"
+#include "attend/ops/embedding_bag.h"
+#include "attend/ops/gather.h"
+#include "attend/ops/matmul.h"
+#include "attend/ops/reduce.h"
+#include "attend/ops/softmax.h"
+#include "attend/ops/where.h"
+
+namespace attend {
+namespace {
+
+constexpr std::int64_t kBytes = 257;  // the border of a word, and the 256 bytes
+constexpr std::int64_t kMostWordBytes = 1024;
+constexpr std::size_t kBeginning = 5;  // bytes: words with the same beginning often have the same stem
+constexpr float kCarry = -1.f;         // the initial bias of a highway's gate
+
+/// The different words of a batch. What depends on the word alone is computed once for each of them.
+struct DistinctWords {
+  std::vector<std::int32_t> ids;       // [N]
+  std::vector<std::string> spellings;  // [N], empty if the spelling is not read
+  Tensor indices;                      // int32 [B, T]: the word of each token
+};
+
+DistinctWords distinct_words(const SpanInput& input, std::int64_t width) {
+  DistinctWords words;
+  words.indices = Tensor::zeros(input.ids.shape(), DType::i32);
+  const std::int64_t T = input.ids.dim(1);
+  std::unordered_map<std::string, std::int32_t> known;
+  for (std::int64_t i = 0; i < input.ids.numel(); ++i) {
+    if (i % T >= input.lengths.data<std::int32_t>()[i / T]) continue;
+    const std::int32_t id = input.ids.data<std::int32_t>()[i];
+    std::string spelling;
+    for (std::int64_t j = 0; j < width; ++j) {
+      const std::int32_t byte = input.bytes.data<std::int32_t>()[i * width + j];
+      if (byte < 0 || byte >= kBytes)
+        fail("bidaf", "wrong byte in the spelling of token ", i, ": got ", byte, ", expected 0 to ", kBytes - 1);
+      if (byte == 0) break;
+      spelling += static_cast<char>(byte - 1);
+    }
+    const auto [found, added] =
+        known.emplace(std::to_string(id) + ' ' + spelling, static_cast<std::int32_t>(words.ids.size()));
+    if (added) words.ids.push_back(id), words.spellings.push_back(std::move(spelling));
+    words.indices.data<std::int32_t>()[i] = found->second;
+  }
+  return words;
+}
+
+/// The windows of a convolution over the spelling of each word, with a border on each side: in each place k of a
+/// window, byte · K + k, or kNoWord after a short word.
+struct Windows {
+  Tensor ids;     // int32 [N, windows, K]
+  Tensor counts;  // int32 [N], each at least 1
+};
+
+Windows windows_of(const std::vector<std::string>& spellings, std::int64_t K) {
+  const auto N = std::ssize(spellings);
+  std::vector<std::int32_t> counts;
+  for (const std::string& word : spellings)
+    counts.push_back(static_cast<std::int32_t>(std::max<std::int64_t>(std::ssize(word) + 2 - K + 1, 1)));
+  const std::int64_t most = std::ranges::max(counts);
+  Windows windows{Tensor::empty({N, most, K}, DType::i32), Tensor::ids(counts, {N})};
+  std::int32_t* to = windows.ids.data<std::int32_t>();
+  for (const std::string& word : spellings)
+    for (std::int64_t t = 0; t < most; ++t)
+      for (std::int64_t k = 0; k < K; ++k) {
+        const std::int64_t place = t + k - 1, size = std::ssize(word);
+        const std::int64_t byte =
+            place < 0 || place >= size ? 0 : static_cast<unsigned char>(word[static_cast<std::size_t>(place)]) + 1;
+        *to++ = place > size ? kNoWord : static_cast<std::int32_t>(byte * K + k);
+      }
+  return windows;
+}
+
+/// For each feature, a class of each word; words match if their classes are equal.
+using WordClasses = std::vector<std::vector<std::int32_t>>;
+
+WordClasses match_classes(const DistinctWords& words, std::int64_t features) {
+  WordClasses classes(static_cast<std::size_t>(features), std::vector<std::int32_t>(words.ids.size()));
+  std::iota(classes[0].begin(), classes[0].end(), 0);
+  if (features == 1) return classes;  // without the spelling, each id is one word
+  std::array<std::unordered_map<std::string, std::int32_t>, 3> known;
+  for (std::size_t n = 0; n < words.ids.size(); ++n) {
+    std::string lower = words.spellings[n];
+    for (char& c : lower)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
+    const std::string keys[] = {words.spellings[n], lower, lower.substr(0, kBeginning)};
+    for (std::size_t f = 0; f < known.size(); ++f)
+      classes[f][n] = known[f].emplace(keys[f], static_cast<std::int32_t>(n)).first->second;
+  }
+  return classes;
+}
+
+/// Whether each word of a text matches a word of the other text.   -> [B, T, features]
+Tensor matches(const PartBatch& text, const PartBatch& other, const WordClasses& classes) {
+  const std::int64_t B = text.ids.dim(0), T = text.ids.dim(1), F = std::ssize(classes);
+  Tensor found = Tensor::zeros({B, T, F});
+  const auto words_in = [](const PartBatch& part, std::int64_t b) {
+    return std::span(part.ids.data<std::int32_t>() + b * part.ids.dim(1),
+                     static_cast<std::size_t>(part.lengths.data<std::int32_t>()[b]));
+  };
+  for (std::int64_t b = 0; b < B; ++b)
+    for (std::int64_t f = 0; f < F; ++f) {
+      const std::vector<std::int32_t>& of = classes[static_cast<std::size_t>(f)];
+      std::unordered_set<std::int32_t> there;
+      for (const std::int32_t word : words_in(other, b)) there.insert(of[static_cast<std::size_t>(word)]);
+      float* to = found.data() + b * T * F + f;
+      for (const std::int32_t word : words_in(text, b)) {
+        *to = there.contains(of[static_cast<std::size_t>(word)]) ? 1.f : 0.f;
+        to += F;
+      }
+    }
+  return found;
+}
+
+/// 1 in the padding, otherwise 0.   -> int8 [B, 1, T]
+Tensor padding_of(const PartBatch& part) {
+  const std::int64_t B = part.ids.dim(0), T = part.ids.dim(1);
+  Tensor padding = Tensor::zeros({B, 1, T}, DType::i8);
+  for (std::int64_t b = 0; b < B; ++b)
+    std::fill(padding.data<std::int8_t>() + b * T + part.lengths.data<std::int32_t>()[b],
+              padding.data<std::int8_t>() + (b + 1) * T, std::int8_t{1});
+  return padding;
+}
+
+/// Where the logits of the words of the texts belong in the sequences of questions and texts.
+struct Places {
+  Tensor from;  // int32 [B, T]: 0 for "no answer", 1 + the word of the text
+  Tensor none;  // int8 [B, T]: 1 where no answer can be
+};
+
+Places places_of(const SpanInput& input, const PairBatch& pair) {
+  const std::int64_t B = input.ids.dim(0), T = input.ids.dim(1);
+  Places places{Tensor::zeros({B, T}, DType::i32), Tensor::zeros({B, T}, DType::i8)};
+  std::fill_n(places.none.data<std::int8_t>(), B * T, std::int8_t{1});
+  for (std::int64_t b = 0; b < B; ++b) {
+    std::int32_t* from = places.from.data<std::int32_t>() + b * T;
+    std::int8_t* none = places.none.data<std::int8_t>() + b * T;
+    const std::int32_t question = pair.first.lengths.data<std::int32_t>()[b];
+    const std::int32_t text = pair.second.lengths.data<std::int32_t>()[b];
+    std::iota(from + question, from + question + text, 1);
+    std::fill_n(none + question, text, std::int8_t{0});
+    none[0] = 0;
+  }
+  return places;
+}
+
+void check(const SpanInput& input, std::int64_t width) {
+  const bool ids = input.ids.rank() == 2 && input.ids.dim(0) > 0 && input.lengths.shape() == Shape{input.ids.dim(0)};
+  if (!ids || input.types.shape() != input.ids.shape())
+    fail("bidaf", "the input does not fit together: got ids ", input.ids.shape(), ", lengths ", input.lengths.shape(),
+         " and types ", input.types.shape(), ", expected [B, T], [B] and [B, T]");
+  const Shape bytes{input.ids.dim(0), input.ids.dim(1), width};
+  if (width > 0 && (!input.bytes.defined() || input.bytes.shape() != bytes))
+    fail("bidaf", "wrong shape of the spelling: got ", input.bytes.shape(), ", expected ", bytes);
+}
+
+}  // namespace
+
+BidafOptions BidafOptions::read(const Config& config) {
+  BidafOptions o;
+  o.vocabulary = config.integer_in("vocab_size", 1, bounds::kVocabulary);
+  o.embedding = config.integer_in("embedding", 1, bounds::kWidth);
+  o.hidden = config.integer_in("hidden", 1, bounds::kWidth);
+  o.word_bytes = config.integer_in("word_bytes", 0, kMostWordBytes);
+  if (o.word_bytes > 0) {
+    o.byte_embedding = config.integer_in("byte_embedding", 1, bounds::kWidth);
+    o.filters = config.integer_in("filters", 1, bounds::kWidth);
+    o.filter_width = config.integer_in("filter_width", 1, kMostWordBytes);
+  }
+  o.match = config.flag("match");
+  o.dropout = config.probability("dropout", 0.0);
+  return o;
+}
+
+void BidafOptions::write(Config& config) const {
+  config.set("model_type", "bidaf");
+  config.set("vocab_size", vocabulary);
+  config.set("embedding", embedding);
+  config.set("hidden", hidden);
+  config.set("word_bytes", word_bytes);
+  if (word_bytes > 0) {
+    config.set("byte_embedding", byte_embedding);
+    config.set("filters", filters);
+    config.set("filter_width", filter_width);
+  }
+  config.set("match", match);
+  config.set("dropout", dropout);
+}
+
+double BidafOptions::least_parameters() const {
+  const auto width = static_cast<double>(word_width()), d = static_cast<double>(hidden);
+  double least = static_cast<double>(vocabulary) * static_cast<double>(embedding) + 4. * width * width + 8. * d * width;
+  if (word_bytes > 0) least += static_cast<double>(byte_embedding) * static_cast<double>(filters * filter_width);
+  return least + 128. * d * d;
+}
+
+Highway::Highway(std::int64_t width, Generator& generator)
+    : transform(width, width, true, generator), gate(width, width, true, generator) {
+  gate.bias.fill(kCarry);
+}
+
+Tensor Highway::operator()(const Tensor& x) const {
+  return x + gate(x, Activation::sigmoid) * (transform(x, Activation::relu) - x);
+}
+
+Bidaf::Bidaf(const BidafOptions& o, Generator& generator) : options(o) {
+  if (o.word_bytes > 0 && o.filter_width > o.word_bytes + 2)
+    fail<InputError>("bidaf", "the filters are wider than a word with its borders: got filter_width ", o.filter_width,
+                     " and word_bytes ", o.word_bytes);
+  const std::int64_t d = o.hidden;
+  embedding = Embedding(o.vocabulary, o.embedding, generator, kEmbeddingDeviation);
+  if (o.word_bytes > 0) {
+    bytes = Embedding(kBytes, o.byte_embedding, generator, kEmbeddingDeviation);
+    filters = Linear(o.byte_embedding, o.filter_width * o.filters, false, generator);
+    filters_bias = Tensor::zeros({o.filters});
+  }
+  for (int layer = 0; layer < 2; ++layer) highway.emplace_back(o.word_width(), generator);
+  contextual = Lstm({.input = o.word_width() + o.match_features(), .hidden = d, .bidirectional = true}, generator);
+  text_similarity = Linear(2 * d, 1, false, generator), question_similarity = Linear(2 * d, 1, false, generator);
+  product_similarity = Linear(2 * d, 1, false, generator).weight.reshape({2 * d});
+  modelling = Lstm({.input = 8 * d, .hidden = d, .layers = 2, .bidirectional = true}, generator);
+  end_modelling = Lstm({.input = 2 * d, .hidden = d, .bidirectional = true}, generator);
+  start = Linear(10 * d, 1, true, generator), end = Linear(10 * d, 1, true, generator);
+  set_dropout(o.dropout);
+}
+
+void Bidaf::set_dropout(float dropout) { options.dropout = modelling.options.dropout = dropout; }
+
+SpanLogits Bidaf::find_spans(const SpanInput& input, Probe* probe) const {
+  check(input, options.word_bytes);
+  const float p = options.dropout;
+  const DistinctWords words = distinct_words(input, options.word_bytes);
+  const PairBatch pair = pairs_of("bidaf", {words.indices, input.lengths, input.types});
+  const PartBatch &question = pair.first, &text = pair.second;
+  const std::int64_t B = text.ids.dim(0), T = text.ids.dim(1), J = question.ids.dim(1), N = std::ssize(words.ids);
+
+  // Layers 1 and 2, for each different word: its vector, and the convolution over its spelling. A byte's vector times
+  // the filters is the same in every window, so the convolution is a sum of rows of that product.
+  Tensor vectors = embedding(Tensor::ids(words.ids, {N}));
+  if (options.word_bytes > 0) {
+    std::vector<std::int32_t> all(kBytes);
+    std::iota(all.begin(), all.end(), 0);
+    const Tensor products = filters(dropout(bytes(Tensor::ids(all, {kBytes})), p))
+                                .reshape({kBytes * options.filter_width, options.filters});
+    const Windows windows = windows_of(words.spellings, options.filter_width);
+    const Tensor spelling = relu(max(embedding_bag(products, windows.ids), windows.counts) + filters_bias);
+    vectors = concat({vectors, spelling}, -1);
+  }
+  for (const Highway& layer : highway) vectors = layer(vectors);
+
+  // Layer 3: the words in their contexts.
+  const WordClasses classes = options.match ? match_classes(words, options.match_features()) : WordClasses();
+  const auto read = [&](const PartBatch& part, const PartBatch& other) {
+    const Tensor x = dropout(attend::embedding(vectors, part.ids), p);
+    return contextual(options.match ? concat({x, matches(part, other, classes)}, -1) : x, {}, part.lengths).y;
+  };
+  const Tensor h = read(text, question), u = read(question, text);  // [B, T, 2d] and [B, J, 2d]
+
+  // Layer 4: attention flow. The similarity α is computed in parts, so that [h; u; h ∘ u] is never stored.
+  const Tensor similarity = masked_fill(matmul(h * product_similarity, u, {.transpose_b = true}) + text_similarity(h) +
+                                            question_similarity(u).reshape({B, 1, J}),
+                                        padding_of(question), kNoSpan);  // [B, T, J]
+  const Tensor to_question = softmax(similarity);
+  const Tensor to_text = masked_softmax(max(similarity, 2), text.lengths).reshape({B, 1, T});
+  if (probe) probe->enter("context_to_question"), probe->record(to_question.detach());
+  if (probe) probe->enter("question_to_context"), probe->record(to_text.detach());
+  const Tensor attended = matmul(to_question, u);
+  const Tensor g = dropout(concat({h, attended, h * attended, h * matmul(to_text, h)}, -1), p);  // [B, T, 8d]
+
+  // Layers 5 and 6.
+  const Tensor m = modelling(g, {}, text.lengths).y;
+  const Tensor m_end = end_modelling(dropout(m, p), {}, text.lengths).y;
+  const Places places = places_of(input, pair);
+  const auto logits = [&](const Linear& output, const Tensor& states, std::int64_t side) {
+    const Tensor of_words = output(concat({g, dropout(states, p)}, -1)).reshape({B, T});
+    const Tensor none = Tensor::zeros({B, 1}) + slice(no_answer, 0, side, side + 1);
+    return masked_fill(gather(concat({none, of_words}, 1), places.from), places.none, kNoSpan);
+  };
+  return {logits(start, m, 0), logits(end, m_end, 1)};
+}
+
+Config Bidaf::config() const {
+  Config config;
+  options.write(config);
+  return config;
+}
+
+}  // namespace attend
