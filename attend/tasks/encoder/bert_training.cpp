@@ -1,5 +1,7 @@
 #include "attend/tasks/encoder/bert_training.h"
 
+#include <algorithm>
+
 #include "attend/core/error.h"
 #include "attend/nn/module.h"
 #include "attend/ops/tape.h"
@@ -9,12 +11,12 @@ namespace attend {
 void freeze(Bert& model, std::int64_t layers) {
   if (layers > model.options.layers)
     fail<InputError>("finetune", "--freeze is ", layers, ", but the model has ", model.options.layers, " layers");
+  std::vector<std::string> frozen = {"bert.embeddings."};
+  for (std::int64_t i = 0; i < layers; ++i) frozen.push_back("bert.encoder.layer." + std::to_string(i) + ".");
   std::vector<Tensor> seen;
   for_each_parameter(model, [&](const std::string& name, Tensor& tensor) {
-    bool frozen = name.starts_with("bert.embeddings.");
-    for (std::int64_t i = 0; i < layers; ++i)
-      frozen |= name.starts_with("bert.encoder.layer." + std::to_string(i) + ".");
-    if (frozen) set_trainable(tensor, false, seen);
+    if (std::ranges::any_of(frozen, [&](const std::string& prefix) { return name.starts_with(prefix); }))
+      set_trainable(tensor, false, seen);
   });
 }
 
