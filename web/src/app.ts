@@ -98,7 +98,9 @@ function recolour(): void {
 const chosen = localStorage.getItem("attend.theme");
 if (chosen) document.documentElement.dataset["theme"] = chosen;
 nav.append(
-  ...Object.entries(kViews).map(([path, { name, needs }]) => h("a", { href: `#/${path}`, hidden: Boolean(needs) }, name)),
+  ...Object.entries(kViews).map(([path, { name, needs }]) =>
+    h("a", { href: `#/${path}`, hidden: Boolean(needs) }, name),
+  ),
 );
 document.getElementById("tools")!.append(themeButton(recolour));
 document.addEventListener("unauthorized", (event) => askForKey((event as CustomEvent<api.ApiError>).detail));

@@ -343,7 +343,9 @@ function contextual(tokens, i) {
  * place in what was found. The model sees twelve sentences. */
 function recall(model, story, question, top) {
   const wordsOf = (text) => text.toLowerCase().match(/[a-z]+/g) ?? [];
-  const known = new Set("mary john sandra went took the milk to garden kitchen office hallway where is there".split(" "));
+  const known = new Set(
+    "mary john sandra went took the milk to garden kitchen office hallway where is there".split(" "),
+  );
   const unseen = Math.max(0, story.length - 12);
   const seen = story.slice(unseen);
   const hops = [];

@@ -51,7 +51,12 @@ export const memoryView: View = (root, page) => {
     "how much each hop attends to each sentence; outlined: the sentence that it attends to most",
     weights,
   );
-  const results = h("div", { class: "columns short", hidden: true }, panel("Answer", null, answered, answers, noHops), hops);
+  const results = h(
+    "div",
+    { class: "columns short", hidden: true },
+    panel("Answer", null, answered, answers, noHops),
+    hops,
+  );
   root.append(
     h("h1", {}, "Memory"),
     h(
@@ -205,7 +210,12 @@ function hopTable(sentences: string[], hops: number[][], unseen: number): HTMLEl
       h(
         "thead",
         {},
-        h("tr", {}, h("th", { scope: "col" }, "Sentence"), hops.map((_, k) => h("th", { scope: "col" }, `Hop ${k + 1}`))),
+        h(
+          "tr",
+          {},
+          h("th", { scope: "col" }, "Sentence"),
+          hops.map((_, k) => h("th", { scope: "col" }, `Hop ${k + 1}`)),
+        ),
       ),
       h("tbody", {}, rows),
     ),
