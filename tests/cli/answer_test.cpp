@@ -133,7 +133,8 @@ TEST_F(AnswerVerbs, WrongFlagsAndFoldersAreErrors) {
                        "leave no questions"));
   EXPECT_TRUE(contains(refusal("answer --interactive --model " + path("model")), "is only for models that answer"));
   // A folder of another kind: the error names what can answer.
-  const std::string error = refusal("answer -q a -t b --model " ATTEND_SOURCE_DIR "/tests/models/fixtures/gpt2_unscaled");
+  const std::string error =
+      refusal("answer -q a -t b --model " ATTEND_SOURCE_DIR "/tests/models/fixtures/gpt2_unscaled");
   EXPECT_TRUE(contains(error, "expected a model that finds the answer in a text (")) << error;
   EXPECT_TRUE(contains(error, "or a model that answers questions about stories (")) << error;
   EXPECT_TRUE(contains(error, "attend-memory-network")) << error;
