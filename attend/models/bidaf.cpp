@@ -4,7 +4,6 @@
 #include <array>
 #include <numeric>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "attend/core/error.h"
 #include "attend/models/bounds.h"
@@ -105,23 +104,27 @@ WordClasses match_classes(const DistinctWords& words, std::int64_t features) {
   return classes;
 }
 
-/// Whether each word of a text matches a word of the other text.   -> [B, T, features]
-Tensor matches(const PartBatch& text, const PartBatch& other, const WordClasses& classes) {
-  const std::int64_t B = text.ids.dim(0), T = text.ids.dim(1), F = std::ssize(classes);
-  Tensor found = Tensor::zeros({B, T, F});
-  const auto words_in = [](const PartBatch& part, std::int64_t b) {
-    return std::span(part.ids.data<std::int32_t>() + b * part.ids.dim(1),
-                     static_cast<std::size_t>(part.lengths.data<std::int32_t>()[b]));
-  };
+/// The words of sequence b.
+std::span<const std::int32_t> words_in(const PartBatch& part, std::int64_t b) {
+  return {part.ids.data<std::int32_t>() + b * part.ids.dim(1),
+          static_cast<std::size_t>(part.lengths.data<std::int32_t>()[b])};
+}
+
+/// Whether each word of a text matches each word of the question.   -> [B, T · J, features]
+Tensor matches(const PartBatch& text, const PartBatch& question, const WordClasses& classes) {
+  const std::int64_t B = text.ids.dim(0), T = text.ids.dim(1), J = question.ids.dim(1), F = std::ssize(classes);
+  Tensor found = Tensor::zeros({B, T * J, F});
   for (std::int64_t b = 0; b < B; ++b)
     for (std::int64_t f = 0; f < F; ++f) {
       const std::vector<std::int32_t>& of = classes[static_cast<std::size_t>(f)];
-      std::unordered_set<std::int32_t> there;
-      for (const std::int32_t word : words_in(other, b)) there.insert(of[static_cast<std::size_t>(word)]);
-      float* to = found.data() + b * T * F + f;
+      float* row = found.data() + b * T * J * F + f;
       for (const std::int32_t word : words_in(text, b)) {
-        *to = there.contains(of[static_cast<std::size_t>(word)]) ? 1.f : 0.f;
-        to += F;
+        float* to = row;
+        for (const std::int32_t other : words_in(question, b)) {
+          *to = of[static_cast<std::size_t>(word)] == of[static_cast<std::size_t>(other)] ? 1.f : 0.f;
+          to += F;
+        }
+        row += J * F;
       }
     }
   return found;
@@ -232,7 +235,8 @@ Bidaf::Bidaf(const BidafOptions& o, Generator& generator) : options(o) {
   for (int layer = 0; layer < 2; ++layer) highway.emplace_back(o.word_width(), generator);
   contextual = Lstm({.input = o.word_width() + o.match_features(), .hidden = d, .bidirectional = true}, generator);
   text_similarity = Linear(2 * d, 1, false, generator), question_similarity = Linear(2 * d, 1, false, generator);
-  product_similarity = Linear(2 * d, 1, false, generator).weight.reshape({2 * d});
+  product_similarity = Tensor::full({2 * d}, 1.f);  // at first, words in similar contexts are similar
+  if (o.match) match_similarity = Tensor::full({o.match_features(), 1}, 1.f);
   modelling = Lstm({.input = 8 * d, .hidden = d, .layers = 2, .bidirectional = true}, generator);
   end_modelling = Lstm({.input = 2 * d, .hidden = d, .bidirectional = true}, generator);
   start = Linear(10 * d, 1, true, generator), end = Linear(10 * d, 1, true, generator);
@@ -264,17 +268,19 @@ SpanLogits Bidaf::find_spans(const SpanInput& input, Probe* probe) const {
   for (const Highway& layer : highway) vectors = layer(vectors);
 
   // Layer 3: the words in their contexts.
-  const WordClasses classes = options.match ? match_classes(words, options.match_features()) : WordClasses();
-  const auto read = [&](const PartBatch& part, const PartBatch& other) {
+  const std::int64_t F = options.match_features();
+  const Tensor match = F > 0 ? matches(text, question, match_classes(words, F)) : Tensor();
+  const auto read = [&](const PartBatch& part, int other) {
     const Tensor x = dropout(attend::embedding(vectors, part.ids), p);
-    return contextual(options.match ? concat({x, matches(part, other, classes)}, -1) : x, {}, part.lengths).y;
+    return contextual(F > 0 ? concat({x, max(match.reshape({B, T, J, F}), other)}, -1) : x, {}, part.lengths).y;
   };
-  const Tensor h = read(text, question), u = read(question, text);  // [B, T, 2d] and [B, J, 2d]
+  const Tensor h = read(text, 2), u = read(question, 1);  // [B, T, 2d] and [B, J, 2d]
 
   // Layer 4: attention flow. The similarity α is computed in parts, so that [h; u; h ∘ u] is never stored.
-  const Tensor similarity = masked_fill(matmul(h * product_similarity, u, {.transpose_b = true}) + text_similarity(h) +
-                                            question_similarity(u).reshape({B, 1, J}),
-                                        padding_of(question), kNoSpan);  // [B, T, J]
+  Tensor similarity = matmul(h * product_similarity, u, {.transpose_b = true}) + text_similarity(h) +
+                      question_similarity(u).reshape({B, 1, J});  // [B, T, J]
+  if (F > 0) similarity = similarity + matmul(match, match_similarity).reshape({B, T, J});
+  similarity = masked_fill(similarity, padding_of(question), kNoSpan);
   const Tensor to_question = softmax(similarity);
   const Tensor to_text = masked_softmax(max(similarity, 2), text.lengths).reshape({B, 1, T});
   if (probe) probe->enter("context_to_question"), probe->record(to_question.detach());

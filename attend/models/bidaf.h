@@ -25,7 +25,8 @@ struct BidafOptions {
   std::int64_t filters = 100;        ///< of the convolution over the spelling
   std::int64_t filter_width = 5;     ///< in bytes
   /// Adds to each word whether the other text has it, too: the same word, the same in lower case, and a word with the
-  /// same beginning (Chen et al. 2017, section 3.2). The last two need the spelling.
+  /// same beginning (Chen et al. 2017, section 3.2). The last two need the spelling. Words that match are also more
+  /// similar in the attention, so that it is aligned before the network has learned what is similar.
   bool match = false;
   float dropout = 0.2f;  ///< on the inputs of the recurrent and last layers, and on the vectors of the bytes
 
@@ -58,6 +59,7 @@ struct Bidaf : SpanModel {
   Linear text_similarity;                 // [1, 2·d]: the parts of w in α(h, u) = w · [h; u; h ∘ u]
   Linear question_similarity;             // [1, 2·d]
   Tensor product_similarity;              // [2·d]
+  Tensor match_similarity;                // [features, 1]: added to α where the words match; undefined without `match`
   Lstm modelling, end_modelling;          //
   Linear start, end;                      // [1, 10·d]
   Tensor no_answer = Tensor::zeros({2});  // the logits of "no answer" in both softmaxes (Levy et al. 2017)
@@ -82,6 +84,7 @@ struct Bidaf : SpanModel {
     v("embedding", embedding), v("bytes", bytes), v("filters", filters), v("filters_bias", filters_bias);
     v("highway", highway), v("contextual", contextual), v("text_similarity", text_similarity);
     v("question_similarity", question_similarity), v("product_similarity", product_similarity);
+    v("match_similarity", match_similarity);
     v("modelling", modelling), v("end_modelling", end_modelling), v("start", start), v("end", end);
     v("no_answer", no_answer);
   }

@@ -41,6 +41,8 @@ class Bidaf(nn.Module):
         self.contextual = nn.LSTM(width + features, H, batch_first=True, bidirectional=True)
         self.text_similarity, self.question_similarity = (nn.Linear(2 * H, 1, bias=False) for _ in range(2))
         self.product_similarity = nn.Parameter(torch.randn(2 * H))
+        if match:
+            self.match_similarity = nn.Parameter(torch.randn(features, 1))
         self.modelling = nn.LSTM(8 * H, H, 2, batch_first=True, bidirectional=True)
         self.end_modelling = nn.LSTM(2 * H, H, batch_first=True, bidirectional=True)
         self.start, self.end = nn.Linear(10 * H, 1), nn.Linear(10 * H, 1)
@@ -53,11 +55,12 @@ class Bidaf(nn.Module):
         kernel = self.filters.weight.view(WIDTH, FILTERS, BYTES).permute(1, 2, 0)
         return F.relu(F.conv1d(x[None], kernel, self.filters_bias)[0]).amax(1)
 
-    def features(self, words, other):
+    def matches(self, words, others):
+        """[words, others, features]"""
         keys = [lambda word: word[1] if self.spelling else word[0]]
         if self.spelling:
             keys += [lambda word: word[1].lower(), lambda word: word[1].lower().encode()[:MATCH_BEGINNING]]
-        return torch.tensor([[float(key(word) in {key(o) for o in other}) for key in keys] for word in words])
+        return torch.tensor([[[float(key(word) == key(other)) for key in keys] for other in others] for word in words])
 
     def read(self, words, other):
         x = self.embedding(torch.tensor([id for id, _ in words]))
@@ -66,7 +69,7 @@ class Bidaf(nn.Module):
         for layer in self.highway:
             x = layer(x)
         if self.match:
-            x = torch.cat([x, self.features(words, other)], -1)
+            x = torch.cat([x, self.matches(words, other).amax(1)], -1)
         return self.contextual(x[None])[0][0]
 
     def one(self, question, text):
@@ -75,6 +78,8 @@ class Bidaf(nn.Module):
         T, J = len(h), len(u)
         hs, us = h[:, None].expand(T, J, -1), u[None].expand(T, J, -1)
         similarity = torch.cat([hs, us, hs * us], -1) @ w
+        if self.match:
+            similarity = similarity + (self.matches(text, question) @ self.match_similarity)[..., 0]
         to_question, to_text = similarity.softmax(1), similarity.amax(1).softmax(0)
         attended = to_question @ u
         g = torch.cat([h, attended, h * attended, h * (to_text @ h)], -1)

@@ -18,8 +18,9 @@ class SpanAttention : public testing::Test {
  protected:
   SpanAttention() {
     bool read = false;
-    const Tokenizer tokenizer = train_words(
-        [&](std::string& line) { return line = "where anna lives", !std::exchange(read, true); }, {.vocab_size = 10});
+    const Tokenizer tokenizer =
+        train_words([&](std::string& line) { return line = "where anna lives", !std::exchange(read, true); },
+                    {.vocab_size = 10, .lowercase = true, .append_eos = false});
     Bidaf model({.vocabulary = tokenizer.size(), .embedding = 4, .hidden = 3, .byte_embedding = 4, .filters = 5});
     save_model(model, tokenizer, folder_.path());
   }
