@@ -60,6 +60,40 @@ double TuringMachineOptions::least_parameters() const {
   return static_cast<double>(hidden) * static_cast<double>(layers) * static_cast<double>(hidden + inputs);
 }
 
+namespace {
+
+void init_controller(MachineWeights& machine, const TuringMachineOptions& o, std::int64_t recurrent,
+                     Generator& generator) {
+  if (o.controller == kernels::Controller::lstm) {
+    init::uniform_fan_in(machine.weight_ih, o.inputs + recurrent, generator);
+    init::uniform_fan_in(machine.weight_hh, o.inputs + recurrent, generator);
+    if (init::skipped()) return;
+    machine.bias.fill(0.f);
+    // The forget gates start open (Jozefowicz et al. 2015), so that gradients reach the first steps.
+    std::fill_n(machine.bias.data() + o.hidden, o.hidden, 1.f);
+    return;
+  }
+  // Inputs of -1 and 1 give the sums a variance of 1. The biases are as large: without them each unit would be an odd
+  // function of the input, and no sum of odd functions tells a vector of bits from a step without input.
+  init::normal(machine.weight_ih, 1.f / std::sqrt(static_cast<float>(o.inputs)), generator);
+  init::normal(machine.bias, 1.f, generator);
+  // What is read goes to the output at first, but not to the controller: the heads must not depend on the bits.
+  if (!init::skipped()) machine.weight_hh.fill(0.f);
+}
+
+/// Adds to the biases of the interface of an NTM: for each head, read heads first, a key, β, g, γ and shifts.
+void add_biases(const Tensor& interface, const TuringMachineOptions& o) {
+  for (std::int64_t h = 0; h < o.sizes().heads(); ++h) {
+    float* const scalars = interface.data() + h * (o.width + 3 + o.shifts) + o.width;
+    scalars[0] += o.biases.strength;
+    scalars[1] += h < o.read_heads ? o.biases.read_gate : o.biases.write_gate;
+    scalars[2] += o.biases.sharpness;
+    if (h >= o.read_heads && o.shifts > 1) scalars[3 + o.shifts / 2 + 1] += o.biases.write_shift;
+  }
+}
+
+}  // namespace
+
 TuringMachine::TuringMachine(const TuringMachineOptions& o, Generator& generator) : options(o) {
   if (o.memory == MachineMemory::none) {
     if (o.controller != kernels::Controller::lstm)
@@ -77,21 +111,10 @@ TuringMachine::TuringMachine(const TuringMachineOptions& o, Generator& generator
              .bias = Tensor::empty({GH}),
              .interface_weight = Tensor::empty({P, o.hidden}),
              .interface_bias = Tensor::empty({P})};
-  init::uniform_fan_in(machine.weight_ih, o.inputs + shape.recurrent(), generator);
-  init::uniform_fan_in(machine.weight_hh, o.inputs + shape.recurrent(), generator);
+  init_controller(machine, o, shape.recurrent(), generator);
   init::xavier_uniform(machine.interface_weight, 1.f, generator);
   init::normal(machine.interface_bias, 0.01f, generator);
-  if (!init::skipped()) {
-    machine.bias.fill(0.f);
-    // The forget gates start open (Jozefowicz et al. 2015), so that gradients reach the first steps.
-    if (o.controller == kernels::Controller::lstm) std::fill_n(machine.bias.data() + o.hidden, o.hidden, 1.f);
-  }
-  if (!init::skipped() && o.memory == MachineMemory::ntm) {
-    // The heads start with location-based addressing, their gates for content almost closed. A network that learns to
-    // move its heads first finds algorithms that do not depend on the length of a sequence.
-    for (std::int64_t h = 0; h < o.sizes().heads(); ++h)
-      machine.interface_bias.data()[h * (o.width + 3 + o.shifts) + o.width + 1] = o.gate_bias;
-  }
+  if (!init::skipped() && o.memory == MachineMemory::ntm) add_biases(machine.interface_bias, o);
   output = Linear(shape.width(), o.outputs, true, generator);
 }
 

@@ -25,6 +25,14 @@ extern const std::vector<std::pair<std::string, kernels::Controller>> kControlle
 
 struct TuringMachine;
 
+/// The biases with which the heads of a new NTM start, before their activations (see ops/memory_machine.h).
+struct HeadBiases {
+  float read_gate = 0.f, write_gate = 0.f;  ///< of g; negative: a head starts with addressing by location
+  float strength = 0.f;                     ///< of β; positive: addressing by content starts with few slots
+  float write_shift = 0.f;                  ///< of the shift by one slot on; positive: write heads start by moving on
+  float sharpness = 0.f;                    ///< of γ; positive: the weights of a head stay on one slot while it moves
+};
+
 struct TuringMachineOptions {
   using Network = TuringMachine;
 
@@ -38,7 +46,7 @@ struct TuringMachineOptions {
   std::int64_t width = 20;  ///< numbers in a slot
   std::int64_t read_heads = 1, write_heads = 1;
   std::int64_t shifts = 3;  ///< possible shifts of a head of the NTM, odd
-  float gate_bias = 0.f;    ///< of the gates g of a new NTM; negative: heads start with addressing by location
+  HeadBiases biases = {};   ///< of a new NTM
   Config task = {};         ///< the task that the network was trained for; see tasks/algorithm/algorithm.h
 
   /// The sizes for the op. Only for a network with a memory.

@@ -28,6 +28,22 @@ TEST(Algorithm, IsLearnedRunAndDrawn) {
   EXPECT_TRUE(test::contents(folder / "heads.svg").starts_with("<svg"));
 }
 
+TEST(Algorithm, TheHelpShowsTheDefaultsOfEachTask) {
+  const std::string help = run_attend("train algorithm --help").output;
+  for (const char* text : {"task         controller", "repeat-copy  ", "ngrams       "})
+    EXPECT_TRUE(contains(help, text)) << text;
+}
+
+TEST(Algorithm, TheRecipeOfARunRepeatsIt) {
+  const test::TempFolder folder;
+  const std::string first = (folder / "first").string(), second = (folder / "second").string();
+  ASSERT_EQ(run_attend("train algorithm --task recall --steps 3 --threads 1 --output " + first + " 2>/dev/null").code,
+            0);
+  ASSERT_EQ(run_attend("train algorithm --config " + first + "/recipe.toml --output " + second + " 2>/dev/null").code,
+            0);
+  EXPECT_EQ(test::contents(folder / "first/model.safetensors"), test::contents(folder / "second/model.safetensors"));
+}
+
 TEST(Algorithm, WrongUseIsAnErrorThatSaysWhatIsExpected) {
   const test::TempFolder folder;
   const std::string model = (folder / "lstm").string();

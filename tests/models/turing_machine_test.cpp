@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "attend/models/registry.h"
 #include "attend/models/turing_machine.h"
@@ -118,6 +119,39 @@ TEST_P(TuringMachineTest, AFolderGivesTheSameModel) {
   const Tensor x = test::golden("turing_machine").get("x");
   const NoGrad no_grad;
   EXPECT_TRUE(test::close(model(x), (*loaded)(x), {0, 0}));
+}
+
+TEST(TuringMachine, TheHeadsOfANewNetworkStartWithTheBiasesOfItsOptions) {
+  TuringMachineOptions options = kinds()[1].options;  // 1 read head, 2 write heads
+  Generator one(7), two(7);
+  const TuringMachine plain(options, one);
+  options.biases = {.read_gate = -1.f, .write_gate = -7.f, .strength = 5.f, .write_shift = 2.f, .sharpness = 3.f};
+  const TuringMachine biased(options, two);
+  const std::int64_t W = options.width, head = W + 3 + options.shifts;
+  std::vector<float> expected(plain.machine.interface_bias.span().begin(), plain.machine.interface_bias.span().end());
+  for (std::int64_t h = 0; h < 3; ++h) {
+    float* const scalars = expected.data() + h * head + W;
+    scalars[0] += 5.f, scalars[1] += h == 0 ? -1.f : -7.f, scalars[2] += 3.f;
+    if (h > 0) scalars[5] += 2.f;  // of the shifts -1, 0 and 1
+  }
+  const auto got = biased.machine.interface_bias.span();
+  for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_FLOAT_EQ(got[i], expected[i]) << i;
+}
+
+TEST(TuringMachine, TheUnitsOfANewFeedForwardControllerAreNotOddFunctionsOfTheInput) {
+  TuringMachineOptions options = kinds()[1].options;
+  options.hidden = 64;
+  const TuringMachine model(options);
+  const NoGrad no_grad;
+  const auto units = [&](float sign) {
+    const Tensor x = Tensor::empty({1, 1, options.inputs});
+    x.fill(sign);
+    return memory_machine(x, model.machine, {.controller = options.controller, .memory = options.sizes()}).states;
+  };
+  const Tensor up = units(1.f), down = units(-1.f);
+  float even = 0;
+  for (std::int64_t i = 0; i < options.hidden; ++i) even += std::abs(up.data()[i] + down.data()[i]);
+  EXPECT_GT(even / static_cast<float>(options.hidden), 0.3f);
 }
 
 TEST(TuringMachine, SizesThatDoNotFitAreInputErrors) {

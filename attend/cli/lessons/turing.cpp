@@ -55,7 +55,7 @@ Page give() {
   TuringMachineOptions options{
       .inputs = task.inputs(), .outputs = task.outputs(), .hidden = 32, .slots = 32, .width = 8};
   options.task = task.config();
-  options.controller = kernels::Controller::feed_forward, options.gate_bias = -7.f;
+  options.controller = kernels::Controller::feed_forward, options.biases = {.read_gate = -7.f, .write_gate = -7.f};
   Generator generator(kSeed);
   TuringMachine machine(options, generator);
   options.memory = MachineMemory::none, options.controller = kernels::Controller::lstm, options.hidden = 48;

@@ -17,7 +17,6 @@ namespace {
 constexpr std::uint64_t kValidationSeed = 0x2014'0000'0000ULL;  // no seed of a run has these sequences
 constexpr std::int64_t kBatchesPerEpoch = 100;
 constexpr std::int64_t kLongSequences = 20;
-constexpr float kClosedGate = -7.f;
 
 /// The sum of the binary cross-entropies of all target bits.   logits [B, T, O], target int32 [B, T, O]
 Tensor bit_loss(const Tensor& logits, const Tensor& target) {
@@ -45,9 +44,10 @@ class AlgorithmTrainingTask : public TrainingTask {
   void save(const std::filesystem::path& folder) override { model_->save(folder); }
 
   Loss next() override {
-    const std::int64_t first = (position_.epoch * kBatchesPerEpoch + position_.batch) * options_.batch;
+    const std::int64_t count = options_.batch_size();
+    const std::int64_t first = (position_.epoch * kBatchesPerEpoch + position_.batch) * count;
     std::vector<AlgorithmSequence> sequences;
-    for (std::int64_t i = first; i < first + options_.batch; ++i)
+    for (std::int64_t i = first; i < first + count; ++i)
       sequences.push_back(make_sequence(algorithm_, position_.seed, static_cast<std::uint64_t>(i), longest(i)));
     const AlgorithmBatch batch = batch_of(sequences);
     if (++position_.batch == kBatchesPerEpoch) position_.batch = 0, ++position_.epoch;
@@ -84,24 +84,58 @@ class AlgorithmTrainingTask : public TrainingTask {
   BatchPosition position_;
 };
 
-/// Training sequences of a whole run.
-std::int64_t default_sequences(AlgorithmTask task) {
-  switch (task) {
-    case AlgorithmTask::copy:
-      return 30'000;
-    case AlgorithmTask::repeat_copy:
-    case AlgorithmTask::recall:
-    case AlgorithmTask::sort:
-      return 100'000;
-    case AlgorithmTask::ngrams:
-      return 50'000;
-  }
-  return 0;
-}
-
 std::int64_t given(std::int64_t value, std::int64_t otherwise) { return value > 0 ? value : otherwise; }
 
 }  // namespace
+
+const AlgorithmDefaults& defaults_of(AlgorithmTask task) {
+  // Each step is written to the next slot. Read heads may move, or find a slot by its content.
+  static const AlgorithmDefaults copy{
+      .controller = kernels::Controller::lstm,
+      .hidden = 100,
+      .slots = 128,
+      .read_heads = 1,
+      .write_heads = 1,
+      .biases = {.read_gate = 0, .write_gate = -7, .strength = 3, .write_shift = 2, .sharpness = 3},
+      .batch = 4,
+      .sequences = 30'000,
+      .curriculum = 12'000,
+      .learning_rate = 2e-3};
+  static const AlgorithmDefaults repeat_copy = [] {
+    AlgorithmDefaults d = copy;
+    d.slots = 32, d.biases.sharpness = 1, d.sequences = 100'000, d.curriculum = 8'000;
+    return d;
+  }();
+  static const AlgorithmDefaults recall = [] {
+    AlgorithmDefaults d = repeat_copy;
+    d.slots = 64, d.sequences = 50'000, d.curriculum = 0;
+    return d;
+  }();
+  // Write heads may find a slot by its content, too: to erase what was read, so that the next is the largest.
+  static const AlgorithmDefaults sort = [] {
+    AlgorithmDefaults d = recall;
+    d.slots = 32, d.read_heads = d.write_heads = 4, d.biases.write_gate = -2, d.sequences = 200'000;
+    return d;
+  }();
+  static const AlgorithmDefaults ngrams = [] {
+    AlgorithmDefaults d = recall;
+    d.biases.write_gate = d.biases.write_shift = 0, d.learning_rate = 1e-3;
+    return d;
+  }();
+  switch (task) {
+    case AlgorithmTask::copy:
+      return copy;
+    case AlgorithmTask::repeat_copy:
+      return repeat_copy;
+    case AlgorithmTask::recall:
+      return recall;
+    case AlgorithmTask::sort:
+      return sort;
+    case AlgorithmTask::ngrams:
+      return ngrams;
+  }
+  return copy;
+}
 
 AlgorithmOptions longer(const AlgorithmOptions& options) {
   AlgorithmOptions more = options;
@@ -135,10 +169,8 @@ AlgorithmOptions AlgorithmTrainingOptions::algorithm() const {
 
 TuringMachineOptions AlgorithmTrainingOptions::machine() const {
   const AlgorithmOptions o = algorithm();
-  TuringMachineOptions m{.inputs = o.inputs(),
-                         .outputs = o.outputs(),
-                         .memory = memory,
-                         .controller = controller.value_or(kernels::Controller::feed_forward)};
+  const AlgorithmDefaults& d = defaults_of(task);
+  TuringMachineOptions m{.inputs = o.inputs(), .outputs = o.outputs(), .memory = memory};
   m.task = o.config();
   if (memory == MachineMemory::none) {
     m.controller = controller.value_or(kernels::Controller::lstm);
@@ -146,27 +178,27 @@ TuringMachineOptions AlgorithmTrainingOptions::machine() const {
     return m;
   }
   if (layers > 1) fail<InputError>("train", "--layers needs --arch lstm: a controller of a memory has one layer");
-  const std::int64_t heads = task == AlgorithmTask::sort ? 4 : 1;
   const bool dnc = memory == MachineMemory::dnc;
-  m.hidden = given(hidden, 100);
-  m.slots = given(slots, dnc ? 64 : 128), m.width = given(width, 20);
-  m.read_heads = given(read_heads, dnc && task == AlgorithmTask::sort ? 2 : heads);
-  m.write_heads = given(write_heads, dnc ? 1 : heads);
-  m.shifts = shifts;
-  if (task == AlgorithmTask::copy) m.gate_bias = kClosedGate;
+  m.controller = controller.value_or(d.controller);
+  m.hidden = given(hidden, d.hidden);
+  m.slots = given(slots, dnc ? std::min<std::int64_t>(d.slots, 64) : d.slots), m.width = given(width, 20);
+  m.read_heads = given(read_heads, d.read_heads), m.write_heads = given(write_heads, dnc ? 1 : d.write_heads);
+  m.shifts = shifts, m.biases = d.biases;
   return m;
 }
 
+std::int64_t AlgorithmTrainingOptions::batch_size() const { return given(batch, defaults_of(task).batch); }
+
 std::int64_t AlgorithmTrainingOptions::steps() const {
-  return trainer.steps > 0 ? trainer.steps : default_sequences(task) / std::max<std::int64_t>(batch, 1);
+  return trainer.steps > 0 ? trainer.steps : defaults_of(task).sequences / batch_size();
 }
 
 std::int64_t AlgorithmTrainingOptions::curriculum_sequences() const {
-  return curriculum >= 0 ? curriculum : default_sequences(task) * 2 / 5;
+  return curriculum >= 0 ? curriculum : defaults_of(task).curriculum;
 }
 
 TrainingResult train_algorithm(const AlgorithmTrainingOptions& options, const TrainingObserver& observer) {
-  if (options.batch < 1 || options.batch > 4096)
+  if (options.batch < 0 || options.batch > 4096)
     fail<InputError>("train", "the number of sequences in a batch is out of range: got ", options.batch,
                      ", expected 1 to 4,096");
   if (options.validation < 1 || options.validation > 100'000)
@@ -180,13 +212,17 @@ TrainingResult train_algorithm(const AlgorithmTrainingOptions& options, const Tr
   train_parameters(*model);
   TrainerOptions trainer = options.trainer;
   trainer.steps = options.steps();
-  // The model that also works on longer sequences is the one to keep.
+  if (trainer.learning_rate == 0)
+    trainer.learning_rate = options.memory == MachineMemory::ntm ? defaults_of(options.task).learning_rate : 1e-3;
+  // Of machines that copy, the one that also copies longer sequences is kept. The other networks hardly do that.
+  if (trainer.metric.empty() && options.task == AlgorithmTask::copy && options.memory == MachineMemory::ntm)
+    trainer.metric = "long_loss";
   const AlgorithmOptions algorithm = options.algorithm();
-  if (trainer.metric.empty() && longer(algorithm).max_length != algorithm.max_length) trainer.metric = "long_accuracy";
   trainer.folder = check_run(options.trainer, {}, {}, observer);
   trainer.fingerprint = run_fingerprint(options, {.model = model->config().dump()});
-  std::string line = counted(count_parameters(*model), "parameter") + ", " + grouped(trainer.steps * options.batch) +
-                     " sequences in batches of " + grouped(options.batch);
+  std::string line = counted(count_parameters(*model), "parameter") + ", " +
+                     grouped(trainer.steps * options.batch_size()) + " sequences in batches of " +
+                     grouped(options.batch_size());
   if (options.task == AlgorithmTask::ngrams) {
     double bits = 0;
     for (std::int64_t i = 0; i < options.validation; ++i)

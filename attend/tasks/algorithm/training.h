@@ -17,7 +17,21 @@
 
 namespace attend {
 
-/// In all sizes, 0 means the default of the task.
+/// What works for a task: the network and its training.
+struct AlgorithmDefaults {
+  kernels::Controller controller;
+  std::int64_t hidden, slots, read_heads, write_heads;
+  HeadBiases biases;
+  std::int64_t batch;       ///< sequences in a batch
+  std::int64_t sequences;   ///< of a whole run
+  std::int64_t curriculum;  ///< those in which the lengths rise
+  double learning_rate;
+};
+/// The one table of defaults. The memory of a DNC has one write head and at most 64 slots, and a network without a
+/// memory has 3 layers of 256 units; both have a learning rate of 0.001.
+const AlgorithmDefaults& defaults_of(AlgorithmTask task);
+
+/// In all sizes, and in the learning rate, 0 means the default of the task.
 struct AlgorithmTrainingOptions {
   AlgorithmTask task = AlgorithmTask::copy;
   std::int64_t bits = 0;
@@ -28,19 +42,30 @@ struct AlgorithmTrainingOptions {
   std::int64_t hidden = 0, layers = 0;                 ///< layers: without a memory
   std::int64_t slots = 0, width = 0, read_heads = 0, write_heads = 0;
   std::int64_t shifts = 3;
-  std::int64_t batch = 8;         ///< sequences in a batch
+  std::int64_t batch = 0;         ///< sequences in a batch
   std::int64_t curriculum = -1;   ///< sequences until the longest length is max_length; 0: none, -1: the task's default
   std::int64_t validation = 100;  ///< sequences in the validation set
-  /// steps = 0: the default of the task.
-  TrainerOptions trainer = {
-      .epochs = 0, .learning_rate = 3e-3, .weight_decay = 0.f, .clip = 1.0, .evaluate_every = 250, .log_every = 100};
+  /// steps = 0 and learning_rate = 0: the defaults of the task. When a task is almost solved, most gradients are tiny,
+  /// and Adam would answer a single large one with an update that undoes what was learned; a smaller beta2 and a larger
+  /// epsilon than usual keep such updates small.
+  TrainerOptions trainer = {.epochs = 0,
+                            .learning_rate = 0,
+                            .weight_decay = 0.f,
+                            .beta2 = 0.98,
+                            .epsilon = 1e-6,
+                            .clip = 1.0,
+                            .evaluate_every = 250,
+                            .log_every = 100};
 
   AlgorithmOptions algorithm() const;    ///< the task with all sizes. Throws InputError if they do not fit
   TuringMachineOptions machine() const;  ///< the network with all sizes
-  std::int64_t steps() const;            ///< updates
+  std::int64_t batch_size() const;
+  std::int64_t steps() const;  ///< updates
   std::int64_t curriculum_sequences() const;
   /// Visits the options that must not change when a run is resumed, besides those of the model.
-  void visit(auto&& v) const { v("batch", batch), v("curriculum", curriculum_sequences()), v("trainer", trainer); }
+  void visit(auto&& v) const {
+    v("batch", batch_size()), v("curriculum", curriculum_sequences()), v("trainer", trainer);
+  }
 };
 
 /// Trains a model and saves it to options.trainer.output. Scores on generated sequences that are the same in each run:

@@ -91,6 +91,38 @@ TEST_F(AlgorithmTraining, EveryTaskAndNetworkTakesSteps) {
     }
 }
 
+TEST_F(AlgorithmTraining, WithoutFlagsATaskHasItsDefaults) {
+  for (const auto& [name, task] : kAlgorithmTaskNames) {
+    const AlgorithmDefaults& d = defaults_of(task);
+    AlgorithmTrainingOptions o{.task = task};
+    const TuringMachineOptions m = o.machine();
+    EXPECT_EQ(m.controller, d.controller) << name;
+    EXPECT_EQ(m.hidden, d.hidden) << name;
+    EXPECT_EQ(m.slots, d.slots) << name;
+    EXPECT_EQ(m.read_heads, d.read_heads) << name;
+    EXPECT_EQ(m.write_heads, d.write_heads) << name;
+    EXPECT_EQ(m.biases.write_gate, d.biases.write_gate) << name;
+    EXPECT_EQ(o.steps() * d.batch, d.sequences) << name;
+    EXPECT_EQ(o.curriculum_sequences(), d.curriculum) << name;
+    o.batch = d.batch / 2;
+    EXPECT_EQ(o.steps() * o.batch, d.sequences) << name << ": the number of sequences stays";
+    o.memory = MachineMemory::dnc;
+    EXPECT_EQ(o.machine().write_heads, 1) << name;
+    EXPECT_LE(o.machine().slots, 64) << name;
+  }
+}
+
+TEST_F(AlgorithmTraining, TheLearningRateIsThatOfTheTaskAndTheNetwork) {
+  const auto first_rate = [&](const std::string& name, MachineMemory memory) {
+    AlgorithmTrainingOptions o = options(name, 1);
+    o.memory = memory, o.trainer.learning_rate = 0;
+    return train_algorithm(o).state.curve.at(0).learning_rate;
+  };
+  EXPECT_DOUBLE_EQ(first_rate("ntm", MachineMemory::ntm), defaults_of(AlgorithmTask::copy).learning_rate);
+  EXPECT_DOUBLE_EQ(first_rate("dnc", MachineMemory::dnc), 1e-3);
+  EXPECT_DOUBLE_EQ(first_rate("lstm", MachineMemory::none), 1e-3);
+}
+
 TEST_F(AlgorithmTraining, BadOptionsAreInputErrors) {
   AlgorithmTrainingOptions o = options("bad", 1);
   o.max_repeats = 3;
@@ -102,7 +134,7 @@ TEST_F(AlgorithmTraining, BadOptionsAreInputErrors) {
   o.layers = 2;
   EXPECT_ERROR(train_algorithm(o), "--layers needs --arch lstm");
   o = options("bad", 1);
-  o.batch = 0;
+  o.batch = -1;
   EXPECT_THROW(train_algorithm(o), InputError);
   EXPECT_FALSE(std::filesystem::exists(folder_.path() / "bad" / "config.json"));
 }
