@@ -27,6 +27,7 @@ struct Flags : LabelFlags {
   HierarchicalClassifierOptions hierarchical;
   std::optional<std::int64_t> embedding, hidden, layers, vocab_size;  // empty: the default of the architecture
   std::optional<float> dropout;
+  std::int64_t match_gates = EsimOptions().match_gates;
 };
 
 /// Sets the sizes that all architectures have.
@@ -36,6 +37,7 @@ Network sized(Network network, const Flags& flags) {
   if (flags.hidden) network.hidden = *flags.hidden;
   if (flags.dropout) network.dropout = *flags.dropout;
   if (!flags.options.vectors.empty() && !flags.embedding) network.embedding = word_vector_width(flags.options.vectors);
+  if constexpr (requires { network.match_gates; }) network.match_gates = flags.match_gates;
   return network;
 }
 
@@ -105,6 +107,7 @@ void add_train_classifier(Verb& parent) {
       ->default_text("no limit")
       ->check(kPositive);
   add_label_learning_flags(*verb, *flags);
+  verb->get_option("--word-dropout")->default_text("0.1; for pairs 0");
   auto* net = verb->add_option_group("The network");
   add_choice(*net, "--pool", flags->recurrent.pooling, kStatePoolingNames,
              "How the hidden states of --arch rnn are pooled into one vector");
@@ -123,6 +126,9 @@ void add_train_classifier(Verb& parent) {
   option(net, "--max-words", flags->hierarchical.max_words,
          "Longest sentence of a hierarchical network; longer ones are divided", "N")
       ->check(kPositive);
+  option(net, "--match-gates", flags->match_gates,
+         "For pairs: number of learned gates that count the words which match the other text; 0 disables them", "N")
+      ->check(between(0, 1024));
   option(net, "--dropout", flags->dropout, "Dropout probability", "P")
       ->default_text("0.5 (rnn, esim), 0.2 (decomposable), 0.3 (hierarchical)")
       ->check(between(0.0, 0.99));
@@ -139,6 +145,9 @@ void add_train_classifier(Verb& parent) {
     if (flags->pairs && options.columns.pair.empty()) options.columns.pair = "2";
     options.vocab_size = flags->vocab_size.value_or(options.vectors.empty() ? 30000 : 400000);
     choose_network(*flags);
+    // A dropped word, such as a negation, can change how two texts relate.
+    const bool given = flags->training.verb->get_option("--word-dropout")->given();
+    if (!options.columns.pair.empty() && !given) options.word_dropout = 0;
     train_labels(*flags, "Training of " + options.trainer.output.string());
   });
 }

@@ -91,6 +91,11 @@ void add_train_memory(Verb& parent) {
          "P")
       ->check(between(0.0, 0.9));
   option(verb, "--batch", o.batch, "Largest number of questions in a batch", "N")->check(kPositive);
+  option(verb, "--restarts", o.restarts,
+         "Number of networks to train, each from other random weights; the one with the lowest loss on the held-out "
+         "questions, or else on the training questions, is kept",
+         "N")
+      ->check(between(1, 100));
   add_training_flags(*verb, flags->training, o.trainer, o.batch_tokens, {"accuracy", "loss"});
   verb->get_option("--learning-rate")->default_value("")->default_text("0.1; with --arch lstm or transformer 0.001");
   verb->get_option("--adam-epsilon")->default_value("")->default_text("0.1; with --arch lstm or transformer 1e-8");

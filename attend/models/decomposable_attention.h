@@ -18,14 +18,15 @@ struct DecomposableAttentionOptions {
   std::vector<std::string> labels = {};
   std::int64_t embedding = 100;
   std::int64_t hidden = 200;
-  float dropout = 0.2f;  ///< before each layer
+  float dropout = 0.2f;           ///< before each layer
+  std::int64_t match_gates = 16;  ///< see MatchCounts; 0: none
 
   static DecomposableAttentionOptions read(const Config& config);
   void write(Config& config) const;  ///< "model_type" included
   double least_parameters() const;
 };
 
-/// Two layers with ReLU and dropout.
+/// Two layers with ReLU, and dropout between them.
 struct Comparison {
   Linear first, second;
 
@@ -41,6 +42,7 @@ struct DecomposableAttention : TextClassifierOf<DecomposableAttention> {
   Embedding embedding;
   Linear projection;  // of the word vectors, without bias
   Comparison attend, compare, aggregate;
+  MatchCounts matches;
   Linear output;
 
   DecomposableAttention() = default;
@@ -54,7 +56,7 @@ struct DecomposableAttention : TextClassifierOf<DecomposableAttention> {
 
   void visit(auto&& v) {
     v("embedding", embedding), v("projection", projection), v("attend", attend), v("compare", compare);
-    v("aggregate", aggregate), v("output", output);
+    v("matches", matches), v("aggregate", aggregate), v("output", output);
   }
 };
 

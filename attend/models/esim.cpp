@@ -12,10 +12,14 @@ namespace attend {
 EsimOptions EsimOptions::read(const Config& config) {
   EsimOptions o;
   read_common(config, o);
+  o.match_gates = config.integer_in("match_gates", 0, bounds::kWidth, 0);
   return o;
 }
 
-void EsimOptions::write(Config& config) const { write_common("attend-esim", *this, config); }
+void EsimOptions::write(Config& config) const {
+  write_common("attend-esim", *this, config);
+  config.set("match_gates", match_gates);
+}
 
 double EsimOptions::least_parameters() const {
   return static_cast<double>(vocabulary) * static_cast<double>(embedding) + 24.0 * static_cast<double>(hidden * hidden);
@@ -27,7 +31,8 @@ Esim::Esim(const EsimOptions& o, Generator& generator) : options(o) {
   encoder = Lstm({.input = o.embedding, .hidden = o.hidden, .bidirectional = true}, generator);
   comparison = Linear(8 * o.hidden, o.hidden, true, generator);
   composition = Lstm({.input = o.hidden, .hidden = o.hidden, .bidirectional = true}, generator);
-  pooled = Linear(8 * o.hidden, o.hidden, true, generator);
+  matches = MatchCounts(o.embedding, o.match_gates, generator);
+  pooled = Linear(8 * o.hidden + MatchCounts::size(o.match_gates), o.hidden, true, generator);
   output = Linear(o.hidden, std::ssize(o.labels), true, generator);
 }
 
@@ -49,7 +54,8 @@ Tensor Esim::logits(const ClassifierInput& input, Probe* probe) const {
   };
   const Tensor both =
       concat({compose(a, aligned_a, pair.first.lengths), compose(b, aligned_b, pair.second.lengths)}, -1);
-  return output(dropout(pooled(dropout(both, p), Activation::tanh), p));
+  const Tensor features = matches.append(dropout(both, p), pair, embedding);
+  return output(dropout(pooled(features, Activation::tanh), p));
 }
 
 }  // namespace attend

@@ -18,7 +18,8 @@ struct EsimOptions {
   std::vector<std::string> labels = {};
   std::int64_t embedding = 100;
   std::int64_t hidden = 150;
-  float dropout = 0.5f;  ///< on the embeddings, the comparisons and the pooled vector
+  float dropout = 0.5f;           ///< on the embeddings, the comparisons and the pooled vector
+  std::int64_t match_gates = 16;  ///< see MatchCounts; 0: none
 
   static EsimOptions read(const Config& config);
   void write(Config& config) const;  ///< "model_type" included
@@ -31,7 +32,8 @@ struct Esim : TextClassifierOf<Esim> {
   Lstm encoder;
   Linear comparison;  // [hidden, 8 · hidden]
   Lstm composition;
-  Linear pooled;  // [hidden, 8 · hidden]
+  MatchCounts matches;
+  Linear pooled;  // [hidden, 8 · hidden and the counts]
   Linear output;
 
   Esim() = default;
@@ -44,7 +46,7 @@ struct Esim : TextClassifierOf<Esim> {
 
   void visit(auto&& v) {
     v("embedding", embedding), v("encoder", encoder), v("comparison", comparison), v("composition", composition);
-    v("pooled", pooled), v("output", output);
+    v("matches", matches), v("pooled", pooled), v("output", output);
   }
 };
 

@@ -6,6 +6,11 @@
 
 #include "attend/core/error.h"
 #include "attend/data/batches.h"
+#include "attend/ops/activation.h"
+#include "attend/ops/concat.h"
+#include "attend/ops/cosine_similarity.h"
+#include "attend/ops/matmul.h"
+#include "attend/ops/tape.h"
 
 namespace attend {
 namespace {
@@ -37,6 +42,26 @@ PartBatch padded(const std::vector<Part>& parts) {
   return {std::move(batch.ids), std::move(batch.lengths)};
 }
 
+/// m_i of MatchCounts, and zeros for padding.   -> [N, W, 3]
+Tensor matches(const PartBatch& text, const PartBatch& other, const Embedding& words) {
+  const NoGrad no_grad;
+  const std::int64_t N = text.ids.dim(0), W = text.ids.dim(1), V = other.ids.dim(1);
+  const Tensor cosines = cosine_similarity(words(text.ids), words(other.ids));  // [N, W, V]
+  Tensor all = Tensor::zeros({N, W, 3});
+  for (std::int64_t n = 0; n < N; ++n) {
+    const Part others(other.ids.data<std::int32_t>() + n * V,
+                      static_cast<std::size_t>(other.lengths.data<std::int32_t>()[n]));
+    for (std::int64_t w = n * W; w < n * W + text.lengths.data<std::int32_t>()[n]; ++w) {
+      const float* row = cosines.data() + w * V;
+      float* to = all.data() + 3 * w;
+      to[0] = 1.f;
+      to[1] = std::ranges::count(others, text.ids.data<std::int32_t>()[w]) > 0 ? 0.f : 1.f;
+      to[2] = 1.f - *std::max_element(row, row + others.size());
+    }
+  }
+  return all;
+}
+
 /// The longest sentence that shares a group with sentences of this length.
 std::size_t longest_beside(std::size_t length) { return length + length / 2 + 2; }
 
@@ -53,6 +78,15 @@ PairBatch pairs_of(const char* op, const ClassifierInput& input) {
     first.push_back(text[0]), second.push_back(text[1]);
   }
   return {padded(first), padded(second)};
+}
+
+Tensor MatchCounts::append(const Tensor& features, const PairBatch& pair, const Embedding& words) const {
+  if (!gate.defined()) return features;
+  const auto counts = [&](const PartBatch& text, const PartBatch& other) {
+    const Tensor sums = matmul(sigmoid(gate(words(text.ids))), matches(text, other, words), {.transpose_a = true});
+    return sums.reshape({sums.dim(0), 3 * gate.out()});
+  };
+  return concat({features, counts(pair.first, pair.second), counts(pair.second, pair.first)}, -1);
 }
 
 SentenceBatch sentences_of(const char* op, const ClassifierInput& input, bool grouped) {

@@ -107,6 +107,27 @@ struct PairBatch {
 };
 PairBatch pairs_of(const char* op, const ClassifierInput& input);
 
+/// Counts the words of each text of a pair that match, or do not match, the other text. Learned gates choose the words:
+///   g_i = σ(W e_i + b)                      for word i with the vector e_i
+///   m_i = (1, 1 - same_i, 1 - nearest_i)    same_i: 1 if the word occurs in the other text, else 0;
+///                                           nearest_i: the largest cosine of e_i with the vectors of the other text
+///   counts = Σ_i g_i m_iᵀ                   [gates, 3]
+/// One gate may count negations that the other text lacks, another one nouns. The m_i have no gradient. With some
+/// thousand examples, the layers of a network do not learn such counts by themselves.
+struct MatchCounts {
+  Linear gate;  // [gates, embedding]
+
+  MatchCounts() = default;
+  MatchCounts(std::int64_t embedding, std::int64_t gates, Generator& generator) {
+    if (gates > 0) gate = Linear(embedding, gates, true, generator);
+  }
+  /// The number of counts of a pair.
+  static std::int64_t size(std::int64_t gates) { return 2 * 3 * gates; }
+  /// Appends the counts of each pair to its features.   [N, F] -> [N, F + size]. Without gates, returns the features.
+  Tensor append(const Tensor& features, const PairBatch& pair, const Embedding& words) const;
+  void visit(auto&& v) { v("gate", gate); }
+};
+
 /// The sentences of all documents of a batch, in groups of similar length, so that there is little padding.
 struct SentenceBatch {
   std::vector<PartBatch> groups;  ///< their rows, one group after the other, are the sentences

@@ -7,10 +7,25 @@ from golden import save
 from torch import nn
 from torch.nn import functional as F
 
-WORDS, E, H = 17, 6, 5
+WORDS, E, H, GATES = 17, 6, 5, 4
 LABELS = torch.tensor([0, 2, 1])
-PAIRS = [([1, 2, 3, 4], [5, 6]), ([7], [8, 9, 10]), ([11, 12, 3], [13, 14, 15, 16, 2])]
+PAIRS = [([1, 2, 3, 4], [5, 6]), ([7], [8, 7, 10]), ([11, 12, 3], [13, 14, 15, 16, 2])]
 DOCUMENTS = [[[1, 2, 3], [4]], [[5, 6, 7, 8, 9, 10, 11, 12, 13]], [[14, 15], [16, 1, 2, 3, 4], [5, 6, 7]]]
+
+
+class MatchCounts(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate = nn.Linear(E, GATES)
+
+    def one(self, words, text, other):
+        a, b = (F.normalize(words.weight.detach()[ids], dim=-1) for ids in (text, other))
+        same = torch.tensor([float(word in other) for word in text])
+        matches = torch.stack([torch.ones(len(text)), 1 - same, 1 - (a @ b.T).amax(1)], -1)
+        return (torch.sigmoid(self.gate(words(torch.tensor(text)))).T @ matches).flatten()
+
+    def forward(self, words, first, second):
+        return torch.cat([self.one(words, first, second), self.one(words, second, first)])
 
 
 class Comparison(nn.Module):
@@ -26,7 +41,8 @@ class Decomposable(nn.Module):
     def __init__(self):
         super().__init__()
         self.embedding, self.projection = nn.Embedding(WORDS, E), nn.Linear(E, H, bias=False)
-        self.attend, self.compare, self.aggregate = Comparison(H), Comparison(2 * H), Comparison(2 * H)
+        self.attend, self.compare, self.aggregate = Comparison(H), Comparison(2 * H), Comparison(2 * H + 6 * GATES)
+        self.matches = MatchCounts()
         self.output = nn.Linear(H, 3)
 
     def one(self, first, second):
@@ -34,7 +50,8 @@ class Decomposable(nn.Module):
         scores = self.attend(a) @ self.attend(b).T
         over_b, over_a = scores.softmax(1), scores.T.softmax(1)
         compared = [self.compare(torch.cat([a, over_b @ b], -1)).sum(0), self.compare(torch.cat([b, over_a @ a], -1)).sum(0)]
-        return self.output(self.aggregate(torch.cat(compared))), over_b, over_a
+        features = torch.cat([*compared, self.matches(self.embedding, first, second)])
+        return self.output(self.aggregate(features)), over_b, over_a
 
 
 class Esim(nn.Module):
@@ -44,7 +61,8 @@ class Esim(nn.Module):
         self.encoder = nn.LSTM(E, H, batch_first=True, bidirectional=True)
         self.comparison = nn.Linear(8 * H, H)
         self.composition = nn.LSTM(H, H, batch_first=True, bidirectional=True)
-        self.pooled, self.output = nn.Linear(8 * H, H), nn.Linear(H, 3)
+        self.matches = MatchCounts()
+        self.pooled, self.output = nn.Linear(8 * H + 6 * GATES, H), nn.Linear(H, 3)
 
     def one(self, first, second):
         a, b = (self.encoder(self.embedding(torch.tensor([ids])))[0][0] for ids in (first, second))
@@ -53,7 +71,8 @@ class Esim(nn.Module):
         for x, aligned in (a, over_b @ b), (b, over_a @ a):
             y = self.composition(F.relu(self.comparison(torch.cat([x, aligned, x - aligned, x * aligned], -1)))[None])[0][0]
             pooled += [y.mean(0), y.amax(0)]
-        return self.output(torch.tanh(self.pooled(torch.cat(pooled)))), over_b, over_a
+        features = torch.cat([*pooled, self.matches(self.embedding, first, second)])
+        return self.output(torch.tanh(self.pooled(features))), over_b, over_a
 
 
 class Attention(nn.Module):

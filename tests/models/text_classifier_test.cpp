@@ -20,7 +20,7 @@ namespace {
 
 using Texts = std::vector<std::vector<std::vector<std::int32_t>>>;  // text, part, id
 
-const Texts kPairs = {{{1, 2, 3, 4}, {5, 6}}, {{7}, {8, 9, 10}}, {{11, 12, 3}, {13, 14, 15, 16, 2}}};
+const Texts kPairs = {{{1, 2, 3, 4}, {5, 6}}, {{7}, {8, 7, 10}}, {{11, 12, 3}, {13, 14, 15, 16, 2}}};
 const Texts kDocuments = {{{1, 2, 3}, {4}}, {{5, 6, 7, 8, 9, 10, 11, 12, 13}}, {{14, 15}, {16, 1, 2, 3, 4}, {5, 6, 7}}};
 
 ClassifierInput input_of(const Texts& texts) {
@@ -108,10 +108,17 @@ void expect_golden(const Options& options, const std::string& name, const Texts&
   }
 }
 
-TEST(TextClassifier, DecomposableAttentionMatchesPyTorch) {
-  expect_golden(small<DecomposableAttentionOptions>(), "decomposable", kPairs);
+template <typename Options>
+Options small_pair_network() {
+  auto o = small<Options>();
+  o.match_gates = 4;
+  return o;
 }
-TEST(TextClassifier, EsimMatchesPyTorch) { expect_golden(small<EsimOptions>(), "esim", kPairs); }
+
+TEST(TextClassifier, DecomposableAttentionMatchesPyTorch) {
+  expect_golden(small_pair_network<DecomposableAttentionOptions>(), "decomposable", kPairs);
+}
+TEST(TextClassifier, EsimMatchesPyTorch) { expect_golden(small_pair_network<EsimOptions>(), "esim", kPairs); }
 TEST(TextClassifier, HierarchicalAttentionMatchesPyTorch) {
   expect_golden(small_hierarchical(false), "hierarchical", kDocuments);
   expect_golden(small_hierarchical(true), "hierarchical-transformer", kDocuments);
@@ -132,6 +139,9 @@ void expect_same_after_loading(const Options& options, const Texts& texts) {
 TEST(TextClassifier, AFolderGivesTheSameNetwork) {
   expect_same_after_loading(small<DecomposableAttentionOptions>(), kPairs);
   expect_same_after_loading(small<EsimOptions>(), kPairs);
+  auto without_counts = small<EsimOptions>();
+  without_counts.match_gates = 0;
+  expect_same_after_loading(without_counts, kPairs);
   expect_same_after_loading(small_hierarchical(false), kDocuments);
   expect_same_after_loading(small_hierarchical(true), kDocuments);
 }

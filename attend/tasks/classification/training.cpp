@@ -126,11 +126,11 @@ void check_pairs(const TextClassifier& network, const Options& options) {
 Prepared prepared_network(const std::shared_ptr<TextClassifier>& network, const Tokenizer& tokenizer,
                           std::int64_t max_tokens, bool fixed_words) {
   network->train_all();
+  if (fixed_words) network->words().weight = network->words().weight.detach();
   std::vector<NamedTensor> trained = network->stored_parameters();
   std::int64_t parameters = 0;
   for (const NamedTensor& parameter : trained) parameters += parameter.tensor.numel();
-  if (fixed_words)
-    std::erase_if(trained, [&](const NamedTensor& p) { return p.tensor.shares_memory_with(network->words().weight); });
+  std::erase_if(trained, [](const NamedTensor& parameter) { return !requires_grad(parameter.tensor); });
   return {.model = {.parameters = std::move(trained),
                     .logits =
                         [network](const TokenBatch& texts, const Tensor& parts) {

@@ -1,10 +1,13 @@
 #include "attend/tasks/stories/training.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 
 #include "attend/core/error.h"
+#include "attend/core/folder.h"
+#include "attend/core/random.h"
 #include "attend/core/wording.h"
 #include "attend/data/tokenized_texts.h"
 #include "attend/models/registry.h"
@@ -147,6 +150,31 @@ StorySet encoded(const std::vector<Story>& stories, const StoryNetwork& network,
   return set;
 }
 
+/// Trains the networks of all restarts after the first, and replaces the model in the output folder by the best one.
+/// `train_one` trains a network with these options.
+void restart(const Options& options, TrainingResult& result, const StorySet& questions, const Tokenizer& tokenizer,
+             const TrainingObserver& observer, const std::function<TrainingResult(const Options&)>& train_one) {
+  const fs::path& output = options.trainer.output;
+  const auto network_in = [&](const fs::path& folder) {
+    return story_network(ModelFolder(folder).load(), tokenizer, options.memory);
+  };
+  double lowest = evaluate(network_in(output), questions).loss;
+  for (std::int64_t i = 2; i <= options.restarts; ++i) {
+    observer.info("restart " + std::to_string(i) + " of " + std::to_string(options.restarts));
+    Options again = options;
+    again.trainer.output = output / ("restart-" + std::to_string(i));
+    again.trainer.seed = philox({options.trainer.seed, 0}, static_cast<std::uint64_t>(i))[0];
+    const TrainingResult other = train_one(again);
+    const double loss = evaluate(network_in(again.trainer.output), questions).loss;
+    if (loss >= lowest) continue;
+    lowest = loss, result = other;
+    const StoryNetwork network = network_in(again.trainer.output);
+    FolderUpdate update(output);
+    save_story_model(*ModelFolder(again.trainer.output).load(), tokenizer, network, update.stage());
+    update.commit();
+  }
+}
+
 }  // namespace
 
 StoryTrainingResult train_stories(const Options& options, const TrainingObserver& observer) {
@@ -161,30 +189,32 @@ StoryTrainingResult train_stories(const Options& options, const TrainingObserver
   const std::vector<std::string> answers = answers_of(split.training);
   if (answers.size() < 2)
     fail<InputError>("stories", "all questions have the answer \"", answers.front(), "\", expected different answers");
-  Prepared made = new_network(options, tokenizer, answers);
-  const StoryNetwork network = made.trainable.network;
-  observer.info(counted(std::ssize(files), "task") + ", " + counted(questions_in(split.training), "question") + ", " +
-                grouped(questions_in(split.validation)) + " for validation, " + counted(tokenizer.size(), "word") +
-                ", " + counted(std::ssize(answers), "answer") + ", " + grouped([&] {
-                  std::int64_t count = 0;
-                  for (const NamedTensor& one : made.trainable.parameters) count += one.tensor.numel();
-                  return count;
-                }()) +
-                " parameters");
+  const Prepared sample = new_network(options, tokenizer, answers);
+  const StoryNetwork& network = sample.trainable.network;
+  const StorySet training = encoded(split.training, network, tokenizer),
+                 validation = encoded(split.validation, network, tokenizer);
+  std::int64_t count = 0;
+  for (const NamedTensor& one : sample.trainable.parameters) count += one.tensor.numel();
+  observer.info(counted(std::ssize(files), "task") + ", " + counted(training.size(), "question") + ", " +
+                grouped(validation.size()) + " for validation, " + counted(tokenizer.size(), "word") + ", " +
+                counted(std::ssize(answers), "answer") + ", " + grouped(count) + " parameters");
 
-  TrainerOptions trainer = options.trainer;
-  trainer.folder = folder;
-  trainer.fingerprint = run_fingerprint(
-      options, {.model = made.model->config().dump(), .tokenizer = fingerprint(tokenizer), .files = paths});
-  StoryTrainingTask task(std::move(made.trainable), encoded(split.training, network, tokenizer),
-                         encoded(split.validation, network, tokenizer),
-                         {.time_noise = options.time_noise,
-                          .linear_epochs = options.linear_epochs,
-                          .batches = {.max_tokens = options.batch_tokens,
-                                      .max_sequences = options.batch,
-                                      .seed = options.trainer.seed,
-                                      .pool = options.batch}});
-  StoryTrainingResult result{.training = train(task, trainer, observer), .validation = {}, .test = {}};
+  const auto train_one = [&](const Options& o) {
+    Prepared made = new_network(o, tokenizer, answers);
+    TrainerOptions trainer = o.trainer;
+    if (trainer.output == options.trainer.output) trainer.folder = folder;
+    trainer.fingerprint =
+        run_fingerprint(o, {.model = made.model->config().dump(), .tokenizer = fingerprint(tokenizer), .files = paths});
+    StoryTrainingTask task(
+        std::move(made.trainable), training, validation,
+        {.time_noise = o.time_noise,
+         .linear_epochs = o.linear_epochs,
+         .batches = {.max_tokens = o.batch_tokens, .max_sequences = o.batch, .seed = o.trainer.seed, .pool = o.batch}});
+    return train(task, trainer, observer);
+  };
+  StoryTrainingResult result{.training = train_one(options), .validation = {}, .test = {}};
+  if (options.restarts > 1)
+    restart(options, result.training, validation.size() > 0 ? validation : training, tokenizer, observer, train_one);
 
   const StoryReader reader(options.trainer.output);
   if (!split.validation.empty()) result.validation = reader.evaluate(split.validation);

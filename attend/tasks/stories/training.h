@@ -31,6 +31,7 @@ struct StoryTrainingOptions {
   std::int64_t batch = 32;                  ///< questions in a batch
   std::int64_t batch_tokens = 65536;        ///< words in a batch, including padding
   std::int64_t memory = 50;                 ///< the number of sentences of a story that a network sees
+  std::int64_t restarts = 1;                ///< networks with other random weights are trained; the best one is kept
   StoryArchitecture architecture = StoryArchitecture::memory;
   // The memory network:
   MemoryNetworkOptions model = {.nonlinear = true};
@@ -62,8 +63,9 @@ struct StoryTrainingResult {
 };
 
 /// Trains a network and saves the one with the best validation score to options.trainer.output. The test files are read
-/// only afterwards. Scores: "accuracy" (the mean of all tasks) and "loss". Throws InputError if a file or an option is
-/// wrong.
+/// only afterwards. Scores: "accuracy" (the mean of all tasks) and "loss". With several restarts, those after the first
+/// are in the subfolders restart-2, restart-3, …; the one with the lowest loss on the validation questions, or on the
+/// training questions if there are no others, becomes the model. Throws InputError if a file or an option is wrong.
 StoryTrainingResult train_stories(const StoryTrainingOptions& options, const TrainingObserver& observer = {});
 
 }  // namespace attend

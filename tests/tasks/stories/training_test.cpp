@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "attend/tasks/attention/attention_reader.h"
@@ -87,6 +88,29 @@ TEST_F(StoryTraining, AResumedRunEqualsAnUnbrokenOne) {
     EXPECT_EQ(test::contents(folder_ / name / "config.json"),
               test::contents(folder_ / (name + "-whole") / "config.json"));
   }
+}
+
+TEST_F(StoryTraining, TheRestartWithTheLowestTrainingLossIsKept) {
+  StoryTrainingOptions o = options("one");
+  o.validation = 0;
+  train_stories(o);
+  o.trainer.output = folder_ / "best", o.restarts = 3;
+  train_stories(o);
+  std::map<double, std::string> models;  // by loss
+  for (const std::string name : {"one", "best/restart-2", "best/restart-3"}) {
+    const Tokenizer tokenizer = load_tokenizer(folder_ / name);
+    const StoryNetwork network = story_network(ModelFolder(folder_ / name).load(), tokenizer, o.memory);
+    StorySet set(tokenizer, network.answers, o.memory);
+    for (const int task : {1, 2})
+      for (const Story& story : read_stories(folder_ / ("qa" + std::to_string(task) + "_moves_train.txt"), task))
+        set.add(story);
+    models[evaluate(network, set).loss] = model(name);
+  }
+  EXPECT_EQ(models.size(), 3u);
+  EXPECT_EQ(model("best"), models.begin()->second);
+  o.trainer.resume = true;
+  train_stories(o);
+  EXPECT_EQ(model("best"), models.begin()->second);
 }
 
 TEST_F(StoryTraining, OnlyTheSameRunIsResumed) {
