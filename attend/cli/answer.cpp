@@ -2,7 +2,10 @@
 #include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <numeric>
+#include <set>
 
+#include "attend/cli/shared/attention_file.h"
 #include "attend/cli/shared/character_positions.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/json_line.h"
@@ -12,7 +15,10 @@
 #include "attend/cli/shared/story_answers.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/text_error.h"
+#include "attend/explain/attention_matrix.h"
 #include "attend/explain/page.h"
+#include "attend/explain/terminal.h"
+#include "attend/tasks/attention/attention_reader.h"
 #include "attend/tasks/question_answering/answerer.h"
 
 namespace attend::cli {
@@ -25,8 +31,9 @@ struct AnswerFlags {
   std::optional<std::string> question, text;
   std::vector<std::string> input;
   AnswerOptions options;
-  bool json = false;
-  StoryAnswerFlags stories;
+  bool json = false, interactive = false;
+  bool attention = false;           // print the attention weights
+  std::string attention_file = {};  // write them to this file
 };
 
 /// Throws UsageError if one of these flags is given. `models`: those that have the flag.
@@ -72,6 +79,48 @@ std::string text_lines(const std::string& text, const std::vector<Answer>& answe
   return out.empty() ? "\n" : out;
 }
 
+/// The words of the text that the question attends to most, and the words of the answer (marked by a star), each with
+/// the words of the question that it attends to. For a model without attention between question and text, all weights.
+std::string attention_text(const AttentionMap& map, const Answerer& answerer, const std::string& question,
+                           const std::string& text, const std::vector<Answer>& answers) {
+  const auto has = [&](AttentionKind kind) { return std::ranges::count(map.views, kind, &AttentionView::kind) > 0; };
+  Page page{question, {}};
+  if (!has(AttentionKind::question_to_context) || !has(AttentionKind::context_to_question)) {
+    page.show(figure_of(std::span(&map, 1)));
+    return to_terminal(page, terminal_of_output());
+  }
+  const AttentionMatrix asked = matrix_of(map, {.view = AttentionKind::question_to_context});
+  const AttentionMatrix answered = matrix_of(map, {.view = AttentionKind::context_to_question});
+  const std::size_t T = answered.queries.shown.size(), J = answered.keys.shown.size();
+  const auto greatest = [](std::span<const float> weights, std::size_t most) {
+    std::vector<std::size_t> order(weights.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return weights[i]; });
+    order.resize(std::min(order.size(), most));
+    return order;
+  };
+  constexpr std::size_t kRows = 10, kWords = 3;
+  std::set<std::size_t> rows, marked;
+  for (const std::size_t t : greatest(asked.values, kRows)) rows.insert(t);
+  const std::vector<SpanWindow> windows = answerer.reader().windows(question, text);
+  if (!windows.empty() && !answers.empty() && windows[0].end - windows[0].begin == T)
+    for (std::size_t t = 0; t < T; ++t) {
+      const Span span = windows[0].spans[windows[0].begin + t];
+      if (span.begin < answers[0].span.end && span.end > answers[0].span.begin) rows.insert(t), marked.insert(t);
+    }
+  Table table{{"word of the text", "the question attends", "attends to the question"}, {}};
+  for (const std::size_t t : rows) {
+    const std::span<const float> weights = std::span(answered.values).subspan(t * J, J);
+    std::string words;
+    for (const std::size_t j : greatest(weights, kWords))
+      words += (words.empty() ? "" : ", ") + label_of(answered.keys.shown[j]) + " " + fixed(weights[j], 2);
+    table.rows.push_back(
+        {(marked.contains(t) ? "* " : "  ") + label_of(answered.queries.shown[t]), fixed(asked.values[t], 3), words});
+  }
+  page.show(std::move(table));
+  return to_terminal(page, terminal_of_output());
+}
+
 /// All lines of the files, as one text; nothing if there are none.
 std::optional<std::string> whole(const std::vector<std::string>& paths) {
   LineReader reader(paths);
@@ -89,26 +138,42 @@ void run(const Verb& verb, AnswerFlags& flags) {
   if (folder.can(Ability::stories)) {
     refuse(verb, {"--max-answer-tokens", "--may-lack", "--max-tokens", "--overlap"},
            "models that find the answer in a text");
-    StoryAnswerFlags& stories = flags.stories;
-    stories.question = flags.question, stories.text = flags.text, stories.input = flags.input;
-    stories.output = flags.output, stories.top = flags.options.top, stories.json = flags.json;
     warn_of_weights(flags.model);
-    return answer_stories(folder, stories);
+    return answer_stories(folder, {.question = flags.question,
+                                   .text = flags.text,
+                                   .input = flags.input,
+                                   .output = flags.output,
+                                   .top = flags.options.top,
+                                   .json = flags.json,
+                                   .interactive = flags.interactive,
+                                   .attention = flags.attention,
+                                   .attention_file = flags.attention_file});
   }
-  refuse(verb, {"--interactive", "--attention"}, "models that answer questions about stories");
+  refuse(verb, {"--interactive"}, "models that answer questions about stories");
   // A model of BERT's family may be able to answer even if its folder does not say so.
   if (!folder.can(Ability::embed)) folder.require("answer", {{Ability::answer, Ability::stories}});
+  std::optional<AttentionFile> file;
+  if (!flags.attention_file.empty()) file.emplace("--attention", flags.attention_file, AttentionChoice());
   const Answerer answerer(folder);
+  std::optional<AttentionReader> reader;
+  if (file || flags.attention) reader.emplace(folder);
   warn_of_weights(flags.model);
   TextWriter writer(flags.output);
   std::int64_t blank = 0;
   const auto answer = [&](const std::string& question, const std::string& text) {
     std::vector<Answer> answers;
-    if (is_blank(question) || is_blank(text))
+    const bool empty = is_blank(question) || is_blank(text);
+    if (empty)
       ++blank;
     else
       answers = answerer(question, text, flags.options);
     writer.write(flags.json ? json_line(question, text, answers, flags.options.top > 1) : text_lines(text, answers));
+    if (reader && !empty) {
+      AttentionRequest request{.text = question, .pair = text, .long_text = LongText::truncate};
+      const AttentionMap map = (*reader)(request).front();
+      if (flags.attention && !flags.json) writer.write_styled(attention_text(map, answerer, question, text, answers));
+      if (file) file->add(map);
+    }
     writer.flush();
   };
   if (flags.question) {
@@ -126,6 +191,7 @@ void run(const Verb& verb, AnswerFlags& flags) {
     });
   }
   writer.finish();
+  if (file) file->finish();
   warn_of_blank(blank, "no answer");
 }
 
@@ -156,38 +222,41 @@ void add_answer(Verb& program) {
           "--max-tokens", options.windows.max_tokens,
           "Largest number of tokens of question and text together; longer texts are read in overlapping windows")
       ->type_name("N")
+      ->default_value("")
+      ->default_text("384 for models of BERT's family, 1024 for others")
       ->check(kPositive);
   add_overlap_flag(*verb, options.windows.overlap, options.windows.max_tokens);
   verb->add_flag(
       "--json", flags->json,
       "Print one JSON object per question: question, answer, score, start, end; with --top above 1 also answers; a "
       "model of stories has prob and hops instead of score, start and end");
-  constexpr const char* kStories = "A model of stories";
-  verb->add_flag("--interactive", flags->stories.interactive, "Prompt for the lines of a story and for questions")
-      ->group(kStories)
+  verb->add_flag("--interactive", flags->interactive,
+                 "Prompt for the lines of a story and for questions; for models of stories")
       ->excludes(question);
   verb->add_option_function<std::vector<std::string>>(
           "--attention",
           [flags](const std::vector<std::string>& file) {
             if (file.empty() || file.front() == "-")
-              flags->stories.attention = true;
+              flags->attention = true;
             else
-              flags->stories.attention_file = file.front();
+              flags->attention_file = file.front();
           },
-          "Print how much each hop attends to each sentence. With a file, write the weights to it: a page (.html), a "
-          "picture (.svg, .png) or data (.json). The file is given as --attention=FILE, or as the next word if that "
-          "has one of these endings")
+          "Print the attention between question and text, or how much each hop of a memory network attends to each "
+          "sentence. With a file, write the weights to it: a page (.html), a picture (.svg, .png) or data (.json). The "
+          "file is given as --attention=FILE, or as the next word if that has one of these endings")
       ->type_name("FILE")
-      ->optional_value({".html", ".svg", ".png", ".json", ".jsonl"})
-      ->group(kStories);
+      ->optional_value({".html", ".svg", ".png", ".json", ".jsonl"});
   verb->footer(
-      "Prints score, position (in characters) and answer. With --question, the input is one text.\n"
+      "Prints score, position (in characters) and answer. With --question, the input is one text. Models that find "
+      "the\n"
+      "answer in a text are made by `attend train answer` and `attend finetune answer`.\n"
       "A model of stories (see `attend help train memory`) reads lines: the sentences of a story, then questions that\n"
       "end with \"?\"; an empty line begins a new story. It prints the answer and its probability.\n"
       "Examples:\n"
       "  attend answer --model distilbert-squad --question 'Who lives here?' --text 'Joe lives in Rome.'\n"
       "  attend answer --model distilbert-squad --question 'When was it built?' --input castle.txt --top 3\n"
       "  attend answer --model distilbert-squad --input questions.tsv --json\n"
+      "  attend answer --model answers --question 'Who lives here?' --text 'Joe lives in Rome.' --attention\n"
       "  attend answer --model stories --input story.txt --attention");
   verb->callback([verb, flags] { run(*verb, *flags); });
 }

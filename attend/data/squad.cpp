@@ -9,7 +9,6 @@
 #include "attend/core/wording.h"
 #include "attend/data/batches.h"
 #include "attend/data/code_points.h"
-#include "attend/data/text_stream.h"
 
 namespace attend {
 namespace {
@@ -143,8 +142,9 @@ std::vector<std::string> SquadFile::warnings() const {
   return all;
 }
 
-SquadFile read_squad(const std::filesystem::path& path) {
-  TextStream stream = TextStream::open(path);
+SquadFile read_squad(const std::filesystem::path& file) { return read_squad(TextStream::open(file)); }
+
+SquadFile read_squad(TextStream stream) {
   SquadFile file;
   SquadReader(file).read(JsonDocument(stream.rest(), stream.name(), "squad").root());
   file.invalid = stream.invalid();

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "attend/data/invalid_text.h"
+#include "attend/data/text_stream.h"
 #include "attend/text/tokenizer.h"
 
 namespace attend {
@@ -64,6 +64,7 @@ struct SquadFile {
 /// Reads a file. "answer_start" counts code points. Throws InputError, with the file and the place in it, if it has
 /// another format or no questions, and if a question that "is_impossible" has answers. Needs memory for a few times the
 /// size of the file.
+SquadFile read_squad(TextStream file);
 SquadFile read_squad(const std::filesystem::path& file);
 
 /// Writes articles in the format of SQuAD 2.0. Answers without a span get the place -1.

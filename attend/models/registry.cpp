@@ -142,7 +142,7 @@ std::string_view name_of(Ability ability) {
     case tag:
       return "a tagger";
     case answer:
-      return "a model that answers questions";
+      return "a model that finds the answer in a text";
     case stories:
       return "a model that answers questions about stories";
     case compute:

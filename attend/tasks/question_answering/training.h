@@ -37,12 +37,12 @@ struct AnswerTrainingOptions {
   float word_dropout = 0.f;         ///< fraction of tokens that are replaced in training by the unknown or mask token
   std::filesystem::path from = {};  ///< the folder of an encoder or of a model that answers; empty: a new network
   // A new network:
-  std::int64_t vocab_size = 50000;     ///< the maximum number of words; the most frequent are kept
-  std::int64_t min_frequency = 2;      ///< rarer words become the unknown token
-  bool lowercase = true;               ///< convert texts to lower case
-  BidafOptions network = {};           ///< its sizes; the vocabulary is filled in
-  std::filesystem::path vectors = {};  ///< a file of word vectors to start from (see word_vectors.h)
-  bool fixed_vectors = false;          ///< the vectors of the words are not trained
+  std::int64_t vocab_size = 50000;         ///< the maximum number of words; the most frequent are kept
+  std::int64_t min_frequency = 2;          ///< rarer words become the unknown token
+  bool lowercase = true;                   ///< convert texts to lower case
+  BidafOptions network = {.match = true};  ///< its sizes; the vocabulary is filled in
+  std::filesystem::path vectors = {};      ///< a file of word vectors to start from (see word_vectors.h)
+  bool fixed_vectors = false;              ///< the vectors of the words are not trained
   // Fine-tuning:
   std::int64_t frozen_layers = 0;     ///< above 0: do not train the embeddings and this many of the first layers
   std::optional<float> dropout = {};  ///< replaces the model's dropout
