@@ -413,7 +413,9 @@ void add_evaluate(Verb& program) {
   Flag* questions = add_paths_flag(*verb, "--answers", answers->files,
                                    "Files in the JSON format of SQuAD 1.1 or 2.0; prints exact match and F1 of the "
                                    "answers of --model or --predictions, in percent");
-  questions->excludes("--stories")->excludes("--input")->excludes("--reference")->group(kModels);
+  for (const char* other : {"--stories", "--input", "--reference", "--metric", "--field", "--by-length", "--sentence"})
+    questions->excludes(other);
+  questions->group(kModels);
   verb->add_option("--predictions", answers->predictions, "Predicted answers, a JSON object: id of the question → text")
       ->type_name("FILE")
       ->needs(questions)

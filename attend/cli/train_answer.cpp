@@ -27,7 +27,7 @@ void add_train_answer(Verb& parent) {
     return app->add_option(name, value, help)->type_name(type);
   };
   add_answer_data_flags(*verb, o);
-  add_choice(*verb, "--arch", flags->arch, kArchitectures, "Architecture: bidirectional attention flow (bidaf)");
+  add_choice(*verb, "--arch", flags->arch, kArchitectures, "Architecture; bidaf is bidirectional attention flow");
   option(verb, "--vocab-size", o.vocab_size, "Largest number of words in the vocabulary; the most frequent are kept",
          "N")
       ->check(kPositive);

@@ -125,6 +125,7 @@ TEST_F(AnswerVerbs, WrongFlagsAndFoldersAreErrors) {
   const std::string evaluate = "evaluate --answers " + path("dev.json") + " ";
   EXPECT_TRUE(contains(refusal(evaluate), "needs --model or --predictions"));
   EXPECT_TRUE(contains(refusal(evaluate + "--model x --predictions y"), "--predictions"));
+  EXPECT_TRUE(contains(refusal(evaluate + "--model x --metric bleu"), "--metric"));
   EXPECT_TRUE(contains(refusal("evaluate --model x"), "needs --answers or --stories"));
   EXPECT_TRUE(contains(refusal(evaluate + "--predictions y --language xx"), "--language"));
   EXPECT_TRUE(contains(refusal("evaluate --model " + path("model") + " --answers " + path("p.txt")), "p.txt"));
@@ -133,7 +134,8 @@ TEST_F(AnswerVerbs, WrongFlagsAndFoldersAreErrors) {
                        "leave no questions"));
   EXPECT_TRUE(contains(refusal("answer --interactive --model " + path("model")), "is only for models that answer"));
   // A folder of another kind: the error names what can answer.
-  const std::string error = refusal("answer -q a -t b --model " ATTEND_SOURCE_DIR "/tests/models/fixtures/gpt2_unscaled");
+  const std::string error =
+      refusal("answer -q a -t b --model " ATTEND_SOURCE_DIR "/tests/models/fixtures/gpt2_unscaled");
   EXPECT_TRUE(contains(error, "expected a model that finds the answer in a text (")) << error;
   EXPECT_TRUE(contains(error, "or a model that answers questions about stories (")) << error;
   EXPECT_TRUE(contains(error, "attend-memory-network")) << error;

@@ -100,7 +100,7 @@ std::vector<SpanWindow> SpanReader::windows(std::string_view question, std::stri
     fail<InputError>("answer", "the question leaves no room for the text: it has ", alone.size(), " of ", limit,
                      " tokens");
   std::vector<SpanWindow> all;
-  if (std::ranges::count(alone.special, 0) == 0) return all;
+  if (alone.ids.empty()) return all;
   for (Encoding& pair : tokenizer.encode_pair_windows(question, text,
                                                       {.max_tokens = limit,
                                                       .long_text = LongText::split,

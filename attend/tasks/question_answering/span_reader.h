@@ -51,8 +51,8 @@ struct SpanReader {
   SpanReader(const std::shared_ptr<const SpanModel>& model, const Tokenizer& tokenizer);
   SpanReader(const std::shared_ptr<const Bert>& model, const Tokenizer& tokenizer);
 
-  /// All windows of a text; none if the question or the text has no tokens. Throws InputError if the question leaves no
-  /// room for the text.
+  /// All windows of a text; none if the text has no tokens, or the question has none, not even special ones. Throws
+  /// InputError if the question leaves no room for the text.
   std::vector<SpanWindow> windows(std::string_view question, std::string_view text,
                                   const SpanWindowOptions& options = {}) const;
   /// The batch of the chosen windows.
