@@ -185,7 +185,7 @@ std::vector<SpanExample> examples_of(const std::vector<Article>& articles, const
 Options Options::finetune(fs::path from) {
   Options options;
   options.from = std::move(from);
-  options.batch = 16, options.batch_tokens = 4096;
+  options.batch = 16, options.batch_tokens = 4096, options.word_dropout = 0.f, options.max_answer_tokens = 15;
   options.trainer = {
       .epochs = 3, .learning_rate = 5e-5, .schedule = Schedule::Kind::linear, .warmup = 50, .patience = 3};
   return options;

@@ -30,23 +30,25 @@ struct AnswerTrainingOptions {
   double validation_share = 0, test_share = 0;
   std::uint64_t split_seed = 1;
   std::string language = "en";          ///< of the answers, for the evaluation (see answer_rules())
-  std::int64_t max_answer_tokens = 15;  ///< in the evaluation
+  std::int64_t max_answer_tokens = 10;  ///< in the evaluation
   SpanWindowOptions windows = {};       ///< how long texts are split
   std::int64_t batch_tokens = 8192;     ///< tokens in a batch, including padding
   std::int64_t batch = 32;              ///< the maximum number of questions in a batch
-  float word_dropout = 0.f;         ///< fraction of tokens that are replaced in training by the unknown or mask token
+  float word_dropout = 0.1f;        ///< fraction of tokens that are replaced in training by the unknown or mask token
   std::filesystem::path from = {};  ///< the folder of an encoder or of a model that answers; empty: a new network
-  // A new network:
-  std::int64_t vocab_size = 50000;         ///< the maximum number of words; the most frequent are kept
-  std::int64_t min_frequency = 2;          ///< rarer words become the unknown token
-  bool lowercase = true;                   ///< convert texts to lower case
-  BidafOptions network = {.match = true};  ///< its sizes; the vocabulary is filled in
-  std::filesystem::path vectors = {};      ///< a file of word vectors to start from (see word_vectors.h)
-  bool fixed_vectors = false;              ///< the vectors of the words are not trained
+  // A new network. With few words that have vectors, the network learns to use the spelling and the matches, which it
+  // also has for the words of other articles:
+  std::int64_t vocab_size = 50000;  ///< the maximum number of words; the most frequent are kept
+  std::int64_t min_frequency = 10;  ///< rarer words become the unknown token
+  bool lowercase = true;            ///< convert texts to lower case
+  BidafOptions network = {
+      .embedding = 64, .hidden = 64, .match = true, .dropout = 0.4f};  ///< its sizes; the vocabulary is filled in
+  std::filesystem::path vectors = {};  ///< a file of word vectors to start from (see word_vectors.h)
+  bool fixed_vectors = false;          ///< the vectors of the words are not trained
   // Fine-tuning:
   std::int64_t frozen_layers = 0;     ///< above 0: do not train the embeddings and this many of the first layers
   std::optional<float> dropout = {};  ///< replaces the model's dropout
-  TrainerOptions trainer = {.epochs = 20, .learning_rate = 1e-3, .average = 0.99};
+  TrainerOptions trainer = {.epochs = 8, .learning_rate = 2e-3, .warmup = 50, .average = 0.99};
 
   /// The defaults for fine-tuning the model of a folder.
   static AnswerTrainingOptions finetune(std::filesystem::path from);

@@ -24,6 +24,7 @@ class AnswerTraining : public testing::Test {
                  .filters = 8,
                  .filter_width = 3,
                  .match = true};
+    o.min_frequency = 1, o.word_dropout = 0;
     o.trainer.output = folder_ / output, o.trainer.steps = 6, o.trainer.average = 0;
     return o;
   }
