@@ -69,6 +69,7 @@ struct Windows {
 Windows windows_of(const std::vector<std::string>& spellings, std::int64_t K) {
   const auto N = std::ssize(spellings);
   std::vector<std::int32_t> counts;
+  counts.reserve(spellings.size());
   for (const std::string& word : spellings)
     counts.push_back(static_cast<std::int32_t>(std::max<std::int64_t>(std::ssize(word) + 2 - K + 1, 1)));
   const std::int64_t most = std::ranges::max(counts);
