@@ -54,7 +54,8 @@ struct AlgorithmTrainingOptions {
                             .beta2 = 0.98,
                             .epsilon = 1e-6,
                             .clip = 1.0,
-                            .evaluate_every = 250,
+                            .average = 0.99,
+                            .evaluate_every = 100,
                             .log_every = 100};
 
   AlgorithmOptions algorithm() const;    ///< the task with all sizes. Throws InputError if they do not fit

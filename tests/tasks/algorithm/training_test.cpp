@@ -62,7 +62,7 @@ TEST_F(AlgorithmTraining, OnlyTheSameRunIsResumed) {
 }
 
 TEST_F(AlgorithmTraining, ASmallMachineLearnsToCopyAndItsFolderRuns) {
-  const TrainingResult result = train_algorithm(options("copier", 600));
+  const TrainingResult result = train_algorithm(options("copier", 1000));
   EXPECT_GT(score_named(result.state.best, "accuracy"), 0.97);
   const AlgorithmModel model(folder_.path() / "copier");
   EXPECT_EQ(model.algorithm().max_length, 2);
