@@ -112,8 +112,7 @@ PairBatch pairs_of(const char* op, const ClassifierInput& input);
 ///   m_i = (1, 1 - same_i, 1 - nearest_i)    same_i: 1 if the word occurs in the other text, else 0;
 ///                                           nearest_i: the largest cosine of e_i with the vectors of the other text
 ///   counts = Σ_i g_i m_iᵀ                   [gates, 3]
-/// One gate may count negations that the other text lacks, another one nouns. The m_i have no gradient. With some
-/// thousand examples, the layers of a network do not learn such counts by themselves.
+/// One gate may count negations that the other text lacks, another one nouns. The m_i have no gradient.
 struct MatchCounts {
   Linear gate;  // [gates, embedding]
 
