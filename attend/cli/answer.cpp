@@ -82,7 +82,8 @@ std::string text_lines(const std::string& text, const std::vector<Answer>& answe
 /// The words of the text that the question attends to most, and the words of the answer (marked by a star), each with
 /// the words of the question that it attends to. For a model without attention between question and text, all weights.
 std::string attention_text(const AttentionMap& map, const Answerer& answerer, const std::string& question,
-                           const std::string& text, const std::vector<Answer>& answers) {
+                           const std::string& text, const std::vector<Answer>& answers,
+                           const SpanWindowOptions& options) {
   const auto has = [&](AttentionKind kind) { return std::ranges::count(map.views, kind, &AttentionView::kind) > 0; };
   Page page{question, {}};
   if (!has(AttentionKind::question_to_context) || !has(AttentionKind::context_to_question)) {
@@ -102,7 +103,7 @@ std::string attention_text(const AttentionMap& map, const Answerer& answerer, co
   constexpr std::size_t kRows = 10, kWords = 3;
   std::set<std::size_t> rows, marked;
   for (const std::size_t t : greatest(asked.values, kRows)) rows.insert(t);
-  const std::vector<SpanWindow> windows = answerer.reader().windows(question, text);
+  const std::vector<SpanWindow> windows = answerer.reader().windows(question, text, options);
   if (!windows.empty() && !answers.empty() && windows[0].end - windows[0].begin == T)
     for (std::size_t t = 0; t < T; ++t) {
       const Span span = windows[0].spans[windows[0].begin + t];
@@ -150,6 +151,7 @@ void run(const Verb& verb, AnswerFlags& flags) {
                                    .attention_file = flags.attention_file});
   }
   refuse(verb, {"--interactive"}, "models that answer questions about stories");
+  if (flags.json && flags.attention) throw UsageError("--attention", "needs a file with --json: --attention=FILE");
   // A model of BERT's family may be able to answer even if its folder does not say so.
   if (!folder.can(Ability::embed)) folder.require("answer", {{Ability::answer, Ability::stories}});
   std::optional<AttentionFile> file;
@@ -171,7 +173,8 @@ void run(const Verb& verb, AnswerFlags& flags) {
     if (reader && !empty) {
       AttentionRequest request{.text = question, .pair = text, .long_text = LongText::truncate};
       const AttentionMap map = (*reader)(request).front();
-      if (flags.attention && !flags.json) writer.write_styled(attention_text(map, answerer, question, text, answers));
+      if (flags.attention && !flags.json)
+        writer.write_styled(attention_text(map, answerer, question, text, answers, flags.options.windows));
       if (file) file->add(map);
     }
     writer.flush();

@@ -413,7 +413,8 @@ void add_evaluate(Verb& program) {
   Flag* questions = add_paths_flag(*verb, "--answers", answers->files,
                                    "Files in the JSON format of SQuAD 1.1 or 2.0; prints exact match and F1 of the "
                                    "answers of --model or --predictions, in percent");
-  for (const char* other : {"--stories", "--input", "--reference", "--metric", "--field", "--by-length", "--sentence"})
+  for (const char* other :
+       {"--stories", "--input", "--reference", "--metric", "--field", "--by-length", "--sentence", "--tasks"})
     questions->excludes(other);
   questions->group(kModels);
   verb->add_option("--predictions", answers->predictions, "Predicted answers, a JSON object: id of the question → text")
@@ -431,6 +432,7 @@ void add_evaluate(Verb& program) {
       ->type_name("N")
       ->check(kPositive)
       ->needs(questions)
+      ->needs(model)
       ->group(kModels);
   add_answer_language_flag(*verb, answers->language);
   verb->get_option("--language")->needs(questions)->group(kModels);

@@ -1,4 +1,5 @@
 // attend train answer: a network that finds the answers to questions in texts.
+#include <algorithm>
 #include <memory>
 
 #include "attend/cli/shared/answer_flags.h"
@@ -60,6 +61,8 @@ void add_train_answer(Verb& parent) {
       "  attend answer --model answers --question 'Who lives here?' --text 'Joe lives in Rome.' --attention");
   verb->callback([flags, embedding] {
     AnswerTrainingOptions& options = flags->options;
+    BidafOptions& network = options.network;
+    if (network.word_bytes > 0) network.filter_width = std::min(network.filter_width, network.word_bytes + 2);
     if (!options.vectors.empty() && !embedding->given()) options.network.embedding = word_vector_width(options.vectors);
     train_answer_model(*flags, "Training of " + options.trainer.output.string());
   });

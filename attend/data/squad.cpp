@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "attend/core/error.h"
 #include "attend/core/file.h"
@@ -180,6 +181,16 @@ void write_squad(const std::vector<Article>& articles, const std::filesystem::pa
   file.commit();
 }
 
+void check_ids(const std::vector<Article>& articles) {
+  std::set<std::string_view> ids;
+  for (const Article& article : articles)
+    for (const Passage& passage : article.passages)
+      for (const PassageQuestion& question : passage.questions)
+        if (!ids.insert(question.id).second)
+          fail<InputError>("squad", "two questions have the id \"", question.id, "\", the second one in the article \"",
+                           article.title, "\"");
+}
+
 ArticleSplit split_articles(std::vector<Article> articles, double validation, double test, std::uint64_t seed) {
   if (!(validation >= 0 && test >= 0 && validation + test < 1))
     fail<InputError>("squad", "the shares for validation and test must be at least 0, and together below 1: got ",
@@ -189,7 +200,7 @@ ArticleSplit split_articles(std::vector<Article> articles, double validation, do
   std::vector<Part> parts(articles.size(), Part::training);
   const std::vector<std::int64_t> order = shuffled(std::ssize(articles), {seed, 0});
   auto take = [&, next = order.begin()](Part part, double share) mutable {
-    for (double held = 0; held < share * all - 0.5 && next != order.end(); ++next) {
+    for (double held = 0; share > 0 && (held == 0 || held < share * all - 0.5) && next != order.end(); ++next) {
       const auto article = static_cast<std::size_t>(*next);
       parts[article] = part, held += static_cast<double>(articles[article].questions());
     }

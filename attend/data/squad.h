@@ -67,6 +67,9 @@ struct SquadFile {
 SquadFile read_squad(TextStream file);
 SquadFile read_squad(const std::filesystem::path& file);
 
+/// Throws InputError if two questions have the same id. Predictions are found by it.
+void check_ids(const std::vector<Article>& articles);
+
 /// Writes articles in the format of SQuAD 2.0. Answers without a span get the place -1.
 void write_squad(const std::vector<Article>& articles, const std::filesystem::path& file);
 
@@ -74,8 +77,9 @@ struct ArticleSplit {
   std::vector<Article> training, validation, test;
 };
 /// Divides articles at random. Whole articles go to test and to validation until they have these shares of all
-/// questions, the others to training. The order of the articles in each part is that of the file. Throws InputError if
-/// the shares are not between 0 and 1, or if there is no article left for training.
+/// questions, at least one article for a share above 0, the others to training. The order of the articles in each part
+/// is that of the file. Throws InputError if the shares are not between 0 and 1, or if there is no article left for
+/// training.
 ArticleSplit split_articles(std::vector<Article> articles, double validation, double test, std::uint64_t seed);
 
 }  // namespace attend

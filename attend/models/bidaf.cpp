@@ -192,7 +192,7 @@ BidafOptions BidafOptions::read(const Config& config) {
 }
 
 void BidafOptions::write(Config& config) const {
-  config.set("model_type", "bidaf");
+  config.set("model_type", "attend-bidaf");
   config.set("vocab_size", vocabulary);
   config.set("embedding", embedding);
   config.set("hidden", hidden);

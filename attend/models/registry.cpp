@@ -108,7 +108,7 @@ const std::vector<ModelFamily>& rows() {
       {"attend-decomposable-attention", {classify}, nullptr, network<DecomposableAttentionOptions>},
       {"attend-esim", {classify}, nullptr, network<EsimOptions>},
       {"attend-hierarchical-classifier", {classify}, nullptr, network<HierarchicalClassifierOptions>},
-      {"bidaf", {answer}, nullptr, network<BidafOptions>},
+      {"attend-bidaf", {answer}, nullptr, network<BidafOptions>},
       {"attend-memory-network", {stories}, nullptr, network<MemoryNetworkOptions>},
       {"attend-turing-machine", {compute}, nullptr, network<TuringMachineOptions>},
   };

@@ -131,9 +131,18 @@ TEST_F(Squad, ArticlesAreSplitAsAWholeAndTheSameWayEachTime) {
   const ArticleSplit more = split_articles(articles, 0.3, 0.2, 3);
   for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(split.test[i].title, more.test[i].title);
   EXPECT_EQ(split_articles(articles, 0, 0, 3).training.size(), 20u);
+  EXPECT_EQ(split_articles(articles, 0.001, 0, 3).validation.size(), 1u);
   EXPECT_ERROR(split_articles(articles, 0.5, 0.5, 3), "together below 1");
   EXPECT_ERROR(split_articles(articles, -0.5, 0.5, 3), "at least 0");
   EXPECT_ERROR(split_articles({articles[0]}, 0.5, 0, 3), "no article is left for training");
+}
+
+TEST(Squad, TwoQuestionsWithOneIdAreAnError) {
+  std::vector<Article> articles = {{"A", {{"text", {{"1", "?", {}}, {"2", "?", {}}}}}},
+                                   {"B", {{"text", {{"3", "?", {}}}}}}};
+  EXPECT_NO_THROW(check_ids(articles));
+  articles[1].passages[0].questions[0].id = "2";
+  EXPECT_ERROR(check_ids(articles), "two questions have the id \"2\", the second one in the article \"B\"");
 }
 
 }  // namespace

@@ -46,6 +46,7 @@ USES = {  # verb -> (arguments, standard input)
     "classify-pair": (["classify", "-m", "DIR", "--json", "--pairs"], "the king is here\ta king\n"),
     "classify-aligned": (["classify", "-m", "DIR", "--attention", "--pairs"], "the king is here\ta king\n"),
     "attention-pair": (["attention", "-m", "DIR", "--json"], "the king is here\ta king\n"),
+    "attention-question": (["attention", "-m", "DIR", "--json"], "who is it\tthe king is here\n"),
     "stories": (["answer", "-m", "DIR", "--json"], "Mary went to the hall.\nWhere is Mary?\n\nWho?\n"),
     "stories-hops": (["answer", "-m", "DIR", "--attention"], "Mary went to the hall.\nWhere is Mary?\n"),
     "run-algorithm": (["run-algorithm", "-m", "DIR", "--json", "--length", "3"], ""),
@@ -117,6 +118,11 @@ TRAINED = {  # name -> arguments, training data, verbs: families without a folde
     **{f"stories_{arch}": (["train", "memory", "--data", "DATA", "--epochs", "1", "--width", "8", "--arch", arch], {
         "qa1_x_train.txt": STORIES, "qa1_x_test.txt": STORIES}, ["stories", "stories-hops"])
        for arch in ("memory", "lstm", "transformer")},
+    "bidaf": (["train", "answer", "--train", "DATA/train.json", "--epochs", "1", "--filters", "8", *SMALL],
+              {"train.json": json.dumps({"data": [{"title": "x", "paragraphs": [{"context": "the king is here", "qas": [
+                  {"id": str(n), "question": "who is here", "answers": [{"text": "the king", "answer_start": 0}]}
+                  for n in range(20)]}]}]})},
+              ["answer", "attention-question"]),
     **{f"algorithm_{name}": (["train", "algorithm", "--task", "copy", "--steps", "2", "--batch", "2", "--max-length", "3",
                               "--hidden", "8", "--validation-sequences", "2", *more], {}, ["run-algorithm"])
        for name, more in (("ntm", ["--slots", "8", "--width", "4"]), ("dnc", ["--memory", "dnc", "--slots", "8"]),

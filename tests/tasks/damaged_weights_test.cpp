@@ -13,12 +13,14 @@
 #include "attend/tasks/language_model/language_model.h"
 #include "attend/tasks/masked_lm/mask_filler.h"
 #include "attend/tasks/question_answering/answerer.h"
+#include "attend/tasks/question_answering/training.h"
 #include "attend/tasks/stories/story_reader.h"
 #include "attend/tasks/stories/training.h"
 #include "attend/tasks/tagging/tagger.h"
 #include "attend/tasks/translation/translator.h"
 #include "tests/support/errors.h"
 #include "tests/tasks/bert_fixture.h"
+#include "tests/tasks/question_answering/questions_fixture.h"
 #include "tests/tasks/stories/stories_fixture.h"
 
 namespace attend {
@@ -115,6 +117,17 @@ TEST(DamagedWeights, AttentionReaderRefuses) {
   expect_refused(bert_fixture("bert_labels"), "bert.embeddings.LayerNorm.bias", attend);
   expect_refused(model_fixture("gpt2_tokenizer"), "transformer.h.0.ln_1.bias", attend);
   expect_refused(model_fixture("marian_tokenizer"), "model.encoder.layers.0.self_attn_layer_norm.bias", attend);
+}
+
+TEST(DamagedWeights, BidafRefuses) {
+  const test::QuestionFolder data;
+  AnswerTrainingOptions options;
+  options.train = {data / "dev.json"};
+  options.network.embedding = 8, options.network.hidden = 4, options.network.filters = 4;
+  options.trainer.epochs = 1, options.trainer.output = data / "model";
+  train_answers(options);
+  for (const char* tensor : {"start.bias", "end.bias"})
+    expect_refused(data / "model", tensor, [](const auto& folder) { Answerer{folder}("who is here", kTexts[0]); });
 }
 
 TEST(DamagedWeights, StoryReaderRefuses) {

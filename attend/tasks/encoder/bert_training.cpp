@@ -1,6 +1,7 @@
 #include "attend/tasks/encoder/bert_training.h"
 
 #include <algorithm>
+#include <functional>
 
 #include "attend/core/error.h"
 #include "attend/nn/module.h"
@@ -14,10 +15,12 @@ void freeze(Bert& model, std::int64_t layers) {
   std::vector<std::string> frozen = {"bert.embeddings."};
   for (std::int64_t i = 0; i < layers; ++i) frozen.push_back("bert.encoder.layer." + std::to_string(i) + ".");
   std::vector<Tensor> seen;
-  for_each_parameter(model, [&](const std::string& name, Tensor& tensor) {
+  // Not a plain lambda: with all of it inlined, GCC 12 warns of an overflow that cannot happen.
+  const std::function<void(const std::string&, Tensor&)> take = [&](const std::string& name, Tensor& tensor) {
     if (std::ranges::any_of(frozen, [&](const std::string& prefix) { return name.starts_with(prefix); }))
       set_trainable(tensor, false, seen);
-  });
+  };
+  for_each_parameter(model, take);
 }
 
 void set_dropout(Bert& model, float dropout) {

@@ -35,7 +35,9 @@ AnswerPredictions predict_answers(const Answerer& answerer, const std::vector<Ar
   std::vector<TextQuestion> texts;
   std::vector<const PassageQuestion*> questions;
   options.top = 1;
+  check_ids(articles);
   for_each_question(articles, [&](const Passage& paragraph, const PassageQuestion& question) {
+    if (!answerer.reader().has_room(question.question, options.windows)) return;
     texts.push_back({question.question, paragraph.text}), questions.push_back(&question);
     options.may_lack |= !question.answerable();
   });
@@ -64,6 +66,7 @@ AnswerPredictions predict_answers(const Answerer& answerer, const std::vector<Ar
 
 AnswerEvaluation evaluate_answers(const std::vector<Article>& articles, const AnswerPredictions& predictions,
                                   const AnswerRules& rules) {
+  check_ids(articles);
   AnswerEvaluation result;
   for_each_question(articles, [&](const Passage&, const PassageQuestion& question) {
     const auto found = predictions.find(question.id);

@@ -27,7 +27,8 @@ struct AnswerEvaluation {
 /// Predicted answers by the ids of their questions; "" means that the text has no answer.
 using AnswerPredictions = std::map<std::string, std::string, std::less<>>;
 
-/// Answers all questions. options.may_lack is set if some question has no answer.
+/// Answers all questions. options.may_lack is set if some question has no answer. A question that leaves no room for
+/// the text gets no prediction. Throws InputError if two questions have the same id.
 AnswerPredictions predict_answers(const Answerer& answerer, const std::vector<Article>& articles, AnswerOptions options,
                                   const Progress& progress = {}, double* loss = nullptr);
 

@@ -89,10 +89,18 @@ SpanReader::SpanReader(const std::shared_ptr<const Bert>& model, const Tokenizer
   window = std::min(kBertWindow, max_tokens);
 }
 
+std::int64_t SpanReader::limit(const SpanWindowOptions& options) const {
+  const std::int64_t wanted = options.max_tokens > 0 ? options.max_tokens : window;
+  return max_tokens > 0 ? std::min(wanted, max_tokens) : wanted;
+}
+
+bool SpanReader::has_room(std::string_view question, const SpanWindowOptions& options) const {
+  return tokenizer.encode_pair(question, "").size() < limit(options);
+}
+
 std::vector<SpanWindow> SpanReader::windows(std::string_view question, std::string_view text,
                                             const SpanWindowOptions& options) const {
-  std::int64_t limit = options.max_tokens > 0 ? options.max_tokens : window;
-  if (max_tokens > 0) limit = std::min(limit, max_tokens);
+  const std::int64_t limit = this->limit(options);
   // A pair with an empty text has the question and all special tokens.
   const Encoding alone = tokenizer.encode_pair(question, "");
   const std::int64_t room = limit - alone.size();

@@ -51,12 +51,17 @@ struct SpanReader {
   SpanReader(const std::shared_ptr<const SpanModel>& model, const Tokenizer& tokenizer);
   SpanReader(const std::shared_ptr<const Bert>& model, const Tokenizer& tokenizer);
 
+  /// Whether a question leaves room for a text in a window.
+  bool has_room(std::string_view question, const SpanWindowOptions& options = {}) const;
   /// All windows of a text; none if the text has no tokens, or the question has none, not even special ones. Throws
   /// InputError if the question leaves no room for the text.
   std::vector<SpanWindow> windows(std::string_view question, std::string_view text,
                                   const SpanWindowOptions& options = {}) const;
   /// The batch of the chosen windows.
   SpanInput input(std::span<const SpanWindow* const> chosen) const;
+
+ private:
+  std::int64_t limit(const SpanWindowOptions& options) const;
 };
 
 }  // namespace attend

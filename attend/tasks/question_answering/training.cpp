@@ -34,9 +34,15 @@ ArticleSplit read_data(const Options& options, const TrainingObserver& observer)
   for (const fs::path& file : options.train) std::ranges::move(read(file, observer), std::back_inserter(all));
   ArticleSplit split = split_articles(std::move(all), options.validation_share, options.test_share, options.split_seed);
   fs::create_directories(options.trainer.output);
-  if (options.validation_share > 0) write_squad(split.validation, options.trainer.output / "validation.json");
-  if (options.test_share > 0) write_squad(split.test, options.trainer.output / "test.json");
+  // A run that is resumed has the files. If its options turn out to be others, they belong to the old model.
+  const auto keep = [&](const std::vector<Article>& part, double share, const char* name) {
+    const fs::path file = options.trainer.output / name;
+    if (share > 0 && !(options.trainer.resume && fs::exists(file))) write_squad(part, file);
+  };
+  keep(split.validation, options.validation_share, "validation.json");
+  keep(split.test, options.test_share, "test.json");
   if (!options.validation.empty()) split.validation = read(options.validation, observer);
+  check_ids(split.validation);
   return split;
 }
 
@@ -136,8 +142,8 @@ Prepared tuned_model(const Options& options, const TrainingObserver& observer) {
           .task = std::move(task)};
 }
 
-/// The windows of all training questions. Left out: questions whose answers are not in their paragraphs, and windows
-/// that have no room for the text or no words.
+/// The windows of all training questions. Left out: questions whose answers are not in their paragraphs, that leave no
+/// room for the text, or that have no words.
 std::vector<SpanExample> examples_of(const std::vector<Article>& articles, const SpanReader& reader,
                                      const Options& options, const TrainingObserver& observer) {
   struct Asked {
@@ -145,12 +151,14 @@ std::vector<SpanExample> examples_of(const std::vector<Article>& articles, const
     const PassageQuestion* question;
   };
   std::vector<Asked> asked;
-  std::int64_t lost = 0, empty = 0;
+  std::int64_t lost = 0, too_long = 0, empty = 0;
   for (const Article& article : articles)
     for (const Passage& paragraph : article.passages)
       for (const PassageQuestion& question : paragraph.questions) {
         if (question.answerable() && !question.found())
           ++lost;
+        else if (!reader.has_room(question.question, options.windows))
+          ++too_long;
         else
           asked.push_back({&paragraph, &question});
       }
@@ -175,6 +183,7 @@ std::vector<SpanExample> examples_of(const std::vector<Article>& articles, const
     if (count > 0) observer.warn("left out: " + counted(count, "training question") + " " + why);
   };
   warn(lost, "whose answers are not in the paragraph");
+  warn(too_long, "that leave no room for the text within --max-tokens");
   warn(empty, "without words, or about a text without words");
   if (all.empty()) fail<InputError>("train", "no training question is left");
   return all;

@@ -55,6 +55,7 @@ struct AnswerTrainingOptions {
   /// Visits the options that must not change when a run is resumed, besides those of the model and the tokenizer.
   void visit(auto&& v) const {
     v("validation_share", validation_share), v("test_share", test_share), v("split_seed", split_seed);
+    v("language", language), v("max_answer_tokens", max_answer_tokens);
     v("max_tokens", windows.max_tokens), v("overlap", windows.overlap);
     v("batch_tokens", batch_tokens), v("batch", batch), v("word_dropout", word_dropout);
     v("fixed_vectors", fixed_vectors), v("frozen_layers", frozen_layers), v("trainer", trainer);

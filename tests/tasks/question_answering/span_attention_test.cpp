@@ -33,7 +33,7 @@ class SpanAttention : public testing::Test {
 
 TEST_F(SpanAttention, HasTheTextOverTheQuestionAndTheQuestionOverTheText) {
   const AttentionMap both = map();
-  EXPECT_EQ(both.kind, "bidaf");
+  EXPECT_EQ(both.kind, "attend-bidaf");
   EXPECT_EQ(both.text, kQuestion + "\t" + kText);
   ASSERT_EQ(both.views.size(), 2u);
   const AttentionView &to_question = both.view(), &to_text = both.view(AttentionKind::question_to_context);

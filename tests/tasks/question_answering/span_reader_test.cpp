@@ -30,7 +30,7 @@ std::string token(const SpanWindow& window, std::size_t i) {
 
 TEST(SpanReader, AWindowHasTheQuestionAndThenTheText) {
   const SpanReader reader = word_reader();
-  EXPECT_EQ(reader.kind, "bidaf");
+  EXPECT_EQ(reader.kind, "attend-bidaf");
   const std::vector<SpanWindow> windows = reader.windows("Where is it?", "It is in Perù.");
   ASSERT_EQ(windows.size(), 1u);
   const SpanWindow& window = windows[0];

@@ -98,6 +98,8 @@ TEST_F(AnswerTraining, OnlyTheSameRunIsResumed) {
   EXPECT_ERROR(resume([](AnswerTrainingOptions& o) { o.batch = 5; }), kOther);
   EXPECT_ERROR(resume([](AnswerTrainingOptions& o) { o.test_share = 0.2; }), kOther);
   EXPECT_ERROR(resume([](AnswerTrainingOptions& o) { o.windows.max_tokens = 20; }), kOther);
+  EXPECT_ERROR(resume([](AnswerTrainingOptions& o) { o.language = "it"; }), kOther);
+  EXPECT_ERROR(resume([](AnswerTrainingOptions& o) { o.max_answer_tokens = 3; }), kOther);
   EXPECT_ERROR(resume([](AnswerTrainingOptions& o) { o.network.hidden = 6; }), kOther);
   EXPECT_ERROR(resume([](AnswerTrainingOptions& o) { o.min_frequency = 1000; }), "");
   const std::string before = model("run");
@@ -164,7 +166,7 @@ TEST_F(AnswerTraining, AnEncoderIsFineTunedInWindowsAndSavedForHuggingFace) {
   const Config config(folder_ / "bert/config.json");
   EXPECT_EQ(config.texts("architectures"), std::vector<std::string>{"BertForQuestionAnswering"});
   EXPECT_NE(answer(Answerer(folder_ / "bert"), "where?", "the child is here"), "(none)");
-  // A resumed run equals an unbroken one; a model that answers is trained further, also a network.
+  // A model that answers is trained further, also a network.
   o.from = folder_ / "bert", o.trainer.output = folder_ / "more", o.frozen_layers = 1;
   EXPECT_EQ(train_answers(o).state.step, 3);
   train_answers(options("network"));
