@@ -137,7 +137,7 @@ TEST_F(Squad, ArticlesAreSplitAsAWholeAndTheSameWayEachTime) {
   EXPECT_ERROR(split_articles({articles[0]}, 0.5, 0, 3), "no article is left for training");
 }
 
-TEST(Squad, TwoQuestionsWithOneIdAreAnError) {
+TEST_F(Squad, TwoQuestionsWithOneIdAreAnError) {
   std::vector<Article> articles = {{"A", {{"text", {{"1", "?", {}}, {"2", "?", {}}}}}},
                                    {"B", {{"text", {{"3", "?", {}}}}}}};
   EXPECT_NO_THROW(check_ids(articles));
