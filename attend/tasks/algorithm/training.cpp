@@ -108,17 +108,19 @@ const AlgorithmDefaults& defaults_of(AlgorithmTask task) {
   }();
   static const AlgorithmDefaults recall = [] {
     AlgorithmDefaults d = repeat_copy;
-    d.slots = 64, d.sequences = 50'000, d.curriculum = 0;
+    d.controller = kernels::Controller::feed_forward;
+    d.slots = 64, d.sequences = 120'000, d.curriculum = 0;
     return d;
   }();
   // Write heads may find a slot by its content, too: to erase what was read, so that the next is the largest.
   static const AlgorithmDefaults sort = [] {
-    AlgorithmDefaults d = recall;
-    d.slots = 32, d.read_heads = d.write_heads = 4, d.biases.write_gate = -2, d.sequences = 200'000;
+    AlgorithmDefaults d = repeat_copy;
+    d.curriculum = 0, d.read_heads = d.write_heads = 4, d.biases.write_gate = -2, d.sequences = 200'000;
     return d;
   }();
   static const AlgorithmDefaults ngrams = [] {
-    AlgorithmDefaults d = recall;
+    AlgorithmDefaults d = repeat_copy;
+    d.slots = 64, d.sequences = 50'000, d.curriculum = 0;
     d.biases.write_gate = d.biases.write_shift = 0, d.learning_rate = 1e-3;
     return d;
   }();
