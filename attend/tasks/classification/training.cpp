@@ -273,12 +273,7 @@ Prepared tuned_classifier(const Options& options, const TrainingObserver& observ
   if (const BertOptions own = BertOptions::read(Config(from / "config.json"));
       own.head == BertHead::sequence_classification && !initialised.empty())
     warn_of_new_head(own.labels, observer);
-  if (options.dropout) set_dropout(*model, *options.dropout);
-  train_parameters(*model);
-  if (options.frozen_layers > 0) freeze(*model, options.frozen_layers);
-  std::vector<NamedTensor> trained;
-  for (const NamedTensor& parameter : parameters(*model))
-    if (requires_grad(parameter.tensor)) trained.push_back(parameter);
+  std::vector<NamedTensor> trained = prepare_fine_tuning(*model, options.dropout, options.frozen_layers);
 
   const BertOptions& o = model->options;
   const std::int64_t max_tokens =

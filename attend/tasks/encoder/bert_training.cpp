@@ -8,7 +8,9 @@
 #include "attend/ops/tape.h"
 
 namespace attend {
+namespace {
 
+/// Excludes the embeddings and the first layers from training.
 void freeze(Bert& model, std::int64_t layers) {
   if (layers > model.options.layers)
     fail<InputError>("finetune", "--freeze is ", layers, ", but the model has ", model.options.layers, " layers");
@@ -27,6 +29,18 @@ void set_dropout(Bert& model, float dropout) {
   BertOptions& o = model.options;
   o.dropout = o.attention_dropout = o.head_dropout = dropout;
   model.encoder.set_dropout(dropout, dropout);
+}
+
+}  // namespace
+
+std::vector<NamedTensor> prepare_fine_tuning(Bert& model, std::optional<float> dropout, std::int64_t frozen_layers) {
+  if (dropout) set_dropout(model, *dropout);
+  train_parameters(model);
+  if (frozen_layers > 0) freeze(model, frozen_layers);
+  std::vector<NamedTensor> trained;
+  for (const NamedTensor& parameter : parameters(model))
+    if (requires_grad(parameter.tensor)) trained.push_back(parameter);
+  return trained;
 }
 
 }  // namespace attend

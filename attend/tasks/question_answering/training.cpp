@@ -124,12 +124,7 @@ Prepared tuned_model(const Options& options, const TrainingObserver& observer) {
   const Tokenizer& tokenizer = folder.tokenizer();
   default_generator().restore(options.trainer.seed, 0);
   const auto model = std::make_shared<Bert>(load_bert(from, {.head = BertHead::question_answering}));
-  if (options.dropout) set_dropout(*model, *options.dropout);
-  train_parameters(*model);
-  if (options.frozen_layers > 0) freeze(*model, options.frozen_layers);
-  std::vector<NamedTensor> trained;
-  for (const NamedTensor& parameter : parameters(*model))
-    if (requires_grad(parameter.tensor)) trained.push_back(parameter);
+  std::vector<NamedTensor> trained = prepare_fine_tuning(*model, options.dropout, options.frozen_layers);
   const SpecialTokens& special = tokenizer.special();
   AnswerTrainingTaskOptions task{.unknown = special.mask.value_or(special.unknown.value_or(-1))};
   for (const auto& id : {special.classify, special.separator, special.bos, special.eos})
