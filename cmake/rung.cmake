@@ -1,25 +1,26 @@
-# attend_precompile(TARGET HEADER…)
+# attend_precompile(TARGET OPTIMIZATION HEADER…)
 #
-# Compiles headers once, for all targets with the same options (REUSE_FROM TARGET): a quarter of the time to compile these
-# targets. A compiler cache cannot store what uses them, so they are left out where there is one.
-function(attend_precompile target)
+# Compiles headers once, for all rungs with this optimisation (REUSE_FROM TARGET). GCC crashes on headers that were
+# compiled with other options than the source. A compiler cache cannot store what uses such headers, so they are left
+# out where there is one.
+function(attend_precompile target optimization)
   file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp "")
   add_library(${target} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp)
-  attend_rung_options(${target})
+  attend_rung_options(${target} ${optimization})
   target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX nlohmann_json::nlohmann_json attend_flags)
   target_precompile_headers(${target} PRIVATE ${ARGN})
 endfunction()
 
 # The compiler's options for the library.
-function(attend_rung_options target)
+function(attend_rung_options target optimization)
   set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE ON)
   target_compile_features(${target} PUBLIC cxx_std_20)
   # No errno and no traps: sqrt and rounding become single instructions. Values stay IEEE.
-  target_compile_options(${target} PRIVATE -fno-math-errno -fno-trapping-math)
+  target_compile_options(${target} PRIVATE -fno-math-errno -fno-trapping-math $<$<CONFIG:Release>:${optimization}>)
 endfunction()
 
 # attend_rung(NAME [NEEDS rung…] [LINKS library…] [PACKAGES package…] [PKG_CONFIG flag…]
-#             [WITHOUT file…] [COLD file…])
+#             [WITHOUT file…])
 #
 # Makes the folder's sources a static library, attend::NAME, and installs it. Call it in attend/NAME/CMakeLists.txt.
 #   NEEDS       the lower rungs that its files include; what those need comes with them
@@ -29,23 +30,18 @@ endfunction()
 #   PKG_CONFIG  the same libraries as linker flags, for attend-NAME.pc
 #   WITHOUT     sources of a component that is switched off; what stands in for them, in left_out/, the folder's own
 #               CMakeLists.txt adds
-#   COLD        sources that run once or seldom and take long to compile: they are compiled with -O1
 function(attend_rung name)
-  cmake_parse_arguments(PARSE_ARGV 1 rung "" "" "NEEDS;LINKS;PACKAGES;PKG_CONFIG;WITHOUT;COLD")
+  cmake_parse_arguments(PARSE_ARGV 1 rung "" "" "NEEDS;LINKS;PACKAGES;PKG_CONFIG;WITHOUT")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
   list(FILTER sources EXCLUDE REGEX "/left_out/")
   list(TRANSFORM rung_WITHOUT PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE without)
   list(REMOVE_ITEM sources ${without})
-  set_source_files_properties(${rung_COLD} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>
-    SKIP_PRECOMPILE_HEADERS ON)  # other options
   set(target attend_${name})
   add_library(${target} STATIC ${sources})
   add_library(attend::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
-  attend_rung_options(${target})
-  if(attend_precompiled)
-    target_precompile_headers(${target} REUSE_FROM ${attend_precompiled})
-  endif()
+  attend_rung_options(${target} ${attend_optimization})
+  target_precompile_headers(${target} REUSE_FROM ${attend_precompiled})
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   list(TRANSFORM rung_NEEDS PREPEND attend_ OUTPUT_VARIABLE needed)
