@@ -85,7 +85,7 @@ format-check: configure
 	@build/release/tests/tree_test --gtest_brief=1
 
 tidy: configure
-	@scripts/setup lint
+	@scripts/setup lint python
 	@$(OURS) | grep '\.cpp$$' | xargs scripts/tidy build/release
 
 format: ## format all sources in place, and list all headers in attend/attend.h
