@@ -154,6 +154,7 @@ ByTask files_below(const fs::path& folder) {
   const auto english = std::ranges::find(found, "en", [](const fs::path& path) { return path.filename(); });
   if (found.size() > 1 && english == found.end()) {
     std::vector<std::string> names;
+    names.reserve(found.size());
     for (const fs::path& path : found) names.push_back(path.string());
     fail<InputError>("stories", folder.string(), ": several folders in it have stories; choose one of ", listed(names));
   }
@@ -189,6 +190,7 @@ std::vector<StoryFiles> choose_tasks(const std::vector<StoryFiles>& files, const
                                      bool test) {
   std::vector<StoryFiles> chosen;
   std::vector<std::string> known;
+  known.reserve(files.size());
   for (const StoryFiles& one : files) known.push_back(std::to_string(one.task));
   for (const int task : tasks) {
     const auto found = std::ranges::find(files, task, &StoryFiles::task);

@@ -39,6 +39,7 @@ std::int32_t id(const Config& config, const char* key, std::int64_t integer) {
 }
 std::vector<std::int32_t> ids(const Config& config, const char* key, const std::vector<std::int64_t>& integers) {
   std::vector<std::int32_t> all;
+  all.reserve(integers.size());
   for (const std::int64_t integer : integers) all.push_back(id(config, key, integer));
   return all;
 }

@@ -62,6 +62,8 @@ Tensor matches(const PartBatch& text, const PartBatch& other, const Embedding& w
   return all;
 }
 
+/// The most tokens of a group, padding included: what a network computes for a group takes some kB for each of them.
+constexpr std::size_t kGroupTokens = 65536;
 /// The longest sentence that shares a group with sentences of this length.
 std::size_t longest_beside(std::size_t length) { return length + length / 2 + 2; }
 
@@ -105,7 +107,8 @@ SentenceBatch sentences_of(const char* op, const ClassifierInput& input, bool gr
   std::vector<Part> group;
   for (std::size_t row = 0; row < order.size(); ++row) {
     const Part& part = all[order[row]];
-    if (grouped && !group.empty() && part.size() > longest_beside(group.front().size())) {
+    if (grouped && !group.empty() &&
+        (part.size() > longest_beside(group.front().size()) || (group.size() + 1) * part.size() > kGroupTokens)) {
       batch.groups.push_back(padded(group));
       group.clear();
     }

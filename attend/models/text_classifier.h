@@ -38,6 +38,13 @@ class TextClassifier : public Model {
   virtual bool attends() const { return true; }
   /// A longer part is divided; 0: no limit.
   virtual std::int64_t max_part_tokens() const { return 0; }
+  /// The most tokens of a text, or of both texts of a pair; 0: no limit. It bounds the memory for one text, which grows
+  /// with its length, and the time for a pair, which grows with the product of its lengths. Documents are read sentence
+  /// by sentence.
+  std::int64_t max_tokens() const {
+    constexpr std::int64_t kText = 16384, kPair = 8192;
+    return parts() == TextParts::whole ? kText : parts() == TextParts::pair ? kPair : 0;
+  }
   /// The names of the classes.
   virtual const std::vector<std::string>& labels() const = 0;
   /// Gives the network another output layer for these labels, with random weights.

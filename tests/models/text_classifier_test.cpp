@@ -166,6 +166,13 @@ TEST(TextClassifier, SentencesAreGroupedByLengthWithoutChangingTheResult) {
   EXPECT_TRUE(test::close(model.logits(input), model.logits(input, &probe), {1e-5f, 2e-6f}));
 }
 
+TEST(TextClassifier, AGroupOfSentencesIsBounded) {
+  const Texts document{std::vector<std::vector<std::int32_t>>(5000, std::vector<std::int32_t>(30, 1))};
+  const SentenceBatch batch = sentences_of("test", input_of(document), true);
+  EXPECT_EQ(batch.groups.size(), 3u);
+  for (const PartBatch& group : batch.groups) EXPECT_LE(group.ids.numel(), 65536);
+}
+
 TEST(TextClassifier, WrongPartsAreErrors) {
   const Esim esim(small<EsimOptions>());
   EXPECT_ERROR(esim.logits(input_of(kDocuments)), "expected pairs of texts");

@@ -64,7 +64,7 @@ std::filesystem::path find_recipe(const std::string& name) {
   if (std::filesystem::is_regular_file(name)) return name;
   std::set<std::string> known;
   for (const std::filesystem::path& folder : recipe_folders()) {
-    if (const auto path = folder / (name + ".toml"); std::filesystem::is_regular_file(path)) return path;
+    if (auto path = folder / (name + ".toml"); std::filesystem::is_regular_file(path)) return path;
     for (const auto& file : std::filesystem::directory_iterator(folder))
       if (file.path().extension() == ".toml") known.insert(file.path().stem());
   }

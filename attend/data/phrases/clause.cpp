@@ -88,7 +88,7 @@ English english_verb(const Clause& clause) {
   std::string base = with_pronoun(p.english, p.english_pronoun);
   const bool future = clause.tense == Tense::future;
   const bool past = clause.tense == Tense::past || clause.tense == Tense::imperfect;
-  const auto with_auxiliary = [&](std::string auxiliary, const std::string& rest) {
+  const auto with_auxiliary = [&](const std::string& auxiliary, const std::string& rest) {
     return English{auxiliary, words({no, rest}), auxiliary, words({no, rest})};
   };
   switch (clause.modal) {

@@ -208,9 +208,9 @@ NounPhrase some_relative(Dice& dice, bool plural) {
 }
 
 NounPhrase somebody(Dice& dice, const NounOptions& options) {
-  const std::size_t throw_ = dice.below(100);
-  if (throw_ < 30) return somebody_named(dice);
-  if (throw_ < 50) return some_relative(dice, options.plural);
+  const std::size_t roll = dice.below(100);
+  if (roll < 30) return somebody_named(dice);
+  if (roll < 50) return some_relative(dice, options.plural);
   NounOptions fewer = options;
   fewer.adjective /= 2;
   return some_noun(dice, kPerson, fewer);

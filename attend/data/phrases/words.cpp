@@ -3,6 +3,7 @@
 namespace attend::phrases {
 namespace {
 
+// As in dictionaries. NOLINTNEXTLINE(readability-identifier-naming)
 constexpr Gender m = Gender::masculine, f = Gender::feminine;
 
 constexpr Noun kNouns[] = {

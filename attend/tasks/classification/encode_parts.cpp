@@ -68,7 +68,8 @@ Encoding encode_parts(const Tokenizer& tokenizer, const TextClassifier& network,
   if (network.parts() == TextParts::sentences)
     return encode_sentences(tokenizer, text, network.max_part_tokens(), options);
   EncodeOptions limits = options;
-  if (pairs && limits.max_tokens > 0) limits.max_tokens = std::max<std::int64_t>(limits.max_tokens / 2, 1);
+  limits.max_tokens = limits.max_tokens > 0 ? std::min(limits.max_tokens, network.max_tokens()) : network.max_tokens();
+  if (pairs) limits.max_tokens = std::max<std::int64_t>(limits.max_tokens / 2, 1);
   Encoding all;
   append(all, or_unknown(tokenizer.encode(text, limits), tokenizer), 0, 0);
   if (second)

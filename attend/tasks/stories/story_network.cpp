@@ -22,8 +22,9 @@ StoryNetwork network_of(const std::shared_ptr<const MemoryNetwork>& model) {
           }};
 }
 
-StoryNetwork network_of(const std::shared_ptr<const RecurrentClassifier>& model, const FlatStoryOptions& flat,
+StoryNetwork network_of(const std::shared_ptr<const RecurrentClassifier>& model, FlatStoryOptions flat,
                         std::int64_t memory) {
+  flat.max_tokens = model->max_tokens();
   return {.answers = model->options.labels,
           .memory = memory,
           .logits = [model, flat](const StorySet& set, std::span<const std::int64_t> chosen, float, Probe*) {

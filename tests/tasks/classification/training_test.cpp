@@ -11,6 +11,12 @@
 namespace attend {
 namespace {
 
+std::string long_text(int words) {
+  std::string text;
+  for (int i = 0; i < words; ++i) text += "film ";
+  return text;
+}
+
 class ClassificationTraining : public testing::Test {
  protected:
   ClassificationTraining() {
@@ -35,7 +41,10 @@ class ClassificationTraining : public testing::Test {
 TEST_F(ClassificationTraining, SavesAClassifier) {
   const TrainingResult result = train_classification(options("model"));
   EXPECT_EQ(result.state.best.front().first, "accuracy");
-  EXPECT_EQ(Classifier(folder_ / "model").labels(), (std::vector<std::string>{"good", "poor"}));
+  const Classifier classifier(folder_ / "model");
+  EXPECT_EQ(classifier.labels(), (std::vector<std::string>{"good", "poor"}));
+  EXPECT_ERROR(classifier(std::vector<std::string>{long_text(20000)}, {.long_text = LongText::error}),
+               "20000 tokens, expected at most 16384");
 }
 
 TEST_F(ClassificationTraining, OnlyTheSameRunIsResumed) {
@@ -125,6 +134,8 @@ TEST_F(ClassificationTraining, NetworksForPairsLearnWhichWordsAreAligned) {
     EXPECT_EQ(map.views[0].queries.size(), 4);
     EXPECT_EQ(map.views[0].weights[0].data()[0], 0) << "no word attends to its own text";
     EXPECT_ERROR(classifier(std::vector<std::string>{"a film"}), "has no tab");
+    EXPECT_ERROR(classifier(std::vector<std::string>{"a\t" + long_text(5000)}, {.long_text = LongText::error}),
+                 "5000 tokens, expected at most 4096");
     o.columns.pair = "", o.trainer.output = folder_ / "single";
     EXPECT_ERROR(train_classification(o), "reads pairs of texts");
   }
