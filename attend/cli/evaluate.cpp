@@ -25,6 +25,7 @@
 #include "attend/metrics/chrf.h"
 #include "attend/metrics/classification.h"
 #include "attend/metrics/perplexity.h"
+#include "attend/metrics/rouge.h"
 
 namespace attend::cli {
 namespace {
@@ -42,6 +43,7 @@ struct EvaluateOptions {
   bool confidence = false, sentence = false, json = false;
   int digits = 2;
   BootstrapOptions bootstrap;
+  RougeOptions rouge;
 };
 
 std::string name_of(const std::string& path) { return path.empty() || path == "-" ? "standard input" : path; }
@@ -121,6 +123,26 @@ MetricResult chrf(const ScoredSystem& system, const Task& task, const std::strin
   for (const ChrfStatistics& sentence : *sentences) result.sentences.push_back(chrf_score(sentence, options));
   result.of_sample = [sentences, options](std::span<const std::uint32_t> sample) {
     return chrf_score(sum_of_sample(std::span(*sentences), sample), options);
+  };
+  return result;
+}
+
+MetricResult rouge(const ScoredSystem& system, const Task& task, Rouge kind) {
+  const auto lines = std::make_shared<const std::vector<RougeScore>>(
+      rouge_scores(kind, system.lines, task.references, task.options.rouge));
+  RougeScore sum;
+  MetricResult result{.key = std::string(attend::name_of(kind)), .name = {}};
+  for (const RougeScore& line : *lines) {
+    sum.precision += line.precision, sum.recall += line.recall, sum.f += line.f;
+    result.sentences.push_back(line.f);
+  }
+  const auto mean = [&](double total) { return total / static_cast<double>(lines->size()); };
+  result.name = result.key, result.value = mean(sum.f);
+  result.details = text("F1 (precision ", fixed(mean(sum.precision), task.options.digits), ", recall ",
+                        fixed(mean(sum.recall), task.options.digits), ')');
+  result.more = {{"precision", mean(sum.precision)}, {"recall", mean(sum.recall)}};
+  result.of_sample = [f = result.sentences](std::span<const std::uint32_t> sample) {
+    return sum_of_sample(std::span(f), sample) / static_cast<double>(sample.size());
   };
   return result;
 }
@@ -253,6 +275,8 @@ MetricResult evaluate(const std::string& metric, const ScoredSystem& system, con
   if (metric == "bleu") return bleu(system, task);
   if (metric == "accuracy") return accuracy(system, task);
   if (metric == "f1") return f1(system, task);
+  for (const Rouge kind : kRouges)
+    if (metric == attend::name_of(kind)) return rouge(system, task, kind);
   return needs_references(metric) ? chrf(system, task, metric) : likelihood(system, metric);
 }
 
@@ -292,6 +316,19 @@ void check(const EvaluateOptions& options) {
   if (!options.sources.empty() && (options.sentence || options.confidence))
     throw UsageError("--by-length", "cannot be combined with --sentence or --confidence");
   if (options.sources.empty() && !options.lengths.empty()) throw UsageError("--lengths", "needs --by-length");
+  if ((options.rouge.stem || options.rouge.unicode) &&
+      !is([](const std::string& metric) { return metric.starts_with("rouge"); }))
+    throw UsageError(options.rouge.stem ? "--stem" : "--all-scripts", "needs --metric rouge");
+}
+
+/// "rouge" is all of its kinds.
+void expand_rouge(std::vector<std::string>& metrics) {
+  const auto at = std::ranges::find(metrics, "rouge");
+  if (at == metrics.end()) return;
+  const auto begin = metrics.erase(at);
+  std::vector<std::string> kinds;
+  for (const Rouge kind : kRouges) kinds.emplace_back(attend::name_of(kind));
+  metrics.insert(begin, kinds.begin(), kinds.end());
 }
 
 void run(const EvaluateOptions& options) {
@@ -352,11 +389,13 @@ void add_evaluate(Verb& program) {
   verb->group(kUseAModel);
   auto options = std::make_shared<EvaluateOptions>();
   verb->add_option("-m,--metric", options->metrics,
-                   "Metrics, separated by commas: bleu, chrf, chrf++ (translations), accuracy, f1 (labels), "
-                   "perplexity, bits_per_byte (output of `attend score --json`)")
+                   "Metrics, separated by commas: bleu, chrf, chrf++ (translations), rouge, or one of rouge1, rouge2, "
+                   "rougeL, rougeLsum (summaries), accuracy, f1 (labels), perplexity, bits_per_byte (output of "
+                   "`attend score --json`)")
       ->type_name("NAME")
       ->delimiter(',')
-      ->check(is_one_of({"bleu", "chrf", "chrf++", "accuracy", "f1", "perplexity", "bits_per_byte"}))
+      ->check(is_one_of({"bleu", "chrf", "chrf++", "rouge", "rouge1", "rouge2", "rougeL", "rougeLsum", "accuracy", "f1",
+                         "perplexity", "bits_per_byte"}))
       ->default_text("bleu,chrf");
   verb->add_option("-r,--reference", options->references,
                    "Reference files; several files are several references of the same lines")
@@ -365,6 +404,10 @@ void add_evaluate(Verb& program) {
                    "Files to score; several files are several systems, shown side by side")
       ->default_text("standard input")
       ->type_name("FILE");
+  verb->add_flag("--stem", options->rouge.stem,
+                 "rouge: reduce English words to their stems (Porter), as use_stemmer of rouge_score does");
+  verb->add_flag("--all-scripts", options->rouge.unicode,
+                 "rouge: words have the letters of all scripts; without it only a-z and digits, as in rouge_score");
   verb->add_option("--field", options->field, "The input is JSON lines; take the text under this key")
       ->type_name("KEY");
   verb->add_option("--by-length", options->sources,
@@ -451,6 +494,7 @@ void add_evaluate(Verb& program) {
         throw UsageError("--answers", "needs --model or --predictions");
       return evaluate_paragraph_answers(*answers);
     }
+    expand_rouge(options->metrics);
     if (stories->model.empty()) return run(*options);
     if (stories->data.empty()) throw UsageError("--model", "needs --answers or --stories");
     stories->json = options->json;

@@ -118,6 +118,19 @@ TEST_F(Evaluate, SentencesHaveALineEach) {
   EXPECT_NEAR(nlohmann::json::parse(first).at("chrf++").get<double>(), 100, 1e-9);
 }
 
+TEST_F(Evaluate, RougeIsAllOfItsKinds) {
+  write("summary", "the cats sleep\nno\n");
+  write("reference", "the cat sleeps\nyes\n");
+  const std::string files = " -r " + file("reference") + " -i " + file("summary");
+  EXPECT_EQ(run_attend("evaluate -m rouge" + files).output,
+            "rouge1 = 16.67 F1 (precision 16.67, recall 16.67)\n"
+            "rouge2 = 0.00 F1 (precision 0.00, recall 0.00)\n"
+            "rougeL = 16.67 F1 (precision 16.67, recall 16.67)\n"
+            "rougeLsum = 16.67 F1 (precision 16.67, recall 16.67)\n");
+  EXPECT_EQ(json("-m rouge2 --stem" + files).at("rouge2"), 50);
+  EXPECT_TRUE(contains(run_for_errors("evaluate -m bleu --stem" + files).output, "--stem: needs --metric rouge"));
+}
+
 TEST_F(Evaluate, LabelsStandBeforeATab) {
   const nlohmann::json scores = json("-m accuracy,f1 -r " + file("gold") + " -i " + file("labels"));
   EXPECT_DOUBLE_EQ(scores.at("accuracy"), 0.75);
@@ -167,7 +180,7 @@ TEST_F(Evaluate, WrongUsageIsExplained) {
   write("empty", "");
   const std::vector<std::pair<std::string, std::string>> cases = {
       {"-i " + file("hyp"), "--reference"},
-      {"-m rouge -r " + file("ref1") + " -i " + file("hyp"), "rouge"},
+      {"-m ter -r " + file("ref1") + " -i " + file("hyp"), "rouge"},
       {"-m perplexity,bleu -r " + file("ref1") + " -i " + file("hyp"), "read other files"},
       {"-m perplexity -r " + file("ref1") + " -i " + file("scores"), "--reference"},
       {"-m perplexity -i " + file("hyp"), "line 1: is no JSON object"},
