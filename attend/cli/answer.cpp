@@ -1,10 +1,12 @@
 // attend answer: answers a question about a text or a story.
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
 
+#include "attend/cli/shared/answer_flags.h"
 #include "attend/cli/shared/attention_file.h"
 #include "attend/cli/shared/character_positions.h"
 #include "attend/cli/shared/input.h"
@@ -12,6 +14,7 @@
 #include "attend/cli/shared/line_verb.h"
 #include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/numbers.h"
+#include "attend/cli/shared/progress.h"
 #include "attend/cli/shared/story_answers.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/text_error.h"
@@ -20,6 +23,7 @@
 #include "attend/explain/terminal.h"
 #include "attend/tasks/attention/attention_reader.h"
 #include "attend/tasks/question_answering/answerer.h"
+#include "attend/text/words.h"
 
 namespace attend::cli {
 namespace {
@@ -79,11 +83,21 @@ std::string text_lines(const std::string& text, const std::vector<Answer>& answe
   return out.empty() ? "\n" : out;
 }
 
+/// The part of a text that the model reads together: the window that has the best answer, or the first one if the text
+/// has no answer.
+Span shown_part(const SpanReader& reader, const std::string& question, const std::string& text,
+                const std::vector<Answer>& answers, const SpanWindowOptions& options) {
+  if (!answers.empty() && answers[0].window.end > 0) return answers[0].window;
+  const std::vector<SpanWindow> windows = reader.windows(question, text, options);
+  if (windows.empty()) return {0, std::ssize(text)};
+  return {windows[0].spans[windows[0].begin].begin, windows[0].spans[windows[0].end - 1].end};
+}
+
 /// The words of the text that the question attends to most, and the words of the answer (marked by a star), each with
 /// the words of the question that it attends to. For a model without attention between question and text, all weights.
-std::string attention_text(const AttentionMap& map, const Answerer& answerer, const std::string& question,
-                           const std::string& text, const std::vector<Answer>& answers,
-                           const SpanWindowOptions& options) {
+/// `answer`: the bytes of the text; empty if there is none.
+std::string attention_text(const AttentionMap& map, const SpanReader& reader, const std::string& question,
+                           const std::string& text, const Span& answer) {
   const auto has = [&](AttentionKind kind) { return std::ranges::count(map.views, kind, &AttentionView::kind) > 0; };
   Page page{question, {}};
   if (!has(AttentionKind::question_to_context) || !has(AttentionKind::context_to_question)) {
@@ -103,11 +117,12 @@ std::string attention_text(const AttentionMap& map, const Answerer& answerer, co
   constexpr std::size_t kRows = 10, kWords = 3;
   std::set<std::size_t> rows, marked;
   for (const std::size_t t : greatest(asked.values, kRows)) rows.insert(t);
-  const std::vector<SpanWindow> windows = answerer.reader().windows(question, text, options);
-  if (!windows.empty() && !answers.empty() && windows[0].end - windows[0].begin == T)
+  const std::vector<SpanWindow> windows =
+      reader.windows(question, text, {.max_tokens = std::numeric_limits<std::int64_t>::max()});
+  if (!windows.empty() && windows[0].end - windows[0].begin == T)
     for (std::size_t t = 0; t < T; ++t) {
       const Span span = windows[0].spans[windows[0].begin + t];
-      if (span.begin < answers[0].span.end && span.end > answers[0].span.begin) rows.insert(t), marked.insert(t);
+      if (span.begin < answer.end && span.end > answer.begin) rows.insert(t), marked.insert(t);
     }
   Table table{{"word of the text", "the question attends", "attends to the question"}, {}};
   for (const std::size_t t : rows) {
@@ -171,10 +186,20 @@ void run(const Verb& verb, AnswerFlags& flags) {
       answers = answerer(question, text, flags.options);
     writer.write(flags.json ? json_line(question, text, answers, flags.options.top > 1) : text_lines(text, answers));
     if (reader && !empty) {
-      AttentionRequest request{.text = question, .pair = text, .long_text = LongText::truncate};
+      const Span part = shown_part(answerer.reader(), question, text, answers, flags.options.windows);
+      const std::string read =
+          text.substr(static_cast<std::size_t>(part.begin), static_cast<std::size_t>(part.end - part.begin));
+      if (count_words(read) < count_words(text)) {
+        const Span place = CharacterPositions(text)(part);
+        warn("the text is longer than what the model reads together; the attention is that of the characters " +
+             std::to_string(place.begin) + "-" + std::to_string(place.end));
+      }
+      const AttentionRequest request{.text = question, .pair = read, .long_text = LongText::truncate};
       const AttentionMap map = (*reader)(request).front();
+      const Span best = answers.empty() ? Span() : answers[0].span;
       if (flags.attention && !flags.json)
-        writer.write_styled(attention_text(map, answerer, question, text, answers, flags.options.windows));
+        writer.write_styled(
+            attention_text(map, answerer.reader(), question, read, {best.begin - part.begin, best.end - part.begin}));
       if (file) file->add(map);
     }
     writer.flush();
@@ -221,14 +246,7 @@ void add_answer(Verb& program) {
       ->check(kPositive);
   verb->add_flag("--may-lack", options.may_lack,
                  "The text may hold no answer: an empty answer competes with the others");
-  verb->add_option(
-          "--max-tokens", options.windows.max_tokens,
-          "Largest number of tokens of question and text together; longer texts are read in overlapping windows")
-      ->type_name("N")
-      ->default_value("")
-      ->default_text("384 for models of BERT's family, 1024 for others")
-      ->check(kPositive);
-  add_overlap_flag(*verb, options.windows.overlap, options.windows.max_tokens);
+  add_answer_window_flags(*verb, options.windows, kAnswerWindow);
   verb->add_flag(
       "--json", flags->json,
       "Print one JSON object per question: question, answer, score, start, end; with --top above 1 also answers; a "

@@ -455,7 +455,7 @@ void add_evaluate(Verb& program) {
       ->group(kModels);
   Flag* questions = add_paths_flag(*verb, "--answers", answers->files,
                                    "Files in the JSON format of SQuAD 1.1 or 2.0; prints exact match and F1 of the "
-                                   "answers of --model or --predictions, in percent");
+                                   "answers of --model or --predictions");
   for (const char* other :
        {"--stories", "--input", "--reference", "--metric", "--field", "--by-length", "--sentence", "--tasks"})
     questions->excludes(other);
@@ -477,6 +477,9 @@ void add_evaluate(Verb& program) {
       ->needs(questions)
       ->needs(model)
       ->group(kModels);
+  add_answer_window_flags(*verb, answers->options.windows, kAnswerWindow);
+  for (const char* name : {"--max-tokens", "--overlap"})
+    verb->get_option(name)->needs(questions)->needs(model)->group(kModels);
   add_answer_language_flag(*verb, answers->language);
   verb->get_option("--language")->needs(questions)->group(kModels);
   verb->footer(

@@ -17,7 +17,7 @@ void add_finetune_answer(Verb& parent) {
                 "Folder of an encoder (BERT, DistilBERT, RoBERTa), or of a model of `attend train answer`", "DIR")
       ->required();
   add_answer_data_flags(*verb, o);
-  add_answer_learning_flags(*verb, *flags, "384 for BERT's family, or the model's limit; 1024 for others");
+  add_answer_learning_flags(*verb, *flags, kAnswerWindow);
   verb->add_option("--freeze", o.frozen_layers, "Do not update the embeddings and the first N layers; 0 updates all")
       ->type_name("N")
       ->check(kNotNegative);

@@ -52,6 +52,8 @@ void add_train_answer(Verb& parent) {
       ->check(between(1, 4096));
   net->add_flag("--match,!--no-match", o.network.match,
                 "Mark the words that question and text have in common, or do not");
+  net->add_flag("--summary,!--no-summary", o.network.summary,
+                "Compare each word of the text with a summary of the question, too, or do not");
   option(net, "--dropout", o.network.dropout, "Dropout probability", "P")->check(between(0.0, 0.99));
   verb->footer(
       "Examples:\n"

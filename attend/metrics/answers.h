@@ -36,14 +36,14 @@ struct AnswerScore {
 AnswerScore score_answer(std::string_view prediction, std::span<const std::string> references,
                          const AnswerRules& rules = {});
 
-/// The sum over questions, and what SQuAD 2.0 reports of it: means in percent, 0 if there are no questions.
+/// The sum over questions, and the means of both scores, between 0 and 1; 0 if there are no questions.
 struct AnswerScores {
   std::int64_t questions = 0;
   double exact = 0, f1 = 0;
 
   void add(const AnswerScore& score) { ++questions, exact += score.exact, f1 += score.f1; }
-  double exact_match() const { return questions > 0 ? 100 * exact / static_cast<double>(questions) : 0; }
-  double mean_f1() const { return questions > 0 ? 100 * f1 / static_cast<double>(questions) : 0; }
+  double exact_match() const { return questions > 0 ? exact / static_cast<double>(questions) : 0; }
+  double mean_f1() const { return questions > 0 ? f1 / static_cast<double>(questions) : 0; }
 };
 
 }  // namespace attend

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <unordered_map>
 
@@ -19,14 +20,18 @@
 #include "attend/ops/reduce.h"
 #include "attend/ops/softmax.h"
 #include "attend/ops/where.h"
+#include "attend/text/unicode.h"
 
 namespace attend {
 namespace {
 
 constexpr std::int64_t kBytes = 257;  // the border of a word, and the 256 bytes
 constexpr std::int64_t kMostWordBytes = 1024;
-constexpr std::size_t kBeginning = 5;  // bytes: words with the same beginning often have the same stem
-constexpr float kCarry = -1.f;         // the initial bias of a highway's gate
+// Words with the same beginning often have the same stem.
+constexpr std::size_t kBeginningBytes = 5;  // of match_version 1
+constexpr std::size_t kBeginning = 4;       // in letters, of match_version 2
+constexpr std::array kReach = {3.f, 12.f};  // after how many words closeness has fallen to 1/e
+constexpr float kCarry = -1.f;              // the initial bias of a highway's gate
 
 /// The different words of a batch. What depends on the word alone is computed once for each of them.
 struct DistinctWords {
@@ -86,24 +91,41 @@ Windows windows_of(const std::vector<std::string>& spellings, std::int64_t K) {
   return windows;
 }
 
-/// For each feature, a class of each word; words match if their classes are equal.
-using WordClasses = std::vector<std::vector<std::int32_t>>;
-
-WordClasses match_classes(const DistinctWords& words, std::int64_t features) {
-  WordClasses classes(static_cast<std::size_t>(features), std::vector<std::int32_t>(words.ids.size()));
-  std::iota(classes[0].begin(), classes[0].end(), 0);
-  if (features == 1) return classes;  // without the spelling, each id is one word
-  std::array<std::unordered_map<std::string, std::int32_t>, 3> known;
-  for (std::size_t n = 0; n < words.ids.size(); ++n) {
-    std::string lower = words.spellings[n];
-    for (char& c : lower)
-      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c + ('a' - 'A'));
-    const std::string keys[] = {words.spellings[n], lower, lower.substr(0, kBeginning)};
-    for (std::size_t f = 0; f < known.size(); ++f)
-      classes[f][n] = known[f].emplace(keys[f], static_cast<std::int32_t>(n)).first->second;
+/// Whether two words match, by each feature: the same word, the same in lower case, the same beginning.
+class Matcher {
+ public:
+  Matcher(const DistinctWords& words, const BidafOptions& options)
+      : words_(words), spelled_(options.word_bytes > 0), version_(options.match_version) {
+    for (const std::string& spelling : words.spellings) {
+      std::u32string& letters = letters_.emplace_back();
+      for (std::size_t at = 0; at < spelling.size();) {
+        const CodePoint c =
+            version_ == 1 ? CodePoint{static_cast<unsigned char>(spelling[at]), 1, true} : decode_utf8(spelling, at);
+        letters += version_ == 1 && c.value > 0x7F ? c.value : lower_case(c.value).first;
+        at += static_cast<std::size_t>(c.size);
+      }
+    }
   }
-  return classes;
-}
+
+  bool operator()(std::int64_t feature, std::int32_t word, std::int32_t other) const {
+    if (word == other) return true;
+    const auto a = static_cast<std::size_t>(word), b = static_cast<std::size_t>(other);
+    if (feature == 0) return spelled_ && words_.spellings[a] == words_.spellings[b];
+    return feature == 1 ? letters_[a] == letters_[b] : same_beginning(letters_[a], letters_[b]);
+  }
+
+ private:
+  bool same_beginning(std::u32string_view a, std::u32string_view b) const {
+    if (version_ == 1) return a.substr(0, kBeginningBytes) == b.substr(0, kBeginningBytes);
+    const auto common = static_cast<std::size_t>(std::ranges::mismatch(a, b).in1 - a.begin());
+    return a == b || (common >= kBeginning && 2 * common >= std::max(a.size(), b.size()));
+  }
+
+  const DistinctWords& words_;
+  bool spelled_;
+  std::int64_t version_;
+  std::vector<std::u32string> letters_;  // of each word, in lower case
+};
 
 /// The words of sequence b.
 std::span<const std::int32_t> words_in(const PartBatch& part, std::int64_t b) {
@@ -111,24 +133,41 @@ std::span<const std::int32_t> words_in(const PartBatch& part, std::int64_t b) {
           static_cast<std::size_t>(part.lengths.data<std::int32_t>()[b])};
 }
 
-/// Whether each word of a text matches each word of the question.   -> [B, T · J, features]
-Tensor matches(const PartBatch& text, const PartBatch& question, const WordClasses& classes) {
-  const std::int64_t B = text.ids.dim(0), T = text.ids.dim(1), J = question.ids.dim(1), F = std::ssize(classes);
+/// Whether each word of a text matches each word of the question.   -> [B, T · J, F]
+Tensor matches(const PartBatch& text, const PartBatch& question, const Matcher& match, std::int64_t F) {
+  const std::int64_t B = text.ids.dim(0), T = text.ids.dim(1), J = question.ids.dim(1);
   Tensor found = Tensor::zeros({B, T * J, F});
-  for (std::int64_t b = 0; b < B; ++b)
-    for (std::int64_t f = 0; f < F; ++f) {
-      const std::vector<std::int32_t>& of = classes[static_cast<std::size_t>(f)];
-      float* row = found.data() + b * T * J * F + f;
-      for (const std::int32_t word : words_in(text, b)) {
-        float* to = row;
-        for (const std::int32_t other : words_in(question, b)) {
-          *to = of[static_cast<std::size_t>(word)] == of[static_cast<std::size_t>(other)] ? 1.f : 0.f;
-          to += F;
-        }
-        row += J * F;
-      }
+  for (std::int64_t b = 0; b < B; ++b) {
+    float* row = found.data() + b * T * J * F;
+    for (const std::int32_t word : words_in(text, b)) {
+      float* to = row;
+      for (const std::int32_t other : words_in(question, b))
+        for (std::int64_t f = 0; f < F; ++f) *to++ = match(f, word, other) ? 1.f : 0.f;
+      row += J * F;
     }
+  }
   return found;
+}
+
+/// How close each word of a text is to the nearest word that matches a word of the question by the last feature:
+/// exp(-distance / reach) for each reach, or 0 if no word matches.   found [B, T · J, F] -> [B, T · reaches, J]
+Tensor closeness_of(const Tensor& found, std::int64_t T, std::int64_t J) {
+  const std::int64_t B = found.dim(0), F = found.dim(2), K = std::ssize(kReach);
+  Tensor close = Tensor::zeros({B, T * K, J});
+  for (std::int64_t b = 0; b < B; ++b)
+    for (std::int64_t k = 0; k < K; ++k)
+      for (std::int64_t j = 0; j < J; ++j) {
+        const float decay = std::exp(-1.f / kReach[static_cast<std::size_t>(k)]);
+        float value = 0.f;
+        const auto visit = [&](std::int64_t t) {
+          float& to = close.data()[((b * T + t) * K + k) * J + j];
+          value = found.data()[((b * T + t) * J + j) * F + F - 1] > 0 ? 1.f : value * decay;
+          to = value = std::max(to, value);
+        };
+        for (std::int64_t t = 0; t < T; ++t) visit(t);
+        for (std::int64_t t = T - 1; t >= 0; --t) visit(t);
+      }
+  return close;
 }
 
 /// 1 in the padding, otherwise 0.   -> int8 [B, 1, T]
@@ -187,6 +226,8 @@ BidafOptions BidafOptions::read(const Config& config) {
     o.filter_width = config.integer_in("filter_width", 1, kMostWordBytes);
   }
   o.match = config.flag("match");
+  o.match_version = config.integer_in("match_version", 1, 2, 1);
+  o.summary = config.flag("summary", false);
   o.dropout = config.probability("dropout", 0.0);
   return o;
 }
@@ -203,6 +244,8 @@ void BidafOptions::write(Config& config) const {
     config.set("filter_width", filter_width);
   }
   config.set("match", match);
+  config.set("match_version", match_version);
+  config.set("summary", summary);
   config.set("dropout", dropout);
 }
 
@@ -238,9 +281,15 @@ Bidaf::Bidaf(const BidafOptions& o, Generator& generator) : options(o) {
   text_similarity = Linear(2 * d, 1, false, generator), question_similarity = Linear(2 * d, 1, false, generator);
   product_similarity = Tensor::full({2 * d}, 1.f);  // at first, words in similar contexts are similar
   if (o.match) match_similarity = Tensor::full({o.match_features(), 1}, 1.f);
-  modelling = Lstm({.input = 8 * d, .hidden = d, .layers = 2, .bidirectional = true}, generator);
+  const std::int64_t extra = o.closeness_features();
+  if (extra > 0) importance = Linear(2 * d, 1, true, generator);
+  modelling = Lstm({.input = 8 * d + extra, .hidden = d, .layers = 2, .bidirectional = true}, generator);
   end_modelling = Lstm({.input = 2 * d, .hidden = d, .bidirectional = true}, generator);
-  start = Linear(10 * d, 1, true, generator), end = Linear(10 * d, 1, true, generator);
+  start = Linear(10 * d + extra, 1, true, generator), end = Linear(10 * d + extra, 1, true, generator);
+  if (o.summary) {
+    summary = Linear(2 * d, 1, true, generator);
+    question_start = Linear(2 * d, 2 * d, false, generator), question_end = Linear(2 * d, 2 * d, false, generator);
+  }
   set_dropout(o.dropout);
 }
 
@@ -248,7 +297,7 @@ void Bidaf::set_dropout(float dropout) { options.dropout = modelling.options.dro
 
 SpanLogits Bidaf::find_spans(const SpanInput& input, Probe* probe) const {
   check(input, options.word_bytes);
-  const float p = options.dropout;
+  const auto drop = [&](const Tensor& x) { return dropout(x, options.dropout); };
   const DistinctWords words = distinct_words(input, options.word_bytes);
   const PairBatch pair = pairs_of("bidaf", {words.indices, input.lengths, input.types});
   const PartBatch &question = pair.first, &text = pair.second;
@@ -260,8 +309,8 @@ SpanLogits Bidaf::find_spans(const SpanInput& input, Probe* probe) const {
   if (options.word_bytes > 0) {
     std::vector<std::int32_t> all(kBytes);
     std::iota(all.begin(), all.end(), 0);
-    const Tensor products = filters(dropout(bytes(Tensor::ids(all, {kBytes})), p))
-                                .reshape({kBytes * options.filter_width, options.filters});
+    const Tensor products =
+        filters(drop(bytes(Tensor::ids(all, {kBytes})))).reshape({kBytes * options.filter_width, options.filters});
     const Windows windows = windows_of(words.spellings, options.filter_width);
     const Tensor spelling = relu(max(embedding_bag(products, windows.ids), windows.counts) + filters_bias);
     vectors = concat({vectors, spelling}, -1);
@@ -270,9 +319,9 @@ SpanLogits Bidaf::find_spans(const SpanInput& input, Probe* probe) const {
 
   // Layer 3: the words in their contexts.
   const std::int64_t F = options.match_features();
-  const Tensor match = F > 0 ? matches(text, question, match_classes(words, F)) : Tensor();
+  const Tensor match = F > 0 ? matches(text, question, Matcher(words, options), F) : Tensor();
   const auto read = [&](const PartBatch& part, int other) {
-    const Tensor x = dropout(attend::embedding(vectors, part.ids), p);
+    const Tensor x = drop(attend::embedding(vectors, part.ids));
     return contextual(F > 0 ? concat({x, max(match.reshape({B, T, J, F}), other)}, -1) : x, {}, part.lengths).y;
   };
   const Tensor h = read(text, 2), u = read(question, 1);  // [B, T, 2d] and [B, J, 2d]
@@ -287,18 +336,29 @@ SpanLogits Bidaf::find_spans(const SpanInput& input, Probe* probe) const {
   if (probe) probe->enter("context_to_question"), probe->record(to_question.detach());
   if (probe) probe->enter("question_to_context"), probe->record(to_text.detach());
   const Tensor attended = matmul(to_question, u);
-  const Tensor g = dropout(concat({h, attended, h * attended, h * matmul(to_text, h)}, -1), p);  // [B, T, 8d]
+  Tensor g = drop(concat({h, attended, h * attended, h * matmul(to_text, h)}, -1));  // [B, T, 8d]
+  if (const std::int64_t K = options.closeness_features(); K > 0) {
+    const Tensor weights = masked_softmax(importance(u).reshape({B, J}), question.lengths).reshape({B, J, 1});
+    g = concat({g, matmul(closeness_of(match, T, J), weights).reshape({B, T, K})}, -1);
+  }
 
   // Layers 5 and 6.
   const Tensor m = modelling(g, {}, text.lengths).y;
-  const Tensor m_end = end_modelling(dropout(m, p), {}, text.lengths).y;
+  const Tensor m_end = end_modelling(drop(m), {}, text.lengths).y;
   const Places places = places_of(input, pair);
-  const auto logits = [&](const Linear& output, const Tensor& states, std::int64_t side) {
-    const Tensor of_words = output(concat({g, dropout(states, p)}, -1)).reshape({B, T});
+  Tensor asked;  // [B, 1, 2d]
+  if (options.summary)
+    asked = drop(matmul(masked_softmax(summary(u).reshape({B, J}), question.lengths).reshape({B, 1, J}), u));
+  const auto logits = [&](const Linear& output, const Linear& question_output, const Tensor& states,
+                          std::int64_t side) {
+    const Tensor dropped = drop(states);
+    Tensor of_words = output(concat({g, dropped}, -1)).reshape({B, T});
+    if (options.summary)
+      of_words = of_words + matmul(dropped, question_output(asked), {.transpose_b = true}).reshape({B, T});
     const Tensor none = Tensor::zeros({B, 1}) + slice(no_answer, 0, side, side + 1);
     return masked_fill(gather(concat({none, of_words}, 1), places.from), places.none, kNoSpan);
   };
-  return {logits(start, m, 0), logits(end, m_end, 1)};
+  return {logits(start, question_start, m, 0), logits(end, question_end, m_end, 1)};
 }
 
 Config Bidaf::config() const {

@@ -28,6 +28,12 @@ struct BidafOptions {
   /// same beginning (Chen et al. 2017, section 3.2). The last two need the spelling. Words that match are also more
   /// similar in the attention, so that it is aligned before the network has learned what is similar.
   bool match = false;
+  /// How `match` works. 2: the lower case of Unicode; a beginning is common if it has at least four letters and half of
+  /// the longer word. Each word of the text also knows how close it is to words that match the question's. 1, the
+  /// version of folders that have none: the lower case of ASCII, the first five bytes, and no closeness.
+  std::int64_t match_version = 2;
+  /// Adds to the logits a bilinear form of the word and a summary of the question (Chen et al. 2017, section 3.2).
+  bool summary = false;
   float dropout = 0.2f;  ///< on the inputs of the recurrent and last layers, and on the vectors of the bytes
 
   static BidafOptions read(const Config& config);
@@ -35,6 +41,7 @@ struct BidafOptions {
   double least_parameters() const;
   std::int64_t word_width() const { return embedding + (word_bytes > 0 ? filters : 0); }
   std::int64_t match_features() const { return !match ? 0 : word_bytes > 0 ? 3 : 1; }
+  std::int64_t closeness_features() const { return match && match_version > 1 ? 2 : 0; }
 };
 
 /// y = g ∘ relu(W x + b) + (1 - g) ∘ x with g = σ(V x + c) (Srivastava et al. 2015).   [..., D] -> [..., D]
@@ -60,8 +67,11 @@ struct Bidaf : SpanModel {
   Linear question_similarity;             // [1, 2·d]
   Tensor product_similarity;              // [2·d]
   Tensor match_similarity;                // [features, 1]: added to α where the words match; undefined without `match`
+  Linear importance;                      // [1, 2·d]: how much closeness to each word of the question counts
   Lstm modelling, end_modelling;          //
-  Linear start, end;                      // [1, 10·d]
+  Linear start, end;                      // [1, 10·d, and the features of closeness]
+  Linear summary;                         // [1, 2·d]: the weights of the words of the question; only with `summary`
+  Linear question_start, question_end;    // [2·d, 2·d]; only with `summary`
   Tensor no_answer = Tensor::zeros({2});  // the logits of "no answer" in both softmaxes (Levy et al. 2017)
 
   Bidaf() = default;
@@ -84,8 +94,9 @@ struct Bidaf : SpanModel {
     v("embedding", embedding), v("bytes", bytes), v("filters", filters), v("filters_bias", filters_bias);
     v("highway", highway), v("contextual", contextual), v("text_similarity", text_similarity);
     v("question_similarity", question_similarity), v("product_similarity", product_similarity);
-    v("match_similarity", match_similarity);
+    v("match_similarity", match_similarity), v("importance", importance);
     v("modelling", modelling), v("end_modelling", end_modelling), v("start", start), v("end", end);
+    v("summary", summary), v("question_start", question_start), v("question_end", question_end);
     v("no_answer", no_answer);
   }
 };

@@ -1,5 +1,7 @@
 # BiDAF in PyTorch, with the parameter names of Attend: logits, both attentions, all gradients, and the losses of ten
 # AdamW steps. Each question is read with its text alone, without padding.
+import os
+
 import torch
 from golden import save
 from torch import nn
@@ -10,11 +12,16 @@ WORDS, E, H, BYTES, FILTERS, WIDTH = 17, 6, 5, 4, 7, 5
 PAIRS = [
     ([(2, "Who"), (3, "saw"), (1, "Zoë"), (4, "?")], [(1, "Zoë"), (5, "met"), (1, "Alexandra"), (6, "in"), (1, "Rome")]),
     ([(7, "when")], [(8, "In"), (1, "1066"), (9, "or"), (10, "later"), (11, "."), (7, "When"), (12, "incomprehensibility")]),
-    ([(13, "a"), (14, "b"), (3, "saw"), (3, "Saw"), (15, "c"), (16, "d")], [(3, "saw"), (2, "who")]),
+    (
+        [(13, "interesse"), (14, "b"), (3, "saw"), (3, "Saw"), (15, "ÈRA"), (16, "costruito")],
+        [(3, "saw"), (2, "costruzione"), (5, "èra"), (6, "internazionale")],
+    ),
 ]
 # The places of the first and the last word of the answer in question and text together; 0: no answer.
 STARTS, ENDS = torch.tensor([6, 0, 7]), torch.tensor([7, 0, 7])
-MATCH_BEGINNING = 5  # bytes
+# Words match if their beginnings are equal. Version 1: five bytes. Version 2: four letters and half of the longer word.
+BEGINNING_BYTES, BEGINNING = 5, 4
+REACHES = 3, 12  # of closeness, in words
 
 
 class Highway(nn.Module):
@@ -28,9 +35,10 @@ class Highway(nn.Module):
 
 
 class Bidaf(nn.Module):
-    def __init__(self, spelling, match):
+    def __init__(self, spelling, match, version=1, summary=False):
         super().__init__()
-        self.spelling, self.match = spelling, match
+        self.spelling, self.match, self.version = spelling, match, version
+        close = len(REACHES) * (version > 1)
         width, features = E + FILTERS * spelling, (3 if spelling else 1) * match
         self.embedding = nn.Embedding(WORDS, E)
         if spelling:
@@ -43,9 +51,13 @@ class Bidaf(nn.Module):
         self.product_similarity = nn.Parameter(torch.randn(2 * H))
         if match:
             self.match_similarity = nn.Parameter(torch.randn(features, 1))
-        self.modelling = nn.LSTM(8 * H, H, 2, batch_first=True, bidirectional=True)
+        self.importance = nn.Linear(2 * H, 1) if version > 1 else None
+        self.summary = nn.Linear(2 * H, 1) if summary else None
+        if summary:
+            self.question_start, self.question_end = (nn.Linear(2 * H, 2 * H, bias=False) for _ in range(2))
+        self.modelling = nn.LSTM(8 * H + close, H, 2, batch_first=True, bidirectional=True)
         self.end_modelling = nn.LSTM(2 * H, H, batch_first=True, bidirectional=True)
-        self.start, self.end = nn.Linear(10 * H, 1), nn.Linear(10 * H, 1)
+        self.start, self.end = nn.Linear(10 * H + close, 1), nn.Linear(10 * H + close, 1)
         self.no_answer = nn.Parameter(torch.randn(2))
 
     def spell(self, word):
@@ -57,10 +69,28 @@ class Bidaf(nn.Module):
 
     def matches(self, words, others):
         """[words, others, features]"""
-        keys = [lambda word: word[1] if self.spelling else word[0]]
-        if self.spelling:
-            keys += [lambda word: word[1].lower(), lambda word: word[1].lower().encode()[:MATCH_BEGINNING]]
-        return torch.tensor([[[float(key(word) == key(other)) for key in keys] for other in others] for word in words])
+
+        def lower(word):  # version 1 has only the lower case of ASCII
+            return word[1].encode().lower() if self.version == 1 else word[1].lower()
+
+        def same_beginning(a, b):
+            a, b = lower(a), lower(b)
+            if self.version == 1:
+                return a[:BEGINNING_BYTES] == b[:BEGINNING_BYTES]
+            common = len(os.path.commonprefix([a, b]))
+            return a == b or (common >= BEGINNING and 2 * common >= max(len(a), len(b)))
+
+        tests = [lambda a, b: a[1] == b[1], lambda a, b: lower(a) == lower(b), same_beginning]
+        if not self.spelling:
+            tests = [lambda a, b: a[0] == b[0]]
+        return torch.tensor([[[float(test(word, other)) for test in tests] for other in others] for word in words])
+
+    def closeness(self, text, question):
+        """[text, reaches, question]: how close each word is to a match of each word of the question"""
+        found = self.matches(text, question)[..., -1]  # [text, question]
+        distance = (torch.arange(len(text))[:, None] - torch.arange(len(text))).abs()
+        near = [((-distance / reach).exp()[:, :, None] * found).amax(1) for reach in REACHES]
+        return torch.stack(near, 1)
 
     def read(self, words, other):
         x = self.embedding(torch.tensor([id for id, _ in words]))
@@ -83,9 +113,14 @@ class Bidaf(nn.Module):
         to_question, to_text = similarity.softmax(1), similarity.amax(1).softmax(0)
         attended = to_question @ u
         g = torch.cat([h, attended, h * attended, h * (to_text @ h)], -1)
+        if self.importance:
+            g = torch.cat([g, self.closeness(text, question) @ self.importance(u)[:, 0].softmax(0)], -1)
         m = self.modelling(g[None])[0][0]
         m_end = self.end_modelling(m[None])[0][0]
         start, end = self.start(torch.cat([g, m], -1))[:, 0], self.end(torch.cat([g, m_end], -1))[:, 0]
+        if self.summary:
+            asked = self.summary(u)[:, 0].softmax(0) @ u
+            start, end = start + m @ self.question_start(asked), end + m_end @ self.question_end(asked)
         return torch.cat([self.no_answer[:1], start]), torch.cat([self.no_answer[1:], end]), to_question, to_text
 
 
@@ -119,4 +154,7 @@ def golden(name, model):
 
 
 torch.manual_seed(0)
-save("bidaf", golden("full", Bidaf(True, True)) | golden("plain", Bidaf(False, True)) | golden("paper", Bidaf(True, False)))
+networks = {"full": Bidaf(True, True), "plain": Bidaf(False, True), "paper": Bidaf(True, False)}
+networks["close"] = Bidaf(True, True, version=2, summary=True)
+networks["close_plain"] = Bidaf(False, True, version=2)
+save("bidaf", {key: value for name, network in networks.items() for key, value in golden(name, network).items()})

@@ -56,8 +56,8 @@ TEST(Answers, MeansAreInPercent) {
   AnswerScores scores;
   EXPECT_EQ(scores.exact_match(), 0);
   scores.add({1, 1}), scores.add({0, 0.5});
-  EXPECT_EQ(scores.exact_match(), 50);
-  EXPECT_EQ(scores.mean_f1(), 75);
+  EXPECT_EQ(scores.exact_match(), 0.5);
+  EXPECT_EQ(scores.mean_f1(), 0.75);
 }
 
 TEST(Answers, LanguagesAreKnownByTheirCodes) {

@@ -31,7 +31,8 @@ const std::vector<Pair> kPairs = {
      {{1, "Zoë"}, {5, "met"}, {1, "Alexandra"}, {6, "in"}, {1, "Rome"}}},
     {{{7, "when"}},
      {{8, "In"}, {1, "1066"}, {9, "or"}, {10, "later"}, {11, "."}, {7, "When"}, {12, "incomprehensibility"}}},
-    {{{13, "a"}, {14, "b"}, {3, "saw"}, {3, "Saw"}, {15, "c"}, {16, "d"}}, {{3, "saw"}, {2, "who"}}}};
+    {{{13, "interesse"}, {14, "b"}, {3, "saw"}, {3, "Saw"}, {15, "ÈRA"}, {16, "costruito"}},
+     {{3, "saw"}, {2, "costruzione"}, {5, "èra"}, {6, "internazionale"}}}};
 
 SpanInput input_of(const std::vector<Pair>& pairs, std::int64_t width) {
   std::size_t longest = 0;
@@ -65,7 +66,13 @@ BidafOptions small(bool spelling = true, bool match = true) {
           .byte_embedding = 4,
           .filters = 7,
           .match = match,
+          .match_version = 1,
           .dropout = 0.f};
+}
+BidafOptions current(bool spelling = true) {
+  BidafOptions options = small(spelling);
+  options.match_version = 2, options.summary = spelling;
+  return options;
 }
 
 Bidaf golden_model(const BidafOptions& options, const SafetensorsFile& file, const std::string& name) {
@@ -156,8 +163,11 @@ TEST(Bidaf, WithSpellingAndMatchesItEqualsPyTorch) { expect_golden(small(), "ful
 TEST(Bidaf, WithSpellingAloneItEqualsPyTorch) { expect_golden(small(true, false), "paper"); }
 TEST(Bidaf, WithoutSpellingItEqualsPyTorch) { expect_golden(small(false), "plain"); }
 
+TEST(Bidaf, WithClosenessAndASummaryItEqualsPyTorch) { expect_golden(current(), "close"); }
+TEST(Bidaf, WithClosenessOfIdsItEqualsPyTorch) { expect_golden(current(false), "close_plain"); }
+
 TEST(Bidaf, APairAloneEqualsThePairInAPaddedBatch) {
-  const Bidaf model(small());
+  const Bidaf model(current());
   const SpanLogits together = model.find_spans(input_of(model.options));
   for (std::size_t i = 0; i < kPairs.size(); ++i) {
     const SpanLogits alone = model.find_spans(input_of({kPairs[i]}, 16));
@@ -190,7 +200,7 @@ TEST(Bidaf, DropoutChangesTheLogitsInTrainingOnly) {
 }
 
 TEST(Bidaf, AFolderGivesTheSameNetwork) {
-  for (const BidafOptions& options : {small(), small(false), small(true, false)}) {
+  for (const BidafOptions& options : {small(), small(false), small(true, false), current()}) {
     const test::TempFolder folder;
     Bidaf model(options);
     const SpanLogits before = model.find_spans(input_of(options));
@@ -201,6 +211,13 @@ TEST(Bidaf, AFolderGivesTheSameNetwork) {
     EXPECT_TRUE(test::close(after.start, before.start, {0, 0}));
     EXPECT_TRUE(test::close(after.end, before.end, {0, 0}));
   }
+}
+
+TEST(Bidaf, AFolderWithoutVersionMatchesWordsAsBefore) {
+  const BidafOptions options = BidafOptions::read(
+      Config::parse(R"({"vocab_size": 9, "embedding": 4, "hidden": 4, "word_bytes": 0, "match": true})", "old"));
+  EXPECT_EQ(options.match_version, 1);
+  EXPECT_FALSE(options.summary);
 }
 
 TEST(Bidaf, Int8WeightsGiveNearlyTheSameLogits) {
@@ -226,6 +243,7 @@ TEST(Bidaf, AConfigThatDoesNotFitIsAnError) {
   EXPECT_ERROR(load_with("hidden", 0), "\"hidden\"");
   EXPECT_ERROR(load_with("vocab_size", -1), "\"vocab_size\"");
   EXPECT_ERROR(load_with("word_bytes", 1 << 20), "\"word_bytes\"");
+  EXPECT_ERROR(load_with("match_version", 3), "\"match_version\"");
   EXPECT_ERROR(load_with("filter_width", 0), "\"filter_width\"");
   EXPECT_ERROR(load_with("filter_width", 40), "filters are wider than a word");
   EXPECT_ERROR(load_with("hidden", 6), "contextual.weight_ih_l0");

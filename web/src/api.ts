@@ -34,7 +34,7 @@ export interface HeadData {
 }
 
 export interface ViewData {
-  name: "self" | "encoder" | "decoder" | "cross" | "memory";
+  name: "self" | "encoder" | "decoder" | "cross" | "memory" | "context-to-question" | "question-to-context";
   causal: boolean;
   /** Queries and keys are the same tokens. */
   same_tokens: boolean;

@@ -15,6 +15,17 @@ void add_answer_language_flag(Verb& verb, std::string& language) {
       ->check(is_one_of(answer_languages()));
 }
 
+void add_answer_window_flags(Verb& verb, SpanWindowOptions& options, const char* window) {
+  verb.add_option(
+          "--max-tokens", options.max_tokens,
+          "Largest number of tokens of question and text together; longer texts are read in overlapping windows")
+      ->type_name("N")
+      ->default_value("")
+      ->default_text(window)
+      ->check(kPositive);
+  add_overlap_flag(verb, options.overlap, options.max_tokens);
+}
+
 void add_answer_data_flags(Verb& verb, AnswerTrainingOptions& options) {
   add_paths_flag(verb, "--train", options.train, "Training data in the JSON format of SQuAD 1.1 or 2.0")->required();
   Flag* validation = add_path_flag(verb, "--validation", options.validation,
@@ -38,12 +49,7 @@ void add_answer_learning_flags(Verb& verb, AnswerTrainingFlags& flags, const cha
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
     return verb.add_option(name, value, help)->type_name(type);
   };
-  option("--max-tokens", o.windows.max_tokens,
-         "Largest number of tokens of question and text together; longer texts are read in overlapping windows", "N")
-      ->default_value("")
-      ->default_text(window)
-      ->check(kPositive);
-  add_overlap_flag(verb, o.windows.overlap, o.windows.max_tokens);
+  add_answer_window_flags(verb, o.windows, window);
   option("--max-answer-tokens", o.max_answer_tokens, "Largest number of tokens in an answer, for validation", "N")
       ->check(kPositive);
   option("--batch", o.batch, "Largest number of questions in a batch", "N")->check(kPositive);

@@ -61,7 +61,7 @@ Metric metric_of(const std::string& key, double value, double AnswerScore::*part
         [&](std::span<const std::uint32_t> sample) {
           double sum = 0;
           for (const std::uint32_t i : sample) sum += found.questions[i].*part;
-          return 100 * sum / static_cast<double>(sample.size());
+          return sum / static_cast<double>(sample.size());
         },
         flags.bootstrap);
   return metric;
@@ -94,17 +94,17 @@ void evaluate_paragraph_answers(const AnswerEvaluationFlags& flags) {
             {"confidence", {{"mean", metric.confidence->mean}, {"half_width", metric.confidence->half_width}}}};
     out.write(as_line(json));
   } else {
+    const auto percent = [&](double share) { return fixed(100 * share, flags.digits) + " %"; };
     for (const Metric& metric : metrics) {
-      std::string line = metric.key + " = " + fixed(metric.value, flags.digits);
+      std::string line = metric.key + " = " + percent(metric.value);
       if (metric.confidence)
-        line += text(" (μ = ", fixed(metric.confidence->mean, flags.digits), " ± ",
-                     fixed(metric.confidence->half_width, flags.digits), ')');
+        line += text(" (μ = ", fixed(100 * metric.confidence->mean, flags.digits), " ± ",
+                     percent(metric.confidence->half_width), ')');
       out.write(line + "\n");
     }
     const auto part = [&](const char* name, const AnswerScores& scores) {
-      out.write(text(name, counted(scores.questions, "question"),
-                     ": exact_match = ", fixed(scores.exact_match(), flags.digits),
-                     ", f1 = ", fixed(scores.mean_f1(), flags.digits), '\n'));
+      out.write(text(name, counted(scores.questions, "question"), ": exact_match = ", percent(scores.exact_match()),
+                     ", f1 = ", percent(scores.mean_f1()), '\n'));
     };
     if (both)
       part("with an answer, ", found.answerable), part("without an answer, ", found.unanswerable);

@@ -39,14 +39,14 @@ class Collector {
         if (options.top == 1 && score <= best_) continue;
         best_ = std::max(best_, score);
         const Span span = window.words_between(i, j);
-        double& known = scores_[{span.begin, span.end}];
-        known = std::max(known, score);
+        Found& known = found_[{span.begin, span.end}];
+        if (score > known.score) known = {score, {window.spans[window.begin].begin, window.spans[window.end - 1].end}};
       }
   }
 
   std::vector<Answer> answers(const AnswerOptions& options) const {
     std::vector<Answer> answers;
-    for (const auto& [place, score] : scores_) answers.push_back({{place.first, place.second}, score});
+    for (const auto& [place, best] : found_) answers.push_back({{place.first, place.second}, best.score, best.window});
     if (options.may_lack) answers.push_back({{}, no_answer_});
     std::ranges::stable_sort(answers, std::greater(), &Answer::score);
     if (std::ssize(answers) > options.top) answers.resize(static_cast<std::size_t>(options.top));
@@ -54,8 +54,12 @@ class Collector {
   }
 
  private:
+  struct Found {
+    double score = -1;
+    Span window;
+  };
   // The best score of each byte range; several token pairs and windows may give the same range.
-  std::map<std::pair<std::int64_t, std::int64_t>, double> scores_;
+  std::map<std::pair<std::int64_t, std::int64_t>, Found> found_;
   double best_ = -1;      // of all ranges
   double no_answer_ = 1;  // the smallest probability of "no answer" over all windows
 };

@@ -25,6 +25,7 @@ struct AnswerOptions {
 struct Answer {
   Span span;         ///< byte range in the text, extended to whole words; empty: the text has no answer
   double score = 0;  ///< P(the answer begins here) · P(it ends there), with the probabilities of its window
+  Span window = {};  ///< byte range of the part of the text that was read together; empty if the text has no answer
 };
 
 /// A question about a text. Both must outlive it.

@@ -41,10 +41,13 @@ struct AnswerTrainingOptions {
   std::int64_t vocab_size = 50000;  ///< the maximum number of words; the most frequent are kept
   std::int64_t min_frequency = 10;  ///< rarer words become the unknown token
   bool lowercase = true;            ///< convert texts to lower case
-  BidafOptions network = {
-      .embedding = 64, .hidden = 64, .match = true, .dropout = 0.4f};  ///< its sizes; the vocabulary is filled in
-  std::filesystem::path vectors = {};  ///< a file of word vectors to start from (see word_vectors.h)
-  bool fixed_vectors = false;          ///< the vectors of the words are not trained
+  BidafOptions network = {.embedding = 64,
+                          .hidden = 64,
+                          .match = true,
+                          .summary = true,
+                          .dropout = 0.4f};  ///< its sizes; the vocabulary is filled in
+  std::filesystem::path vectors = {};        ///< a file of word vectors to start from (see word_vectors.h)
+  bool fixed_vectors = false;                ///< the vectors of the words are not trained
   // Fine-tuning:
   std::int64_t frozen_layers = 0;     ///< above 0: do not train the embeddings and this many of the first layers
   std::optional<float> dropout = {};  ///< replaces the model's dropout

@@ -51,7 +51,7 @@ Scores AnswerTrainingTask::evaluate() {
   double loss = 0;
   const AnswerPredictions predictions = predict_answers(answerer_, validation_, options_.answers, {}, &loss);
   const AnswerEvaluation found = evaluate_answers(validation_, predictions, options_.rules);
-  return {{"f1", found.all.mean_f1() / 100}, {"exact_match", found.all.exact_match() / 100}, {"loss", loss}};
+  return {{"f1", found.all.mean_f1()}, {"exact_match", found.all.exact_match()}, {"loss", loss}};
 }
 
 }  // namespace attend

@@ -42,15 +42,15 @@ TEST(AnswerEvaluation, PredictionsAreScoredByTheIdsOfTheirQuestions) {
       unanswerable += !question.answerable();
     }
   AnswerEvaluation found = evaluate_answers(articles, predictions, {});
-  EXPECT_EQ(found.all.exact_match(), 100);
+  EXPECT_EQ(found.all.exact_match(), 1);
   EXPECT_EQ(found.all.questions, 20);
   EXPECT_EQ(found.unanswerable.questions, unanswerable);
   EXPECT_EQ(found.missing, 0);
   const PassageQuestion& first = articles[0].passages[0].questions[0];
   predictions[first.id] = "in " + first.answers[0].text, predictions.erase(articles[0].passages[0].questions[1].id);
   found = evaluate_answers(articles, predictions, {});
-  EXPECT_EQ(found.all.exact_match(), 90);
-  EXPECT_NEAR(found.all.mean_f1(), 100 * (18 + 2. / 3) / 20, 1e-9);
+  EXPECT_EQ(found.all.exact_match(), 0.9);
+  EXPECT_NEAR(found.all.mean_f1(), (18 + 2. / 3) / 20, 1e-9);
   EXPECT_EQ(found.missing, 1);
   EXPECT_NEAR(found.questions[0].f1, 2. / 3, 1e-12);
 }
