@@ -455,7 +455,7 @@ void add_evaluate(Verb& program) {
       ->group(kModels);
   Flag* questions = add_paths_flag(*verb, "--answers", answers->files,
                                    "Files in the JSON format of SQuAD 1.1 or 2.0; prints exact match and F1 of the "
-                                   "answers of --model or --predictions");
+                                   "answers of --model or --predictions, in percent");
   for (const char* other :
        {"--stories", "--input", "--reference", "--metric", "--field", "--by-length", "--sentence", "--tasks"})
     questions->excludes(other);

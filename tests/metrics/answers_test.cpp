@@ -52,7 +52,7 @@ TEST(Answers, WithoutAnAnswerOnlyAnEmptyPredictionIsRight) {
   EXPECT_EQ(score_answer("", Texts{"the"}).f1, 1);
 }
 
-TEST(Answers, MeansAreInPercent) {
+TEST(Answers, MeansAreFractions) {
   AnswerScores scores;
   EXPECT_EQ(scores.exact_match(), 0);
   scores.add({1, 1}), scores.add({0, 0.5});

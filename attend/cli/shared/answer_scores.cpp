@@ -45,23 +45,26 @@ AnswerPredictions predictions_of(const AnswerEvaluationFlags& flags, const std::
   return predictions;
 }
 
+/// SQuAD's own program gives percent, also as JSON.
+double percent_of(double share) { return 100 * share; }
+
 struct Metric {
   std::string key;
-  double value = 0;
+  double value = 0;  // in percent, and so is the interval
   std::optional<Confidence> confidence;
 };
 
 /// One of the two scores, with its interval if it is wanted.
 Metric metric_of(const std::string& key, double value, double AnswerScore::*part, const AnswerEvaluation& found,
                  const AnswerEvaluationFlags& flags) {
-  Metric metric{key, value, {}};
+  Metric metric{key, percent_of(value), {}};
   if (flags.confidence)
     metric.confidence = bootstrap(
         found.all.questions,
         [&](std::span<const std::uint32_t> sample) {
           double sum = 0;
           for (const std::uint32_t i : sample) sum += found.questions[i].*part;
-          return sum / static_cast<double>(sample.size());
+          return percent_of(sum / static_cast<double>(sample.size()));
         },
         flags.bootstrap);
   return metric;
@@ -84,7 +87,7 @@ void evaluate_paragraph_answers(const AnswerEvaluationFlags& flags) {
     json["total"] = found.all.questions;
     // The names of SQuAD 2.0.
     const auto part = [&](const std::string& name, const AnswerScores& scores) {
-      json[name + "_exact"] = scores.exact_match(), json[name + "_f1"] = scores.mean_f1();
+      json[name + "_exact"] = percent_of(scores.exact_match()), json[name + "_f1"] = percent_of(scores.mean_f1());
       json[name + "_total"] = scores.questions;
     };
     if (both) part("HasAns", found.answerable), part("NoAns", found.unanswerable);
@@ -94,17 +97,17 @@ void evaluate_paragraph_answers(const AnswerEvaluationFlags& flags) {
             {"confidence", {{"mean", metric.confidence->mean}, {"half_width", metric.confidence->half_width}}}};
     out.write(as_line(json));
   } else {
-    const auto percent = [&](double share) { return fixed(100 * share, flags.digits) + " %"; };
+    const auto shown = [&](double percent) { return fixed(percent, flags.digits) + " %"; };
     for (const Metric& metric : metrics) {
-      std::string line = metric.key + " = " + percent(metric.value);
+      std::string line = metric.key + " = " + shown(metric.value);
       if (metric.confidence)
-        line += text(" (μ = ", fixed(100 * metric.confidence->mean, flags.digits), " ± ",
-                     percent(metric.confidence->half_width), ')');
+        line += text(" (μ = ", fixed(metric.confidence->mean, flags.digits), " ± ",
+                     shown(metric.confidence->half_width), ')');
       out.write(line + "\n");
     }
     const auto part = [&](const char* name, const AnswerScores& scores) {
-      out.write(text(name, counted(scores.questions, "question"), ": exact_match = ", percent(scores.exact_match()),
-                     ", f1 = ", percent(scores.mean_f1()), '\n'));
+      out.write(text(name, counted(scores.questions, "question"), ": exact_match = ",
+                     shown(percent_of(scores.exact_match())), ", f1 = ", shown(percent_of(scores.mean_f1())), '\n'));
     };
     if (both)
       part("with an answer, ", found.answerable), part("without an answer, ", found.unanswerable);

@@ -20,7 +20,7 @@ struct AnswerEvaluationFlags {
   int digits = 2;
   BootstrapOptions bootstrap;
 };
-/// Prints exact match and F1: in percent, or with --json as fractions.
+/// Prints exact match and F1 in percent.
 void evaluate_paragraph_answers(const AnswerEvaluationFlags& flags);
 
 }  // namespace attend::cli
