@@ -117,7 +117,8 @@ void add_train_memory(Verb& parent) {
   option(memory, "--time-noise", o.time_noise, "Fraction of empty memories that are inserted in training", "P")
       ->check(between(0.0, 1.0));
   option(memory, "--linear-epochs", o.linear_epochs,
-         "Linear start: number of epochs without the softmax of the attention; 0 disables it", "N")
+         "Linear start: number of epochs without the softmax of the attention, at most half of the run; 0 disables it",
+         "N")
       ->check(kNotNegative);
   memory->add_flag("--nonlinear,!--no-nonlinear", o.model.nonlinear,
                    "Apply a ReLU to half of the units between hops, or none");

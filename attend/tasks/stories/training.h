@@ -35,8 +35,9 @@ struct StoryTrainingOptions {
   StoryArchitecture architecture = StoryArchitecture::memory;
   // The memory network:
   MemoryNetworkOptions model = {.nonlinear = true};
-  float time_noise = 0.1f;          ///< share of empty memories in training: see TimeNoise
-  std::int64_t linear_epochs = 30;  ///< linear start: the first epochs are trained without softmax in the hops
+  float time_noise = 0.1f;  ///< share of empty memories in training: see TimeNoise
+  /// Linear start: the first epochs are trained without softmax in the hops. At most half of the run is used.
+  std::int64_t linear_epochs = 30;
   // The others. They read the story and the question as one sequence:
   RecurrentClassifierOptions lstm = {.embedding = 64,
                                      .hidden = 64,
