@@ -136,6 +136,13 @@ TEST_F(Memory, AModelIsEvaluatedOnTestFiles) {
       run_for_errors("evaluate --tasks 3 --model " + path("model") + " --stories " + folder_->path().string());
   EXPECT_EQ(unknown.code, 2);
   EXPECT_TRUE(contains(unknown.output, "there are no files of task 3")) << unknown.output;
+  for (const auto& [flag, value] : {std::pair{"--metric", "accuracy"}, {"--confidence", ""}, {"--digits", "2"}}) {
+    const Outcome useless = run_for_errors("evaluate --model " + path("model") + " --stories " +
+                                           folder_->path().string() + " " + flag + " " + value);
+    EXPECT_EQ(useless.code, 2);
+    EXPECT_TRUE(contains(useless.output, flag + std::string(" and --stories cannot be given together")))
+        << useless.output;
+  }
 }
 
 TEST_F(Memory, WithoutJointEachTaskHasAFolderOfItsOwn) {
