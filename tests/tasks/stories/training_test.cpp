@@ -17,7 +17,7 @@ class StoryTraining : public testing::Test {
  protected:
   StoryTrainingOptions options(const std::string& output) const {
     StoryTrainingOptions o;
-    o.data = {folder_.path()};
+    o.data = {folder_.path()}, o.validation = 0.1, o.restarts = 1;
     o.model.width = 16, o.model.hops = 2;
     o.linear_epochs = 2;
     o.trainer.output = folder_ / output, o.trainer.epochs = 5;
