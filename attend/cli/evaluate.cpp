@@ -440,12 +440,15 @@ void add_evaluate(Verb& program) {
                     ->excludes("--input")
                     ->excludes("--reference")
                     ->group(kModels);
-  add_paths_flag(*verb, "--stories", stories->data,
-                 "Folders with test files of the bAbI tasks: qaN_NAME_test.txt; prints the model's error on each task, "
-                 "and the mean")
-      ->type_name("DIR")
-      ->needs(model)
-      ->group(kModels);
+  Flag* babi = add_paths_flag(*verb, "--stories", stories->data,
+                              "Folders with test files of the bAbI tasks: qaN_NAME_test.txt; prints the model's error "
+                              "on each task, and the mean")
+                   ->type_name("DIR")
+                   ->needs(model)
+                   ->group(kModels);
+  for (const char* other : {"--metric", "--field", "--by-length", "--lengths", "--sentence", "--confidence",
+                            "--resamples", "--seed", "--digits"})
+    babi->excludes(other);
   verb->add_option("--tasks", stories->tasks, "Tasks of --stories to evaluate, separated by commas")
       ->type_name("N,N")
       ->delimiter(',')

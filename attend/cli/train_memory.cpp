@@ -59,7 +59,10 @@ void run(Flags& flags) {
     const Verb& verb = *flags.training.verb;
     if (!verb.get_option("--learning-rate")->given()) o.trainer.learning_rate = 1e-3;
     if (!verb.get_option("--adam-epsilon")->given()) o.trainer.epsilon = 1e-8;
+    if (!verb.get_option("--validation-share")->given()) o.validation = 0.1;
+    if (!verb.get_option("--restarts")->given()) o.restarts = 1;
   }
+  check_validation(flags.training, o.validation > 0, "--validation-share");
   if (o.architecture == StoryArchitecture::transformer) check_heads(o.transformer.heads, o.transformer.width);
   if (!flags.joint) return train_each(flags);
   const StoryTrainingResult result = train_one(flags);
@@ -89,13 +92,15 @@ void add_train_memory(Verb& parent) {
   option(verb, "--validation-share", o.validation,
          "Fraction of the training questions to hold out, by whole stories; the network that answers them best is kept",
          "P")
-      ->check(between(0.0, 0.9));
+      ->check(between(0.0, 0.9))
+      ->default_text("0; with --arch lstm or transformer 0.1");
   option(verb, "--batch", o.batch, "Largest number of questions in a batch", "N")->check(kPositive);
   option(verb, "--restarts", o.restarts,
          "Number of networks to train, each from other random weights; the one with the lowest loss on the held-out "
          "questions, or else on the training questions, is kept",
          "N")
-      ->check(between(1, 100));
+      ->check(between(1, 100))
+      ->default_text("5; with --arch lstm or transformer 1");
   add_training_flags(*verb, flags->training, o.trainer, o.batch_tokens, {"accuracy", "loss"});
   verb->get_option("--learning-rate")->default_value("")->default_text("0.1; with --arch lstm or transformer 0.001");
   verb->get_option("--adam-epsilon")->default_value("")->default_text("0.1; with --arch lstm or transformer 1e-8");
@@ -117,7 +122,8 @@ void add_train_memory(Verb& parent) {
   option(memory, "--time-noise", o.time_noise, "Fraction of empty memories that are inserted in training", "P")
       ->check(between(0.0, 1.0));
   option(memory, "--linear-epochs", o.linear_epochs,
-         "Linear start: number of epochs without the softmax of the attention; 0 disables it", "N")
+         "Linear start: number of epochs without the softmax of the attention, at most half of the run; 0 disables it",
+         "N")
       ->check(kNotNegative);
   memory->add_flag("--nonlinear,!--no-nonlinear", o.model.nonlinear,
                    "Apply a ReLU to half of the units between hops, or none");
@@ -135,10 +141,7 @@ void add_train_memory(Verb& parent) {
       "  attend train memory --data tasks_1-20_v1-2/en --joint --output stories\n"
       "  printf 'Mary moved to the bathroom.\\nJohn went to the hallway.\\nWhere is Mary?\\n' |\n"
       "    attend answer --model stories --attention");
-  verb->callback([flags] {
-    check_validation(flags->training, flags->options.validation > 0);
-    run(*flags);
-  });
+  verb->callback([flags] { run(*flags); });
 }
 
 }  // namespace attend::cli

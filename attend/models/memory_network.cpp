@@ -98,7 +98,10 @@ MemoryNetworkOptions MemoryNetworkOptions::read(const Config& config) {
   o.encoding = config.choice("encoding", kSentenceEncodingNames);
   o.temporal = config.flag("temporal");
   o.nonlinear = config.flag("nonlinear", false);
-  o.linear = config.flag("linear", false);
+  if (config.flag("linear", false))
+    fail<InputError>("config", config.name(),
+                     ": \"linear\" is true: this network was saved during linear start, so its "
+                     "hops have no softmax; train it for more epochs");
   o.dropout = config.probability("dropout", 0.0);
   return o;
 }
@@ -115,7 +118,6 @@ void MemoryNetworkOptions::write(Config& config) const {
   config.set("encoding", name_of(encoding, kSentenceEncodingNames));
   config.set("temporal", temporal);
   config.set("nonlinear", nonlinear);
-  config.set("linear", linear);
   config.set("dropout", dropout);
 }
 

@@ -52,7 +52,7 @@ struct MemoryNetworkOptions {
   SentenceEncoding encoding = SentenceEncoding::position;
   bool temporal = true;    ///< temporal encoding: a vector for each distance of a sentence from the question
   bool nonlinear = false;  ///< ReLU on half of the units of u', except after the last hop (section 5); not if `linear`
-  bool linear = false;     ///< without the softmax of eq. 1; see linear start (section 4.1)
+  bool linear = false;     ///< without the softmax of eq. 1: linear start (section 4.1) of a training run; not saved
   float dropout = 0.f;     ///< on the memories and the question
   float deviation = 0.1f;  ///< the standard deviation of the initial embeddings
 

@@ -22,9 +22,10 @@ class Memory : public testing::Test {
  protected:
   static void SetUpTestSuite() {
     folder_ = new test::StoryFolder;
-    trained_ = new Outcome(
-        run_attend("train memory --threads 1 --joint --width 16 --hops 2 --epochs 60 --linear-epochs 5 --data " +
-                   folder_->path().string() + " --output " + path("model") + " 2>/dev/null"));
+    trained_ =
+        new Outcome(run_attend("train memory --threads 1 --joint --width 16 --hops 2 --validation-share 0.1 --restarts "
+                               "1 --linear-epochs 5 --data " +
+                               folder_->path().string() + " --output " + path("model") + " 2>/dev/null"));
   }
   static void TearDownTestSuite() { delete folder_, delete trained_; }
   static std::string path(const std::string& name) { return (*folder_ / name).string(); }
@@ -136,11 +137,18 @@ TEST_F(Memory, AModelIsEvaluatedOnTestFiles) {
       run_for_errors("evaluate --tasks 3 --model " + path("model") + " --stories " + folder_->path().string());
   EXPECT_EQ(unknown.code, 2);
   EXPECT_TRUE(contains(unknown.output, "there are no files of task 3")) << unknown.output;
+  for (const auto& [flag, value] : {std::pair{"--metric", "accuracy"}, {"--confidence", ""}, {"--digits", "2"}}) {
+    const Outcome useless = run_for_errors("evaluate --model " + path("model") + " --stories " +
+                                           folder_->path().string() + " " + flag + " " + value);
+    EXPECT_EQ(useless.code, 2);
+    EXPECT_TRUE(contains(useless.output, flag + std::string(" and --stories cannot be given together")))
+        << useless.output;
+  }
 }
 
 TEST_F(Memory, WithoutJointEachTaskHasAFolderOfItsOwn) {
   const Outcome outcome =
-      run_attend("train memory --threads 1 --json --width 8 --hops 1 --epochs 2 --linear-epochs 0 --data " +
+      run_attend("train memory --threads 1 --json --width 8 --hops 1 --epochs 2 --restarts 2 --data " +
                  folder_->path().string() + " --output " + path("each") + " 2>/dev/null");
   ASSERT_EQ(outcome.code, 0);
   const std::vector<std::string> lines = test::lines_of(outcome.output);
@@ -158,6 +166,8 @@ TEST_F(Memory, WrongTrainingDataIsAnError) {
   };
   EXPECT_TRUE(contains(train("--joint --tasks 21 --data " + folder_->path().string()), "no files of task 21"));
   EXPECT_TRUE(contains(train("--data " + path("nowhere")), "there is no such folder"));
+  EXPECT_TRUE(
+      contains(train("--patience 3 --data " + folder_->path().string()), "--patience: needs --validation-share"));
   std::filesystem::create_directories(path("bad"));
   std::ofstream(path("bad/qa1_x_train.txt")) << "1 Mary is here.\n";
   EXPECT_TRUE(contains(train("--data " + path("bad")), "qa1_x_train.txt: has no questions"));

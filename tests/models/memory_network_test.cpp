@@ -147,6 +147,7 @@ TEST(MemoryNetwork, ASavedModelLoadsWithTheSameOutput) {
     SCOPED_TRACE(one.name);
     const test::TempFolder folder;
     MemoryNetwork model(one.options);
+    model.options.linear = false;  // it is part of a training run, not of a model
     model.save(folder.path());
     const auto loaded = ModelFolder(folder.path()).model<MemoryNetwork>("test", Ability::stories);
     EXPECT_EQ((*loaded)(stories()).to_vector(), model(stories()).to_vector());
@@ -164,6 +165,9 @@ TEST(MemoryNetwork, BadConfigurationsAreErrorsThatNameTheKey) {
     }
   Config config;
   small(2).write(config);
+  config.set("linear", true);
+  EXPECT_ERROR(MemoryNetworkOptions::read(config), "was saved during linear start, so its hops have no softmax");
+  config.set("linear", false);
   config.set("answer_rows", std::vector<std::int64_t>{3, 7, 11, 15});
   EXPECT_ERROR(MemoryNetworkOptions::read(config), "\"answer_rows\" has the row 15, expected 0 to 14");
   config.set("answer_rows", std::vector<std::int64_t>{3});

@@ -19,6 +19,7 @@ class Stories : public testing::Test {
       if (architecture == StoryArchitecture::transformer) continue;
       StoryTrainingOptions options;
       options.data = {folder_->path()}, options.architecture = architecture, options.memory = 4;
+      options.restarts = 1;
       options.model.width = 16, options.model.hops = 2, options.model.memory = 4, options.linear_epochs = 0;
       options.lstm.embedding = options.lstm.hidden = 8;
       options.trainer.output = *folder_ / name, options.trainer.epochs = 1;

@@ -133,7 +133,7 @@ TEST(DamagedWeights, BidafRefuses) {
 TEST(DamagedWeights, StoryReaderRefuses) {
   const test::StoryFolder data;
   StoryTrainingOptions options;
-  options.data = {data.path()};
+  options.data = {data.path()}, options.restarts = 1;
   options.model.width = 8, options.trainer.epochs = 1, options.trainer.output = data / "model";
   train_stories(options);
   expect_refused(data / "model", "embeddings.0.times",

@@ -275,7 +275,7 @@ void add_training_flags(Verb& verb, TrainingFlags& flags, TrainerOptions& option
   add_flags(verb, flags, options, nullptr, metrics);
 }
 
-void check_validation(const TrainingFlags& flags, bool given) {
+void check_validation(const TrainingFlags& flags, bool given, const std::string& needed) {
   if (given) return;
   const TrainerOptions& t = *flags.trainer;
   // Recipes may set flags of validation for users who have validation data, and defaults are not the user's choice.
@@ -283,8 +283,8 @@ void check_validation(const TrainingFlags& flags, bool given) {
     const Flag* option = flags.verb->get_option(name);
     return option->given() && !flags.from_recipe.contains(option);
   };
-  const auto refuse_if = [](bool asked, const char* name) {
-    if (asked) throw UsageError(name, "needs --validation");
+  const auto refuse_if = [&](bool asked, const char* name) {
+    if (asked) throw UsageError(name, "needs " + needed);
   };
   refuse_if(!t.metric.empty(), "--metric");
   refuse_if(t.average_best > 0, "--average-best");

@@ -33,7 +33,7 @@ void add_training_flags(Verb& verb, TrainingFlags& flags, TrainerOptions& option
                         const std::vector<std::string>& metrics);
 
 /// Throws UsageError if a flag needs validation data and there is none.
-void check_validation(const TrainingFlags& flags, bool given);
+void check_validation(const TrainingFlags& flags, bool given, const std::string& needed = "--validation");
 
 /// Throws UsageError if the width is not a multiple of the number of heads.
 void check_heads(std::int64_t heads, std::int64_t width);

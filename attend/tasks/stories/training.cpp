@@ -57,7 +57,9 @@ Split read_and_split(const std::vector<StoryFiles>& files, const Options& option
     }
   }
   if (without > 0)
-    observer.warn("left out: " + grouped(without) + (without == 1 ? " story" : " stories") + " without a question");
+    observer.warn(grouped(without) + (without == 1
+                                          ? " story of the training files has no question, and is left out"
+                                          : " stories of the training files have no question, and are left out"));
   if (split.training.empty())
     fail<InputError>("stories", "all stories are held out for validation; use a smaller share than ",
                      options.validation);
@@ -150,6 +152,16 @@ StorySet encoded(const std::vector<Story>& stories, const StoryNetwork& network,
   return set;
 }
 
+/// The epochs of a memory network's linear start: at most half of the run, so that the saved network was trained with
+/// its softmax.
+std::int64_t linear_epochs_of(const Options& options, std::int64_t batches_per_epoch) {
+  if (options.architecture != StoryArchitecture::memory) return 0;
+  const TrainerOptions& trainer = options.trainer;
+  const std::int64_t epochs =
+      trainer.steps > 0 ? trainer.steps * trainer.accumulate / batches_per_epoch : trainer.epochs;
+  return std::min(options.linear_epochs, epochs / 2);
+}
+
 /// Trains the networks of all restarts after the first, and replaces the model in the output folder by the best one.
 /// `train_one` trains a network with these options.
 void restart(const Options& options, TrainingResult& result, const StorySet& questions, const Tokenizer& tokenizer,
@@ -199,17 +211,17 @@ StoryTrainingResult train_stories(const Options& options, const TrainingObserver
                 grouped(validation.size()) + " for validation, " + counted(tokenizer.size(), "word") + ", " +
                 counted(std::ssize(answers), "answer") + ", " + grouped(count) + " parameters");
 
-  const auto train_one = [&](const Options& o) {
+  const auto train_one = [&](Options o) {
+    const BatchOptions batches{
+        .max_tokens = o.batch_tokens, .max_sequences = o.batch, .seed = o.trainer.seed, .pool = o.batch};
+    o.linear_epochs = linear_epochs_of(o, BatchSampler(training.lengths(), batches).batches());
     Prepared made = new_network(o, tokenizer, answers);
     TrainerOptions trainer = o.trainer;
     if (trainer.output == options.trainer.output) trainer.folder = folder;
     trainer.fingerprint =
         run_fingerprint(o, {.model = made.model->config().dump(), .tokenizer = fingerprint(tokenizer), .files = paths});
-    StoryTrainingTask task(
-        std::move(made.trainable), training, validation,
-        {.time_noise = o.time_noise,
-         .linear_epochs = o.linear_epochs,
-         .batches = {.max_tokens = o.batch_tokens, .max_sequences = o.batch, .seed = o.trainer.seed, .pool = o.batch}});
+    StoryTrainingTask task(std::move(made.trainable), training, validation,
+                           {.time_noise = o.time_noise, .linear_epochs = o.linear_epochs, .batches = batches});
     return train(task, trainer, observer);
   };
   StoryTrainingResult result{.training = train_one(options), .validation = {}, .test = {}};

@@ -27,16 +27,17 @@ extern const std::vector<std::pair<std::string, StoryArchitecture>> kStoryArchit
 struct StoryTrainingOptions {
   std::vector<std::filesystem::path> data;  ///< see find_story_files()
   std::vector<int> tasks = {};              ///< empty: all. One network is trained on all of them
-  double validation = 0.1;                  ///< the share of the training questions that is held out, by whole stories
+  double validation = 0;                    ///< the share of the training questions that is held out, by whole stories
   std::int64_t batch = 32;                  ///< questions in a batch
   std::int64_t batch_tokens = 65536;        ///< words in a batch, including padding
   std::int64_t memory = 50;                 ///< the number of sentences of a story that a network sees
-  std::int64_t restarts = 1;                ///< networks with other random weights are trained; the best one is kept
+  std::int64_t restarts = 5;                ///< networks that are trained from other random weights; the best is kept
   StoryArchitecture architecture = StoryArchitecture::memory;
   // The memory network:
   MemoryNetworkOptions model = {.nonlinear = true};
-  float time_noise = 0.1f;          ///< share of empty memories in training: see TimeNoise
-  std::int64_t linear_epochs = 30;  ///< linear start: the first epochs are trained without softmax in the hops
+  float time_noise = 0.1f;  ///< share of empty memories in training: see TimeNoise
+  /// Linear start: the first epochs are trained without softmax in the hops. At most half of the run is used.
+  std::int64_t linear_epochs = 10;
   // The others. They read the story and the question as one sequence:
   RecurrentClassifierOptions lstm = {.embedding = 64,
                                      .hidden = 64,
@@ -46,7 +47,7 @@ struct StoryTrainingOptions {
                                      .dropout = 0.1f};
   BertOptions transformer = {.width = 64, .layers = 2, .heads = 4, .inner = 256, .types = 1};
   /// The large epsilon makes Adam similar to SGD: with the usual one, memory networks overfit.
-  TrainerOptions trainer = {.epochs = 100, .learning_rate = 0.1, .weight_decay = 0.f, .epsilon = 0.1};
+  TrainerOptions trainer = {.epochs = 60, .learning_rate = 0.1, .weight_decay = 0.f, .epsilon = 0.1};
 
   /// Visits the options that must not change when a run is resumed, besides those of the model and the tokenizer.
   void visit(auto&& v) const {

@@ -17,7 +17,7 @@ class StoryTraining : public testing::Test {
  protected:
   StoryTrainingOptions options(const std::string& output) const {
     StoryTrainingOptions o;
-    o.data = {folder_.path()};
+    o.data = {folder_.path()}, o.validation = 0.1, o.restarts = 1;
     o.model.width = 16, o.model.hops = 2;
     o.linear_epochs = 2;
     o.trainer.output = folder_ / output, o.trainer.epochs = 5;
@@ -125,7 +125,7 @@ TEST_F(StoryTraining, OnlyTheSameRunIsResumed) {
   EXPECT_ERROR(resume([](StoryTrainingOptions& o) { o.tasks = {1}; }), kOther);
   EXPECT_ERROR(resume([](StoryTrainingOptions& o) { o.batch = 5; }), kOther);
   EXPECT_ERROR(resume([](StoryTrainingOptions& o) { o.time_noise = 0.5f; }), kOther);
-  EXPECT_ERROR(resume([](StoryTrainingOptions& o) { o.linear_epochs = 3; }), kOther);
+  EXPECT_ERROR(resume([](StoryTrainingOptions& o) { o.linear_epochs = 1; }), kOther);
   EXPECT_ERROR(resume([](StoryTrainingOptions& o) { o.validation = 0.3; }), kOther);
   EXPECT_ERROR(resume([](StoryTrainingOptions& o) { o.model.hops = 3; }), kOther);
   const std::string before = model("run");
@@ -140,11 +140,12 @@ TEST_F(StoryTraining, EveryArchitectureIsSavedAndAnswers) {
     o.architecture = architecture, o.trainer.epochs = 2;
     o.lstm.embedding = o.lstm.hidden = o.transformer.width = 16, o.transformer.inner = 32;
     const StoryTrainingResult result = train_stories(o);
+    const bool memory = architecture == StoryArchitecture::memory;
+    EXPECT_EQ(result.training.state.curve.front().scores.empty(), memory) << "only a memory network has a linear start";
     ASSERT_EQ(result.test.size(), 2u);
     const StoryReader reader(folder_ / name);
     const StoryAnswer found = reader({"John went to the garden."}, "Where is John?");
     EXPECT_TRUE((std::set<std::string>{"garden", "hallway", "kitchen"}.contains(found.answer)));
-    const bool memory = architecture == StoryArchitecture::memory;
     EXPECT_EQ(found.hops.empty(), !memory);
     if (!memory)
       EXPECT_ERROR(reader.attention({"John went to the garden."}, "Where is John?", found), "is not a memory network");
@@ -152,14 +153,34 @@ TEST_F(StoryTraining, EveryArchitectureIsSavedAndAnswers) {
   }
 }
 
-TEST_F(StoryTraining, AModelSavedDuringLinearStartHasNoSoftmax) {
-  StoryTrainingOptions o = options("linear");
-  o.trainer.epochs = 1;
-  train_stories(o);
-  EXPECT_TRUE(Config(folder_ / "linear/config.json").flag("linear"));
-  o = options("softmax"), o.linear_epochs = 0, o.trainer.epochs = 1;
-  train_stories(o);
-  EXPECT_FALSE(Config(folder_ / "softmax/config.json").flag("linear"));
+TEST_F(StoryTraining, LinearStartTakesAtMostHalfOfTheRun) {
+  // So a short run with a long linear start is the same run as one whose linear start takes half of its epochs.
+  const auto train = [&](const std::string& output, std::int64_t linear, auto&& change) {
+    StoryTrainingOptions o = options(output);
+    o.linear_epochs = linear, o.validation = 0;
+    change(o.trainer);
+    train_stories(o);
+    return model(output);
+  };
+  const auto epochs = [](TrainerOptions& o) { o.epochs = 4; };
+  EXPECT_EQ(train("long", 30, epochs), train("half", 2, epochs));
+  EXPECT_NE(train("none", 0, epochs), model("half"));
+  const auto steps = [](TrainerOptions& o) { o.steps = 40; };  // 600 questions in batches of 32: 19 steps in an epoch
+  EXPECT_EQ(train("long-steps", 30, steps), train("half-steps", 1, steps));
+  EXPECT_NE(train("no-steps", 0, steps), model("half-steps"));
+}
+
+TEST_F(StoryTraining, StoriesWithoutAQuestionAreLeftOutWithAWarning) {
+  const test::TempFolder other;
+  test::write_stories(other / "qa1_moves_train.txt", 20, 1);
+  std::ofstream(other / "qa1_moves_train.txt", std::ios::app) << "1 Mary went to the garden.\n1 John went home.\n";
+  StoryTrainingOptions o = options("model");
+  o.data = {other.path()}, o.trainer.epochs = 1;
+  std::vector<std::string> warnings;
+  TrainingObserver observer;
+  observer.warning = [&](const std::string& line) { warnings.push_back(line); };
+  train_stories(o, observer);
+  EXPECT_EQ(warnings, std::vector<std::string>{"2 stories of the training files have no question, and are left out"});
 }
 
 TEST_F(StoryTraining, AnswersOfSeveralWordsAreAnswersOfTheirOwn) {
