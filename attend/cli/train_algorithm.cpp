@@ -22,13 +22,13 @@ struct Flags {
 
 /// The defaults that depend on the task, as a table for the help.
 std::string defaults_table() {
-  std::vector<std::vector<std::string>> rows = {
-      {"task", "controller", "hidden", "slots", "heads", "batch", "sequences", "curriculum", "learning rate"}};
+  std::vector<std::vector<std::string>> rows = {{"task", "controller", "hidden", "slots", "width", "address", "heads",
+                                                 "shifts", "batch", "sequences", "curriculum", "restart", "rate"}};
   for (const auto& [name, task] : kAlgorithmTaskNames) {
     const AlgorithmDefaults& d = defaults_of(task);
     rows.push_back({name, name_of(d.controller, kControllerNames), text_of(d.hidden), text_of(d.slots),
-                    text_of(d.read_heads), text_of(d.batch), text_of(d.sequences), text_of(d.curriculum),
-                    text_of(d.learning_rate)});
+                    text_of(d.width), text_of(d.address), text_of(d.read_heads), text_of(d.shifts), text_of(d.batch),
+                    text_of(d.sequences), text_of(d.curriculum), text_of(d.restart), text_of(d.learning_rate)});
   }
   std::string text;
   for (const auto& row : rows) {
@@ -66,7 +66,15 @@ void add_train_algorithm(Verb& parent) {
       ->default_text(by_task)
       ->check(between(1, 4096));
   verb->add_option("--curriculum", o.curriculum,
-                   "Number of sequences until the longest length is --max-length; 0 disables it")
+                   "Number of sequences until the longest length is --max-length (ngrams: until the contexts have all "
+                   "of their bits); 0 disables it")
+      ->type_name("N")
+      ->default_value("")
+      ->default_text(by_task)
+      ->check(kNotNegative);
+  verb->add_option("--restart", o.restart,
+                   "Give a Turing machine that still guesses after N, 2 N or 3 N sequences new random parameters; 0 "
+                   "disables it")
       ->type_name("N")
       ->default_value("")
       ->default_text(by_task)
@@ -89,12 +97,17 @@ void add_train_algorithm(Verb& parent) {
        "depends on the task; lstm: 256");
   size(net, "--layers", o.layers, "Layers of an LSTM without a memory", "3");
   size(net, "--slots", o.slots, "Slots of the memory", "depends on the task; dnc: at most 64");
-  size(net, "--width", o.width, "Numbers in a slot", "20");
+  size(net, "--width", o.width, "Numbers in a slot", by_task);
+  net->add_option("--address", o.address, "How many numbers of a slot are its fixed random address; dnc: 0")
+      ->type_name("N")
+      ->default_value("")
+      ->default_text(by_task)
+      ->check(kNotNegative);
   size(net, "--read-heads", o.read_heads, "Number of read heads", by_task);
   size(net, "--write-heads", o.write_heads, "Number of write heads; dnc: 1", by_task);
   size(net, "--shifts", o.shifts, "Number of possible shifts of a head, odd: 3 is one slot back, none, one forward",
-       "3");
-  verb->footer("Defaults by task (as many read heads as write heads; dnc and lstm: a learning rate of 0.001):\n" +
+       by_task);
+  verb->footer("Defaults by task (as many read heads as write heads; rate: the learning rate, dnc and lstm 0.001):\n" +
                defaults_table() +
                "\nExample:\n"
                "  attend train algorithm --task copy --output copier\n"

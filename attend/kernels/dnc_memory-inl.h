@@ -53,7 +53,7 @@ class DncMemory {
       at.Store(y, w);
     });
     const WriteHead head{w, x + EraseVector(), x + WriteVector()};
-    WriteSlots(N_, W_, &head, 1, before, after, after + Norms());
+    WriteSlots(N_, W_, 0, &head, 1, before, after, after + Norms());
     Link(before, after);
     // Precedence: p = (1 - Σ w) p_before + w.
     const FloatVector left = hn::Set(Floats(), 1.f - hn::GetLane(hn::SumOfLanes(Floats(), sum)));

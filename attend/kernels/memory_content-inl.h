@@ -185,18 +185,24 @@ struct WriteHead {
   float *dweights = nullptr, *derase = nullptr, *dadd = nullptr;  // dweights is added to, the others are written
 };
 
-/// Writes the memory after the step, and the inverse norms of its slots.
-HWY_INLINE void WriteSlots(std::int64_t N, std::int64_t W, const WriteHead* heads, std::int64_t count,
+/// Writes the memory after the step, and the inverse norms of its slots. The first A numbers of a slot stay as they
+/// are, and the heads have erase and add for the W - A others.
+HWY_INLINE void WriteSlots(std::int64_t N, std::int64_t W, std::int64_t A, const WriteHead* heads, std::int64_t count,
                            const float* before, float* after, float* inverse_norms) {
   const FloatVector one = hn::Set(Floats(), 1.f);
   ForVectors(N, [&](const auto& at) ATTEND_BODY {
     FloatVector norm = hn::Set(Floats(), kNormEps);
-    for (std::int64_t m = 0; m < W; ++m) {
+    for (std::int64_t m = 0; m < A; ++m) {
+      const FloatVector x = at.Load(before + m * N);
+      at.Store(x, after + m * N);
+      norm = hn::MulAdd(x, x, norm);
+    }
+    for (std::int64_t m = A; m < W; ++m) {
       FloatVector x = at.Load(before + m * N), added = hn::Zero(Floats());
       for (std::int64_t h = 0; h < count; ++h) {
         const FloatVector w = at.Load(heads[h].weights);
-        x = hn::Mul(x, hn::NegMulAdd(w, hn::Set(Floats(), heads[h].erase[m]), one));
-        added = hn::MulAdd(w, hn::Set(Floats(), heads[h].add[m]), added);
+        x = hn::Mul(x, hn::NegMulAdd(w, hn::Set(Floats(), heads[h].erase[m - A]), one));
+        added = hn::MulAdd(w, hn::Set(Floats(), heads[h].add[m - A]), added);
       }
       x = hn::Add(x, added);
       at.Store(x, after + m * N);

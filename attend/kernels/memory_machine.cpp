@@ -194,7 +194,7 @@ namespace attend::kernels {
 
 std::int64_t interface_size(const MemorySizes& s) {
   if (s.kind == MemoryKind::dnc) return s.read_heads * s.width + 3 * s.width + 5 * s.read_heads + 3;
-  return s.heads() * (s.width + 3 + s.shifts) + 2 * s.write_heads * s.width;
+  return s.heads() * (s.width + 3 + s.shifts) + 2 * s.write_heads * s.written();
 }
 
 std::int64_t record_size(const MemorySizes& s) {

@@ -22,9 +22,11 @@ struct MemorySizes {
   std::int64_t read_heads = 1;
   std::int64_t write_heads = 1;  ///< 1 for dnc
   std::int64_t shifts = 3;       ///< ntm: the number of possible shifts, odd: 3 means -1, 0 and 1
+  std::int64_t address = 0;      ///< ntm: how many numbers of a slot are its address, which is never written
 
   std::int64_t heads() const { return read_heads + write_heads; }
   std::int64_t reads() const { return read_heads * width; }
+  std::int64_t written() const { return width - address; }  ///< numbers of a slot that write heads change
 };
 constexpr std::int64_t kMostHeads = 16;  ///< for reading, and for writing
 constexpr std::int64_t kMostShifts = 15;

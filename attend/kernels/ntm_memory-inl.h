@@ -10,7 +10,9 @@
 
 #include <algorithm>
 #include <array>
+#include <numbers>
 
+#include "attend/core/random.h"
 #include "attend/kernels/memory_content-inl.h"
 #include "attend/kernels/memory_machine.h"
 #include "attend/kernels/scratch.h"
@@ -25,21 +27,31 @@ class NtmMemory {
       : N_(sizes.slots),
         W_(sizes.width),
         S_(sizes.shifts),
+        A_(sizes.address),
+        V_(sizes.written()),
         reads_(sizes.read_heads),
         writes_(sizes.write_heads),
         heads_(sizes.heads()) {}
 
-  std::int64_t ScratchSize() const { return 5 * Area() + 2 * writes_ * W_; }
+  std::int64_t ScratchSize() const { return 5 * Area() + 2 * writes_ * V_; }
   std::int64_t StateSize() const { return (W_ + heads_) * N_; }
 
   const float* ReadWeights(const float* record) const { return record + Weights(0); }
   const float* WriteWeights(const float* record) const { return record + Weights(reads_); }
 
-  /// The memory before the first step: all numbers small and equal, all heads at the first slot.
+  /// The memory before the first step: the addresses, all other numbers small and equal, all heads at the first slot.
   void Start(float* record) const {
     constexpr float kSmall = 1e-6f;
-    std::fill_n(record, W_ * N_, kSmall);
-    std::fill_n(record + W_ * N_, N_, 1.f / std::sqrt(static_cast<float>(W_) * kSmall * kSmall + kNormEps));
+    std::fill_n(record + A_ * N_, V_ * N_, kSmall);
+    for (std::int64_t i = 0; i < N_; ++i) {
+      float norm = static_cast<float>(V_) * kSmall * kSmall + kNormEps;
+      for (std::int64_t m = 0; m < A_; ++m) {
+        const float x = AddressNumber(i, m);
+        record[m * N_ + i] = x;
+        norm += x * x;
+      }
+      record[W_ * N_ + i] = 1.f / std::sqrt(norm);
+    }
     for (std::int64_t h = 0; h < heads_; ++h) {
       std::fill_n(record + Weights(h), N_, 0.f);
       record[Weights(h)] = 1.f;
@@ -53,8 +65,8 @@ class NtmMemory {
     for (std::int64_t h = reads_; h < heads_; ++h) Address(x, h, old, before, after, scratch);
     std::array<WriteHead, kMostHeads> heads{};
     for (std::int64_t i = 0; i < writes_; ++i)
-      heads[static_cast<std::size_t>(i)] = {after + Weights(reads_ + i), x + Erase(i), x + Erase(i) + W_};
-    WriteSlots(N_, W_, heads.data(), writes_, before, after, after + W_ * N_);
+      heads[static_cast<std::size_t>(i)] = {after + Weights(reads_ + i), x + Erase(i), x + Erase(i) + V_};
+    WriteSlots(N_, W_, A_, heads.data(), writes_, before, after, after + W_ * N_);
     for (std::int64_t h = 0; h < reads_; ++h) {
       Address(x, h, now, before, after, scratch);
       ReadSlots(now, after + Weights(h), read + h * W_);
@@ -76,13 +88,13 @@ class NtmMemory {
     float* const gradients = scratch + 5 * Area();
     for (std::int64_t i = 0; i < writes_; ++i)
       heads[static_cast<std::size_t>(i)] = {after + Weights(reads_ + i), x + Erase(i),
-                                            x + Erase(i) + W_,           dstate + (W_ + reads_ + i) * N_,
-                                            gradients + 2 * i * W_,      gradients + (2 * i + 1) * W_};
-    WriteSlotsBackward(N_, W_, heads.data(), writes_, before, dmemory);
+                                            x + Erase(i) + V_,           dstate + (W_ + reads_ + i) * N_,
+                                            gradients + 2 * i * V_,      gradients + (2 * i + 1) * V_};
+    WriteSlotsBackward(N_, V_, heads.data(), writes_, before + A_ * N_, dmemory + A_ * N_);
     for (std::int64_t i = 0; i < writes_; ++i) {
       const WriteHead& head = heads[static_cast<std::size_t>(i)];
-      SigmoidRowBackward(W_, head.derase, x + Erase(i));
-      TanhRowBackward(W_, head.dadd, x + Erase(i) + W_);
+      SigmoidRowBackward(V_, head.derase, x + Erase(i));
+      TanhRowBackward(V_, head.dadd, x + Erase(i) + V_);
     }
     for (std::int64_t h = reads_; h < heads_; ++h)
       AddressBackward(x, h, old, before, after, dstate + (W_ + h) * N_, dmemory, scratch);
@@ -97,9 +109,16 @@ class NtmMemory {
   std::int64_t Shifted(std::int64_t head) const { return Weights(3 * heads_ + head); }
 
   // The interface: for each head, read heads first, the key [W], β, g, γ and the shifts [S]; then for each write head
-  // erase [W] and add [W].
+  // erase [V] and add [V], where V = W - A numbers of a slot are written.
   std::int64_t Head(std::int64_t head) const { return head * (W_ + 3 + S_); }
-  std::int64_t Erase(std::int64_t write) const { return Head(heads_) + write * 2 * W_; }
+  std::int64_t Erase(std::int64_t write) const { return Head(heads_) + write * 2 * V_; }
+
+  /// Number m of the address of slot i: uniform between -√3 and √3 (a variance of 1), and the same in all networks.
+  static float AddressNumber(std::int64_t i, std::int64_t m) {
+    constexpr std::uint64_t kSeed = 2014;
+    const auto block = philox({kSeed, static_cast<std::uint64_t>(i)}, static_cast<std::uint64_t>(m / 4));
+    return std::numbers::sqrt3_v<float> * (2.f * uniform_from(block[static_cast<std::size_t>(m % 4)]) - 1.f);
+  }
 
   /// The size of one part of the scratch memory.
   std::int64_t Area() const { return Scratch::Size(std::max(N_ + S_, W_)); }
@@ -116,8 +135,8 @@ class NtmMemory {
       SmallSoftmax(S_, scalars + 3);
     }
     for (std::int64_t i = 0; i < writes_; ++i) {
-      SigmoidRow(W_, x + Erase(i));
-      TanhRow(W_, x + Erase(i) + W_);
+      SigmoidRow(V_, x + Erase(i));
+      TanhRow(V_, x + Erase(i) + V_);
     }
   }
 
@@ -200,7 +219,7 @@ class NtmMemory {
     SmallSoftmaxBackward(S_, ds.data(), s);
   }
 
-  std::int64_t N_, W_, S_, reads_, writes_, heads_;
+  std::int64_t N_, W_, S_, A_, V_, reads_, writes_, heads_;
 };
 
 }  // namespace attend::kernels::HWY_NAMESPACE

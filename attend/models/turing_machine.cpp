@@ -20,7 +20,8 @@ kernels::MemorySizes TuringMachineOptions::sizes() const {
           .width = width,
           .read_heads = read_heads,
           .write_heads = write_heads,
-          .shifts = shifts};
+          .shifts = shifts,
+          .address = address};
 }
 
 TuringMachineOptions TuringMachineOptions::read(const Config& config) {
@@ -36,6 +37,7 @@ TuringMachineOptions TuringMachineOptions::read(const Config& config) {
   o.read_heads = config.integer_in("read_heads", 1, kernels::kMostHeads);
   o.write_heads = config.integer_in("write_heads", 1, kernels::kMostHeads);
   o.shifts = config.integer_in("shifts", 1, kernels::kMostShifts);
+  if (config.has("address")) o.address = config.integer_in("address", 0, o.width - 1);
   if (config.has("task")) o.task = config.object("task");
   return o;
 }
@@ -53,6 +55,7 @@ void TuringMachineOptions::write(Config& config) const {
   config.set("read_heads", read_heads);
   config.set("write_heads", write_heads);
   config.set("shifts", shifts);
+  config.set("address", address);
   config.set("task", task);
 }
 
@@ -69,8 +72,7 @@ void init_controller(MachineWeights& machine, const TuringMachineOptions& o, std
     init::uniform_fan_in(machine.weight_hh, o.inputs + recurrent, generator);
     if (init::skipped()) return;
     machine.bias.fill(0.f);
-    // The forget gates start open (Jozefowicz et al. 2015), so that gradients reach the first steps.
-    std::fill_n(machine.bias.data() + o.hidden, o.hidden, 1.f);
+    std::fill_n(machine.bias.data() + o.hidden, o.hidden, o.forget_bias);
     return;
   }
   // Inputs of -1 and 1 give the sums a variance of 1. The biases are as large: without them each unit would be an odd
@@ -81,7 +83,8 @@ void init_controller(MachineWeights& machine, const TuringMachineOptions& o, std
   if (!init::skipped()) machine.weight_hh.fill(0.f);
 }
 
-/// Adds to the biases of the interface of an NTM: for each head, read heads first, a key, β, g, γ and shifts.
+/// Adds to the biases of the interface of an NTM: for each head, read heads first, a key, β, g, γ and shifts;
+/// then for each write head erase and add.
 void add_biases(const Tensor& interface, const TuringMachineOptions& o) {
   for (std::int64_t h = 0; h < o.sizes().heads(); ++h) {
     float* const scalars = interface.data() + h * (o.width + 3 + o.shifts) + o.width;
@@ -89,6 +92,11 @@ void add_biases(const Tensor& interface, const TuringMachineOptions& o) {
     scalars[1] += h < o.read_heads ? o.biases.read_gate : o.biases.write_gate;
     scalars[2] += o.biases.sharpness;
     if (h >= o.read_heads && o.shifts > 1) scalars[3 + o.shifts / 2 + 1] += o.biases.write_shift;
+  }
+  const std::int64_t written = o.sizes().written();
+  for (std::int64_t h = 0; h < o.write_heads; ++h) {
+    float* const erase = interface.data() + o.sizes().heads() * (o.width + 3 + o.shifts) + 2 * h * written;
+    for (std::int64_t m = 0; m < written; ++m) erase[m] += o.biases.erase;
   }
 }
 

@@ -31,6 +31,7 @@ struct HeadBiases {
   float strength = 0.f;                     ///< of β; positive: addressing by content starts with few slots
   float write_shift = 0.f;                  ///< of the shift by one slot on; positive: write heads start by moving on
   float sharpness = 0.f;                    ///< of γ; positive: the weights of a head stay on one slot while it moves
+  float erase = 0.f;                        ///< of e; negative: what is written is added to what is there
 };
 
 struct TuringMachineOptions {
@@ -45,9 +46,14 @@ struct TuringMachineOptions {
   std::int64_t slots = 128;
   std::int64_t width = 20;  ///< numbers in a slot
   std::int64_t read_heads = 1, write_heads = 1;
-  std::int64_t shifts = 3;  ///< possible shifts of a head of the NTM, odd
-  HeadBiases biases = {};   ///< of a new NTM
-  Config task = {};         ///< the task that the network was trained for; see tasks/algorithm/algorithm.h
+  std::int64_t shifts = 3;   ///< possible shifts of a head of the NTM, odd
+  std::int64_t address = 0;  ///< numbers of a slot of the NTM that are its fixed address
+  HeadBiases biases = {};    ///< of a new NTM
+  /// Of the forget gates of a new LSTM controller. 1 lets gradients reach the first steps (Jozefowicz et al. 2015).
+  /// With 0 or less the state soon forgets, and so it does not drift in sequences that are longer than those of
+  /// training.
+  float forget_bias = 1.f;
+  Config task = {};  ///< the task that the network was trained for; see tasks/algorithm/algorithm.h
 
   /// The sizes for the op. Only for a network with a memory.
   kernels::MemorySizes sizes() const;

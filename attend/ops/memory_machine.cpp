@@ -112,7 +112,13 @@ void check_memory(const kernels::MemorySizes& s) {
   within("numbers in a slot", s.width, kMost);
   within("read heads", s.read_heads, kernels::kMostHeads);
   within("write heads", s.write_heads, s.kind == kernels::MemoryKind::dnc ? 1 : kernels::kMostHeads);
-  if (s.kind == kernels::MemoryKind::dnc) return;
+  if (s.kind == kernels::MemoryKind::dnc) {
+    if (s.address != 0) fail<InputError>(kOp, "the slots of a DNC have no address: got ", s.address, " numbers");
+    return;
+  }
+  if (s.address < 0 || s.address >= s.width)
+    fail<InputError>(kOp, "the numbers of an address must be fewer than those of a slot: got ", s.address, " of ",
+                     s.width);
   within("shifts", s.shifts, kernels::kMostShifts);
   if (s.shifts % 2 == 0 || s.shifts > s.slots)
     fail<InputError>(kOp, "the number of shifts must be odd and at most the number of slots: got ", s.shifts, " and ",

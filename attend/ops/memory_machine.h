@@ -15,7 +15,9 @@
 //   w_i = u_i^γ / Σ_j u_j^γ                            sharpening (eq. 9)
 //   M_i = M_i ∏_h (1 - w_h,i e_h) + Σ_h w_h,i a_h      write heads, with e = σ(·) and a = tanh(·) (eqs. 3, 4)
 //   r = Σ_i w_i M_i                                    read heads (eq. 2)
-// At first all numbers of the memory are 10^-6, and all heads are at slot 0.
+// At first all numbers of the memory are 10^-6, and all heads are at slot 0. With `address` numbers, the first ones of
+// each slot are its address (as in the Dynamic NTM, Gulcehre et al. 2016): random numbers that depend only on the
+// slot's index and are never written, so that keys can tell empty slots apart. Then e and a have only the other numbers.
 //
 // The memory of a Differentiable Neural Computer has one write head. It writes by content or to free slots, which the
 // usage u and the free gates f determine, and remembers in which order it wrote as links L:
@@ -59,7 +61,8 @@ struct MachineResult {
 MachineResult memory_machine(const Tensor& x, const MachineWeights& weights, const MachineOptions& options);
 
 /// Throws InputError [memory_machine] unless there are 1 to kMostHeads heads of each kind (dnc: one write head), the
-/// number of shifts is odd and at most the number of slots, and slots and width are positive and at most 65,536.
+/// number of shifts is odd and at most the number of slots, slots and width are positive and at most 65,536, and an
+/// address has fewer numbers than a slot (dnc: none).
 void check_memory(const kernels::MemorySizes& sizes);
 
 }  // namespace attend

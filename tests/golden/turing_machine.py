@@ -16,15 +16,29 @@ def content(memory, key, strength):
     return torch.softmax(strength[:, None] * dot / norms, -1)
 
 
+def philox(seed, stream, counter):
+    """Philox4x32-10 (Salmon et al. 2011) with 32-bit seed, stream and counter -> four 32-bit numbers"""
+    c, k, mask = [counter, 0, stream, 0], [seed, 0], 0xFFFFFFFF
+    for _ in range(10):
+        p0, p1 = 0xD2511F53 * c[0], 0xCD9E8D57 * c[2]
+        c = [(p1 >> 32) ^ c[1] ^ k[0], p1 & mask, (p0 >> 32) ^ c[3] ^ k[1], p0 & mask]
+        k = [(k[0] + 0x9E3779B9) & mask, (k[1] + 0xBB67AE85) & mask]
+    return c
+
+
 class Ntm:
-    def __init__(self, slots, width, reads, writes, shifts):
+    def __init__(self, slots, width, reads, writes, shifts, address=0):
         self.slots, self.width, self.reads, self.writes, self.shifts = slots, width, reads, writes, shifts
-        self.heads = reads + writes
-        self.interface = self.heads * (width + 3 + shifts) + 2 * writes * width
+        self.heads, self.written = reads + writes, width - address
+        self.interface = self.heads * (width + 3 + shifts) + 2 * writes * self.written
+        # The address of a slot: numbers with a variance of 1 that depend only on its index.
+        uniform = [[(philox(2014, i, m // 4)[m % 4] >> 8) / 2**24 for m in range(address)] for i in range(slots)]
+        self.addresses = 3**0.5 * (2 * torch.tensor(uniform).view(slots, address) - 1)
 
     def start(self, batch):
         first = F.one_hot(torch.zeros(batch, dtype=torch.long), self.slots).float()
-        return torch.full((batch, self.slots, self.width), 1e-6), [first] * self.heads
+        empty = torch.full((self.slots, self.written), 1e-6)
+        return torch.cat([self.addresses, empty], 1).expand(batch, -1, -1), [first] * self.heads
 
     def address(self, head, memory, before):
         w = self.width
@@ -38,14 +52,15 @@ class Ntm:
 
     def step(self, interface, state):
         memory, weights = state
-        heads, written = interface.split([self.heads * (self.width + 3 + self.shifts), 2 * self.writes * self.width], 1)
+        heads, written = interface.split([self.heads * (self.width + 3 + self.shifts), 2 * self.writes * self.written], 1)
         heads, written = heads.chunk(self.heads, 1), written.chunk(2 * self.writes, 1)
         writing = [self.address(heads[h], memory, weights[h]) for h in range(self.reads, self.heads)]
         kept, added = 1, 0
         for i, w in enumerate(writing):
             kept = kept * (1 - w[:, :, None] * torch.sigmoid(written[2 * i])[:, None])
             added = added + w[:, :, None] * torch.tanh(written[2 * i + 1])[:, None]
-        memory = memory * kept + added
+        address, content = memory.split([self.width - self.written, self.written], 2)
+        memory = torch.cat([address, content * kept + added], 2)
         reading = [self.address(heads[h], memory, weights[h]) for h in range(self.reads)]
         read = [torch.einsum("bn,bnw->bw", w, memory) for w in reading]
         return torch.cat(read, 1), (memory, reading + writing), reading, writing
@@ -143,7 +158,8 @@ def main():
               "ntm_feed_forward": lambda: Machine(Ntm(16, 4, 1, 2, 3), False),
               "dnc_lstm": lambda: Machine(Dnc(9, 5, 2), True),
               "dnc_feed_forward": lambda: Machine(Dnc(8, 4, 1), False),
-              "lstm": Lstm}
+              "lstm": Lstm,
+              "ntm_address": lambda: Machine(Ntm(9, 7, 2, 2, 3, address=5), True)}
     for name, make in models.items():
         model = make()
         for key, value in model.named_parameters():

@@ -26,7 +26,7 @@ struct Kind {
 std::ostream& operator<<(std::ostream& out, const Kind& kind) { return out << kind.name; }
 
 TuringMachineOptions sizes(MachineMemory memory, kernels::Controller controller, std::int64_t slots, std::int64_t width,
-                           std::int64_t reads, std::int64_t writes) {
+                           std::int64_t reads, std::int64_t writes, std::int64_t address = 0) {
   return {.inputs = 4,
           .outputs = 3,
           .memory = memory,
@@ -36,17 +36,16 @@ TuringMachineOptions sizes(MachineMemory memory, kernels::Controller controller,
           .slots = slots,
           .width = width,
           .read_heads = reads,
-          .write_heads = writes};
+          .write_heads = writes,
+          .address = address};
 }
 
 std::vector<Kind> kinds() {
   using enum MachineMemory;
   using enum kernels::Controller;
-  return {{"ntm_lstm", sizes(ntm, lstm, 9, 5, 2, 1)},
-          {"ntm_feed_forward", sizes(ntm, feed_forward, 16, 4, 1, 2)},
-          {"dnc_lstm", sizes(dnc, lstm, 9, 5, 2, 1)},
-          {"dnc_feed_forward", sizes(dnc, feed_forward, 8, 4, 1, 1)},
-          {"lstm", sizes(none, lstm, 128, 20, 1, 1)}};
+  return {{"ntm_lstm", sizes(ntm, lstm, 9, 5, 2, 1)}, {"ntm_feed_forward", sizes(ntm, feed_forward, 16, 4, 1, 2)},
+          {"dnc_lstm", sizes(dnc, lstm, 9, 5, 2, 1)}, {"dnc_feed_forward", sizes(dnc, feed_forward, 8, 4, 1, 1)},
+          {"lstm", sizes(none, lstm, 128, 20, 1, 1)}, {"ntm_address", sizes(ntm, lstm, 9, 7, 2, 2, 5)}};
 }
 
 class TuringMachineTest : public testing::TestWithParam<Kind> {};
@@ -125,7 +124,8 @@ TEST(TuringMachine, TheHeadsOfANewNetworkStartWithTheBiasesOfItsOptions) {
   TuringMachineOptions options = kinds()[1].options;  // 1 read head, 2 write heads
   Generator one(7), two(7);
   const TuringMachine plain(options, one);
-  options.biases = {.read_gate = -1.f, .write_gate = -7.f, .strength = 5.f, .write_shift = 2.f, .sharpness = 3.f};
+  options.biases = {
+      .read_gate = -1.f, .write_gate = -7.f, .strength = 5.f, .write_shift = 2.f, .sharpness = 3.f, .erase = -4.f};
   const TuringMachine biased(options, two);
   const std::int64_t W = options.width, head = W + 3 + options.shifts;
   std::vector<float> expected(plain.machine.interface_bias.span().begin(), plain.machine.interface_bias.span().end());
@@ -134,6 +134,8 @@ TEST(TuringMachine, TheHeadsOfANewNetworkStartWithTheBiasesOfItsOptions) {
     scalars[0] += 5.f, scalars[1] += h == 0 ? -1.f : -7.f, scalars[2] += 3.f;
     if (h > 0) scalars[5] += 2.f;  // of the shifts -1, 0 and 1
   }
+  for (std::int64_t h = 0; h < 2; ++h)  // erase [W], then add [W]
+    for (std::int64_t m = 0; m < W; ++m) expected[static_cast<std::size_t>(3 * head + 2 * h * W + m)] -= 4.f;
   const auto got = biased.machine.interface_bias.span();
   for (std::size_t i = 0; i < expected.size(); ++i) EXPECT_FLOAT_EQ(got[i], expected[i]) << i;
 }
@@ -173,6 +175,18 @@ TEST(TuringMachine, AConfigurationWithWrongSizesIsRefusedBeforeMemoryIsAllocated
   config.set("slots", 0);
   config.save(folder.path() / "config.json");
   EXPECT_ERROR(ModelFolder(folder.path()).model(), "slots");
+}
+
+TEST(TuringMachine, AConfigurationWithoutAnAddressHasNone) {
+  const test::TempFolder folder;
+  TuringMachine(kinds()[0].options).save(folder.path());
+  Config config(folder.path() / "config.json"), older;
+  for (const char* key : {"model_type", "memory", "controller"}) older.set(key, config.text(key));
+  for (const char* key :
+       {"inputs", "outputs", "hidden", "layers", "slots", "width", "read_heads", "write_heads", "shifts"})
+    older.set(key, config.integer(key));
+  older.save(folder.path() / "config.json");
+  EXPECT_EQ(ModelFolder(folder.path()).model<TuringMachine>("test", Ability::compute)->options.address, 0);
 }
 
 TEST(TuringMachine, OtherTasksRefuseIt) {

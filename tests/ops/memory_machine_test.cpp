@@ -30,6 +30,7 @@ std::ostream& operator<<(std::ostream& out, const Kind& kind) { return out << ki
 
 constexpr MemorySizes kNtm{.slots = 9, .width = 5, .read_heads = 2, .write_heads = 1};
 constexpr MemorySizes kManyHeads{.slots = 17, .width = 3, .read_heads = 1, .write_heads = 3, .shifts = 5};
+constexpr MemorySizes kAddress{.slots = 9, .width = 6, .read_heads = 2, .write_heads = 2, .shifts = 1, .address = 3};
 constexpr MemorySizes kDnc{.kind = MemoryKind::dnc, .slots = 9, .width = 5, .read_heads = 2};
 
 class MemoryMachine : public testing::TestWithParam<Kind> {
@@ -58,6 +59,7 @@ std::vector<Kind> kinds() {
   return {{"ntm_lstm", Controller::lstm, kNtm},
           {"ntm_feed_forward", Controller::feed_forward, kNtm},
           {"ntm_many_write_heads", Controller::lstm, kManyHeads},
+          {"ntm_address", Controller::lstm, kAddress},
           {"dnc_lstm", Controller::lstm, kDnc},
           {"dnc_feed_forward", Controller::feed_forward, kDnc}};
 }
@@ -137,6 +139,8 @@ TEST(CheckMemory, RefusesSizesThatAreOutOfRange) {
   EXPECT_ERROR(check_memory({.slots = 0}), "number of slots is out of range: got 0");
   EXPECT_ERROR(check_memory({.read_heads = 17}), "number of read heads is out of range: got 17, expected 1 to 16");
   EXPECT_ERROR(check_memory({.kind = MemoryKind::dnc, .write_heads = 2}), "write heads is out of range: got 2");
+  EXPECT_ERROR(check_memory({.kind = MemoryKind::dnc, .address = 2}), "the slots of a DNC have no address: got 2");
+  EXPECT_ERROR(check_memory({.width = 4, .address = 4}), "fewer than those of a slot: got 4 of 4");
   EXPECT_ERROR(check_memory({.shifts = 4}), "shifts must be odd");
   EXPECT_ERROR(check_memory({.slots = 3, .shifts = 5}), "at most the number of slots: got 5 and 3 slots");
 }

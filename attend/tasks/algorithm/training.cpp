@@ -27,8 +27,9 @@ Tensor bit_loss(const Tensor& logits, const Tensor& target) {
 
 class AlgorithmTrainingTask : public TrainingTask {
  public:
-  AlgorithmTrainingTask(std::shared_ptr<TuringMachine> model, const AlgorithmTrainingOptions& options)
-      : model_(std::move(model)), options_(options), algorithm_(options.algorithm()) {
+  AlgorithmTrainingTask(std::shared_ptr<TuringMachine> model, const AlgorithmTrainingOptions& options,
+                        const TrainingObserver& observer)
+      : model_(std::move(model)), options_(options), observer_(observer), algorithm_(options.algorithm()) {
     position_.seed = options.trainer.seed;
   }
 
@@ -46,9 +47,10 @@ class AlgorithmTrainingTask : public TrainingTask {
   Loss next() override {
     const std::int64_t count = options_.batch_size();
     const std::int64_t first = (position_.epoch * kBatchesPerEpoch + position_.batch) * count;
+    restart_if_at_chance(first, first + count);
     std::vector<AlgorithmSequence> sequences;
     for (std::int64_t i = first; i < first + count; ++i)
-      sequences.push_back(make_sequence(algorithm_, position_.seed, static_cast<std::uint64_t>(i), longest(i)));
+      sequences.push_back(make_sequence(source(i), position_.seed, static_cast<std::uint64_t>(i), longest(i)));
     const AlgorithmBatch batch = batch_of(sequences);
     if (++position_.batch == kBatchesPerEpoch) position_.batch = 0, ++position_.epoch;
     return {bit_loss((*model_)(batch.input), batch.target), batch.targets, batch.steps};
@@ -68,11 +70,41 @@ class AlgorithmTrainingTask : public TrainingTask {
   }
 
  private:
+  /// The task of sequence i. The contexts of n-grams rise from one bit in a curriculum: the shorter they are, the more
+  /// often each occurs in a sequence, and the more there is to gain from a memory.
+  AlgorithmOptions source(std::int64_t i) const {
+    AlgorithmOptions source = algorithm_;
+    if (source.task == AlgorithmTask::ngrams && i < options_.curriculum_sequences())
+      source.context = 1 + i * source.context / options_.curriculum_sequences();
+    return source;
+  }
+
+  /// Some random parameters never learn a task. So before the batch of the sequences [begin, end), if it has one of the
+  /// places for a restart, the parameters are replaced by new ones if the network still guesses. The decision depends
+  /// only on the parameters and the place, so a resumed run makes it as well.
+  void restart_if_at_chance(std::int64_t begin, std::int64_t end) {
+    constexpr std::int64_t kMostRestarts = 3;
+    constexpr double kChance = 0.8;  // bits of loss for each target bit
+    const std::int64_t every = options_.restart_sequences();
+    if (every == 0) return;
+    const std::int64_t place = (begin + every - 1) / every;
+    if (place < 1 || place > kMostRestarts || place * every >= end) return;
+    const AlgorithmScores now = evaluate_algorithm(*model_, algorithm_, options_.validation, kValidationSeed);
+    if (now.bits_per_sequence * static_cast<double>(now.sequences) < kChance * static_cast<double>(now.targets)) return;
+    Generator generator(options_.trainer.seed);
+    generator.restore(options_.trainer.seed, static_cast<std::uint64_t>(place) << 32);
+    TuringMachine other(model_->options, generator);
+    const auto from = attend::parameters(other), to = attend::parameters(*model_);
+    for (std::size_t i = 0; i < to.size(); ++i) std::ranges::copy(from[i].tensor.span(), to[i].tensor.data());
+    observer_.info("after " + grouped(begin) +
+                   " sequences the network still guesses: it starts again with other random parameters");
+  }
+
   /// The longest length of sequence i. In the first half of a curriculum it is a quarter of the way from the shortest
   /// to the longest length, so that the network first learns the algorithm, and then rises.
   std::int64_t longest(std::int64_t i) const {
     const std::int64_t curriculum = options_.curriculum_sequences();
-    if (i >= curriculum) return 0;
+    if (i >= curriculum || algorithm_.task == AlgorithmTask::ngrams) return 0;
     const std::int64_t half = (curriculum + 1) / 2, range = algorithm_.max_length - algorithm_.min_length;
     return algorithm_.min_length + (range + 3) / 4 +
            std::max<std::int64_t>(i - half, 0) * (range - (range + 3) / 4) / half;
@@ -80,6 +112,7 @@ class AlgorithmTrainingTask : public TrainingTask {
 
   std::shared_ptr<TuringMachine> model_;
   AlgorithmTrainingOptions options_;
+  TrainingObserver observer_;
   AlgorithmOptions algorithm_;
   BatchPosition position_;
 };
@@ -89,27 +122,33 @@ std::int64_t given(std::int64_t value, std::int64_t otherwise) { return value > 
 }  // namespace
 
 const AlgorithmDefaults& defaults_of(AlgorithmTask task) {
-  // Each step is written to the next slot. Read heads may move, or find a slot by its content.
+  // Each step is written to the next slot. Read heads may move, or find a slot by its content. A controller that soon
+  // forgets does not drift in longer sequences.
   static const AlgorithmDefaults copy{
       .controller = kernels::Controller::lstm,
       .hidden = 100,
       .slots = 128,
+      .width = 20,
+      .address = 0,
       .read_heads = 1,
       .write_heads = 1,
+      .shifts = 3,
       .biases = {.read_gate = 0, .write_gate = -7, .strength = 3, .write_shift = 2, .sharpness = 3},
+      .forget_bias = 0,
       .batch = 4,
       .sequences = 30'000,
       .curriculum = 12'000,
+      .restart = 0,
       .learning_rate = 2e-3};
   static const AlgorithmDefaults repeat_copy = [] {
     AlgorithmDefaults d = copy;
-    d.slots = 32, d.biases.sharpness = 1, d.sequences = 100'000, d.curriculum = 8'000;
+    d.slots = 32, d.biases.sharpness = 1, d.forget_bias = 1, d.sequences = 100'000, d.curriculum = 8'000;
     return d;
   }();
   static const AlgorithmDefaults recall = [] {
     AlgorithmDefaults d = repeat_copy;
     d.controller = kernels::Controller::feed_forward;
-    d.slots = 64, d.sequences = 120'000, d.curriculum = 0;
+    d.slots = 64, d.sequences = 120'000, d.curriculum = 0, d.restart = 40'000;
     return d;
   }();
   // Write heads may find a slot by its content, too: to erase what was read, so that the next is the largest.
@@ -118,10 +157,11 @@ const AlgorithmDefaults& defaults_of(AlgorithmTask task) {
     d.curriculum = 0, d.read_heads = d.write_heads = 4, d.biases.write_gate = -2, d.sequences = 200'000;
     return d;
   }();
+  // All heads find the slot of a context by its address, and writing adds to what is there.
   static const AlgorithmDefaults ngrams = [] {
     AlgorithmDefaults d = repeat_copy;
-    d.slots = 64, d.sequences = 50'000, d.curriculum = 0;
-    d.biases.write_gate = d.biases.write_shift = 0, d.learning_rate = 1e-3;
+    d.slots = 64, d.address = 10, d.shifts = 1, d.batch = 8, d.sequences = 50'000, d.curriculum = 16'000;
+    d.biases = {.read_gate = 4, .write_gate = 4, .strength = 3, .write_shift = 0, .sharpness = 1, .erase = -3};
     return d;
   }();
   switch (task) {
@@ -183,9 +223,10 @@ TuringMachineOptions AlgorithmTrainingOptions::machine() const {
   const bool dnc = memory == MachineMemory::dnc;
   m.controller = controller.value_or(d.controller);
   m.hidden = given(hidden, d.hidden);
-  m.slots = given(slots, dnc ? std::min<std::int64_t>(d.slots, 64) : d.slots), m.width = given(width, 20);
+  m.slots = given(slots, dnc ? std::min<std::int64_t>(d.slots, 64) : d.slots), m.width = given(width, d.width);
   m.read_heads = given(read_heads, d.read_heads), m.write_heads = given(write_heads, dnc ? 1 : d.write_heads);
-  m.shifts = shifts, m.biases = d.biases;
+  m.shifts = given(shifts, d.shifts), m.address = address >= 0 ? address : dnc ? 0 : std::min(d.address, m.width / 2);
+  m.biases = d.biases, m.forget_bias = d.forget_bias;
   return m;
 }
 
@@ -197,6 +238,11 @@ std::int64_t AlgorithmTrainingOptions::steps() const {
 
 std::int64_t AlgorithmTrainingOptions::curriculum_sequences() const {
   return curriculum >= 0 ? curriculum : defaults_of(task).curriculum;
+}
+
+std::int64_t AlgorithmTrainingOptions::restart_sequences() const {
+  if (memory != MachineMemory::ntm) return 0;
+  return restart >= 0 ? restart : defaults_of(task).restart;
 }
 
 TrainingResult train_algorithm(const AlgorithmTrainingOptions& options, const TrainingObserver& observer) {
@@ -233,7 +279,7 @@ TrainingResult train_algorithm(const AlgorithmTrainingOptions& options, const Tr
     line += "; the optimal estimator has a validation loss of " + mean.substr(0, mean.find('.') + 4);
   }
   observer.info(line);
-  AlgorithmTrainingTask task(model, options);
+  AlgorithmTrainingTask task(model, options, observer);
   return train(task, trainer, observer);
 }
 

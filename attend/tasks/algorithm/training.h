@@ -20,11 +20,13 @@ namespace attend {
 /// What works for a task: the network and its training.
 struct AlgorithmDefaults {
   kernels::Controller controller;
-  std::int64_t hidden, slots, read_heads, write_heads;
+  std::int64_t hidden, slots, width, address, read_heads, write_heads, shifts;
   HeadBiases biases;
+  float forget_bias;
   std::int64_t batch;       ///< sequences in a batch
   std::int64_t sequences;   ///< of a whole run
-  std::int64_t curriculum;  ///< those in which the lengths rise
+  std::int64_t curriculum;  ///< those in which the lengths rise; ngrams: the contexts
+  std::int64_t restart;     ///< those after which a network that has learned nothing starts anew; 0: never
   double learning_rate;
 };
 /// The one table of defaults. The memory of a DNC has one write head and at most 64 slots, and a network without a
@@ -40,10 +42,15 @@ struct AlgorithmTrainingOptions {
   MachineMemory memory = MachineMemory::ntm;
   std::optional<kernels::Controller> controller = {};  ///< empty: the default of the task
   std::int64_t hidden = 0, layers = 0;                 ///< layers: without a memory
-  std::int64_t slots = 0, width = 0, read_heads = 0, write_heads = 0;
-  std::int64_t shifts = 3;
-  std::int64_t batch = 0;         ///< sequences in a batch
-  std::int64_t curriculum = -1;   ///< sequences until the longest length is max_length; 0: none, -1: the task's default
+  std::int64_t slots = 0, width = 0, read_heads = 0, write_heads = 0, shifts = 0;
+  std::int64_t address = -1;  ///< numbers of a slot that are its address; -1: the task's default, at most half of them
+  std::int64_t batch = 0;     ///< sequences in a batch
+  /// Sequences until the longest length is max_length, or until the contexts of n-grams have all of their bits; 0:
+  /// none, -1: the task's default.
+  std::int64_t curriculum = -1;
+  /// After so many sequences, twice and three times as many, a Turing machine whose validation loss is still that of
+  /// guessing gets new random parameters; 0: never, -1: the task's default.
+  std::int64_t restart = -1;
   std::int64_t validation = 100;  ///< sequences in the validation set
   /// steps = 0 and learning_rate = 0: the defaults of the task. When a task is almost solved, most gradients are tiny,
   /// and Adam would answer a single large one with an update that undoes what was learned; a smaller beta2 and a larger
@@ -63,9 +70,11 @@ struct AlgorithmTrainingOptions {
   std::int64_t batch_size() const;
   std::int64_t steps() const;  ///< updates
   std::int64_t curriculum_sequences() const;
+  std::int64_t restart_sequences() const;
   /// Visits the options that must not change when a run is resumed, besides those of the model.
   void visit(auto&& v) const {
-    v("batch", batch_size()), v("curriculum", curriculum_sequences()), v("trainer", trainer);
+    v("batch", batch_size()), v("curriculum", curriculum_sequences()), v("restart", restart_sequences());
+    v("trainer", trainer);
   }
 };
 

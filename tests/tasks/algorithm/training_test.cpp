@@ -52,6 +52,34 @@ TEST_F(AlgorithmTraining, AnInterruptedRunResumesToTheSameBits) {
   }
 }
 
+TEST_F(AlgorithmTraining, ANetworkThatStillGuessesStartsAgainAlsoInAResumedRun) {
+  const auto guessing = [&](const std::string& name) {
+    AlgorithmTrainingOptions o = options(name, 60);
+    o.restart = 160, o.trainer.learning_rate = 1e-6;  // of 8 sequences a step: at steps 20 and 40
+    return o;
+  };
+  int restarts = 0;
+  TrainingObserver observer;
+  observer.message = [&](const std::string& line) { restarts += line.find("still guesses") != std::string::npos; };
+  AlgorithmTrainingOptions never = guessing("never"), parts = guessing("parts");
+  train_algorithm(guessing("whole"), observer);
+  EXPECT_EQ(restarts, 2);
+  never.restart = 0;
+  train_algorithm(never, observer);
+  EXPECT_EQ(restarts, 2);
+  for (const std::int64_t stop : {20, 33}) {
+    struct Stop {};
+    TrainingObserver stopping;
+    stopping.stepped = [stop](const TrainingState& state) {
+      if (state.step == stop) throw Stop();
+    };
+    EXPECT_THROW(train_algorithm(parts, stopping), Stop);
+    parts.trainer.resume = true;
+  }
+  train_algorithm(parts);
+  EXPECT_EQ(bytes("whole"), bytes("parts"));
+}
+
 TEST_F(AlgorithmTraining, OnlyTheSameRunIsResumed) {
   train_algorithm(options("run", 20));
   AlgorithmTrainingOptions other = options("run", 40);
@@ -101,13 +129,19 @@ TEST_F(AlgorithmTraining, WithoutFlagsATaskHasItsDefaults) {
     EXPECT_EQ(m.slots, d.slots) << name;
     EXPECT_EQ(m.read_heads, d.read_heads) << name;
     EXPECT_EQ(m.write_heads, d.write_heads) << name;
+    EXPECT_EQ(m.width, d.width) << name;
+    EXPECT_EQ(m.address, d.address) << name;
+    EXPECT_EQ(m.shifts, d.shifts) << name;
     EXPECT_EQ(m.biases.write_gate, d.biases.write_gate) << name;
+    EXPECT_EQ(m.forget_bias, d.forget_bias) << name;
     EXPECT_EQ(o.steps() * d.batch, d.sequences) << name;
     EXPECT_EQ(o.curriculum_sequences(), d.curriculum) << name;
+    EXPECT_EQ(o.restart_sequences(), d.restart) << name;
     o.batch = d.batch / 2;
     EXPECT_EQ(o.steps() * o.batch, d.sequences) << name << ": the number of sequences stays";
     o.memory = MachineMemory::dnc;
     EXPECT_EQ(o.machine().write_heads, 1) << name;
+    EXPECT_EQ(o.machine().address, 0) << name;
     EXPECT_LE(o.machine().slots, 64) << name;
   }
 }
