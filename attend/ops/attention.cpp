@@ -136,7 +136,7 @@ Tensor run(Call call, const Shape& result, std::vector<Tensor> inputs) {
   return record(call.op, out, inputs, go_back);
 }
 
-Tensor run_weights(Call call) {
+Tensor run_weights(const Call& call) {
   call.check();
   const auto segments = call.segments();
   std::int64_t T = call.T, S = call.S;

@@ -53,6 +53,8 @@ RotaryTable::RotaryTable(std::int64_t positions, std::span<const double> frequen
     }
 }
 
+// x by value: a tensor that the caller gives away is rotated in place.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
 Tensor rotate_heads(Tensor x, std::int64_t heads, std::int64_t head_dim, const Tensor& positions,
                     const RotaryTable& table) {
   check(x, heads, head_dim, positions, table);

@@ -34,7 +34,7 @@ Tensor softmax_by(const char* op, const Tensor& x, const Tensor& lengths, std::i
 
 /// A bias that is -infinity where the matrix of a mask is 0, in a shape that broadcasts to scores of the given rank.
 Tensor matrix_bias(const Tensor& matrix, int rank) {
-  const Tensor bias = Tensor::empty(matrix.shape());
+  Tensor bias = Tensor::empty(matrix.shape());
   std::ranges::transform(matrix.span<std::int8_t>(), bias.data(),
                          [](std::int8_t allowed) { return allowed ? 0.f : -std::numeric_limits<float>::infinity(); });
   if (rank == 4 && bias.rank() == 3) return bias.reshape(bias.shape().inserted(1, 1));

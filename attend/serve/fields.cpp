@@ -292,7 +292,7 @@ std::vector<std::int64_t> Fields::integers(const char* key) {
 }
 
 std::optional<std::string> Fields::choice(const char* key, const std::vector<std::string>& names) {
-  const auto value = optional_text(key);
+  auto value = optional_text(key);
   if (value && std::ranges::find(names, *value) == names.end())
     throw invalid_value(name(key), "\"" + name(key) + "\" has no such choice: got \"" + *value +
                                        "\", expected one of " + list_of(names));

@@ -137,7 +137,7 @@ int Http::bind(const std::string& host, int port) {
   hints.ai_flags = AI_PASSIVE;
   addrinfo* found = nullptr;
   errno = 0;
-  ::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found);
+  if (::getaddrinfo(host.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) found = nullptr;
   const std::unique_ptr<addrinfo, void (*)(addrinfo*)> addresses(found, [](addrinfo* all) {
     if (all) ::freeaddrinfo(all);
   });
@@ -549,7 +549,7 @@ void Http::answer(Connection& connection) {
   connection.chunked = head.chunked;
   connection.events = reply.type.starts_with("text/event-stream");
   milliseconds waited{0};
-  const auto write = [&](std::string part) {
+  const auto write = [&](const std::string& part) {
     connection.out = (connection.stream_begun ? "" : text) + part;
     connection.stream_begun = true;
     while (!connection.broken) {

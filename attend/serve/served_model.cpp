@@ -54,7 +54,7 @@ std::array<std::optional<std::string>, 2> languages_of(const fs::path& folder, c
     if (config.has("source_lang") && config.has("target_lang"))
       return {config.text("source_lang"), config.text("target_lang")};
   }
-  for (std::string text : {name, fs::weakly_canonical(folder).filename().string()}) {
+  for (const std::string& text : {name, fs::weakly_canonical(folder).filename().string()}) {
     const std::size_t last = text.rfind('-');
     if (last == std::string::npos || last == 0) continue;
     const std::size_t before = text.rfind('-', last - 1) + 1;  // 0 where there is none

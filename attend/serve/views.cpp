@@ -171,8 +171,9 @@ Reply fill_mask(Api& api, const Call& call) {
   constexpr std::size_t kShortestMask = 6;  // bytes
   double masks = 0;
   for (const std::string& text : texts)
-    masks += std::min(static_cast<double>(text.size() / std::min(mask_token.size(), kShortestMask) + 1),
-                      static_cast<double>(model.context.value_or(text.size() + 1)));
+    masks +=
+        std::min(static_cast<double>(text.size()) / static_cast<double>(std::min(mask_token.size(), kShortestMask)) + 1,
+                 static_cast<double>(model.context.value_or(text.size() + 1)));
   patience.reserve(masks * static_cast<double>(options.top) * kCandidate);
   const std::vector<FilledText> all = model.fill(std::move(texts), options, key_of(body, {"input", "model"}), patience);
   Json data = Json::array();

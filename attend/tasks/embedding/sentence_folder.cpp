@@ -126,7 +126,7 @@ void read_modules(const fs::path& folder, SentenceFolder& sentence) {
 }  // namespace
 
 fs::path transformer_in(const fs::path& path) {
-  const fs::path folder = current_folder(path);
+  fs::path folder = current_folder(path);
   for (const Config& module : modules_of(folder))
     if (type_of(module) == "Transformer") return folder / module.text("path", "");
   return folder;
