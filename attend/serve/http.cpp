@@ -1,5 +1,6 @@
 #include "attend/serve/http.h"
 
+#include <malloc.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -171,7 +172,7 @@ void Http::stop() {
 
 void Http::run() {
   std::array<epoll_event, 256> events{};
-  Clock::time_point swept = Clock::now();
+  Clock::time_point swept = Clock::now(), dismissed = swept;
   watch_for_new();
   while (!stopped_) {
     const int count =
@@ -185,9 +186,27 @@ void Http::run() {
       crowded_ = connections_.size() >= limits_.connections;
       watch_for_new();
       swept = Clock::now();
+      const bool unneeded = swept - dismissed >= limits_.surplus;
+      end_workers(unneeded);
+      if (unneeded) dismissed = swept;
     }
   }
   drain();
+}
+
+/// Removes the workers that have ended. With `unneeded`, dismisses those that were not needed since the last time, so
+/// that the memory of a short peak is given back.
+void Http::end_workers(bool unneeded) {
+  std::list<Worker> ended;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto next = workers_.begin(); next != workers_.end();)
+      if (const auto worker = next++; worker->ended) ended.splice(ended.end(), workers_, worker);
+    if (unneeded) dismissed_ = std::exchange(least_idle_, idle_workers_);
+  }
+  if (unneeded) work_waits_.notify_all();
+  for (Worker& worker : ended) worker.thread.join();
+  if (!ended.empty()) ::malloc_trim(0);
 }
 
 /// Runs a step of the work for a connection. If it fails, such as for want of memory, only this client is affected.
@@ -248,7 +267,7 @@ void Http::drain() {
     closed_ = true;
   }
   work_waits_.notify_all();
-  for (std::thread& worker : workers_) worker.join();
+  for (Worker& worker : workers_) worker.thread.join();
   workers_.clear();
   connections_.clear();
 }
@@ -380,7 +399,13 @@ void Http::give_to_worker(Connection& connection) {
   {
     const std::lock_guard lock(mutex_);
     if (ready_.size() >= idle_workers_ && workers_.size() < limits_.connections) try {
-        workers_.emplace_back([this] { work(); });
+        Worker& worker = workers_.emplace_back();
+        try {
+          worker.thread = std::thread([this, &worker] { work(worker); });
+        } catch (...) {
+          workers_.pop_back();
+          throw;
+        }
       } catch (const std::system_error&) {  // the others will do it
         if (workers_.empty()) throw;
       }
@@ -505,14 +530,17 @@ void Http::take_back() {
   }
 }
 
-void Http::work() {
+void Http::work(Worker& own) {
   set_threads(1);  // this thread does little work itself; the model thread uses all cores
   std::unique_lock lock(mutex_);
   for (;;) {
     ++idle_workers_;
-    work_waits_.wait(lock, [&] { return closed_ || !ready_.empty(); });
-    --idle_workers_;
-    if (ready_.empty()) return;
+    work_waits_.wait(lock, [&] { return closed_ || !ready_.empty() || dismissed_ > 0; });
+    least_idle_ = std::min(least_idle_, --idle_workers_);
+    if (ready_.empty()) {
+      if (!closed_) --dismissed_, own.ended = true;
+      return;
+    }
     Connection& connection = *ready_.front();
     ready_.pop_front();
     lock.unlock();

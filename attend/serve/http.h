@@ -6,6 +6,7 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -26,6 +27,7 @@ struct HttpLimits {
   std::chrono::milliseconds request{30000};  ///< time for a request to arrive
   std::chrono::milliseconds write{30000};    ///< time that a client may keep an answer waiting
   std::chrono::milliseconds idle{60000};     ///< time between two requests of a connection
+  std::chrono::milliseconds surplus{10000};  ///< time after which worker threads end that were not needed
 };
 
 class Http {
@@ -46,6 +48,10 @@ class Http {
 
  private:
   struct Connection;
+  struct Worker {
+    std::thread thread;
+    bool ended = false;
+  };
   using Clock = std::chrono::steady_clock;
 
   // In the thread of run():
@@ -53,6 +59,7 @@ class Http {
   void protect(int file, const Step& step);
   void handle(int file);
   void watch_for_new();
+  void end_workers(bool unneeded);
   void accept_all();
   void receive(Connection& connection);
   void advance(Connection& connection);
@@ -72,7 +79,7 @@ class Http {
   void drain();
 
   // In the threads of workers:
-  void work();
+  void work(Worker& own);
   void answer(Connection& connection);
 
   HttpLimits limits_;
@@ -89,8 +96,10 @@ class Http {
   std::deque<Connection*> ready_;      // requests for the workers
   std::vector<Connection*> answered_;  // connections that the workers give back
   std::size_t idle_workers_ = 0;
+  std::size_t least_idle_ = 0;  // since some were dismissed: so many workers were not needed
+  std::size_t dismissed_ = 0;   // workers that are to end
   bool closed_ = false;
-  std::vector<std::thread> workers_;
+  std::list<Worker> workers_;
 };
 
 }  // namespace attend::serve

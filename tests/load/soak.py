@@ -56,6 +56,9 @@ class Server:
         with open(f"/proc/{self.process.pid}/status") as status:
             return int(re.search(r"VmRSS:\s+(\d+)", status.read())[1]) / 1024
 
+    def threads(self):
+        return len(os.listdir(f"/proc/{self.process.pid}/task"))
+
     def end(self):
         """Seconds from SIGTERM to the end, and the exit code."""
         begin = time.monotonic()
@@ -428,7 +431,7 @@ def main():
                 shutil.copyfile(models["gpt2"] + "/model.safetensors", models["changed"] + "/model.safetensors")
             if now - last > 60:
                 last = now
-                print(f"{now:6.0f} s  {server.megabytes():.0f} MB  {count}", file=sys.stderr, flush=True)
+                print(f"{now:6.0f} s  {server.megabytes():.0f} MB  {server.threads()} threads  {count}", file=sys.stderr, flush=True)
         if server.process.poll() is not None:
             problems.append(f"the server ended with {server.process.returncode} after {now:.0f} s")
         elif b"model_changed" not in ask(server.port, "/ready")[1]:

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <filesystem>
 #include <optional>
 
 #include "tests/serve/raw.h"
@@ -240,6 +241,28 @@ TEST(Http, ClientsThatDoNotReadLargeAnswersMakeRoomForOthers) {
     std::this_thread::sleep_for(milliseconds(50));
   }
   EXPECT_EQ(status, "HTTP/1.1 200 OK");
+}
+
+TEST(Http, WorkersOfAPeakEndAfterIt) {
+  const auto threads = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/task"), std::filesystem::directory_iterator());
+  };
+  HttpLimits limits;
+  limits.surplus = milliseconds(200);
+  const Running server(limits);
+  const auto before = threads();
+  {
+    std::vector<Raw> peak;
+    for (int i = 0; i < 12; ++i) {
+      peak.push_back(server.connect());
+      peak.back().send(get(kLarge));
+    }
+    for (int i = 0; i < 100 && threads() < before + 12; ++i) std::this_thread::sleep_for(milliseconds(50));
+    EXPECT_GE(threads(), before + 12) << "each keeps its worker";
+  }
+  for (int i = 0; i < 200 && threads() > before + 1; ++i) std::this_thread::sleep_for(milliseconds(50));
+  EXPECT_LE(threads(), before + 1);
+  EXPECT_EQ(status_of(server.ask(get("/v1/models", "Connection: close\r\n"))), "HTTP/1.1 200 OK");
 }
 
 TEST(Http, AClientThatReadsSlowlyAndSteadilyGetsALargeAnswer) {
