@@ -90,6 +90,7 @@
 #include "attend/metrics/metric_text.h"
 #include "attend/metrics/ngrams.h"
 #include "attend/metrics/perplexity.h"
+#include "attend/metrics/rouge.h"
 #include "attend/models/activation_names.h"
 #include "attend/models/bert.h"
 #include "attend/models/bidaf.h"

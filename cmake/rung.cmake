@@ -20,7 +20,7 @@ function(attend_rung_options target optimization)
 endfunction()
 
 # attend_rung(NAME [NEEDS rung…] [LINKS library…] [PACKAGES package…] [PKG_CONFIG flag…]
-#             [WITHOUT file…])
+#             [WITHOUT file…] [COLD file…])
 #
 # Makes the folder's sources a static library, attend::NAME, and installs it. Call it in attend/NAME/CMakeLists.txt.
 #   NEEDS       the lower rungs that its files include; what those need comes with them
@@ -30,18 +30,22 @@ endfunction()
 #   PKG_CONFIG  the same libraries as linker flags, for attend-NAME.pc
 #   WITHOUT     sources of a component that is switched off; what stands in for them, in left_out/, the folder's own
 #               CMakeLists.txt adds
+#   COLD        sources that run once or seldom and take long to compile: they are compiled with -O1
 function(attend_rung name)
-  cmake_parse_arguments(PARSE_ARGV 1 rung "" "" "NEEDS;LINKS;PACKAGES;PKG_CONFIG;WITHOUT")
+  cmake_parse_arguments(PARSE_ARGV 1 rung "" "" "NEEDS;LINKS;PACKAGES;PKG_CONFIG;WITHOUT;COLD")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
   list(FILTER sources EXCLUDE REGEX "/left_out/")
   list(TRANSFORM rung_WITHOUT PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE without)
   list(REMOVE_ITEM sources ${without})
+  set_source_files_properties(${rung_COLD} PROPERTIES COMPILE_OPTIONS $<$<CONFIG:Release>:-O1>)
   set(target attend_${name})
   add_library(${target} STATIC ${sources})
   add_library(attend::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   attend_rung_options(${target} ${attend_optimization})
-  target_precompile_headers(${target} REUSE_FROM ${attend_precompiled})
+  if(attend_precompiled)
+    target_precompile_headers(${target} REUSE_FROM ${attend_precompiled})
+  endif()
   target_include_directories(${target} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   list(TRANSFORM rung_NEEDS PREPEND attend_ OUTPUT_VARIABLE needed)
