@@ -17,7 +17,8 @@
 //   r = Σ_i w_i M_i                                    read heads (eq. 2)
 // At first all numbers of the memory are 10^-6, and all heads are at slot 0. With `address` numbers, the first ones of
 // each slot are its address (as in the Dynamic NTM, Gulcehre et al. 2016): random numbers that depend only on the
-// slot's index and are never written, so that keys can tell empty slots apart. Then e and a have only the other numbers.
+// slot's index and are never written, so that keys can tell empty slots apart. Then e and a have only the other
+// numbers.
 //
 // The memory of a Differentiable Neural Computer has one write head. It writes by content or to free slots, which the
 // usage u and the free gates f determine, and remembers in which order it wrote as links L:

@@ -197,8 +197,7 @@ std::vector<std::string> prepared(const Verb& verb, const std::vector<std::strin
     const std::string* next = i + 1 < arguments.size() ? &arguments[i + 1] : nullptr;
     const std::size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
-    if (word.size() > 2 && word[0] == '-' && word[1] != '-' && verb.find_option("-" + name))
-      refuse_flag(verb, word);
+    if (word.size() > 2 && word[0] == '-' && word[1] != '-' && verb.find_option("-" + name)) refuse_flag(verb, word);
     const Flag* flag = word.starts_with('-') ? verb.find_option(name) : nullptr;
     const bool takes_value = flag && (flag->kind() == Flag::Kind::value || flag->kind() == Flag::Kind::values);
     if (takes_value && equals == word.npos && next && is_long_flag(verb, *next))
