@@ -13,12 +13,12 @@ namespace attend {
 struct CharacterSet {
   struct Range {
     char32_t first, last;
-    auto operator<=>(const Range&) const = default;
+    auto operator<=>(const Range&) const = default;  // NOLINT(modernize-use-nullptr): does not know <=>
   };
   struct Class {
     std::string name;  ///< a general category or its first letter, or "s", "d", "w"
     bool negated;
-    auto operator<=>(const Class&) const = default;
+    auto operator<=>(const Class&) const = default;  // NOLINT(modernize-use-nullptr)
   };
   std::vector<Range> ranges;
   std::vector<Class> classes;

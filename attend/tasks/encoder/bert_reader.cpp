@@ -152,7 +152,7 @@ void BertReader::read(std::span<const BertWindow> windows, std::int64_t batch_to
 
 Tensor BertReader::read(const Encoding& encoding, Probe* probe) const {
   const NoGrad no_grad;
-  const Tensor states = model.encode(input_of(model, encoding.ids, encoding.types, {encoding.size()}), probe);
+  Tensor states = model.encode(input_of(model, encoding.ids, encoding.types, {encoding.size()}), probe);
   check_finite("bert", states.span());
   return states;
 }

@@ -38,7 +38,7 @@ TokenStore tokenized(const Options& options, const Files& files, const Tokenizer
   for (const std::filesystem::path& file : files) {
     if (!is_token_store(file)) continue;
     if (files.size() > 1) fail<InputError>("train", file.string(), ": is a token store; those are used alone");
-    const TokenStore store(file);
+    TokenStore store(file);
     if (store.key().tokenizer != fingerprint(tokenizer))
       fail<InputError>("train", file.string(), ": its tokens are not those of the model's tokenizer");
     return store;

@@ -1,6 +1,7 @@
 #include "attend/tasks/masked_lm/masking.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "attend/tasks/masked_lm/random_sequence.h"
@@ -24,7 +25,7 @@ MaskedTokens mask_tokens(std::vector<std::int32_t>& ids, const std::vector<std::
   MaskedTokens masked;
   if (tokens == 0) return masked;
   const auto wanted =
-      std::max<std::size_t>(1, static_cast<std::size_t>(static_cast<float>(tokens) * options.share + 0.5f));
+      std::max<std::size_t>(1, static_cast<std::size_t>(std::lround(static_cast<float>(tokens) * options.share)));
   RandomSequence random(key);
   for (std::size_t left = units.size(); left > 0 && masked.positions.size() < wanted; --left) {
     const std::size_t choice = random.below(left);

@@ -19,7 +19,7 @@ std::int64_t memory_of(const Config& config) {
   return config.has("stories") ? config.object("stories").integer_in("memory", 1, 1'000'000) : 1;
 }
 
-AttentionTokens labels(std::vector<std::string> texts) {
+AttentionTokens labels(const std::vector<std::string>& texts) {
   AttentionTokens tokens{.shown = texts, .written = texts, .words = {}};
   for (std::size_t i = 0; i < texts.size(); ++i) tokens.words.push_back(static_cast<std::int32_t>(i));
   return tokens;
@@ -106,7 +106,7 @@ AttentionMap StoryReader::attention(const std::vector<std::string>& story, const
     names.push_back("hop " + std::to_string(k + 1));
     std::ranges::copy(answer.hops[static_cast<std::size_t>(k)], view.weights[0].data() + k * S);
   }
-  view.queries = labels(std::move(names));
+  view.queries = labels(names);
   AttentionMap map;
   map.kind = folder_.family().type, map.text = question + " " + answer.answer;
   map.views.push_back(std::move(view));

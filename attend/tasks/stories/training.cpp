@@ -1,6 +1,7 @@
 #include "attend/tasks/stories/training.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <map>
 #include <set>
@@ -45,8 +46,7 @@ Split read_and_split(const std::vector<StoryFiles>& files, const Options& option
   for (const StoryFiles& one : files) {
     std::vector<Story> stories = read_stories(one.train, one.task);
     without += std::erase_if(stories, [](const Story& story) { return story.questions.empty(); });
-    const auto wanted =
-        static_cast<std::int64_t>(options.validation * static_cast<double>(questions_in(stories)) + 0.5);
+    const auto wanted = std::llround(options.validation * static_cast<double>(questions_in(stories)));
     std::int64_t held = 0;
     for (const std::int64_t i :
          shuffled(std::ssize(stories), {options.trainer.seed, static_cast<std::uint64_t>(one.task)})) {

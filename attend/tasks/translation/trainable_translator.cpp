@@ -100,7 +100,7 @@ template <typename Model, typename Options>
 std::shared_ptr<Model> continued(const Options& options, Model old, const std::map<std::string, PieceMap>& by_piece,
                                  std::uint64_t seed) {
   Generator generator(seed);
-  const auto model = std::make_shared<Model>(options, generator);
+  auto model = std::make_shared<Model>(options, generator);
   carry_over(parameters(old), parameters(*model), by_piece);
   return model;
 }
