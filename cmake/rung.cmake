@@ -4,7 +4,7 @@
 # compiled with other options than the source. A compiler cache cannot store what uses such headers, so they are left
 # out where there is one.
 function(attend_precompile target optimization)
-  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp "")
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp CONTENT "")  # keeps a file that is there
   add_library(${target} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${target}.cpp)
   attend_rung_options(${target} ${optimization})
   target_link_libraries(${target} PRIVATE OpenMP::OpenMP_CXX nlohmann_json::nlohmann_json attend_flags)
