@@ -25,7 +25,15 @@ const kSketched = 3; // weights of each row that the small pictures of a long te
 const kSketchedAtOnce = 64e6; // weights that the server computes for one answer with small pictures
 const kMostWritten = 40; // tokens that the model may write
 
-const kViewNames = { self: "Self", encoder: "Encoder", decoder: "Decoder", cross: "Cross", memory: "Hops" };
+const kViewNames = {
+  self: "Self",
+  encoder: "Encoder",
+  decoder: "Decoder",
+  cross: "Cross",
+  memory: "Hops",
+  "context-to-question": "Text to question",
+  "question-to-context": "Question to text",
+};
 
 export const attentionView: View = (root, page) => {
   const models = able(page, "attention");
