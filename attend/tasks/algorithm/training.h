@@ -26,7 +26,7 @@ struct AlgorithmDefaults {
   std::int64_t batch;       ///< sequences in a batch
   std::int64_t sequences;   ///< of a whole run
   std::int64_t curriculum;  ///< those in which the lengths rise; ngrams: the contexts
-  std::int64_t restart;     ///< those after which a network that has learned nothing starts anew; 0: never
+  std::int64_t restart;     ///< sequences after which a network that has learned nothing is re-initialised; 0: never
   double learning_rate;
 };
 /// The one table of defaults. The memory of a DNC has one write head and at most 64 slots, and a network without a
@@ -48,8 +48,8 @@ struct AlgorithmTrainingOptions {
   /// Sequences until the longest length is max_length, or until the contexts of n-grams have all of their bits; 0:
   /// none, -1: the task's default.
   std::int64_t curriculum = -1;
-  /// After so many sequences, twice and three times as many, a Turing machine whose validation loss is still that of
-  /// guessing gets new random parameters; 0: never, -1: the task's default.
+  /// Re-initialise a Turing machine whose validation loss is still that of random guessing. It is checked after this
+  /// number of sequences, and after twice and three times this number. 0: never; -1: the task's default.
   std::int64_t restart = -1;
   std::int64_t validation = 100;  ///< sequences in the validation set
   /// steps = 0 and learning_rate = 0: the defaults of the task. When a task is almost solved, most gradients are tiny,
