@@ -184,10 +184,10 @@ function remarks({ truncated = 0, unknown = 0 }: api.StoryAnswer): string {
 
 /** Sentences × hops. The first `unseen` sentences were left out. */
 function hopTable(sentences: string[], hops: number[][], unseen: number): HTMLElement {
-  const { heat, cold } = palette(); // without a softmax (linear start), weights may be negative
+  const { heat } = palette();
   const greatest = hops.map((hop) => hop.indexOf(Math.max(...hop)));
   const cell = (weight: number, most: boolean): HTMLElement => {
-    const colour = mix(weight < 0 ? cold : heat, strength(weight, 1));
+    const colour = mix(heat, strength(weight, 1));
     const element = h("td", { class: most ? "most" : "" }, weight.toFixed(2));
     element.style.backgroundColor = css(colour);
     element.style.color = textOn(colour);
