@@ -1,6 +1,5 @@
 #include "attend/serve/http.h"
 
-#include <malloc.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -16,7 +15,6 @@
 #include <cstring>
 #include <system_error>
 
-#include "attend/core/threads.h"
 #include "attend/serve/api_error.h"
 
 namespace attend::serve {
@@ -119,7 +117,7 @@ struct Http::Connection {
   bool stream_begun = false, events = false, chunked = false, probed = false;
 };
 
-Http::Http(const HttpLimits& limits, Api& api) : limits_(limits), api_(api) {
+Http::Http(const HttpLimits& limits, Api& api) : limits_(limits), api_(api), workers_(limits.connections) {
   poll_ = ::epoll_create1(EPOLL_CLOEXEC);
   wake_ = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
   epoll_event event{.events = EPOLLIN, .data = {.fd = wake_}};
@@ -187,26 +185,11 @@ void Http::run() {
       watch_for_new();
       swept = Clock::now();
       const bool unneeded = swept - dismissed >= limits_.surplus;
-      end_workers(unneeded);
+      workers_.shrink(unneeded);
       if (unneeded) dismissed = swept;
     }
   }
   drain();
-}
-
-/// Removes the workers that have ended. With `unneeded`, dismisses those that were not needed since the last time, so
-/// that the memory of a short peak is given back.
-void Http::end_workers(bool unneeded) {
-  std::list<Worker> ended;
-  {
-    const std::lock_guard lock(mutex_);
-    for (auto next = workers_.begin(); next != workers_.end();)
-      if (const auto worker = next++; worker->ended) ended.splice(ended.end(), workers_, worker);
-    if (unneeded) dismissed_ = std::exchange(least_idle_, idle_workers_);
-  }
-  if (unneeded) work_waits_.notify_all();
-  for (Worker& worker : ended) worker.thread.join();
-  if (!ended.empty()) ::malloc_trim(0);
 }
 
 /// Runs a step of the work for a connection. If it fails, such as for want of memory, only this client is affected.
@@ -262,13 +245,7 @@ void Http::drain() {
     std::this_thread::sleep_for(milliseconds(5));
   }
   for (const auto& [file, connection] : connections_) ::shutdown(file, SHUT_RDWR);  // workers that write see it
-  {
-    const std::lock_guard lock(mutex_);
-    closed_ = true;
-  }
-  work_waits_.notify_all();
-  for (Worker& worker : workers_) worker.thread.join();
-  workers_.clear();
+  workers_.finish();
   connections_.clear();
 }
 
@@ -396,25 +373,15 @@ void Http::advance(Connection& connection) {
 }
 
 void Http::give_to_worker(Connection& connection) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (ready_.size() >= idle_workers_ && workers_.size() < limits_.connections) try {
-        Worker& worker = workers_.emplace_back();
-        try {
-          worker.thread = std::thread([this, &worker] { work(worker); });
-        } catch (...) {
-          workers_.pop_back();
-          throw;
-        }
-      } catch (const std::system_error&) {  // the others will do it
-        if (workers_.empty()) throw;
-      }
-    ready_.push_back(&connection);
-    connection.state = Connection::State::working;
-  }
+  connection.state = Connection::State::working;
   ::epoll_ctl(poll_, EPOLL_CTL_DEL, connection.socket, nullptr);
   connection.watched = false;
-  work_waits_.notify_one();
+  try {
+    workers_.add([this, &connection] { work(connection); });
+  } catch (...) {
+    connection.state = Connection::State::reading;
+    throw;
+  }
 }
 
 /// Whether a request is complete. Throws ApiError for one that is refused.
@@ -530,30 +497,16 @@ void Http::take_back() {
   }
 }
 
-void Http::work(Worker& own) {
-  set_threads(1);  // this thread does little work itself; the model thread uses all cores
-  std::unique_lock lock(mutex_);
-  for (;;) {
-    ++idle_workers_;
-    work_waits_.wait(lock, [&] { return closed_ || !ready_.empty() || dismissed_ > 0; });
-    least_idle_ = std::min(least_idle_, --idle_workers_);
-    if (ready_.empty()) {
-      if (!closed_) --dismissed_, own.ended = true;
-      return;
-    }
-    Connection& connection = *ready_.front();
-    ready_.pop_front();
-    lock.unlock();
-    try {
-      answer(connection);
-    } catch (const std::exception&) {  // such as out of memory: only this client is affected
-      connection.broken = true;
-    }
-    lock.lock();
-    answered_.push_back(&connection);
-    const std::uint64_t one = 1;
-    [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof one);
+void Http::work(Connection& connection) {
+  try {
+    answer(connection);
+  } catch (const std::exception&) {  // such as out of memory: only this client is affected
+    connection.broken = true;
   }
+  const std::lock_guard lock(mutex_);
+  answered_.push_back(&connection);
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const ssize_t written = ::write(wake_, &one, sizeof one);
 }
 
 void Http::answer(Connection& connection) {

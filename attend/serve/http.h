@@ -4,18 +4,15 @@
 #pragma once
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
-#include <deque>
-#include <list>
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include "attend/serve/api.h"
 #include "attend/serve/http_message.h"
+#include "attend/serve/worker_pool.h"
 
 namespace attend::serve {
 
@@ -48,10 +45,6 @@ class Http {
 
  private:
   struct Connection;
-  struct Worker {
-    std::thread thread;
-    bool ended = false;
-  };
   using Clock = std::chrono::steady_clock;
 
   // In the thread of run():
@@ -59,7 +52,6 @@ class Http {
   void protect(int file, const Step& step);
   void handle(int file);
   void watch_for_new();
-  void end_workers(bool unneeded);
   void accept_all();
   void receive(Connection& connection);
   void advance(Connection& connection);
@@ -79,7 +71,7 @@ class Http {
   void drain();
 
   // In the threads of workers:
-  void work(Worker& own);
+  void work(Connection& connection);
   void answer(Connection& connection);
 
   HttpLimits limits_;
@@ -92,14 +84,8 @@ class Http {
   std::atomic<bool> crowded_ = false;  // all connections are taken
 
   std::mutex mutex_;
-  std::condition_variable work_waits_;
-  std::deque<Connection*> ready_;      // requests for the workers
   std::vector<Connection*> answered_;  // connections that the workers give back
-  std::size_t idle_workers_ = 0;
-  std::size_t least_idle_ = 0;  // since some were dismissed: so many workers were not needed
-  std::size_t dismissed_ = 0;   // workers that are to end
-  bool closed_ = false;
-  std::list<Worker> workers_;
+  WorkerPool workers_;
 };
 
 }  // namespace attend::serve
