@@ -19,8 +19,27 @@ function(attend_rung_options target optimization)
   target_compile_options(${target} PRIVATE -fno-math-errno -fno-trapping-math $<$<CONFIG:Release>:${optimization}>)
 endfunction()
 
+# attend_unity(TARGET SOURCE…)
+#
+# With CMAKE_UNITY_BUILD, compiles up to eight sources of a folder as one, which takes half the time. Sources of different
+# folders are never joined, so names in anonymous namespaces must only differ within a folder.
+function(attend_unity target)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
+  # GCC takes the sources for headers, in which types of anonymous namespaces would be a mistake.
+  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
+  foreach(source IN LISTS ARGN)
+    get_filename_component(folder ${source} DIRECTORY)
+    file(RELATIVE_PATH folder ${PROJECT_SOURCE_DIR} ${folder})
+    string(MAKE_C_IDENTIFIER ${folder} group)
+    list(APPEND ${group} ${source})
+    list(LENGTH ${group} count)
+    math(EXPR part "(${count} - 1) / 8")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group}_${part})
+  endforeach()
+endfunction()
+
 # attend_rung(NAME [NEEDS rung…] [LINKS library…] [PACKAGES package…] [PKG_CONFIG flag…]
-#             [WITHOUT file…] [COLD file…])
+#             [WITHOUT file…] [COLD file…] [ALONE])
 #
 # Makes the folder's sources a static library, attend::NAME, and installs it. Call it in attend/NAME/CMakeLists.txt.
 #   NEEDS       the lower rungs that its files include; what those need comes with them
@@ -31,8 +50,9 @@ endfunction()
 #   WITHOUT     sources of a component that is switched off; what stands in for them, in left_out/, the folder's own
 #               CMakeLists.txt adds
 #   COLD        sources that run once or seldom and take long to compile: they are compiled with -O1
+#   ALONE       compile each source by itself, also with CMAKE_UNITY_BUILD
 function(attend_rung name)
-  cmake_parse_arguments(PARSE_ARGV 1 rung "" "" "NEEDS;LINKS;PACKAGES;PKG_CONFIG;WITHOUT;COLD")
+  cmake_parse_arguments(PARSE_ARGV 1 rung "ALONE" "" "NEEDS;LINKS;PACKAGES;PKG_CONFIG;WITHOUT;COLD")
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS *.cpp)
   list(FILTER sources EXCLUDE REGEX "/left_out/")
   list(TRANSFORM rung_WITHOUT PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE without)
@@ -43,6 +63,11 @@ function(attend_rung name)
   add_library(attend::${name} ALIAS ${target})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
   attend_rung_options(${target} ${attend_optimization})
+  if(rung_ALONE)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
+  else()
+    attend_unity(${target} ${sources})
+  endif()
   if(attend_precompiled)
     target_precompile_headers(${target} REUSE_FROM ${attend_precompiled})
   endif()

@@ -17,9 +17,10 @@
 #include "attend/core/error.h"
 
 namespace attend {
-namespace {
 
-std::string last_error() { return std::generic_category().message(errno); }
+std::string system_error_text() { return std::generic_category().message(errno); }
+
+namespace {
 
 /// Closes a file descriptor at the end of its scope.
 struct Descriptor {
@@ -86,9 +87,9 @@ void remove_mapping(Mapping* node, void* address, std::size_t size) {
 
 MappedFile map_file(const std::filesystem::path& path) {
   Descriptor file{::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)};  // do not block on a pipe
-  if (file.value < 0) fail<InputError>("load", path.string(), ": cannot open: ", last_error());
+  if (file.value < 0) fail<InputError>("load", path.string(), ": cannot open: ", system_error_text());
   struct stat status {};
-  if (::fstat(file.value, &status) != 0) fail("load", path.string(), ": cannot read its status: ", last_error());
+  if (::fstat(file.value, &status) != 0) fail("load", path.string(), ": cannot read its status: ", system_error_text());
   if (S_ISDIR(status.st_mode)) fail<InputError>("load", path.string(), ": is a folder, expected a file");
   if (!S_ISREG(status.st_mode))
     fail<InputError>("load", path.string(), ": is not a regular file, so it cannot be mapped into memory");
@@ -96,7 +97,7 @@ MappedFile map_file(const std::filesystem::path& path) {
   if (size == 0) return {};
 
   void* address = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.value, 0);
-  if (address == MAP_FAILED) fail("load", path.string(), ": cannot map ", size, " bytes: ", last_error());
+  if (address == MAP_FAILED) fail("load", path.string(), ": cannot map ", size, " bytes: ", system_error_text());
   auto* bytes = static_cast<std::byte*>(address);
   // The file stays open: its name may soon be that of another.
   Mapping* node = add_mapping(bytes, path.string(), std::exchange(file.value, -1), status);
@@ -171,7 +172,7 @@ void AtomicFile::commit() {
 }
 
 void AtomicFile::give_up(const char* doing) const {
-  fail("save", path_.string(), ": cannot ", doing, ": ", last_error());
+  fail("save", path_.string(), ": cannot ", doing, ": ", system_error_text());
 }
 
 std::filesystem::path unused_temporary(const std::filesystem::path& path) {
@@ -207,7 +208,7 @@ void sync_path(const std::filesystem::path& path) {
   int result = file.value < 0 ? -1 : ::fsync(file.value);
   while (result != 0 && errno == EINTR && file.value >= 0) result = ::fsync(file.value);
   // File systems that cannot sync a folder return EINVAL.
-  if (result != 0 && errno != EINVAL) fail("save", path.string(), ": cannot sync: ", last_error());
+  if (result != 0 && errno != EINVAL) fail("save", path.string(), ": cannot sync: ", system_error_text());
 }
 
 void check_output_folder(const std::filesystem::path& folder) {

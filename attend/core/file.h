@@ -6,9 +6,13 @@
 #include <filesystem>
 #include <memory>
 #include <span>
+#include <string>
 #include <string_view>
 
 namespace attend {
+
+/// The message of errno, for errors of files.
+std::string system_error_text();
 
 /// A file that is mapped into memory. The system loads its pages on first access. Writes to the bytes are private to
 /// this process. Replacing the file by a rename, as AtomicFile does, changes nothing here. Writing to the file in place

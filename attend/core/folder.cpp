@@ -25,8 +25,6 @@ namespace fs = std::filesystem;
 constexpr const char* kReady = ".attend-update";      // a complete new model
 constexpr const char* kDone = ".attend-update.done";  // it is in place, and this folder is being removed
 
-std::string last_error() { return std::generic_category().message(errno); }
-
 [[noreturn]] void give_up(const fs::path& path, const char* doing, const std::error_code& problem) {
   fail("save", path.string(), ": cannot ", doing, ": ", problem.message());
 }
@@ -207,7 +205,7 @@ void FolderUpdate::commit() {
   const Tree tree = tree_of(stage_);
   sync_all(stage_, tree.files), sync_all(stage_, tree.folders);
   if (::rename(stage_.c_str(), (folder_ / kReady).c_str()) != 0)
-    fail("save", folder_.string(), ": cannot rename the new model: ", last_error());
+    fail("save", folder_.string(), ": cannot rename the new model: ", system_error_text());
   stage_.clear();
   sync_path(folder_);
   finish_update(folder_);

@@ -103,4 +103,7 @@ class Tensor {
   std::shared_ptr<Node> node_;
 };
 
+/// The numbers of a tensor, or null if it is undefined.
+inline float* data_or_null(const Tensor& tensor) { return tensor.defined() ? tensor.data() : nullptr; }
+
 }  // namespace attend

@@ -9,7 +9,7 @@ std::string simd_instructions();
 /// The newest instruction set that oneDNN uses: "AVX2", "AVX-512 VNNI", … It can be limited with ONEDNN_MAX_CPU_ISA.
 std::string onednn_instructions();
 
-/// true: limits Attend's own kernels to instructions that nearly every CPU has (SSE4 on x86). false: removes the limit.
+/// true: limits Attend's own kernels to instructions that nearly every CPU has (SSE2 on x86). false: removes the limit.
 /// For tests, and to find errors that depend on the instruction set. Do not call it while other threads compute.
 void use_portable_instructions(bool portable);
 

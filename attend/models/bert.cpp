@@ -102,11 +102,11 @@ Tensor first_rows(const std::vector<std::int64_t>& lengths) {
   return Tensor::ids(rows, {static_cast<std::int64_t>(rows.size())});
 }
 
-constexpr BlockNames kBlockNames = {.self = {"attention.self.query", "attention.self.key", "attention.self.value",
-                                             "attention.output.dense", "attention.output.LayerNorm"},
-                                    .up = "intermediate.dense",
-                                    .down = "output.dense",
-                                    .feed_forward_norm = "output.LayerNorm"};
+constexpr BlockNames kBertNames = {.self = {"attention.self.query", "attention.self.key", "attention.self.value",
+                                            "attention.output.dense", "attention.output.LayerNorm"},
+                                   .up = "intermediate.dense",
+                                   .down = "output.dense",
+                                   .feed_forward_norm = "output.LayerNorm"};
 
 void require_head(const Linear& layer, const char* what) {
   if (!layer.defined()) fail("bert", "this model has no head for ", what);
@@ -204,7 +204,7 @@ Bert::Bert(const BertOptions& o, Generator& generator) : options(o) {
                              .norm = {.eps = o.eps},
                              .dropout = o.dropout,
                              .attention_dropout = o.attention_dropout};
-    for (std::int64_t i = 0; i < o.layers; ++i) encoder.blocks.emplace_back(block, kBlockNames, generator);
+    for (std::int64_t i = 0; i < o.layers; ++i) encoder.blocks.emplace_back(block, kBertNames, generator);
     encoder.name = "layer";
     const bool bert = o.family() == BertFamily::bert;
     const bool pooled = o.head == BertHead::none || o.head == BertHead::pre_training ||

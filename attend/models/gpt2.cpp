@@ -42,7 +42,7 @@ void init_together(MultiHeadAttention& attention, float deviation, Generator& ge
   }
 }
 
-constexpr BlockNames kBlockNames = {
+constexpr BlockNames kGpt2Names = {
     .self = {"attn.c_attn.query", "attn.c_attn.key", "attn.c_attn.value", "attn.c_proj", "ln_1"},
     .up = "mlp.c_fc",
     .down = "mlp.c_proj",
@@ -154,7 +154,7 @@ Gpt2::Gpt2(const Gpt2Options& o, Generator& generator)
     if (o.scale_by_inverse_layer) *block.scale /= static_cast<float>(i + 1);
     const auto made = [&] {
       const init::Skipped later;
-      return TransformerBlock(block, kBlockNames, generator);
+      return TransformerBlock(block, kGpt2Names, generator);
     };
     TransformerBlock& layer = decoder.blocks.emplace_back(made());
     FeedForward& network = layer.feed_forward;

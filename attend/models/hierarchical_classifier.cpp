@@ -12,7 +12,7 @@
 namespace attend {
 namespace {
 
-constexpr BlockNames kBlockNames = {
+constexpr BlockNames kReaderNames = {
     .self = {"attention.query", "attention.key", "attention.value", "attention.output", "attention_norm"},
     .up = "up",
     .down = "down",
@@ -54,7 +54,7 @@ AttentiveReader::AttentiveReader(std::int64_t in, const HierarchicalClassifierOp
                              .pre_norm = true,
                              .dropout = o.dropout,
                              .attention_dropout = o.dropout};
-    for (std::int64_t i = 0; i < o.layers; ++i) stack.blocks.emplace_back(block, kBlockNames, generator);
+    for (std::int64_t i = 0; i < o.layers; ++i) stack.blocks.emplace_back(block, kReaderNames, generator);
     stack.final_norm = Norm(width);
   } else {
     recurrent = Gru({.input = in, .hidden = o.hidden, .bidirectional = true}, generator);

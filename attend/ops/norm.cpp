@@ -9,8 +9,6 @@
 namespace attend {
 namespace {
 
-float* data_or_null(const Tensor& x) { return x ? x.data() : nullptr; }
-
 /// Layer normalisation if centred, otherwise RMS normalisation.
 struct Kind {
   const char* op;

@@ -48,8 +48,6 @@ Sizes check(const char* op, kernels::Cell cell, const Tensor& x, const Recurrent
   return sizes;
 }
 
-const float* data_or_null(const Tensor& tensor) { return tensor.defined() ? tensor.data() : nullptr; }
-
 Tensor copy_or_zeros(const Tensor& tensor, const Shape& shape) {
   return tensor.defined() ? tensor.copy() : Tensor::zeros(shape);
 }

@@ -11,7 +11,7 @@ namespace {
 using Ids = std::vector<std::int32_t>;
 
 constexpr std::int64_t kDefaultCompletion = 16;  // tokens, as in OpenAI's API
-constexpr std::int64_t kMostTokens = 1 << 20, kMostTexts = 128, kMostAlternatives = 20;
+constexpr std::int64_t kMostTokens = 1 << 20, kMostPrompts = 128, kMostAlternatives = 20;
 constexpr std::size_t kMostMessages = 4096;
 
 /// Reads the options that both endpoints share.
@@ -43,9 +43,9 @@ void read_prompts(Fields& fields, TextRequest& request, const Patience& patience
   const Tokenizer& tokenizer = *request.model->tokenizer;
   const Json& prompt = fields.required("prompt");
   const bool several = prompt.is_array() && !prompt.empty() && !prompt.front().is_number();
-  if (several && std::ssize(prompt) > kMostTexts)  // before any of them is read
+  if (several && std::ssize(prompt) > kMostPrompts)  // before any of them is read
     throw invalid_value("prompt", "too many prompts: got " + std::to_string(prompt.size()) + ", expected at most " +
-                                      std::to_string(kMostTexts));
+                                      std::to_string(kMostPrompts));
   const auto ids_of = [&](const Json& array) {
     Ids ids;
     for (const Json& id : array) {

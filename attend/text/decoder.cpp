@@ -47,7 +47,7 @@ std::string bytes_of(const std::string& token) {
   return bytes;
 }
 
-struct Apply {
+struct ApplyDecoding {
   std::vector<std::string>& tokens;
 
   void operator()(const decoder::ByteLevel&) const {
@@ -163,7 +163,7 @@ std::size_t unfinished_tokens(const Decoder& decoder, std::span<const std::strin
 }
 
 std::string decode_tokens(const Decoder& decoder, std::vector<std::string> tokens) {
-  for (const decoder::Step& step : decoder) std::visit(Apply{tokens}, step);
+  for (const decoder::Step& step : decoder) std::visit(ApplyDecoding{tokens}, step);
   std::string text;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (i > 0 && decoder.empty()) text += ' ';

@@ -80,7 +80,7 @@ void to_form(AlignedText& text, NormalForm form) {
   if (may_change_in_form(text.text(), form)) rewrite(text, normal_form(text.text(), form));
 }
 
-struct Apply {
+struct Normalize {
   AlignedText& text;
 
   void operator()(const normalizer::Bert& bert) const {
@@ -234,7 +234,7 @@ void substitute(std::vector<NormalCodePoint>& code_points, std::int64_t old, std
   if (old > 0 && !code_points.empty()) code_points.back().change -= static_cast<int>(old);
 }
 
-void Apply::operator()(const normalizer::Precompiled& precompiled) const {
+void Normalize::operator()(const normalizer::Precompiled& precompiled) const {
   constexpr std::size_t kLongestGrapheme = 5;  // in bytes; longer ones are looked up by code point
   const CharsMap map(precompiled.charsmap);
   const std::string_view old = text.text();
@@ -270,7 +270,7 @@ void Apply::operator()(const normalizer::Precompiled& precompiled) const {
 }  // namespace
 
 void normalize(const Normalizer& normalizer, AlignedText& text) {
-  for (const normalizer::Step& step : normalizer) std::visit(Apply{text}, step);
+  for (const normalizer::Step& step : normalizer) std::visit(Normalize{text}, step);
 }
 
 std::string normalized(const Normalizer& normalizer, std::string_view text) {

@@ -135,7 +135,7 @@ void rewrite_words(AlignedText& text, std::vector<Word>& words, auto write) {
   edit.commit();
 }
 
-struct Apply {
+struct PreTokenize {
   AlignedText& text;
   std::vector<Word>& words;
   std::int64_t offset;
@@ -266,7 +266,7 @@ std::size_t gpt2_word_end(std::string_view text, std::size_t at) {
 void pre_tokenize(const PreTokenizer& steps, AlignedText& text, std::vector<Word>& words, std::int64_t offset,
                   bool keep_bytes) {
   for (std::size_t i = 0; i < steps.size(); ++i)
-    std::visit(Apply{text, words, offset, keep_bytes && i + 1 == steps.size()}, steps[i]);
+    std::visit(PreTokenize{text, words, offset, keep_bytes && i + 1 == steps.size()}, steps[i]);
 }
 
 }  // namespace attend

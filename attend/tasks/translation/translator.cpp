@@ -30,7 +30,7 @@ constexpr std::int64_t kMaxRows = 256;
 constexpr std::int64_t kRefillRows = kMaxRows / 2;
 
 /// A part of a text that is translated by itself: a sentence, the whole text, or a part of a sentence that is too long.
-struct Piece {
+struct SourcePiece {
   std::size_t text;
   Encoding encoding = {};    // spans are in the whole text
   bool first = true;         // of its text
@@ -62,7 +62,7 @@ Encoding moved_by(Encoding encoding, std::int64_t offset) {
 
 /// A part of a text, before it is encoded.
 struct Part {
-  Piece piece;
+  SourcePiece piece;
   Span span;  // in its text
 };
 
@@ -74,7 +74,7 @@ std::vector<Part> sentence_parts(std::size_t index, std::string_view text) {
   std::int64_t end = 0;  // of the sentence before
   for (const Span& sentence : all) {
     const auto before = static_cast<std::size_t>(end), begin = static_cast<std::size_t>(sentence.begin);
-    Piece piece{.text = index, .between = text_in(text, {end, sentence.begin}), .whole = false};
+    SourcePiece piece{.text = index, .between = text_in(text, {end, sentence.begin}), .whole = false};
     piece.touches = !parts.empty() && sentences_touch(text.substr(0, before), text.substr(begin));
     parts.push_back({std::move(piece), sentence});
     end = sentence.end;
@@ -84,7 +84,7 @@ std::vector<Part> sentence_parts(std::size_t index, std::string_view text) {
 
 /// Windows of a sentence with more tokens than the model takes.
 void cut_windows(const Tokenizer& tokenizer, std::string_view text, Part part, std::int64_t limit,
-                 std::vector<Piece>& pieces) {
+                 std::vector<SourcePiece>& pieces) {
   part.piece.too_long = true, part.piece.whole = false;
   const EncodeOptions options{.max_tokens = limit, .long_text = LongText::split};
   for (Encoding& window : tokenizer.encode_windows(text_in(text, part.span), options)) {
@@ -95,7 +95,7 @@ void cut_windows(const Tokenizer& tokenizer, std::string_view text, Part part, s
 }
 
 /// The white space between two translations: that between their sources, unless the target's script wants another.
-std::string between(std::string_view left, std::string_view right, const Piece& piece) {
+std::string between(std::string_view left, std::string_view right, const SourcePiece& piece) {
   if (left.empty() || right.empty()) return "";
   if (piece.cut) return words_touch(left, right) ? "" : " ";
   const bool touches = sentences_touch(left, right);
@@ -105,8 +105,8 @@ std::string between(std::string_view left, std::string_view right, const Piece& 
   return piece.between.empty() || piece.between.find(kWideSpace) != std::string::npos ? " " : piece.between;
 }
 
-std::vector<Piece> cut(const TranslationModel& model, std::span<const std::string> texts,
-                       const TranslateOptions& options) {
+std::vector<SourcePiece> cut(const TranslationModel& model, std::span<const std::string> texts,
+                             const TranslateOptions& options) {
   const std::int64_t model_limit = model.spec.max_source;
   const std::int64_t limit = options.max_tokens > 0 && (model_limit == 0 || options.max_tokens < model_limit)
                                  ? options.max_tokens
@@ -123,7 +123,7 @@ std::vector<Piece> cut(const TranslationModel& model, std::span<const std::strin
   for (const Part& part : parts) part_texts.push_back(text_in(texts[part.piece.text], part.span));
   std::vector<Encoding> encodings = model.source.encode_all(part_texts);
 
-  std::vector<Piece> pieces;
+  std::vector<SourcePiece> pieces;
   for (std::size_t p = 0; p < parts.size(); ++p) {
     Part& part = parts[p];
     const std::size_t text = part.piece.text;
@@ -152,7 +152,7 @@ std::vector<Piece> cut(const TranslationModel& model, std::span<const std::strin
 }
 
 /// The pieces in order of length, longest first.
-std::vector<std::size_t> by_length(const std::vector<Piece>& pieces) {
+std::vector<std::size_t> by_length(const std::vector<SourcePiece>& pieces) {
   std::vector<std::size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return pieces[i].encoding.size(); });
@@ -160,7 +160,7 @@ std::vector<std::size_t> by_length(const std::vector<Piece>& pieces) {
 }
 
 /// Batches of pieces of similar length.
-std::vector<std::vector<std::size_t>> batches_of(const std::vector<Piece>& pieces, std::int64_t batch_tokens,
+std::vector<std::vector<std::size_t>> batches_of(const std::vector<SourcePiece>& pieces, std::int64_t batch_tokens,
                                                  std::int64_t rows_each) {
   std::vector<std::vector<std::size_t>> batches;
   std::int64_t longest = 0;
@@ -181,7 +181,7 @@ SearchOptions search_options(const TranslationModel& model, GenerationOptions op
   return resolve(options, folder, model.target);
 }
 
-SearchInput search_input(const TranslationModel& model, const Piece& piece, const SearchOptions& search,
+SearchInput search_input(const TranslationModel& model, const SourcePiece& piece, const SearchOptions& search,
                          const std::vector<std::int32_t>& prefix) {
   SearchInput input;
   input.source = piece.encoding.ids;
@@ -250,7 +250,7 @@ PieceText text_of(const std::string& whole, const Encoding& encoding) {
 }
 
 /// The map of a hypothesis, with room for its weights.
-AttentionMap map_of(const TranslationModel& model, const std::string& text, const Piece& piece,
+AttentionMap map_of(const TranslationModel& model, const std::string& text, const SourcePiece& piece,
                     const Hypothesis& hypothesis, const AttentionSelection& selection) {
   AttentionMap map;
   const PieceText source = piece.whole ? PieceText{text, piece.encoding.spans} : text_of(text, piece.encoding);
@@ -283,13 +283,14 @@ AttentionMap map_of(const TranslationModel& model, const std::string& text, cons
 }
 
 /// The attention of the n-th hypotheses of some pieces: one more pass over their tokens, with a probe.
-void record_attention(const TranslationModel& model, std::span<const std::string> texts, std::vector<Piece>& pieces,
-                      const std::vector<std::size_t>& batch, std::size_t n, const TranslateOptions& options) {
+void record_attention(const TranslationModel& model, std::span<const std::string> texts,
+                      std::vector<SourcePiece>& pieces, const std::vector<std::size_t>& batch, std::size_t n,
+                      const TranslateOptions& options) {
   std::vector<std::vector<std::int32_t>> inputs;
   std::vector<AttentionMap> maps(batch.size());
   std::vector<AttentionMap*> wanted(batch.size());
   for (std::size_t b = 0; b < batch.size(); ++b) {
-    Piece& piece = pieces[batch[b]];
+    SourcePiece& piece = pieces[batch[b]];
     std::vector<std::int32_t>& tokens = inputs.emplace_back(1, model.generation.search.start);
     if (n >= piece.hypotheses.size()) continue;
     const std::vector<std::int32_t>& ids = piece.hypotheses[n].ids;
@@ -306,7 +307,7 @@ void record_attention(const TranslationModel& model, std::span<const std::string
         place.kind != AttentionKind::cross || place.layer != chosen)
       return;
     for (std::size_t b = 0; b < batch.size(); ++b) {
-      Piece& piece = pieces[batch[b]];
+      SourcePiece& piece = pieces[batch[b]];
       if (n < piece.hypotheses.size())
         piece.attention.push_back(chosen_head(record.weights, options.head, static_cast<std::int64_t>(b),
                                               static_cast<std::int64_t>(piece.hypotheses[n].ids.size()),
@@ -327,8 +328,8 @@ std::vector<std::string> tokens_of(const Tokenizer& tokenizer, std::span<const s
   return tokens;
 }
 
-Translation translation_of(const TranslationModel& model, const std::string& text, const Piece& piece, std::size_t n,
-                           bool with_attention) {
+Translation translation_of(const TranslationModel& model, const std::string& text, const SourcePiece& piece,
+                           std::size_t n, bool with_attention) {
   const Hypothesis& hypothesis = piece.hypotheses[n];
   Translation t;
   t.text = model.target.decode(hypothesis.ids);
@@ -354,7 +355,7 @@ Translation translation_of(const TranslationModel& model, const std::string& tex
 }
 
 /// Appends the translation of the next piece of a text.
-void append(Translation& whole, Translation&& part, const Piece& piece) {
+void append(Translation& whole, Translation&& part, const SourcePiece& piece) {
   whole.text += between(whole.text, part.text, piece);
   const auto offset = static_cast<std::int64_t>(whole.text.size());
   whole.text += part.text;
@@ -390,10 +391,10 @@ struct Combination {
 
 /// The nbest combinations with the highest sums, best first. Samples are combined in their order, the n-th of each
 /// piece to the n-th of the text, so that they stay independent of each other.
-std::vector<Combination> combinations(std::span<const Piece> pieces, const SearchOptions& search) {
+std::vector<Combination> combinations(std::span<const SourcePiece> pieces, const SearchOptions& search) {
   const auto nbest = static_cast<std::size_t>(search.nbest);
   std::vector<Combination> best(search.sample ? nbest : 1);
-  for (const Piece& piece : pieces) {
+  for (const SourcePiece& piece : pieces) {
     struct Candidate {
       double score;
       std::size_t before, hypothesis;
@@ -457,7 +458,7 @@ struct TranslationJob::Content {
   std::span<const std::string> texts;
   TranslateOptions options;
   SearchOptions search;
-  std::vector<Piece> pieces;
+  std::vector<SourcePiece> pieces;
   std::vector<std::size_t> order = {};  // the pieces of the requests
   std::vector<EngineRequest> requests = {};
   std::size_t answered = 0;
@@ -512,7 +513,7 @@ std::vector<std::vector<Translation>> TranslationJob::finish() {
     check_stop();
     const std::size_t index = job.pieces[begin].text;
     while (end < job.pieces.size() && job.pieces[end].text == index) ++end;
-    const std::span<const Piece> pieces = std::span(job.pieces).subspan(begin, end - begin);
+    const std::span<const SourcePiece> pieces = std::span(job.pieces).subspan(begin, end - begin);
     for (const Combination& combination : combinations(pieces, job.search)) {
       std::vector<Translation>& all = results[index];
       const bool with_attention = shown(all.size());
@@ -570,7 +571,7 @@ Translation Translator::attention_of(const std::string& text, const std::string&
   TranslateOptions whole = options;
   whole.sentences = SentenceMode::whole;
   if (whole.long_text == LongText::split) whole.long_text = LongText::error;
-  std::vector<Piece> pieces = cut(model, std::span(&text, 1), whole);
+  std::vector<SourcePiece> pieces = cut(model, std::span(&text, 1), whole);
   if (pieces.empty()) fail<InputError>("attention", "the text is blank");
   Hypothesis given{.ids = model.target.ids(translation), .finished = true};
   if (given.ids.empty()) fail<InputError>("attention", "the translation is blank");
