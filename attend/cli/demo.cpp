@@ -49,8 +49,8 @@ void train_in(const std::string& folder, bool overwrite) {
     std::cout << "Training continues where it was stopped; --overwrite starts again.\n";
   } else {
     std::cout
-        << "A translator from Italian to English, trained from scratch in two minutes. Ctrl-C stops it; the same\n"
-           "command continues.\n\n"
+        << "A translator from Italian to English, trained from scratch in about two minutes if nothing else keeps the\n"
+           "machine busy. Ctrl-C stops it; the same command continues.\n\n"
         << grouped(kPairs) << " sentences with their translations, written by a grammar in this program:\n";
     command({"corpus", "phrase-book", "--size", std::to_string(kPairs), "--output", folder + "/train.tsv"});
     std::cout << "\nA small Transformer learns from them:\n";

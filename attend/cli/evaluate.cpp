@@ -394,6 +394,7 @@ void add_evaluate(Verb& program) {
                    "`attend score --json`)")
       ->type_name("NAME")
       ->delimiter(',')
+      ->one_at_a_time()
       ->check(is_one_of({"bleu", "chrf", "chrf++", "rouge", "rouge1", "rouge2", "rougeL", "rougeLsum", "accuracy", "f1",
                          "perplexity", "bits_per_byte"}))
       ->default_text("bleu,chrf");

@@ -79,8 +79,9 @@ void add_train_memory(Verb& parent) {
     return app->add_option(name, value, help)->type_name(type);
   };
   add_paths_flag(*verb, "--data", o.data,
-                 "Folders with files of the bAbI tasks: qaN_NAME_train.txt and qaN_NAME_test.txt; a later folder "
-                 "provides what an earlier one lacks")
+                 "Folders with files in the format of the bAbI tasks: qaN_NAME_train.txt and qaN_NAME_test.txt, whose "
+                 "lines are \"1 Mary moved to the bathroom.\" or \"3 Where is Mary? TAB bathroom TAB 1\"; a later "
+                 "folder provides what an earlier one lacks")
       ->type_name("DIR")
       ->required();
   option(verb, "--tasks", o.tasks, "Tasks to train on, separated by commas", "N,N")

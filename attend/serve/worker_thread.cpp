@@ -5,10 +5,18 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <ctime>
 
 #include "attend/core/threads.h"
 
 namespace attend::serve {
+
+void give_way_if_long() {
+  constexpr long kNanoseconds = 100'000'000;
+  timespec used{};
+  if (::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used) == 0 && (used.tv_sec > 0 || used.tv_nsec > kNanoseconds))
+    ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 10);
+}
 
 WorkerThread::~WorkerThread() {
   {
@@ -57,17 +65,28 @@ void LongWork::join_finished() {
 
 void LongWork::start(std::function<void()> task, const Patience& patience) {
   std::unique_lock lock(mutex_);
-  const auto has_room = [&] { return std::ranges::count(running_, false, &Running::done) < std::int64_t{kAtOnce}; };
-  while (!finished_.wait_for(lock, kPollInterval, has_room)) {
-    lock.unlock();
-    patience.check();
-    lock.lock();
-  }
+  const auto place = line_.insert(line_.end(), 0);
+  const auto leave_line = [&] {
+    line_.erase(place);
+    finished_.notify_all();
+  };
+  const auto has_room = [&] {
+    return place == line_.begin() && std::ranges::count(running_, false, &Running::done) < std::int64_t{kAtOnce};
+  };
+  while (!finished_.wait_for(lock, kPollInterval, has_room)) try {
+      lock.unlock();
+      patience.check();
+      lock.lock();
+    } catch (...) {
+      lock.lock();
+      leave_line();
+      throw;
+    }
+  leave_line();
   join_finished();
   Running& own = running_.emplace_back();
   try {
     own.thread = std::thread([this, &own, task = std::move(task)]() mutable {
-      ::setpriority(PRIO_PROCESS, static_cast<id_t>(::gettid()), 10);  // others first
       set_threads(1);
       task();
       task = {};

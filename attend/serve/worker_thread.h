@@ -15,10 +15,14 @@
 
 namespace attend::serve {
 
+/// Lets other threads run first from now on, if this thread has used more than a tenth of a second of CPU time.
+void give_way_if_long();
+
 /// A function that runs on another thread, and its result. The function owns what it uses: whoever waits may leave.
 template <typename Result>
 struct Task {
   std::function<Result()> run;
+  bool gives_way = false;  ///< see give_way_if_long()
   std::promise<Result> promise = {};
   std::atomic<bool> abandoned = false;
 
@@ -26,6 +30,7 @@ struct Task {
     if (abandoned) return;
     const StopCheck check([this] {
       if (abandoned) throw Error("the task was abandoned");
+      if (gives_way) give_way_if_long();
     });
     try {
       Result result = run();
@@ -68,9 +73,9 @@ class WorkerThread {
   std::thread thread_;  // last: it uses the others
 };
 
-/// Runs each task on a thread of its own with low priority, few at a time. So a large text does not delay others, and
-/// the memory that a thread keeps for itself is freed with it. A task that nobody waits for any more ends at its next
-/// check_stop().
+/// Runs each task on a thread of its own, few at a time, in the order of their arrival. A task that takes long gets a
+/// low priority. So a large text does not delay others, and the memory that a thread keeps for itself is freed with it.
+/// A task that nobody waits for any more ends at its next check_stop().
 class LongWork {
  public:
   LongWork() = default;
@@ -82,7 +87,7 @@ class LongWork {
   template <typename F>
   auto ask(F f, const Patience& patience) {
     using Result = decltype(f());
-    const std::shared_ptr<Task<Result>> task(new Task<Result>{std::move(f)});
+    const std::shared_ptr<Task<Result>> task(new Task<Result>{std::move(f), true});
     std::future<Result> result = task->promise.get_future();
     start([task] { (*task)(); }, patience);
     return wait_for(result, task->abandoned, patience);
@@ -100,6 +105,7 @@ class LongWork {
   std::mutex mutex_;
   std::condition_variable finished_;
   std::list<Running> running_;
+  std::list<char> line_;  // an element for each task that waits for its place
 };
 
 }  // namespace attend::serve

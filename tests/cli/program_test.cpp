@@ -152,6 +152,12 @@ TEST(Program, DefaultsAreInTheHelp) {
     EXPECT_TRUE(contains(help, part)) << part << '\n' << help;
 }
 
+TEST(Program, AMistypedNameGetsASuggestion) {
+  const Outcome outcome = run_for_errors("evaluate --metric rogue1");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_TRUE(contains(outcome.output, "got rogue1; did you mean rouge1?")) << outcome.output;
+}
+
 TEST(Program, WrongFlagsAreExplainedInPlainWords) {
   struct Case {
     const char *arguments, *message;
@@ -171,7 +177,8 @@ TEST(Program, WrongFlagsAreExplainedInPlainWords) {
         {"doctor --json=maybe", "--json: takes no value, got maybe"},
         {"doctor now", "\"now\" is not expected here: attend doctor takes no further arguments"},
         {"train classifier --lowercase --cased --train x -o y", "--lowercase: is switched both on and off"},
-        {"evaluate --metric bleu,blue", "--metric: must be bleu, chrf, chrf++"}}) {
+        {"evaluate --metric bleu,blue", "--metric: must be bleu, chrf, chrf++"},
+        {"evaluate --metric rouge a b", "\"a\" is not expected here"}}) {
     const Outcome outcome = run_for_errors(arguments);
     EXPECT_EQ(outcome.code, 2) << arguments;
     EXPECT_TRUE(contains(outcome.output, std::string("attend: ") + message)) << arguments << '\n' << outcome.output;

@@ -9,6 +9,9 @@
 
 namespace attend::cli {
 
+/// The name that was probably meant by a mistyped word; empty if none is similar.
+std::string nearest(const std::string& word, const std::vector<std::string>& names);
+
 /// "a, b or c".
 std::string one_of(const std::vector<std::string>& names);
 

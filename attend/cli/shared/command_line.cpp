@@ -3,37 +3,11 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/help.h"
 
 namespace attend::cli {
 namespace {
-
-/// The Levenshtein distance of two words.
-std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i;
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const std::size_t replaced = diagonal + (a[i - 1] != b[j - 1]);
-      diagonal = row[j];
-      row[j] = std::min({replaced, row[j] + 1, row[j - 1] + 1});
-    }
-  }
-  return row[b.size()];
-}
-
-/// The name that was probably meant; empty if none is similar.
-std::string nearest(const std::string& word, const std::vector<std::string>& names) {
-  std::string best;
-  std::size_t least = std::max<std::size_t>(word.size() / 2, 1) + 1;
-  for (const std::string& name : names) {
-    const std::size_t distance = name.starts_with(word) ? 0 : edit_distance(word, name);
-    if (distance < least) least = distance, best = name;
-  }
-  return best;
-}
 
 // CLI11 parses "[a, b]" as a list of two values, and this cannot be switched off. But "[MASK] and [MASK]" is a text,
 // and "[1]" may be a file. A control character after the bracket prevents it.

@@ -27,6 +27,7 @@ StoryNetwork network_of(const std::shared_ptr<const RecurrentClassifier>& model,
   flat.max_tokens = model->max_tokens();
   return {.answers = model->options.labels,
           .memory = memory,
+          .max_tokens = flat.max_tokens - (flat.first ? 1 : 0),
           .logits = [model, flat](const StorySet& set, std::span<const std::int64_t> chosen, float, Probe*) {
             const TokenBatch batch = flat_batch(set, chosen, flat);
             return model->logits({batch.ids, batch.lengths});
@@ -37,6 +38,7 @@ StoryNetwork network_of(const std::shared_ptr<const Bert>& model, FlatStoryOptio
   flat.max_tokens = model->options.max_tokens();
   return {.answers = model->options.labels,
           .memory = memory,
+          .max_tokens = flat.max_tokens - (flat.first ? 1 : 0),
           .logits = [model, flat](const StorySet& set, std::span<const std::int64_t> chosen, float, Probe*) {
             const BertInput input = pack(flat_batch(set, chosen, flat));
             return model->label_texts(model->encode(input), input.lengths);

@@ -16,8 +16,9 @@ namespace attend {
 
 struct StoryNetwork {
   std::vector<std::string> answers;
-  std::int64_t memory = 0;  ///< the number of sentences that the network sees
-  std::int64_t hops = 0;    ///< 0: not a memory network
+  std::int64_t memory = 0;      ///< the number of sentences that the network sees
+  std::int64_t hops = 0;        ///< 0: not a memory network
+  std::int64_t max_tokens = 0;  ///< of story and question, for a network that reads them as one sequence; 0: no limit
   /// The logits of all answers.   -> [B, answers].  A memory network records its hops in the probe. Inside a Training
   /// scope, `noise` is the share of empty memories (see TimeNoise).
   std::function<Tensor(const StorySet& set, std::span<const std::int64_t> chosen, float noise, Probe* probe)> logits;

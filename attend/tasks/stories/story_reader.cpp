@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <ranges>
 
 #include "attend/core/error.h"
 #include "attend/core/finite.h"
@@ -23,6 +24,18 @@ AttentionTokens labels(const std::vector<std::string>& texts) {
   AttentionTokens tokens{.shown = texts, .written = texts, .words = {}};
   for (std::size_t i = 0; i < texts.size(); ++i) tokens.words.push_back(static_cast<std::int32_t>(i));
   return tokens;
+}
+
+/// The number of sentences that do not fit entirely into a network that reads the story as one sequence.
+std::int64_t cut_sentences(const StorySet& set, std::int64_t max_tokens) {
+  if (max_tokens == 0) return 0;
+  std::int64_t room = max_tokens - std::ssize(set.words(set[0].question)), fit = 0;
+  for (const std::int32_t sentence : std::views::reverse(set[0].story)) {
+    room -= std::ssize(set.words(sentence)) + 1;  // with the token at its end
+    if (room < 0) break;
+    ++fit;
+  }
+  return std::ssize(set[0].story) - fit;
 }
 
 }  // namespace
@@ -74,7 +87,7 @@ StoryAnswer StoryReader::operator()(const std::vector<std::string>& story, const
   check_finite("answer", logits.span());
   const Tensor probabilities = softmax(logits);
   StoryAnswer found{.answer = {}, .best = {}, .hops = {}};
-  found.dropped = std::ssize(story) - std::ssize(set[0].story);
+  found.dropped = std::ssize(story) - std::ssize(set[0].story) + cut_sentences(set, network_.max_tokens);
   if (const auto unknown = folder_.tokenizer().special().unknown) {
     found.unknown += std::ranges::count(set.words(set[0].question), *unknown);
     for (const std::int32_t sentence : set[0].story) found.unknown += std::ranges::count(set.words(sentence), *unknown);

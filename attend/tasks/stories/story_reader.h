@@ -21,8 +21,8 @@ struct StoryAnswer {
   double prob = 0;
   std::vector<std::pair<std::string, double>> best;  ///< the best answers with their probabilities, the best first
   std::vector<std::vector<float>> hops;  ///< [hop][sentence] attention weights; empty unless it is a memory network
-  std::int64_t dropped = 0;              ///< the first sentences of a story that is too long for the model
-  std::int64_t unknown = 0;              ///< words that the model does not know
+  std::int64_t dropped = 0;  ///< the first sentences of a story that do not fit into the model, or not entirely
+  std::int64_t unknown = 0;  ///< words that the model does not know
 };
 
 /// The errors of a model on one task.
