@@ -194,6 +194,7 @@
 #include "attend/tasks/stories/story_set.h"
 #include "attend/tasks/stories/training.h"
 #include "attend/tasks/stories/training_task.h"
+#include "attend/tasks/summarization/summarizer.h"
 #include "attend/tasks/tagging/tagger.h"
 #include "attend/tasks/translation/alignment.h"
 #include "attend/tasks/translation/carry_over.h"

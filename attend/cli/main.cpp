@@ -45,6 +45,7 @@ int run(int argc, char** argv) {
       ->configurable(false)
       ->for_all_verbs();
   add_translate(program);
+  add_summarize(program);
   add_generate(program);
   add_chat(program);
   add_score(program);

@@ -39,6 +39,7 @@ void add_similar(Verb& program);
 void add_tag(Verb& program);
 void add_tokenize(Verb& program);
 void add_train(Verb& program);
+void add_summarize(Verb& program);
 void add_translate(Verb& program);
 
 void add_corpus_phrase_book(Verb& corpus);

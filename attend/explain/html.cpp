@@ -20,6 +20,13 @@ struct BlockWriter {
     for (const std::vector<std::string>& cells : table.rows) row("td", cells);
     out << "</table></div>\n";
   }
+  void operator()(const WeightedText& weighted) const {
+    out << "<p>";
+    for (const WeightedText::Part& part : weighted.parts)
+      out << "<span title='" << fixed(part.weight, 3) << "' style='background:color-mix(in srgb,var(--accent) "
+          << fixed(45 * weighted.strength(part), 0) << "%,transparent)'>" << escape_markup(part.text) << "</span> ";
+    out << "</p>\n";
+  }
   void row(const char* tag, const std::vector<std::string>& cells) const {
     out << "<tr>";
     for (const std::string& cell : cells) out << '<' << tag << '>' << escape_markup(cell) << "</" << tag << '>';

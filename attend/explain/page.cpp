@@ -34,6 +34,12 @@ std::string fixed(double value, int digits) {
   return out.str();
 }
 
+float WeightedText::strength(const Part& part) const {
+  float most = 0;
+  for (const Part& one : parts) most = std::max(most, one.weight);
+  return most > 0 ? part.weight / most : 0.f;
+}
+
 void share_scale(Figure& figure) {
   float most = 0;
   for (const auto& panel : figure.panels)

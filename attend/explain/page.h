@@ -54,16 +54,29 @@ struct Paragraph {
   std::string text;
 };
 
+/// A text whose parts have weights from 0 to 1, as shades: the largest weight has the full colour.
+struct WeightedText {
+  struct Part {
+    std::string text;
+    float weight = 0;
+  };
+  std::vector<Part> parts;
+
+  /// The weight as a share of the largest one.
+  float strength(const Part& part) const;
+};
+
 /// Gives all heat maps of a figure one colour scale: the largest magnitude in any of them is the full colour.
 void share_scale(Figure& figure);
 
 struct Page {
   std::string title;
-  std::vector<std::variant<Heading, Paragraph, Table, Figure>> blocks;
+  std::vector<std::variant<Heading, Paragraph, Table, Figure, WeightedText>> blocks;
 
   void heading(std::string text) { blocks.emplace_back(Heading{std::move(text)}); }
   void say(std::string text) { blocks.emplace_back(Paragraph{std::move(text)}); }
   void show(Table table) { blocks.emplace_back(std::move(table)); }
+  void show(WeightedText weighted) { blocks.emplace_back(std::move(weighted)); }
   void show(Figure figure) { blocks.emplace_back(std::move(figure)); }
 };
 

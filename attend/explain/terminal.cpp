@@ -265,13 +265,27 @@ struct BlockWriter {
     out += '\n' + (options.colour ? "\x1b[1m" + printable(heading.text) + kPlain : printable(heading.text)) + '\n';
   }
 
-  /// Wraps the text at the terminal's width.
-  void operator()(const Paragraph& paragraph) const {
-    std::istringstream words(printable(paragraph.text));
+  void operator()(const Paragraph& paragraph) const { wrap(paragraph.text, 0); }
+
+  /// A line for each part: its weight, a bar, and the text.
+  void operator()(const WeightedText& weighted) const {
+    constexpr int kBar = 4, kIndent = 4 + 1 + kBar + 1;
+    for (const WeightedText::Part& part : weighted.parts) {
+      const int full = static_cast<int>(std::lround(static_cast<float>(kBar) * weighted.strength(part)));
+      const std::string bar = repeat("█", full) + repeat(" ", kBar - full);
+      out +=
+          fixed(part.weight, 2) + ' ' + (options.colour ? in_colour("38", series_colour(0)) + bar + kPlain : bar) + ' ';
+      wrap(part.text, kIndent);
+    }
+  }
+
+  /// Wraps the text at the terminal's width. The first line is already indented.
+  void wrap(const std::string& text, int indent) const {
+    std::istringstream words(printable(text));
     int used = 0;
     for (std::string word; words >> word;) {
       const int wide = display_width(word);
-      if (used > 0 && used + 1 + wide > options.width) out += '\n', used = 0;
+      if (used > 0 && indent + used + 1 + wide > options.width) out += '\n' + repeat(" ", indent), used = 0;
       if (used > 0) out += ' ', ++used;
       out += word, used += wide;
     }

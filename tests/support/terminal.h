@@ -2,8 +2,8 @@
 #pragma once
 #include <poll.h>
 #include <pty.h>
-#include <signal.h>
-#include <stdlib.h>
+#include <signal.h>  // NOLINT(modernize-deprecated-headers): kill() is of POSIX
+#include <stdlib.h>  // NOLINT(modernize-deprecated-headers): setenv() is of POSIX
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -1,0 +1,78 @@
+// Summarizes documents with any encoder–decoder model (BART, T5, …):
+//
+//   attend::Summarizer summarizer("bart-large-cnn");
+//   std::string summary = summarizer(article).text;
+#pragma once
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "attend/core/progress.h"
+#include "attend/decode/generation_options.h"
+#include "attend/tasks/translation/translator.h"
+
+namespace attend {
+
+struct SummarizeOptions {
+  /// Options that are not given come from "task_specific_params" of config.json, then from generation_config.json. The
+  /// longest summary has 128 tokens if nothing else is said.
+  GenerationOptions search = {};
+  /// The text before each document; empty: that of config.json, such as "summarize: " of T5.
+  std::optional<std::string> source_prefix = {};
+  std::int64_t max_source_tokens = 0;  ///< the most that the model reads at once; 0: the model's limit
+  /// For longer documents. split: parts are summarized, and then their summaries, until one is left.
+  LongText long_text = LongText::split;
+  std::int64_t batch_tokens = 4096;             ///< source tokens in a batch
+  bool sources = false;                         ///< fill Summary::sentences
+  std::optional<AttentionSelection> maps = {};  ///< fill Summary::maps with these views, layers and heads
+};
+
+/// How much a summary attended to a sentence of its document.
+struct SourceSentence {
+  Span span;  ///< byte range in the document
+  float weight = 0;
+};
+
+struct Summary {
+  std::string text;
+  double score = 0;  ///< of the last pass, if the document was summarized in parts
+  std::vector<std::int32_t> ids;
+  bool finished = true;        ///< false: it ended at its maximum length
+  std::int64_t parts = 1;      ///< the number of parts in which the document was read; 0 if it is blank
+  std::int64_t truncated = 0;  ///< the number of dropped source tokens
+  std::int64_t invalid = 0;    ///< the number of invalid UTF-8 sequences in the document
+  /// The sentences of the document with the share of the cross-attention of each; the weights add up to 1. For a
+  /// document in parts, the weights of the passes are multiplied. Only with SummarizeOptions::sources.
+  std::vector<SourceSentence> sentences;
+  std::vector<AttentionMap> maps;  ///< of the last pass
+};
+
+/// Immutable and cheap to copy.
+class Summarizer {
+ public:
+  /// Throws InputError if the folder holds no encoder–decoder model.
+  explicit Summarizer(const ModelFolder& folder);
+  explicit Summarizer(const std::filesystem::path& folder) : Summarizer(ModelFolder(folder)) {}
+
+  /// The best summary of each document. The summary of a blank document is blank. Throws TextError, before anything is
+  /// generated, if a document is too long with LongText::error.
+  std::vector<Summary> operator()(std::span<const std::string> documents, const SummarizeOptions& options = {},
+                                  const Progress& progress = {}) const;
+  Summary operator()(const std::string& document, const SummarizeOptions& options = {}) const;
+
+  /// Throws InputError if the options ask for something that the model does not have.
+  void check(const SummarizeOptions& options) const;
+  const GenerationConfig& generation() const { return translator_.generation(); }
+
+ private:
+  GenerationOptions search_of(const SummarizeOptions& options) const;
+  std::string prefix_of(const SummarizeOptions& options) const;
+  std::int64_t limit_of(const SummarizeOptions& options) const;
+
+  Translator translator_;
+  Config parameters_;  // "summarization" of "task_specific_params"
+};
+
+}  // namespace attend

@@ -1,0 +1,141 @@
+// Tests the Summarizer with small untrained models: properties that do not depend on the quality of summaries.
+#include "attend/tasks/summarization/summarizer.h"
+
+#include <gtest/gtest.h>
+
+#include "attend/text/sentences.h"
+#include "tests/support/errors.h"
+#include "tests/support/temp_folder.h"
+
+namespace attend {
+namespace {
+
+const std::filesystem::path kModels = ATTEND_SOURCE_DIR "/tests/models/fixtures";
+const std::string kDocument =
+    "  To be or not to be. That is the question! Once upon a time there was a king.\nHe had no hair at all. Who said "
+    "it?";
+
+float sum_of(const std::vector<SourceSentence>& sentences) {
+  float sum = 0;
+  for (const SourceSentence& one : sentences) sum += one.weight;
+  return sum;
+}
+
+TEST(Summarizer, ADocumentThatFitsIsOneSourceBehindItsPrefix) {
+  const Summarizer summarizer(kModels / "t5_tokenizer");
+  const Translator translator(kModels / "t5_tokenizer");
+  const GenerationOptions search{.beam = 2, .max_new_tokens = 9};
+  const Summary summary = summarizer(kDocument, {.search = search, .source_prefix = "a king: "});
+  const Translation expected = translator("a king: " + kDocument, {.search = search, .sentences = SentenceMode::whole});
+  EXPECT_EQ(summary.ids, expected.ids);
+  EXPECT_EQ(summary.text, expected.text);
+  EXPECT_EQ(summary.score, expected.score);
+  EXPECT_EQ(summary.parts, 1);
+  EXPECT_TRUE(summary.sentences.empty());
+}
+
+TEST(Summarizer, TheWeightOfASentenceIsItsShareOfTheCrossAttention) {
+  const Summarizer summarizer(kModels / "t5_tokenizer");
+  const Translator translator(kModels / "t5_tokenizer");
+  const GenerationOptions search{.max_new_tokens = 6};
+  const Summary summary = summarizer(kDocument, {.search = search, .source_prefix = "", .sources = true});
+  const Translation whole =
+      translator(kDocument, {.search = search, .sentences = SentenceMode::whole, .attention = true});
+  const std::vector<Span> expected = sentences(kDocument);
+  ASSERT_EQ(summary.sentences.size(), expected.size());
+  double total = 0;
+  std::vector<double> sums(expected.size());
+  for (const std::vector<float>& row : whole.attention)
+    for (std::size_t s = 0; s < row.size(); ++s)
+      for (std::size_t i = 0; i < expected.size(); ++i)
+        if (const Span& token = whole.source_spans[s];
+            token.end > token.begin && token.end > expected[i].begin && token.end <= expected[i].end)
+          sums[i] += row[s], total += row[s];
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_EQ(summary.sentences[i].span.begin, expected[i].begin);
+    EXPECT_NEAR(summary.sentences[i].weight, sums[i] / total, 1e-5) << i;
+  }
+}
+
+TEST(Summarizer, ALongDocumentIsSummarizedInPartsUntilOneIsLeft) {
+  const Summarizer summarizer(kModels / "t5_tokenizer");
+  std::string document;
+  for (int i = 0; i < 20; ++i) document += kDocument;
+  const SummarizeOptions options{.search = {.max_new_tokens = 5}, .max_source_tokens = 40, .sources = true};
+  const std::vector<std::string> documents{document, "To be.", document};
+  const std::vector<Summary> found = summarizer(documents, options);
+  EXPECT_GT(found[0].parts, 3);
+  EXPECT_EQ(found[0].truncated, 0);
+  EXPECT_EQ(found[0].text, found[2].text) << "documents do not influence each other";
+  EXPECT_EQ(found[1].parts, 1);
+  EXPECT_EQ(found[0].sentences.size(), sentences(document).size());
+  EXPECT_NEAR(sum_of(found[0].sentences), 1, 1e-4);
+}
+
+TEST(Summarizer, SummariesThatAreNoShorterThanTheirPartsEnd) {
+  const Summarizer summarizer(kModels / "t5_tokenizer");
+  const SummarizeOptions options{
+      .search = {.max_new_tokens = 60, .min_new_tokens = 60}, .max_source_tokens = 12, .sources = true};
+  const Summary summary = summarizer(kDocument, options);
+  EXPECT_GT(summary.parts, 1);
+  EXPECT_GT(summary.truncated, 0) << "their end is cut, and that is counted";
+  EXPECT_NEAR(sum_of(summary.sentences), 1, 1e-4);
+}
+
+TEST(Summarizer, ASentenceThatDoesNotFitIsCutIntoWindows) {
+  const Summarizer summarizer(kModels / "t5_tokenizer");
+  std::string sentence = "once";
+  for (int i = 0; i < 60; ++i) sentence += " upon a time";
+  const Summary summary =
+      summarizer(sentence + ".", {.search = {.max_new_tokens = 3}, .max_source_tokens = 30, .sources = true});
+  EXPECT_GT(summary.parts, 2);
+  EXPECT_EQ(summary.truncated, 0);
+  ASSERT_EQ(summary.sentences.size(), 1u);
+  EXPECT_NEAR(summary.sentences[0].weight, 1, 1e-5);
+}
+
+TEST(Summarizer, LongDocumentsAreCutOrRefusedIfTheCallerWantsThat) {
+  const Summarizer summarizer(kModels / "t5_tokenizer");
+  const std::vector<std::string> documents{"To be.", kDocument};
+  SummarizeOptions options{.search = {.max_new_tokens = 3}, .max_source_tokens = 20, .long_text = LongText::truncate};
+  const std::vector<Summary> found = summarizer(documents, options);
+  EXPECT_EQ(found[0].truncated, 0);
+  EXPECT_GT(found[1].truncated, 0);
+  EXPECT_EQ(found[1].parts, 1);
+  options.long_text = LongText::error;
+  EXPECT_ERROR(summarizer(documents, options), "the text is too long: got ");
+}
+
+TEST(Summarizer, ABlankDocumentHasABlankSummary) {
+  const Summarizer summarizer(kModels / "t5_tokenizer");
+  for (const char* blank : {"", " \n\t"}) {
+    const Summary summary = summarizer(blank, {.sources = true});
+    EXPECT_EQ(summary.text, "");
+    EXPECT_EQ(summary.parts, 0);
+  }
+}
+
+TEST(Summarizer, TheFolderGivesPrefixAndLengths) {
+  const test::TempFolder folder;
+  std::filesystem::copy(kModels / "t5_tokenizer", folder.path(), std::filesystem::copy_options::recursive);
+  Config parameters, tasks, config(folder / "config.json");
+  parameters.set("prefix", "a king: "), parameters.set("max_length", std::int64_t{7});
+  parameters.set("min_length", std::int64_t{7}), parameters.set("num_beams", std::int64_t{3});
+  tasks.set("summarization", parameters), config.set("task_specific_params", tasks);
+  config.save(folder / "config.json");
+  const Summary summary = Summarizer(folder.path())(kDocument);
+  const Summary expected = Summarizer(kModels / "t5_tokenizer")(
+      kDocument, {.search = {.beam = 3, .max_new_tokens = 6, .min_new_tokens = 6}, .source_prefix = "a king: "});
+  EXPECT_EQ(summary.ids, expected.ids);
+  EXPECT_EQ(summary.ids.size(), 6u);
+}
+
+TEST(Summarizer, BadOptionsAreErrors) {
+  const Summarizer summarizer(kModels / "t5_tokenizer");
+  EXPECT_ERROR(summarizer(kDocument, {.source_prefix = kDocument, .max_source_tokens = 10}),
+               "leaves no room for a text after the prefix");
+  EXPECT_ERROR(Summarizer(kModels / "gpt2_tokenizer"), "expected a translator");
+}
+
+}  // namespace
+}  // namespace attend
