@@ -203,9 +203,8 @@ void add_classify(Verb& program) {
                  "Print one JSON object per line: text, label, prob, probs (all, or --top of them); labels with a "
                  "multi-label model");
   verb->footer(
-      "Prints label, tab, probability for each line. The model is one that Attend has trained, or a BERT, DistilBERT "
-      "or\n"
-      "RoBERTa classifier.\n"
+      "Prints label, tab, probability for each line. The model is one that Attend has trained, or a classifier of\n"
+      "BERT's family or GPT-2 from Hugging Face.\n"
       "Examples:\n"
       "  attend classify --model topics 'What is the capital of France?' --attention\n"
       "  attend classify --model bert-mnli --pairs --input premise-hypothesis.tsv --top 3");

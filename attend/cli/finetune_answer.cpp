@@ -14,7 +14,8 @@ void add_finetune_answer(Verb& parent) {
   AnswerTrainingOptions& o = flags->options;
   o = AnswerTrainingOptions::finetune("");
   add_path_flag(*verb, "--from", o.from,
-                "Folder of an encoder (BERT, DistilBERT, RoBERTa), or of a model of `attend train answer`", "DIR")
+                "Folder of an encoder (BERT, RoBERTa, ELECTRA, ModernBERT, …), or of a model of `attend train answer`",
+                "DIR")
       ->required();
   add_answer_data_flags(*verb, o);
   add_answer_learning_flags(*verb, *flags, kAnswerWindow);

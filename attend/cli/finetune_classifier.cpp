@@ -13,10 +13,11 @@ void add_finetune_classifier(Verb& parent) {
   auto flags = std::make_shared<LabelFlags>();
   ClassificationTrainingOptions& o = flags->options;
   o = ClassificationTrainingOptions::finetune("");
-  add_path_flag(*verb, "--from", o.from,
-                "Folder of an encoder (BERT, DistilBERT, RoBERTa), or of a classifier to train further (GPT-2, or "
-                "one that Attend has trained)",
-                "DIR")
+  add_path_flag(
+      *verb, "--from", o.from,
+      "Folder of an encoder (BERT, RoBERTa, ELECTRA, ModernBERT, …), or of a classifier to train further (GPT-2, or "
+      "one that Attend has trained)",
+      "DIR")
       ->required();
   add_label_data_flags(*verb, o);
   const auto column = [&](const char* name, std::string& value, const char* help, const char* type) {

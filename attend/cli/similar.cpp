@@ -15,6 +15,7 @@
 #include "attend/core/error.h"
 #include "attend/explain/page.h"
 #include "attend/formats/npy.h"
+#include "attend/tasks/classification/reranker.h"
 #include "attend/tasks/embedding/nearest.h"
 #include "attend/tasks/embedding/text_encoder.h"
 
@@ -27,8 +28,9 @@ struct SimilarFlags {
   EmbeddingFlags embedding;
   std::optional<std::string> query_prompt;
   std::vector<std::string> queries;
-  std::string query_file, texts, vectors, output;
+  std::string query_file, texts, vectors, rerank, output;
   std::int64_t top = 10;
+  std::int64_t candidates = 100;
   bool json = false;
 };
 
@@ -104,16 +106,46 @@ Lines lines_of(const std::string& path, const Nearest& nearest) {
   return lines;
 }
 
+struct Ranked {
+  std::int64_t row;
+  float cosine, score;  // without re-ranking, the score is the cosine
+};
+
+std::vector<Ranked> ranked(const std::vector<Nearest::Match>& matches) {
+  std::vector<Ranked> all;
+  for (const Nearest::Match& match : matches) all.push_back({match.row, match.cosine, match.cosine});
+  return all;
+}
+
+/// The best matches by the score of a cross-encoder. Returns how many texts it had to cut.
+std::int64_t rerank(const Reranker& reranker, const std::string& query, const Lines& lines, std::int64_t top,
+                    std::vector<Ranked>& matches) {
+  std::vector<std::string> texts;
+  for (const Ranked& match : matches) texts.push_back(lines.at(match.row));
+  const Relevance relevance = reranker(query, texts);
+  std::vector<std::size_t> order(matches.size());
+  for (std::size_t i = 0; i < order.size(); ++i) order[i] = i, matches[i].score = relevance.scores[i];
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return relevance.logits[i]; });
+  order.resize(std::min(order.size(), static_cast<std::size_t>(top)));
+  std::vector<Ranked> best;
+  for (const std::size_t i : order) best.push_back(matches[i]);
+  matches = std::move(best);
+  return relevance.truncated;
+}
+
 void run(const SimilarFlags& flags) {
   const TextEncoder encoder(flags.embedding.model);
   warn_of_weights(flags.embedding.model);
+  std::optional<Reranker> reranker;
+  if (!flags.rerank.empty()) reranker.emplace(flags.rerank), warn_of_weights(flags.rerank);
   EmbedOptions options = flags.embedding.options;
   const std::vector<std::string> queries = queries_of(flags);
   TextWriter writer(flags.output);
   if (queries.empty()) return writer.finish();
   warn_of_blank(std::ranges::count_if(queries, is_blank), "a vector without meaning");
   options.prompt = prompt_of(encoder, flags.query_prompt, {"query"});
-  Nearest nearest(encoder.embed(queries, options).vectors, flags.top);
+  Nearest nearest(encoder.embed(queries, options).vectors,
+                  reranker ? std::max(flags.top, flags.candidates) : flags.top);
   Lines lines;
   if (!flags.vectors.empty()) {
     add_vectors(flags.vectors, nearest);
@@ -124,18 +156,25 @@ void run(const SimilarFlags& flags) {
   }
   if (nearest.rows() == 0) warn("there are no texts to compare with: the input is empty");
   const std::vector<std::vector<Nearest::Match>> best = nearest.best();
+  std::int64_t cut = 0;
   for (std::size_t q = 0; q < queries.size(); ++q) {
+    std::vector<Ranked> found = ranked(best[q]);
+    if (reranker) cut += rerank(*reranker, queries[q], lines, flags.top, found);
     Json matches = Json::array();
     if (!flags.json && queries.size() > 1) writer.write((q ? "\n# " : "# ") + queries[q] + "\n");
-    for (const Nearest::Match& match : best[q]) {
+    for (const Ranked& match : found) {
       const std::string& text = lines.at(match.row);
-      if (flags.json)
-        matches.push_back({{"line", match.row + 1}, {"score", match.cosine}, {"text", text}});
-      else
-        writer.write(fixed(match.cosine, 4) + "\t" + std::to_string(match.row + 1) + "\t" + text + "\n");
+      if (!flags.json) {
+        writer.write(fixed(match.score, 4) + "\t" + std::to_string(match.row + 1) + "\t" + text + "\n");
+        continue;
+      }
+      Json one = {{"line", match.row + 1}, {"score", match.score}, {"text", text}};
+      if (reranker) one["cosine"] = match.cosine;
+      matches.push_back(std::move(one));
     }
     if (flags.json) writer.write(as_line({{"query", queries[q]}, {"matches", matches}}));
   }
+  if (cut > 0) warn("cut: " + counted(cut, "text") + " too long for the model of --rerank");
   writer.finish();
 }
 
@@ -159,6 +198,13 @@ void add_similar(Verb& program) {
   verb->add_option("--top", flags->top, "Number of texts to print for each query, the closest first")
       ->type_name("N")
       ->check(kPositive);
+  verb->add_option("--rerank", flags->rerank,
+                   "Folder of a cross-encoder, a classifier with one label: sort the closest texts by its score")
+      ->default_text("sort by cosine similarity")
+      ->type_name("DIR");
+  verb->add_option("--candidates", flags->candidates, "Number of texts to re-rank for each query, with --rerank")
+      ->type_name("N")
+      ->check(kPositive);
   add_embedding_flags(*verb, flags->embedding);
   verb->add_option("--query-prompt", flags->query_prompt, "Text to put before each query")
       ->default_text("the prompt \"query\" of the model's folder")
@@ -167,13 +213,17 @@ void add_similar(Verb& program) {
       ->default_text("the prompt \"document\" or \"passage\" of the model's folder")
       ->type_name("TEXT");
   add_output_flag(*verb, flags->output);
-  verb->add_flag("--json", flags->json, "Print one JSON object per query: query, matches (line, score, text)");
+  verb->add_flag("--json", flags->json,
+                 "Print one JSON object per query: query, matches (line, score, text; cosine with --rerank)");
   verb->footer(
-      "Prints cosine similarity, line number and text. The search is exact: every text is compared.\n"
+      "Prints cosine similarity, line number and text. The search is exact: every text is compared. With --rerank, "
+      "the\n"
+      "score is the probability that the text is relevant.\n"
       "Examples:\n"
       "  attend similar --model all-MiniLM-L6-v2 --query 'lost password' --texts faq.txt --top 3\n"
       "  attend embed --model all-MiniLM-L6-v2 --input faq.txt --output faq.npy\n"
-      "  attend similar --model all-MiniLM-L6-v2 --queries new.txt --texts faq.txt --vectors faq.npy --json");
+      "  attend similar --model all-MiniLM-L6-v2 --queries new.txt --texts faq.txt --vectors faq.npy --json\n"
+      "  attend similar --model bge-small-en-v1.5 --rerank bge-reranker-base --query 'lost password' --texts faq.txt");
   verb->callback([flags] {
     if (flags->queries.empty() && flags->query_file.empty())
       throw UsageError("--query", "is missing: give --query TEXT or --queries FILE");

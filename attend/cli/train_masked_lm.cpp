@@ -88,8 +88,8 @@ void add_finetune_masked_lm(Verb& parent) {
   Verb* verb = parent.add_subcommand("masked-lm", "Train a text encoder further on your own texts");
   auto flags = std::make_shared<Flags>();
   flags->options = MaskedLmTrainingOptions::finetune("");
-  add_path_flag(*verb, "--from", flags->options.from, "Folder of the model to start from: BERT, DistilBERT or RoBERTa",
-                "DIR")
+  add_path_flag(*verb, "--from", flags->options.from,
+                "Folder of the encoder to start from (BERT, RoBERTa, ELECTRA, ModernBERT, …)", "DIR")
       ->required();
   add_flags(*verb, *flags);
   verb->footer("Example: attend finetune masked-lm --from bert-base-uncased --train texts.txt --output our-bert");

@@ -102,16 +102,25 @@ struct Head {
   const float* Value(std::int64_t j) const {
     return problem.v + (segment.k_begin + j) * problem.v_stride + kv_head * problem.value_dim;
   }
-  /// The number of keys that query i may attend to; they are the first ones of the segment.
+  /// Query i may attend to the keys [FirstVisible(i), Visible(i)).
   std::int64_t Visible(std::int64_t i) const {
-    if (!problem.causal) return segment.k_rows;
-    return std::min(i + 1, segment.k_rows);
+    if (problem.causal) return std::min(i + 1, segment.k_rows);
+    return problem.window < 0 ? segment.k_rows : std::min(i + problem.window + 1, segment.k_rows);
   }
-  /// The first query that may attend to key j.
-  std::int64_t FirstSeeing(std::int64_t j) const { return problem.causal ? j : 0; }
+  std::int64_t FirstVisible(std::int64_t i) const {
+    return problem.window < 0 ? 0 : std::min(std::max<std::int64_t>(i - problem.window, 0), Visible(i));
+  }
+  /// Key j is visible for the queries [FirstSeeing(j), EndSeeing(j)).
+  std::int64_t FirstSeeing(std::int64_t j) const {
+    if (problem.causal) return j;
+    return problem.window < 0 ? 0 : std::max<std::int64_t>(j - problem.window, 0);
+  }
+  std::int64_t EndSeeing(std::int64_t j) const {
+    return problem.window < 0 ? segment.q_rows : std::min(j + problem.window + 1, segment.q_rows);
+  }
 
-  /// Applies the mask and the bias to the scores s[0, padded) of query i and the keys from j on. The first `valid` keys
-  /// may be attended to; the scores of the others are set to -infinity.
+  /// Applies the mask and the bias to the scores s[0, padded) of query i and the keys from j on. Of the first `valid`
+  /// keys, those from FirstVisible(i) on may be attended to; the scores of the others are set to -infinity.
   HWY_INLINE void Mask(std::int64_t i, std::int64_t j, std::int64_t valid, std::int64_t padded, float* s) const {
     const D d;
     valid = std::max<std::int64_t>(valid, 0);
@@ -119,6 +128,7 @@ struct Head {
       const auto seen = hn::FirstN(d, static_cast<std::size_t>(std::max<std::int64_t>(valid - c, 0)));
       hn::StoreU(hn::IfThenElse(seen, hn::LoadU(d, s + c), hn::Set(d, -kInfinity)), d, s + c);
     }
+    std::fill_n(s, std::clamp<std::int64_t>(FirstVisible(i) - j, 0, padded), -kInfinity);
     AddMatrices(i, j, valid, s);
   }
   /// Adds the bias to the scores of query i and the keys [j, j + n). Sets scores that are not allowed to -infinity.

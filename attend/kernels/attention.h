@@ -1,6 +1,6 @@
 // Fused attention: softmax(scale · Q Kᵀ + bias) V for each head, computed in tiles with an online softmax (Dao et al.
 // 2022, "FlashAttention"). The [T, S] matrix is never stored; the backward pass recomputes its tiles. Tiles that a
-// causal or length mask hides completely are skipped.
+// causal, window or length mask hides completely are skipped.
 #pragma once
 #include <cstdint>
 #include <span>
@@ -41,7 +41,8 @@ struct AttentionProblem {
   std::int64_t kv_heads = 0;  ///< must divide heads; 0: the same as heads
   std::int64_t head_dim = 0, value_dim = 0;
   float scale = 1.f;
-  bool causal = false;  ///< query i attends only to the keys j <= i of its segment
+  bool causal = false;       ///< query i attends only to the keys j <= i of its segment
+  std::int64_t window = -1;  ///< query i attends only to the keys j with |i - j| <= window; -1: no limit
   std::span<const AttentionSegment> segments;
   AttentionMatrix<std::int8_t> allowed;  ///< 0: the query must not attend to the key
   AttentionMatrix<float> bias;           ///< added to the scaled scores

@@ -143,7 +143,8 @@ void BackwardHead(const Pass& pass, const Head& h, std::int64_t key_begin, std::
         PackTransposed(n, p.value_dim, h.Value(j), p.v_stride, values_transposed);
         Pack(n, p.head_dim, h.Key(j), p.k_stride, keys);
       }
-      for (std::int64_t i = first < rows ? first / kQueryBlock * kQueryBlock : rows; i < rows; i += kQueryBlock) {
+      const std::int64_t end = std::min(rows, h.EndSeeing(j + n - 1) - begin);
+      for (std::int64_t i = first < rows ? first / kQueryBlock * kQueryBlock : rows; i < end; i += kQueryBlock) {
         const std::int64_t m = std::min(kQueryBlock, rows - i);
         const std::int64_t seen = std::min(n, h.Visible(begin + i + m - 1) - j), padded = Padded(seen);
         const float* q = queries + i * q_stride;

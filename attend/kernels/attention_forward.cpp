@@ -215,15 +215,20 @@ void ForwardChunk(const Head& h, std::int64_t begin, std::int64_t rows, Scratch 
   }
   std::fill_n(queries + rows * q_stride, (whole_rows - rows) * q_stride, 0.f);
   std::uninitialized_fill_n(states, rows, RowState());
+  // With a window, blocks of queries begin with different tiles, and all of them add to zeros.
+  const bool window = p.window >= 0;
+  if (window) std::fill_n(gathered, rows * o_stride, 0.f);
 
-  for (std::int64_t j = 0; j < keys; j += kKeyTile) {
+  for (std::int64_t j = h.FirstVisible(begin) / kKeyTile * kKeyTile; j < keys; j += kKeyTile) {
     const std::int64_t n = std::min(kKeyTile, keys - j);
     PackTransposed(n, p.head_dim, h.Key(j), p.k_stride, packed_keys);
     Pack(n, p.value_dim, h.Value(j), p.v_stride, packed_values);
-    // With a bias or a mask matrix there is no bound on the scores.
-    const float key_norm = p.bias.data || p.allowed.data ? kInfinity : LargestNorm(n, p.head_dim, packed_keys);
+    // With a bias or a mask matrix there is no bound on the scores, and a window hides keys at both ends.
+    const bool general = p.bias.data || p.allowed.data || window;
+    const float key_norm = general ? kInfinity : LargestNorm(n, p.head_dim, packed_keys);
+    const std::int64_t end = std::min(rows, h.EndSeeing(j + n - 1) - begin);
     std::int64_t i = std::max<std::int64_t>(0, h.FirstSeeing(j) - begin) / kQueryBlock * kQueryBlock;
-    for (; i < rows; i += kQueryBlock) {
+    for (; i < end; i += kQueryBlock) {
       const std::int64_t m = std::min(kQueryBlock, rows - i);
       const std::int64_t seen = std::min(n, h.Visible(begin + i + m - 1) - j), padded = Padded(seen);
       const float* block = queries + i * q_stride;
@@ -250,7 +255,8 @@ void ForwardChunk(const Head& h, std::int64_t begin, std::int64_t rows, Scratch 
       }
       if (p.dropout.threshold)
         for (std::int64_t r = 0; r < m; ++r) DropRow(h, output, begin + i + r, j, padded, scores + r * s_stride);
-      GemmPackedTop(m, columns, seen, scores, s_stride, packed_values, n, gathered + i * o_stride, o_stride, j > 0);
+      GemmPackedTop(m, columns, seen, scores, s_stride, packed_values, n, gathered + i * o_stride, o_stride,
+                    window || j > 0);
     }
   }
   const float* first_row = output.out + (h.segment.q_begin + begin) * output.stride + h.head * p.value_dim;
@@ -513,6 +519,7 @@ void Weights(const AttentionProblem& p, std::int64_t T, std::int64_t S, float* w
       const std::int64_t visible = i < segment.q_rows ? h.Visible(i) : 0;
       h.AddMatrices(i, 0, visible, row);
       std::fill(row + visible, row + S, -kInfinity);
+      if (visible > 0) std::fill_n(row, h.FirstVisible(i), -kInfinity);
       NormaliseRow(S, row);
     }
   });

@@ -11,10 +11,12 @@
 #include "attend/models/bounds.h"
 #include "attend/models/check_weights.h"
 #include "attend/models/labels.h"
+#include "attend/models/stored_parameter.h"
 #include "attend/nn/module.h"
 #include "attend/ops/arithmetic.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/gather.h"
+#include "attend/ops/matmul.h"
 
 namespace attend {
 namespace {
@@ -29,42 +31,14 @@ const std::vector<std::pair<std::string, BertHead>> kHeadNames = {
     {"ForTokenClassification", BertHead::token_classification},
     {"ForQuestionAnswering", BertHead::question_answering}};
 
-/// Parts of parameter names: BERT's, which are also ours, and those that replace them in the family. All that match are
-/// replaced, in this order.
-using Names = std::vector<std::pair<std::string_view, std::string_view>>;
-const Names& names_of(BertFamily family) {
-  static const Names bert = {};
-  static const Names distilbert = {{"bert.encoder.layer.", "distilbert.transformer.layer."},
-                                   {"bert.", "distilbert."},
-                                   {".attention.self.query.", ".attention.q_lin."},
-                                   {".attention.self.key.", ".attention.k_lin."},
-                                   {".attention.self.value.", ".attention.v_lin."},
-                                   {".attention.output.dense.", ".attention.out_lin."},
-                                   {".attention.output.LayerNorm.", ".sa_layer_norm."},
-                                   {".intermediate.dense.", ".ffn.lin1."},
-                                   {".output.dense.", ".ffn.lin2."},
-                                   {".output.LayerNorm.", ".output_layer_norm."},
-                                   {"cls.predictions.transform.dense.", "vocab_transform."},
-                                   {"cls.predictions.transform.LayerNorm.", "vocab_layer_norm."},
-                                   {"cls.predictions.decoder.", "vocab_projector."},
-                                   {"cls.predictions.bias", "vocab_projector.bias"},
-                                   {"before_labels.", "pre_classifier."}};
-  static const Names roberta = {{"bert.", "roberta."},
-                                {"cls.predictions.transform.dense.", "lm_head.dense."},
-                                {"cls.predictions.transform.LayerNorm.", "lm_head.layer_norm."},
-                                {"cls.predictions.decoder.", "lm_head.decoder."},
-                                {"cls.predictions.bias", "lm_head.bias"},
-                                {"before_labels.", "classifier.dense."}};
-  return family == BertFamily::bert ? bert : family == BertFamily::distilbert ? distilbert : roberta;
-}
-
 /// The name of a parameter in a folder of this variant.
 std::string name_in_folder(const BertOptions& options, std::string name) {
-  // RoBERTa's head for sequence classification has two layers, classifier.dense and classifier.out_proj. Its head for
+  const BertFamily& family = options.family();
+  // With two layers, classifier.dense and classifier.out_proj, in the head for sequence classification. The head for
   // token classification has one.
-  const bool two_layers = options.family() == BertFamily::roberta && options.head == BertHead::sequence_classification;
-  if (two_layers && name.starts_with("classifier.")) name = "classifier.out_proj." + name.substr(11);
-  for (const auto& [ours, theirs] : names_of(options.family())) {
+  if (family.label_dropout && options.head == BertHead::sequence_classification && name.starts_with("classifier."))
+    name = "classifier.out_proj." + name.substr(11);
+  for (const auto& [ours, theirs] : family.names) {
     const std::size_t at = name.find(ours);
     const bool whole = ours.front() == '.' || at == 0;  // a part without a leading dot must begin the name
     if (at != std::string::npos && whole) name.replace(at, ours.size(), theirs);
@@ -72,8 +46,9 @@ std::string name_in_folder(const BertOptions& options, std::string name) {
   return name;
 }
 
-std::string_view prefix_of(BertFamily family) {
-  return family == BertFamily::bert ? "bert." : family == BertFamily::distilbert ? "distilbert." : "roberta.";
+/// The bias of the output layer under the name of that layer. Most families have another name for it.
+std::string second_bias(const BertOptions& options) {
+  return name_in_folder(options, "cls.predictions.decoder.") + "bias";
 }
 
 bool ends_with_any(std::string_view name, std::initializer_list<std::string_view> endings) {
@@ -102,9 +77,21 @@ Tensor first_rows(const std::vector<std::int64_t>& lengths) {
   return Tensor::ids(rows, {static_cast<std::int64_t>(rows.size())});
 }
 
+/// The rows of the states that belong to each text, divided by its length.   -> [texts, N]
+Tensor averages(const std::vector<std::int64_t>& lengths, std::int64_t N) {
+  Tensor rows = Tensor::zeros({std::ssize(lengths), N});
+  for (std::int64_t i = 0, next = 0; i < rows.dim(0); ++i) {
+    const std::int64_t length = lengths[static_cast<std::size_t>(i)];
+    std::fill_n(rows.data() + i * N + next, length, 1.f / static_cast<float>(length));
+    next += length;
+  }
+  return rows;
+}
+
 constexpr BlockNames kBertNames = {.self = {"attention.self.query", "attention.self.key", "attention.self.value",
                                             "attention.output.dense", "attention.output.LayerNorm"},
                                    .up = "intermediate.dense",
+                                   .gate = "intermediate.gate",
                                    .down = "output.dense",
                                    .feed_forward_norm = "output.LayerNorm"};
 
@@ -114,34 +101,38 @@ void require_head(const Linear& layer, const char* what) {
 
 }  // namespace
 
+const BertFamily kBertFamily = {.read = read_bert_keys,
+                                .write = write_bert_keys,
+                                .prefix = "bert.",
+                                .layers = "encoder.layer.",
+                                .layers_key = "num_hidden_layers",
+                                .next_sentence = true,
+                                .pooler = true,
+                                .pooled_labels = true};
+
 std::int64_t BertOptions::max_tokens() const {
-  return family() == BertFamily::roberta ? positions - padding - 1 : positions;
+  return family().positions_after_padding ? positions - padding - 1 : positions;
 }
 
-BertOptions BertOptions::read(const Config& config, const BertVariant& variant) {
-  BertOptions o;
-  o.variant = &variant;
-  const bool distil = variant.family == BertFamily::distilbert;
-  // The same key in BERT's and in DistilBERT's config.json.
-  const auto key = [&](const char* bert, const char* distilbert) { return distil ? distilbert : bert; };
+void read_bert_keys(const Config& config, BertOptions& o) {
+  const BertFamily::Keys& keys = o.family().keys;
   const auto size = [&](const char* name, std::int64_t most, std::int64_t fallback) {
     return config.integer_in(name, 1, most, fallback);
   };
-  const auto share = [&](const char* name, double fallback) { return config.probability(name, fallback); };
   o.vocabulary = size("vocab_size", bounds::kVocabulary, o.vocabulary);
-  o.width = size(key("hidden_size", "dim"), bounds::kWidth, 768);
-  o.layers = size(key("num_hidden_layers", "n_layers"), bounds::kLayers, distil ? 6 : 12);
-  o.heads = config.divisor(key("num_attention_heads", "n_heads"), o.width, 12);
-  o.inner = size(key("intermediate_size", "hidden_dim"), bounds::kInner, 3072);
-  o.activation = config.choice(key("hidden_act", "activation"), kActivationNames, {Activation::gelu});
-  o.positions = size("max_position_embeddings", bounds::kPositions, 512);
-  o.types = distil ? 0 : size("type_vocab_size", bounds::kVocabulary, 2);
-  o.dropout = share(key("hidden_dropout_prob", "dropout"), 0.1);
-  o.attention_dropout = share(key("attention_probs_dropout_prob", "attention_dropout"), 0.1);
-  o.eps = config.positive("layer_norm_eps", 1e-12);
-  o.deviation = config.positive("initializer_range", 0.02);
-  o.padding = static_cast<std::int32_t>(
-      config.integer_in("pad_token_id", 0, o.vocabulary - 1, variant.family == BertFamily::roberta ? 1 : 0));
+  o.width = size(keys.width, bounds::kWidth, o.width);
+  o.layers = size(keys.layers, bounds::kLayers, o.layers);
+  o.heads = config.divisor(keys.heads, o.width, o.heads);
+  o.inner = size(keys.inner, bounds::kInner, o.inner);
+  o.activation = config.choice(keys.activation, kActivationNames, {o.activation});
+  o.positions = size("max_position_embeddings", bounds::kPositions, o.positions);
+  o.types = keys.types ? size(keys.types, bounds::kVocabulary, o.types) : 0;
+  o.dropout = config.probability(keys.dropout, o.dropout);
+  o.attention_dropout = config.probability(keys.attention_dropout, o.attention_dropout);
+  o.head_dropout = keys.head_dropout ? config.probability(keys.head_dropout, o.dropout) : o.dropout;
+  if (keys.eps) o.eps = config.positive(keys.eps, o.eps);
+  o.deviation = config.positive("initializer_range", o.deviation);
+  o.padding = static_cast<std::int32_t>(config.integer_in("pad_token_id", 0, o.vocabulary - 1, o.padding));
   o.tied_output = config.flag("tie_word_embeddings", true);
   if (const std::string positions = config.text("position_embedding_type", "absolute"); positions != "absolute")
     fail<InputError>("bert", "config.json: \"position_embedding_type\" is \"", positions,
@@ -149,39 +140,40 @@ BertOptions BertOptions::read(const Config& config, const BertVariant& variant) 
   for (const char* name : {"is_decoder", "add_cross_attention", "is_encoder_decoder"})
     if (config.flag(name, false))
       fail<InputError>("bert", "config.json: \"", name, "\" is true, which is not supported");
+}
 
+BertOptions BertOptions::read(const Config& config, const BertVariant& variant) {
+  BertOptions o;
+  o.variant = &variant;
   for (const std::string& architecture : config.texts("architectures"))
     for (const auto& [ending, head] : kHeadNames)
       if (architecture == std::string(variant.class_name) + ending) o.head = head;
+  if (o.head == BertHead::pre_training && variant.family->encoder_pre_training) o.head = BertHead::none;
+  variant.family->read(config, o);
   if (o.head == BertHead::sequence_classification || o.head == BertHead::token_classification)
     o.labels = read_labels(config);
   o.several_labels = read_several_labels(config);
-  const float text_dropout = distil ? share("seq_classif_dropout", 0.2) : share("classifier_dropout", o.dropout);
-  o.head_dropout = !distil                                       ? text_dropout
-                   : o.head == BertHead::sequence_classification ? text_dropout
-                   : o.head == BertHead::question_answering      ? share("qa_dropout", 0.1)
-                                                                 : o.dropout;
   return o;
 }
 
+void write_bert_keys(const BertOptions& o, Config& config) {
+  const BertFamily::Keys& keys = o.family().keys;
+  config.set("vocab_size", o.vocabulary);
+  config.set(keys.width, o.width), config.set(keys.layers, o.layers), config.set(keys.heads, o.heads);
+  config.set(keys.inner, o.inner), config.set(keys.activation, name_of(o.activation, kActivationNames));
+  config.set("max_position_embeddings", o.positions);
+  if (keys.types) config.set(keys.types, o.types);
+  if (keys.eps) config.set(keys.eps, o.eps);
+  config.set(keys.dropout, o.dropout), config.set(keys.attention_dropout, o.attention_dropout);
+  if (keys.head_dropout) config.set(keys.head_dropout, o.head_dropout);
+  config.set("initializer_range", o.deviation);
+  config.set("pad_token_id", o.padding), config.set("tie_word_embeddings", o.tied_output);
+}
+
 void BertOptions::write(Config& config) const {
-  const bool distil = variant->family == BertFamily::distilbert;
-  const auto key = [&](const char* bert, const char* distilbert) { return distil ? distilbert : bert; };
   config.set("model_type", std::string(variant->type));
   config.set("architectures", std::vector<std::string>{std::string(variant->class_name) + name_of(head, kHeadNames)});
-  config.set("vocab_size", vocabulary);
-  config.set(key("hidden_size", "dim"), width), config.set(key("num_hidden_layers", "n_layers"), layers);
-  config.set(key("num_attention_heads", "n_heads"), heads), config.set(key("intermediate_size", "hidden_dim"), inner);
-  config.set(key("hidden_act", "activation"), name_of(activation, kActivationNames));
-  config.set("max_position_embeddings", positions);
-  if (!distil) config.set("type_vocab_size", types), config.set("layer_norm_eps", eps);
-  config.set(key("hidden_dropout_prob", "dropout"), dropout);
-  config.set(key("attention_probs_dropout_prob", "attention_dropout"), attention_dropout);
-  if (!distil) config.set("classifier_dropout", head_dropout);
-  if (distil && head == BertHead::sequence_classification) config.set("seq_classif_dropout", head_dropout);
-  if (distil && head == BertHead::question_answering) config.set("qa_dropout", head_dropout);
-  config.set("initializer_range", deviation);
-  config.set("pad_token_id", padding), config.set("tie_word_embeddings", tied_output);
+  family().write(*this, config);
   if (!labels.empty()) write_labels(config, labels);
   if (head == BertHead::sequence_classification) write_several_labels(config, several_labels);
 }
@@ -192,49 +184,82 @@ Bert::Bert(const BertOptions& o, Generator& generator) : options(o) {
                      o.padding);
   if ((o.head == BertHead::sequence_classification || o.head == BertHead::token_classification) && o.labels.empty())
     fail<InputError>("bert", "a classification head needs labels: got none");
+  const BertFamily& family = o.family();
+  const bool predicts_next = o.head == BertHead::pre_training || o.head == BertHead::next_sentence;
+  if (predicts_next && !family.next_sentence)
+    fail<InputError>("bert", "models of type \"", o.variant->type, "\" have no head for next-sentence prediction");
+  const std::int64_t groups = o.groups > 0 ? o.groups : o.layers, E = o.embedding_size();
+  if (groups < 1 || o.layers % groups != 0)
+    fail<InputError>("bert", "the number of groups must divide the number of layers: got ", groups, " groups and ",
+                     o.layers, " layers");
+  if (o.rotary && std::ssize(o.rotary->local) != o.layers)
+    fail<InputError>("bert", "each layer must be global or local: got ", o.rotary->local.size(), " kinds and ",
+                     o.layers, " layers");
   {
     const init::Skipped later;
-    tokens = Embedding(o.vocabulary, o.width), positions = Embedding(o.positions, o.width);
-    if (o.types > 0) types = Embedding(o.types, o.width);
-    embedding_norm = Norm(o.width, {.eps = o.eps});
-    const BlockOptions block{.width = o.width,
-                             .heads = o.heads,
-                             .inner = o.inner,
-                             .activation = o.activation,
-                             .norm = {.eps = o.eps},
-                             .dropout = o.dropout,
-                             .attention_dropout = o.attention_dropout};
-    for (std::int64_t i = 0; i < o.layers; ++i) encoder.blocks.emplace_back(block, kBertNames, generator);
-    encoder.name = "layer";
-    const bool bert = o.family() == BertFamily::bert;
-    const bool pooled = o.head == BertHead::none || o.head == BertHead::pre_training ||
-                        o.head == BertHead::next_sentence || o.head == BertHead::sequence_classification;
-    if (pooled && (bert || (o.head == BertHead::none && o.family() == BertFamily::roberta)))
-      pooler = Linear(o.width, o.width);
-    if (o.head == BertHead::pre_training || o.head == BertHead::masked_lm) {
-      transform = Linear(o.width, o.width), transform_norm = Norm(o.width, {.eps = o.eps});
-      if (!o.tied_output) output.weight = Tensor::empty({o.vocabulary, o.width});
+    const NormOptions norm{.eps = o.eps, .bias = !o.modern};
+    tokens = Embedding(o.vocabulary, E);
+    if (!o.rotary) positions = Embedding(o.positions, E);
+    if (o.types > 0) types = Embedding(o.types, E);
+    embedding_norm = Norm(E, norm);
+    if (E != o.width || family.projected_embeddings) embedding_projection = Linear(E, o.width);
+    if (o.relative_buckets > 0) relative_bias = RelativeBias(o.relative_buckets, o.heads, true, 128, generator);
+    BlockOptions block{.width = o.width,
+                       .heads = o.heads,
+                       .inner = o.inner,
+                       .activation = o.activation,
+                       .gated = o.modern,
+                       .bias = !o.modern,
+                       .norm = norm,
+                       .pre_norm = o.modern,
+                       .dropout = o.dropout,
+                       .attention_dropout = o.attention_dropout};
+    RotaryTable rotary, local_rotary;
+    if (o.rotary) {
+      const std::int64_t D = o.width / std::max<std::int64_t>(o.heads, 1);
+      rotary = RotaryTable(o.positions, rotary_frequencies(D, o.rotary->theta));
+      local_rotary = RotaryTable(o.positions, rotary_frequencies(D, o.rotary->local_theta));
+    }
+    for (std::size_t i = 0; i < static_cast<std::size_t>(groups); ++i) {
+      const bool local = o.rotary && o.rotary->local.at(i);
+      block.rotary = local ? local_rotary : rotary, block.window = local ? o.rotary->window : -1;
+      encoder.blocks.emplace_back(block, kBertNames, generator);
+    }
+    encoder.name = "layer", encoder.repeats = o.layers / groups;
+    if (o.modern) {
+      encoder.blocks.front().self_norm = {};  // the embeddings are normalised already
+      encoder.final_norm = Norm(o.width, norm);
+    }
+    const bool classifies_texts = o.head == BertHead::sequence_classification;
+    const bool pooled_head = predicts_next || (classifies_texts && family.pooled_labels);
+    if (o.head == BertHead::none ? family.pooler : pooled_head) pooler = Linear(o.width, o.width);
+    const bool predicts_tokens = o.head == BertHead::pre_training || o.head == BertHead::masked_lm;
+    if (predicts_tokens || (family.shared_transform && o.head != BertHead::none))
+      transform = Linear(o.width, E, !o.modern), transform_norm = Norm(E, norm);
+    if (predicts_tokens) {
+      if (!o.tied_output) output.weight = Tensor::empty({o.vocabulary, E});
       output_bias = Tensor::empty({o.vocabulary});
     }
-    if (o.head == BertHead::pre_training || o.head == BertHead::next_sentence) next_sentence = Linear(o.width, 2);
-    if (o.head == BertHead::sequence_classification && !bert) before_labels = Linear(o.width, o.width);
+    if (predicts_next) next_sentence = Linear(o.width, 2);
+    if (classifies_texts && !family.pooled_labels && !family.shared_transform) before_labels = Linear(o.width, o.width);
     if (!o.labels.empty()) labels = Linear(o.width, static_cast<std::int64_t>(o.labels.size()));
     if (o.head == BertHead::question_answering) answer = Linear(o.width, 2);
   }
   tokens.padding = o.padding;
-  if (o.family() == BertFamily::roberta) positions.padding = o.padding;
+  if (family.positions_after_padding) positions.padding = o.padding;
   if (init::skipped()) return;
   encoder.place_neighbours();
   for_each_parameter(
       *this, [&](const std::string& name, Tensor& tensor) { initialise(name, tensor, o.deviation, generator); });
   for (Embedding* table : {&tokens, &positions})
-    if (table->padding >= 0) std::ranges::fill(table->weight.view_rows(table->padding, table->padding + 1).span(), 0.f);
+    if (table->defined() && table->padding >= 0)
+      std::ranges::fill(table->weight.view_rows(table->padding, table->padding + 1).span(), 0.f);
 }
 
 Tensor Bert::encode(const BertInput& input, Probe* probe) const {
   const std::int64_t N = std::accumulate(input.lengths.begin(), input.lengths.end(), std::int64_t{0});
   const bool features = input.ids.dtype() == DType::f32;
-  if (input.ids.shape() != (features ? Shape{N, options.width} : Shape{N}))
+  if (input.ids.shape() != (features ? Shape{N, options.embedding_size()} : Shape{N}))
     fail("bert", "the lengths of the texts do not add up to the number of tokens: got ids ", input.ids.shape(),
          ", expected [", N, "]");
   std::vector<std::int32_t> places;
@@ -245,10 +270,21 @@ Tensor Bert::encode(const BertInput& input, Probe* probe) const {
                        options.max_tokens());
     for (std::int64_t i = 0; i < length; ++i) places.push_back(first + static_cast<std::int32_t>(i));
   }
-  Tensor x = (features ? input.ids : tokens(input.ids)) + positions(Tensor::ids(places, {N}));
+  Tensor x = features ? input.ids : tokens(input.ids);
+  if (positions.defined()) x = x + positions(Tensor::ids(places, {N}));
   if (options.types > 0) x = x + types(input.types.defined() ? input.types : Tensor::zeros({N}, DType::i32));
-  x = dropout(embedding_norm(x), options.dropout).reshape({1, N, options.width});
-  return encoder(x, {.mask = Mask::packed(input.lengths), .probe = probe}).reshape({N, options.width});
+  x = dropout(embedding_norm(x), options.dropout);
+  if (embedding_projection.defined()) x = embedding_projection(x);
+  BlockPass pass{.mask = Mask::packed(input.lengths), .probe = probe};
+  if (relative_bias.defined() && N > 0) {
+    const std::int64_t T = std::ranges::max(input.lengths);
+    pass.bias = relative_bias(T, T);
+  }
+  return encoder(x.reshape({1, N, options.width}), pass).reshape({N, options.width});
+}
+
+Tensor Bert::transformed(const Tensor& x) const {
+  return transform_norm(transform(x, options.head_activation.value_or(options.activation)));
 }
 
 Tensor Bert::pool(const Tensor& states, const std::vector<std::int64_t>& lengths) const {
@@ -257,10 +293,8 @@ Tensor Bert::pool(const Tensor& states, const std::vector<std::int64_t>& lengths
 }
 
 Tensor Bert::predict_tokens(const Tensor& states, const Tensor& rows) const {
-  require_head(transform, "masked tokens");
-  // RoBERTa always uses GELU here; BERT and DistilBERT use the activation of the encoder.
-  const Activation activation = options.family() == BertFamily::roberta ? Activation::gelu : options.activation;
-  const Tensor x = transform_norm(transform(index_select(states, rows, 0), activation));
+  if (!output_bias.defined()) fail("bert", "this model has no head for masked tokens");
+  const Tensor x = transformed(index_select(states, rows, 0));
   return output.defined() ? Linear(output.weight, output_bias, output.scales)(x) : tokens.project(x, output_bias);
 }
 
@@ -272,29 +306,30 @@ Tensor Bert::predict_next_sentence(const Tensor& states, const std::vector<std::
 Tensor Bert::label_texts(const Tensor& states, const std::vector<std::int64_t>& lengths) const {
   if (options.head != BertHead::sequence_classification)
     fail("bert", "this model has no head for sequence classification");
+  const BertFamily& family = options.family();
   Tensor x;
-  switch (options.family()) {
-    case BertFamily::bert:
-      x = pool(states, lengths);
-      break;
-    case BertFamily::distilbert:
-      x = before_labels(index_select(states, first_rows(lengths), 0), Activation::relu);
-      break;
-    case BertFamily::roberta:
-      x = before_labels(dropout(index_select(states, first_rows(lengths), 0), options.head_dropout), Activation::tanh);
-      break;
+  if (family.pooled_labels) {
+    x = pool(states, lengths);
+  } else if (family.shared_transform) {
+    x = transformed(options.mean_labels ? matmul(averages(lengths, states.dim(0)), states)
+                                        : index_select(states, first_rows(lengths), 0));
+  } else {
+    x = index_select(states, first_rows(lengths), 0);
+    if (family.label_dropout) x = dropout(x, options.head_dropout);
+    x = before_labels(x, family.label_activation);
   }
   return labels(dropout(x, options.head_dropout));
 }
 
 Tensor Bert::label_tokens(const Tensor& states) const {
   if (options.head != BertHead::token_classification) fail("bert", "this model has no head for token classification");
-  return labels(dropout(states, options.head_dropout));
+  return labels(dropout(options.family().shared_transform ? transformed(states) : states, options.head_dropout));
 }
 
 Tensor Bert::find_answer(const Tensor& states) const {
   require_head(answer, "question answering");
-  return answer(options.family() == BertFamily::distilbert ? dropout(states, options.head_dropout) : states);
+  const Tensor x = options.family().shared_transform ? transformed(states) : states;
+  return answer(options.family().answer_dropout ? dropout(x, options.head_dropout) : x);
 }
 
 Bert load_bert(const Config& config, const Weights& weights, const BertVariant& variant, const BertLoading& loading) {
@@ -311,25 +346,27 @@ Bert load_bert(const Config& config, const Weights& weights, const BertVariant& 
     fail<InputError>("bert", weights.name(), ": has no labels: it is not a ",
                      o.head == BertHead::sequence_classification ? "classifier" : "tagger");
 
-  const bool distil = o.family() == BertFamily::distilbert;
-  check_layers("bert", config, weights, distil ? "transformer.layer." : "encoder.layer.",
-               distil ? "n_layers" : "num_hidden_layers", o.layers);
-  const std::int64_t rows = o.vocabulary + o.positions + o.types + (new_labels ? 0 : std::ssize(o.labels));
+  const BertFamily& family = o.family();
+  const std::int64_t groups = o.groups > 0 ? o.groups : o.layers;
+  check_layers("bert", config, weights, family.layers, family.layers_key, groups);
+  const std::int64_t rows = o.vocabulary + (o.rotary ? 0 : o.positions) + o.types;
   check_parameters("bert", config, weights,
-                   static_cast<double>(o.width) * static_cast<double>(rows) +
-                       static_cast<double>(o.layers) * block_parameters(o.width, o.width, o.inner));
+                   static_cast<double>(o.embedding_size()) * static_cast<double>(rows) +
+                       static_cast<double>(o.width) * static_cast<double>(new_labels ? 0 : std::ssize(o.labels)) +
+                       static_cast<double>(o.relative_buckets) * static_cast<double>(o.heads) +
+                       static_cast<double>(groups) * block_parameters(o.width, o.width, o.inner));
   Bert model;
   {
     const init::Skipped skipped;
     model = Bert(o);
   }
   expect_precision("bert", config, loading.mapped, model);
-  const std::string prefix(prefix_of(o.family())), decoder = name_in_folder(o, "cls.predictions.decoder.");
+  const std::string prefix(family.prefix), decoder = name_in_folder(o, "cls.predictions.decoder.");
   // The name of a parameter in this folder.
   const auto stored = [&](const std::string& ours) {
     const std::string name = name_in_folder(o, ours);
     std::vector<std::string> names{name};
-    if (ours == "cls.predictions.bias" && !o.tied_output) names.insert(names.begin(), decoder + "bias");
+    if (ours == "cls.predictions.bias" && !o.tied_output) names.insert(names.begin(), second_bias(o));
     if (name.starts_with(prefix)) names.push_back(name.substr(prefix.size()));
     for (std::size_t i = 0, count = names.size(); i < count; ++i) {  // the oldest BERT folders: "gamma" and "beta"
       const std::size_t norm = names[i].rfind("LayerNorm.");
@@ -339,30 +376,34 @@ Bert load_bert(const Config& config, const Weights& weights, const BertVariant& 
     const auto there = std::ranges::find_if(names, [&](const std::string& each) { return weights.contains(each); });
     return there == names.end() ? name : *there;
   };
-  // A head for other labels has another shape: the folder's head is not loaded.
-  const auto is_new = [&](std::string_view name) { return new_labels && name.starts_with("classifier."); };
+  // The layer of another head may have the same name and another shape: it is not loaded.
+  const bool new_answer =
+      o.head == BertHead::question_answering && own != BertHead::none && own != BertHead::question_answering;
+  const auto is_new = [&](std::string_view name) {
+    return (new_labels && name.starts_with("classifier.")) || (new_answer && name.starts_with("qa_outputs."));
+  };
+  std::vector<StoredParameter> parts =
+      stored_parameters_of(model, [&](const std::string& name) { return is_new(name) ? std::string() : stored(name); });
+  std::erase_if(parts, [](const StoredParameter& one) { return one.name.empty(); });
   std::vector<NamedTensor> all;
-  for_each_parameter(model, [&](const std::string& name, Tensor& tensor) {
-    if (!is_new(name)) all.push_back({stored(name), tensor});
-  });
-  if (model.transform.defined() && o.tied_output)  // some folders also store the tied output layer
+  for (const StoredParameter& one : parts)
+    all.push_back({one.name, one.parts.size() == 1 ? *one.parts.front()
+                                                   : Tensor::empty(one.shape(), one.parts.front()->dtype())});
+  if (model.output_bias.defined() && o.tied_output)  // some folders also store the tied output layer
     for (const auto& [name, tensor] :
-         {NamedTensor{decoder + "weight", model.tokens.weight}, NamedTensor{decoder + "bias", model.output_bias}})
+         {NamedTensor{decoder + "weight", model.tokens.weight}, NamedTensor{second_bias(o), model.output_bias}})
       if (weights.contains(name) && name != stored("cls.predictions.bias")) all.push_back({name, tensor});
   const LoadOptions options{.allow_missing = true, .allow_unused = true};
   const LoadReport report =
       loading.mapped ? borrow_parameters(all, weights, options) : load_parameters(all, weights, options);
+  for (std::size_t i = 0; i < parts.size(); ++i) parts[i].assign(all[i].tensor);
 
   // Parameters that the folder does not have: a pooler that no head needs is left out, a head that is not the folder's
   // own is initialised with random values, and anything else is an error.
   const std::set<std::string, std::less<>> missing(report.missing.begin(), report.missing.end());
   std::string lacking;
-  auto next = all.begin();
   for_each_parameter(model, [&](const std::string& name, Tensor& tensor) {
-    if (!is_new(name)) {
-      tensor = next->tensor;
-      if (!missing.contains((next++)->name)) return;
-    }
+    if (!is_new(name) && !missing.contains(stored(name))) return;
     const bool pooler = name.starts_with("bert.pooler.");
     if (pooler && o.head == BertHead::none) return;
     const bool may_initialise = is_new(name) || (o.head != own && (pooler || !name.starts_with("bert.")));
@@ -391,15 +432,14 @@ Config Bert::config() const {
 }
 
 std::vector<NamedTensor> Bert::stored_parameters() {
-  std::vector<NamedTensor> all = parameters(*this);
-  for (NamedTensor& parameter : all) {
-    parameter.name = name_in_folder(options, parameter.name);
-    // The names of a model without a head have no prefix.
-    const std::string_view prefix = prefix_of(options.family());
+  std::vector<NamedTensor> all;
+  const auto name = [&](const std::string& ours) { return name_in_folder(options, ours); };
+  for (const StoredParameter& one : stored_parameters_of(*this, name)) all.push_back({one.name, one.joined()});
+  const std::string_view prefix = options.family().prefix;
+  for (NamedTensor& parameter : all)  // the names of a model without a head have no prefix
     if (options.head == BertHead::none && parameter.name.starts_with(prefix)) parameter.name.erase(0, prefix.size());
-  }
-  if (output.defined() && options.family() != BertFamily::distilbert)  // stored under two names
-    all.push_back({name_in_folder(options, "cls.predictions.decoder.") + "bias", output_bias});
+  if (output.defined() && second_bias(options) != name("cls.predictions.bias"))  // stored under two names
+    all.push_back({second_bias(options), output_bias});
   return all;
 }
 

@@ -1,12 +1,16 @@
-// BERT (Devlin et al. 2019), DistilBERT and RoBERTa: an encoder with the heads of Hugging Face's classes. A batch is
-// packed sequences, so no time is spent on padding.
+// BERT (Devlin et al. 2019) and the encoders after it, with the heads of Hugging Face's classes. Each family (BERT,
+// DistilBERT, RoBERTa, ELECTRA, MPNet, ALBERT, ModernBERT) has a source file of its own, which reads and writes
+// config.json and names the parameters (see BertFamily). A batch is packed sequences, so no time is spent on padding.
 #pragma once
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "attend/attention/positions.h"
 #include "attend/formats/config.h"
 #include "attend/models/block.h"
 #include "attend/models/model.h"
@@ -14,20 +18,56 @@
 
 namespace attend {
 
-/// The families differ in parameter names, in positions, and in the layers of some heads.
-enum class BertFamily : std::uint8_t { bert, distilbert, roberta };
+struct BertOptions;
+
+/// What is special in a family: its folder format, and the layers of some heads.
+struct BertFamily {
+  /// Throws InputError, naming the key, if a value in config.json is not supported.
+  void (*read)(const Config& config, BertOptions& options);
+  void (*write)(const BertOptions& options, Config& config);
+  /// The keys of the sizes in config.json; null: the family does not have the key.
+  struct Keys {
+    const char *width = "hidden_size", *layers = "num_hidden_layers", *heads = "num_attention_heads";
+    const char *inner = "intermediate_size", *activation = "hidden_act", *types = "type_vocab_size";
+    const char *dropout = "hidden_dropout_prob", *attention_dropout = "attention_probs_dropout_prob";
+    const char *head_dropout = "classifier_dropout", *eps = "layer_norm_eps";
+  } keys = {};
+  std::string_view prefix;  ///< of the encoder's parameters: "bert."
+  std::string_view layers;  ///< the list of layers, without the prefix: "encoder.layer."
+  const char* layers_key;   ///< the key of their number
+  /// Parts of our parameter names, which are BERT's, and what replaces them. All that match are replaced, in this
+  /// order. Parameters that get the same name are stored as one tensor.
+  std::span<const std::pair<std::string_view, std::string_view>> names = {};
+
+  bool next_sentence = false;            ///< there are classes for next-sentence prediction
+  bool encoder_pre_training = false;     ///< the head of …ForPreTraining is ignored
+  bool positions_after_padding = false;  ///< the first position is that after the padding id, as in fairseq
+  bool projected_embeddings = false;  ///< there is a layer after the embeddings even if they have the encoder's width
+  bool pooler = false;                ///< the model without a head has a pooler
+  bool pooled_labels = false;         ///< the labels of a text are computed from the pooler, without before_labels
+  Activation label_activation = Activation::none;  ///< of before_labels
+  bool label_dropout = false;     ///< there is dropout before before_labels; its classifier is "classifier.out_proj"
+  bool shared_transform = false;  ///< all heads have `transform`, the layers before the output
+  bool answer_dropout = false;    ///< there is dropout before the layer that finds answers
+};
 
 /// One "model_type".
 struct BertVariant {
   std::string_view type;        ///< "model_type" in config.json
   std::string_view class_name;  ///< prefix of the class names in `transformers`
-  BertFamily family;
+  const BertFamily* family;
 };
-inline constexpr BertVariant kBert{"bert", "Bert", BertFamily::bert};
-inline constexpr BertVariant kDistilBert{"distilbert", "DistilBert", BertFamily::distilbert};
-inline constexpr BertVariant kRoberta{"roberta", "Roberta", BertFamily::roberta};
-inline constexpr BertVariant kXlmRoberta{"xlm-roberta", "XLMRoberta", BertFamily::roberta};
-inline constexpr BertVariant kCamembert{"camembert", "Camembert", BertFamily::roberta};
+extern const BertFamily kBertFamily, kDistilBertFamily, kRobertaFamily, kElectraFamily, kMpnetFamily, kAlbertFamily,
+    kModernBertFamily;
+inline constexpr BertVariant kBert{"bert", "Bert", &kBertFamily};
+inline constexpr BertVariant kDistilBert{"distilbert", "DistilBert", &kDistilBertFamily};
+inline constexpr BertVariant kRoberta{"roberta", "Roberta", &kRobertaFamily};
+inline constexpr BertVariant kXlmRoberta{"xlm-roberta", "XLMRoberta", &kRobertaFamily};
+inline constexpr BertVariant kCamembert{"camembert", "Camembert", &kRobertaFamily};
+inline constexpr BertVariant kElectra{"electra", "Electra", &kElectraFamily};
+inline constexpr BertVariant kMpnet{"mpnet", "MPNet", &kMpnetFamily};
+inline constexpr BertVariant kAlbert{"albert", "Albert", &kAlbertFamily};
+inline constexpr BertVariant kModernBert{"modernbert", "ModernBert", &kModernBertFamily};
 
 /// The head on top of the encoder, with the class suffix in `transformers`.
 enum class BertHead : std::uint8_t {
@@ -40,6 +80,14 @@ enum class BertHead : std::uint8_t {
   question_answering,       ///< where the answer begins and ends (…ForQuestionAnswering)
 };
 
+/// Rotary positions, with layers that attend to all tokens and layers that attend to a window of neighbours.
+struct BertRotary {
+  std::vector<bool> local = {};  ///< of each layer: whether it attends to a window only
+  std::int64_t window = 64;      ///< the largest distance in that window
+  double theta = 160000;         ///< the base of the frequencies
+  double local_theta = 10000;    ///< the same in local layers
+};
+
 struct BertOptions {
   const BertVariant* variant = &kBert;
   BertHead head = BertHead::none;
@@ -49,19 +97,28 @@ struct BertOptions {
   std::int64_t heads = 12;
   std::int64_t inner = 3072;  ///< width inside the feed-forward networks
   Activation activation = Activation::gelu;
-  std::int64_t positions = 512;  ///< rows of the position table; RoBERTa does not use the first padding + 1
-  std::int64_t types = 2;        ///< token types: 0 for the first text, 1 for the second; DistilBERT has none
-  float dropout = 0.1f;          ///< on the embeddings and on the output of each sub-layer
+  std::int64_t embedding_width = 0;   ///< of the embeddings, which a linear layer maps to `width`; 0: `width`
+  std::int64_t groups = 0;            ///< blocks with weights of their own, each of which is layers / groups layers in
+                                      ///< a row; 0: every layer has its own weights
+  std::int64_t positions = 512;       ///< rows of the position table; RoBERTa does not use the first padding + 1
+  std::int64_t relative_buckets = 0;  ///< above 0: also a learned bias on the attention scores (see RelativeBias)
+  std::optional<BertRotary> rotary = {};  ///< rotary positions instead of the table
+  bool modern = false;                    ///< pre-norm blocks without biases, with gated networks and a final norm
+  std::int64_t types = 2;  ///< token types: 0 for the first text, 1 for the second; 0: the model has none
+  float dropout = 0.1f;    ///< on the embeddings and on the output of each sub-layer
   float attention_dropout = 0.1f;
-  float head_dropout = 0.1f;  ///< before the last layer of the head
-  float eps = 1e-12f;         ///< of the layer norms
-  float deviation = 0.02f;    ///< the standard deviation of the initial weights
+  float head_dropout = 0.1f;                       ///< before the last layer of the head
+  std::optional<Activation> head_activation = {};  ///< before the output layer for tokens; empty: `activation`
+  bool mean_labels = false;  ///< with shared_transform: label the mean of the states instead of the first
+  float eps = 1e-12f;        ///< of the layer norms
+  float deviation = 0.02f;   ///< the standard deviation of the initial weights
   std::int32_t padding = 0;
   bool tied_output = true;               ///< the output layer uses the weights of the token embedding
   std::vector<std::string> labels = {};  ///< with a head for sequence or token classification
   bool several_labels = false;           ///< multi-label classification: each label is independent of the others
 
-  BertFamily family() const { return variant->family; }
+  const BertFamily& family() const { return *variant->family; }
+  std::int64_t embedding_size() const { return embedding_width > 0 ? embedding_width : width; }
   /// The maximum length of a text in tokens.
   std::int64_t max_tokens() const;
 
@@ -73,24 +130,26 @@ struct BertOptions {
 
 /// Packed sequences: N tokens in total.
 struct BertInput {
-  Tensor ids;                         ///< int32 [N], or features [N, width] that replace the token embeddings
+  Tensor ids;                         ///< int32 [N], or features [N, embedding_size()] instead of token embeddings
   Tensor types;                       ///< token types int32 [N]; undefined: all 0
   std::vector<std::int64_t> lengths;  ///< of each text in tokens; their sum is N
 };
 
 struct Bert : ModelOf<Bert> {
   BertOptions options;
-  Embedding tokens, positions, types;  // types: undefined if options.types is 0
+  Embedding tokens, positions, types;  // positions: undefined with rotary positions; types: if options.types is 0
   Norm embedding_norm;
+  Linear embedding_projection;  // undefined unless the embeddings have another width
+  RelativeBias relative_bias;   // with options.relative_buckets
   TransformerStack encoder;
   // The layers of the heads; those that the model's head does not need are undefined.
   Linear pooler;         // see pool(); without a head it is loaded if the folder has it
-  Linear transform;      // masked tokens: linear layer and norm before the output layer
+  Linear transform;      // masked tokens: linear layer and norm before the output layer; ModernBERT: all heads
   Norm transform_norm;   //
-  Linear output;         // [vocabulary, width]; undefined if it is tied
+  Linear output;         // [vocabulary, embedding_size]; undefined if it is tied
   Tensor output_bias;    // [vocabulary]
   Linear next_sentence;  // [2, width]
-  Linear before_labels;  // [width, width], sequence classification of DistilBERT and RoBERTa
+  Linear before_labels;  // [width, width], sequence classification of DistilBERT, RoBERTa and others
   Linear labels;         // [labels, width]
   Linear answer;         // [2, width]
 
@@ -123,13 +182,22 @@ struct Bert : ModelOf<Bert> {
   void visit(auto&& v) {
     v("bert.embeddings.word_embeddings", tokens), v("bert.embeddings.position_embeddings", positions);
     v("bert.embeddings.token_type_embeddings", types), v("bert.embeddings.LayerNorm", embedding_norm);
-    v("bert.encoder.layer", encoder.blocks), v("bert.pooler.dense", pooler);
+    v("bert.embeddings_project", embedding_projection);
+    v("bert.encoder.relative_attention_bias", relative_bias), v("bert.encoder.layer", encoder.blocks);
+    v("bert.encoder.LayerNorm", encoder.final_norm), v("bert.pooler.dense", pooler);
     v("cls.predictions.transform.dense", transform), v("cls.predictions.transform.LayerNorm", transform_norm);
     v("cls.predictions.decoder", output), v("cls.predictions.bias", output_bias);
     v("cls.seq_relationship", next_sentence);
     v("before_labels", before_labels), v("classifier", labels), v("qa_outputs", answer);
   }
+
+ private:
+  Tensor transformed(const Tensor& x) const;  // linear layer, activation and norm before the output layer
 };
+
+/// Read and write the keys that most families share. The current values of the options are the defaults.
+void read_bert_keys(const Config& config, BertOptions& options);
+void write_bert_keys(const BertOptions& options, Config& config);
 
 struct BertLoading {
   std::optional<BertHead> head = {};     ///< load with this head; empty: the head of the folder. If the folder has no

@@ -1,5 +1,6 @@
 #include "attend/models/block.h"
 
+#include "attend/core/error.h"
 #include "attend/ops/arithmetic.h"
 #include "attend/ops/dropout.h"
 
@@ -43,16 +44,19 @@ TransformerBlock::TransformerBlock(const BlockOptions& o, const BlockNames& bloc
       feed_forward_norm(o.width, o.norm),
       pre_norm(o.pre_norm),
       causal(o.causal),
+      window(o.window),
       dropout(o.dropout),
       names(&block_names) {
   self_attention.rotary = o.rotary;
 }
 
 Tensor TransformerBlock::self_attend(const Tensor& x, std::size_t index, const BlockPass& pass) const {
-  const AttentionPass how{.mask = causal ? pass.mask & Mask::causal() : pass.mask,
-                          .bias = pass.bias,
-                          .positions = pass.positions,
-                          .probe = pass.probe};
+  Mask mask = causal ? pass.mask & Mask::causal() : pass.mask;
+  if (window >= 0) {
+    if (pass.cache) fail("block", "a window is not supported with a cache");
+    mask = mask & Mask::window(window);
+  }
+  const AttentionPass how{.mask = mask, .bias = pass.bias, .positions = pass.positions, .probe = pass.probe};
   if (!pass.cache) return self_attention(x, x, x, how);
   if (pass.lengths.empty()) return self_attention.step(*pass.cache, index, x, how);
   return self_attention.begin(*pass.cache, index, x, pass.lengths, how);
@@ -91,11 +95,12 @@ AddNorm TransformerBlock::operator()(const AddNorm& x, const Norm* next, std::si
 Tensor TransformerStack::operator()(const Tensor& x, const BlockPass& pass) const {
   const bool pre_norm = !blocks.empty() && blocks.front().pre_norm;
   const Norm* last = final_norm.defined() ? &final_norm : nullptr;
-  AddNorm h{x, pre_norm ? blocks.front().self_norm(x) : x};
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    if (pass.probe) pass.probe->enter(name + "." + std::to_string(i));
-    h = blocks[i](h, i + 1 < blocks.size() ? &blocks[i + 1].self_norm : last, i, pass);
-  }
+  AddNorm h{x, pre_norm && blocks.front().self_norm.defined() ? blocks.front().self_norm(x) : x};
+  for (std::size_t i = 0; i < blocks.size(); ++i)
+    for (std::size_t n = 0, times = static_cast<std::size_t>(repeats); n < times; ++n) {
+      if (pass.probe) pass.probe->enter(name + "." + std::to_string(i * times + n));
+      h = blocks[i](h, i + 1 < blocks.size() ? &blocks[i + 1].self_norm : last, i, pass);
+    }
   return last && !pre_norm ? (*last)(h.sum) : h.normed;
 }
 

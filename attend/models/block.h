@@ -29,6 +29,7 @@ struct BlockOptions {
   bool cross = false;               ///< the block has cross-attention over the states of an encoder
   std::optional<float> scale = {};  ///< factor of the attention scores; empty: 1 / √head_dim
   RotaryTable rotary = {};          ///< rotary positions of self-attention; undefined: none
+  std::int64_t window = -1;         ///< self-attention to tokens at this distance at most; -1: no limit
   float dropout = 0.f;              ///< on the output of each sub-layer
   float attention_dropout = 0.f;    ///< on the attention weights
   float activation_dropout = 0.f;   ///< on the activations inside the feed-forward network
@@ -65,8 +66,9 @@ struct BlockPass {
 struct TransformerBlock {
   MultiHeadAttention self_attention, cross_attention;
   FeedForward feed_forward;
-  Norm self_norm, cross_norm, feed_forward_norm;
+  Norm self_norm, cross_norm, feed_forward_norm;  // the first block of a pre-norm stack may have no self_norm
   bool pre_norm = false, causal = false;
+  std::int64_t window = -1;
   float dropout = 0.f;
   const BlockNames* names = nullptr;
 
@@ -96,8 +98,9 @@ struct TransformerBlock {
 
 struct TransformerStack {
   std::vector<TransformerBlock> blocks;
-  Norm final_norm;   // after the last block; may be undefined
-  std::string name;  // prefix of layer names in a probe: "encoder", "decoder", "layers"
+  Norm final_norm;           // after the last block; may be undefined
+  std::string name;          // prefix of layer names in a probe: "encoder", "decoder", "layers"
+  std::int64_t repeats = 1;  // each block is this many layers in a row, which share its weights; needs post-norm
 
   /// Returns the output of the last block, of the same shape as x (see BlockPass).
   Tensor operator()(const Tensor& x, const BlockPass& pass) const;

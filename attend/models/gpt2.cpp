@@ -10,6 +10,7 @@
 #include "attend/models/bounds.h"
 #include "attend/models/check_weights.h"
 #include "attend/models/labels.h"
+#include "attend/models/stored_parameter.h"
 #include "attend/nn/module.h"
 #include "attend/nn/quantise.h"
 #include "attend/ops/arithmetic.h"
@@ -260,41 +261,23 @@ namespace {
 
 constexpr std::string_view kPrefix = "transformer.";
 
-/// A tensor of a folder and the parameters that it holds. c_attn holds three.
-struct StoredParameter {
-  std::string name;
-  std::vector<Tensor*> parts;
-  bool transposed = false;  ///< stored as [in, out], as Hugging Face's Conv1D is; int8 matrices are not
-
-  std::int64_t rows() const {
-    std::int64_t sum = 0;
-    for (const Tensor* part : parts) sum += part->dim(0);
-    return sum;
-  }
-  /// The shape in memory, and the shape in the folder.
-  Shape shape() const { return parts.front()->rank() == 1 ? Shape{rows()} : Shape{rows(), parts.front()->dim(1)}; }
-  Shape stored_shape() const { return transposed ? Shape{shape()[1], shape()[0]} : shape(); }
-  bool stored_as_is() const { return parts.size() == 1 && !transposed; }
-};
-
+/// The parameters as a folder stores them: c_attn holds three.
 std::vector<StoredParameter> stored_of(Gpt2& model) {
   constexpr std::string_view kJoined = ".c_attn.";
-  std::vector<StoredParameter> all;
-  for_each_parameter(model, [&](std::string name, Tensor& tensor) {
+  return stored_parameters_of(model, [&](std::string name) {
     if (const std::size_t joined = name.find(kJoined); joined != std::string::npos) {
       const std::size_t part = joined + kJoined.size();
       name.erase(part, name.find('.', part) + 1 - part);  // "query.", "key." or "value."
     }
-    auto found = std::ranges::find(all, name, &StoredParameter::name);
-    if (found == all.end()) {
-      const bool transposed =
-          tensor.dtype() == DType::f32 &&
-          (name.ends_with(".c_attn.weight") || name.ends_with(".c_proj.weight") || name.ends_with(".c_fc.weight"));
-      found = all.insert(all.end(), {std::move(name), {}, transposed});
-    }
-    found->parts.push_back(&tensor);
+    return name;
   });
-  return all;
+}
+
+/// Whether a parameter is stored as [in, out], as Hugging Face's Conv1D is; int8 matrices are not.
+bool is_transposed(const StoredParameter& one) {
+  return one.parts.front()->dtype() == DType::f32 &&
+         (one.name.ends_with(".c_attn.weight") || one.name.ends_with(".c_proj.weight") ||
+          one.name.ends_with(".c_fc.weight"));
 }
 
 /// [m, n] -> [n, m]
@@ -355,8 +338,11 @@ Gpt2 load_gpt2(const Config& config, const Weights& weights, bool mapped) {
   for (const StoredParameter& one : all) {
     const bool short_name = !prefixed && one.name.starts_with(kPrefix);
     const Tensor& first = *one.parts.front();
-    stored.push_back({short_name ? one.name.substr(kPrefix.size()) : one.name,
-                      one.stored_as_is() ? first : Tensor::empty(one.stored_shape(), first.dtype())});
+    const Shape shape = one.shape();
+    const bool as_is = one.parts.size() == 1 && !is_transposed(one);
+    stored.push_back(
+        {short_name ? one.name.substr(kPrefix.size()) : one.name,
+         as_is ? first : Tensor::empty(is_transposed(one) ? Shape{shape[1], shape[0]} : shape, first.dtype())});
   }
   LoadOptions options;
   if (o.tied_output && !model.quantised()) stored.push_back({"lm_head.weight", model.tokens.weight});
@@ -367,16 +353,11 @@ Gpt2 load_gpt2(const Config& config, const Weights& weights, bool mapped) {
 
   for (std::size_t i = 0; i < all.size(); ++i) {
     Tensor whole = std::exchange(stored[i].tensor, {});
-    if (all[i].transposed)
+    if (is_transposed(all[i]))
       whole = transposed(whole);
     else if (!mapped)
       whole = whole.copy();
-    std::int64_t first = 0;
-    for (Tensor* part : all[i].parts) {
-      const std::int64_t rows = part->dim(0);
-      *part = all[i].parts.size() == 1 ? whole : whole.view_rows(first, first + rows);
-      first += rows;
-    }
+    all[i].assign(whole);
   }
   stored.clear();
   release_cached_memory();
@@ -394,15 +375,8 @@ std::vector<NamedTensor> Gpt2::stored_parameters() {
   Gpt2 whole = *this;  // shares the parameters, and gets biases
   if (!whole.options.bias) set_biases(whole, true);
   std::vector<NamedTensor> stored;
-  for (const StoredParameter& one : stored_of(whole)) {
-    Tensor joined = *one.parts.front();
-    if (one.parts.size() > 1) {
-      joined = Tensor::empty(one.shape(), joined.dtype());
-      std::byte* to = joined.raw();
-      for (const Tensor* part : one.parts) to = std::copy_n(part->raw(), part->bytes(), to);
-    }
-    stored.push_back({one.name, one.transposed ? transposed(joined) : joined});
-  }
+  for (const StoredParameter& one : stored_of(whole))
+    stored.push_back({one.name, is_transposed(one) ? transposed(one.joined()) : one.joined()});
   return stored;
 }
 

@@ -104,6 +104,10 @@ const std::vector<ModelFamily>& rows() {
       bert_row<kRoberta>(),
       bert_row<kXlmRoberta>(),
       bert_row<kCamembert>(),
+      bert_row<kElectra>(),
+      bert_row<kMpnet>(),
+      bert_row<kAlbert>(),
+      bert_row<kModernBert>(),
       {"attend-recurrent-classifier", {classify}, abilities_of_classifier, network<RecurrentClassifierOptions>},
       {"attend-decomposable-attention", {classify}, nullptr, network<DecomposableAttentionOptions>},
       {"attend-esim", {classify}, nullptr, network<EsimOptions>},
@@ -286,7 +290,8 @@ std::shared_ptr<Model> ModelFolder::load() const { return family().load(config()
 namespace {
 
 const TransformerFamily* const kTransformers[] = {&kMarian, &kAttendTransformer, &kBart, &kT5};
-const BertVariant* const kBerts[] = {&kBert, &kDistilBert, &kRoberta, &kXlmRoberta, &kCamembert};
+const BertVariant* const kBerts[] = {&kBert,    &kDistilBert, &kRoberta, &kXlmRoberta, &kCamembert,
+                                     &kElectra, &kMpnet,      &kAlbert,  &kModernBert};
 
 template <typename Kind>
 const Kind& find_kind(const char* op, const Config& config, std::span<const Kind* const> kinds) {

@@ -78,7 +78,7 @@ struct Call {
     p.q_stride = q.stride, p.k_stride = k.stride, p.v_stride = v.stride;
     p.heads = H, p.kv_heads = KV, p.head_dim = D, p.value_dim = E;
     p.scale = options.scale.value_or(1.f / std::sqrt(static_cast<float>(std::max<std::int64_t>(D, 1))));
-    p.causal = options.mask.is_causal();
+    p.causal = options.mask.is_causal(), p.window = options.mask.window_distance();
     p.segments = segments;
     if (const Tensor& matrix = options.mask.matrix(); matrix.defined()) p.allowed = score_matrix<std::int8_t>(matrix);
     if (options.bias.defined()) p.bias = score_matrix<float>(options.bias);

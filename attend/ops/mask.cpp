@@ -14,6 +14,13 @@ Mask Mask::causal() {
   return mask;
 }
 
+Mask Mask::window(std::int64_t distance) {
+  if (distance < 0) fail("mask", "the distance of a window cannot be negative: got ", distance);
+  Mask mask;
+  mask.window_ = distance;
+  return mask;
+}
+
 namespace {
 
 void check_not_negative(std::span<const std::int64_t> lengths) {
@@ -56,6 +63,10 @@ Mask Mask::allowed(Tensor matrix) {
 Mask operator&(const Mask& a, const Mask& b) {
   Mask both = a;
   both.causal_ |= b.causal_;
+  if (a.window_ < 0 || b.window_ < 0)
+    both.window_ = std::max(a.window_, b.window_);
+  else
+    both.window_ = std::min(a.window_, b.window_);
   both.by_length_ |= b.by_length_;
   if (!a.by_length_) {
     both.lengths_ = b.lengths_;

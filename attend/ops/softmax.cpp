@@ -72,6 +72,7 @@ Tensor masked_softmax(const Tensor& scores, const Mask& mask) {
                      S = scores.dim(-1);
   mask.check("masked_softmax", B, H, T, S);
   if (!mask.packed_lengths().empty()) fail("masked_softmax", "packed sequences are not supported");
+  if (mask.window_distance() >= 0) fail("masked_softmax", "windows are not supported");
   const Tensor seen = mask.matrix().defined() ? scores + matrix_bias(mask.matrix(), scores.rank()) : scores;
   if (!mask.is_causal() && mask.lengths().empty()) return softmax(seen);
 

@@ -90,6 +90,8 @@ std::string family_of_model(std::string_view type) {
       {"bert", "Bert"},
       {"distilbert", "DistilBert"},
       {"electra", "Electra"},
+      {"albert", "Albert"},
+      {"camembert", "Camembert"},
       {"mpnet", "MPNet"},
       {"mobilebert", "MobileBert"},
       {"gpt2", "GPT2"},

@@ -34,13 +34,25 @@ RoleNames default_names(std::string_view family) {
   static constexpr RoleNames kBert = {"", "", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"};
   static constexpr RoleNames kMpnet = {"<s>", "</s>", "[UNK]", "</s>", "<pad>", "<s>", "<mask>"};
   static constexpr RoleNames kRoberta = {"<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"};
+  static constexpr RoleNames kAlbert = {"[CLS]", "[SEP]", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"};
   static constexpr RoleNames kGpt2 = {"<|endoftext|>", "<|endoftext|>", "<|endoftext|>", "", "", "", ""};
   static constexpr RoleNames kT5 = {"", "</s>", "<unk>", "", "<pad>", "", ""};
   constexpr std::pair<std::string_view, const RoleNames*> kNames[] = {
-      {"Bert", &kBert},          {"DistilBert", &kBert}, {"Electra", &kBert}, {"MobileBert", &kBert},
-      {"MPNet", &kMpnet},        {"Roberta", &kRoberta}, {"Bart", &kRoberta}, {"Longformer", &kRoberta},
-      {"XLMRoberta", &kRoberta}, {"GPT2", &kGpt2},       {"T5", &kT5},        {"MT5", &kT5},
+      {"Bert", &kBert},
+      {"DistilBert", &kBert},
+      {"Electra", &kBert},
+      {"MobileBert", &kBert},
+      {"MPNet", &kMpnet},
+      {"Roberta", &kRoberta},
+      {"Bart", &kRoberta},
+      {"Longformer", &kRoberta},
+      {"XLMRoberta", &kRoberta},
+      {"GPT2", &kGpt2},
+      {"T5", &kT5},
+      {"MT5", &kT5},
       {"Marian", &kT5},
+      {"Albert", &kAlbert},
+      {"Camembert", &kRoberta},
   };
   for (const auto& [name, names] : kNames)
     if (name == family) return *names;

@@ -123,6 +123,27 @@ TEST_F(BertVerbs, SimilarFindsATextItselfFirstAlsoInStoredVectors) {
   EXPECT_EQ(run_for_errors("similar " + model + "--texts " + texts).code, 2);
 }
 
+TEST_F(BertVerbs, SimilarSortsCandidatesByTheScoreOfACrossEncoder) {
+  const std::string texts = write("texts", "The child reads.\nNobody here\nUn marinaio\nThe old sailor\n");
+  const std::string use = "similar --model " + fixture("sentence_mean") + " --texts " + texts +
+                          " --query 'Un marinaio' --rerank " + fixture("cross_encoder") + " ";
+  const json all = json::parse(run_attend(use + "--json").output)["matches"];
+  ASSERT_EQ(all.size(), 4u);
+  for (std::size_t i = 1; i < all.size(); ++i) EXPECT_GE(all[i - 1]["score"], all[i]["score"]);
+  const json best = json::parse(run_attend(use + "--json --top 1").output)["matches"];
+  ASSERT_EQ(best.size(), 1u);
+  EXPECT_EQ(best[0], all[0]);
+  // Of one candidate only, the closest text.
+  const json closest = json::parse(run_attend(use + "--json --top 1 --candidates 1").output)["matches"];
+  EXPECT_EQ(closest[0]["line"], 3);
+  EXPECT_NEAR(closest[0]["cosine"], 1, 1e-5);
+  const Outcome labels = run_for_errors("similar --model " + fixture("sentence_mean") + " --texts " + texts +
+                                        " --query x --rerank " + fixture("bert_labels"));
+  EXPECT_EQ(labels.code, 2);
+  EXPECT_TRUE(contains(labels.output, "a classifier with 3 labels, expected a cross-encoder with one"))
+      << labels.output;
+}
+
 TEST_F(BertVerbs, FillMaskTakesArgumentsFilesAndPipes) {
   const std::string use = "fill-mask --model " + fixture("bert_words") + " ";
   const Outcome one = run_attend(use + "'The child [MASK] the newspapers.' --top 3");

@@ -28,8 +28,9 @@ void read(const Config& config) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static constexpr const char* kTypes[] = {"marian",  "attend-transformer", "bart",        "t5",       "bert",
-                                           "roberta", "distilbert",         "xlm-roberta", "camembert"};
+  static constexpr const char* kTypes[] = {
+      "marian",      "attend-transformer", "bart",    "t5",    "bert",   "roberta",   "distilbert",
+      "xlm-roberta", "camembert",          "electra", "mpnet", "albert", "modernbert"};
   if (size == 0) return 0;
   try {
     const std::string_view text(reinterpret_cast<const char*>(data), size);

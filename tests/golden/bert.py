@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-# Small random folders of BERT, DistilBERT and RoBERTa, one for each head and more for special cases, each with the
+# Small random folders of the models of BERT's family, one for each head and more for special cases, each with the
 # results of transformers.
 #   python3 tests/golden/bert.py                   writes tests/models/fixtures/bert_*: a folder each, with golden.safetensors
+#   python3 tests/golden/bert.py electra albert    writes only the folders with one of these words in their names
 # Needs torch and transformers. The tests only read the results.
+import inspect
 import pathlib
 import shutil
+import sys
 
 import torch
 import transformers
@@ -13,6 +16,7 @@ from torch.nn import functional as F
 
 FIXTURES = pathlib.Path(__file__).parent.parent / "models" / "fixtures"
 LENGTHS = [7, 1, 5]
+LONGER = [13, 1, 5]  # beyond the exact distances of MPNet and the window of ModernBERT
 STEPS = 10
 
 BERT = dict(vocab_size=41, hidden_size=12, num_hidden_layers=2, num_attention_heads=3, intermediate_size=19,
@@ -20,19 +24,31 @@ BERT = dict(vocab_size=41, hidden_size=12, num_hidden_layers=2, num_attention_he
 DISTILBERT = dict(vocab_size=37, dim=10, n_layers=1, n_heads=5, hidden_dim=13, max_position_embeddings=12)
 ROBERTA = dict(vocab_size=39, hidden_size=14, num_hidden_layers=1, num_attention_heads=7, intermediate_size=17,
                max_position_embeddings=14, type_vocab_size=1, pad_token_id=1, layer_norm_eps=1e-5)
+ELECTRA = dict(vocab_size=43, embedding_size=6, hidden_size=10, num_hidden_layers=2, num_attention_heads=5, intermediate_size=15,
+               max_position_embeddings=13)
+MPNET = dict(vocab_size=38, hidden_size=9, num_hidden_layers=2, num_attention_heads=3, intermediate_size=14, max_position_embeddings=17)
+ALBERT = dict(vocab_size=36, embedding_size=5, hidden_size=12, num_hidden_layers=4, num_hidden_groups=2, num_attention_heads=3,
+              intermediate_size=17, max_position_embeddings=15)
+MODERNBERT = dict(vocab_size=40, hidden_size=12, num_hidden_layers=4, num_attention_heads=3, intermediate_size=10, max_position_embeddings=18,
+                  local_attention=4, pad_token_id=3, bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2)
 HEADS = ["Model", "ForMaskedLM", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"]
 THREE = {"id2label": {0: "bad", 1: "so so", 2: "good"}, "label2id": {"bad": 0, "so so": 1, "good": 2}}
 LABELS = {"ForSequenceClassification": THREE, "ForTokenClassification": THREE}
 
 # name -> class of the model, its configuration, format of its weights
 VARIANTS = {f"bert_{family.lower()}_{head.removeprefix('For').lower()}": (family + head, sizes | LABELS.get(head, {}), "safetensors")
-            for family, sizes in [("Bert", BERT), ("DistilBert", DISTILBERT), ("Roberta", ROBERTA)] for head in HEADS}
+            for family, sizes in [("Bert", BERT), ("DistilBert", DISTILBERT), ("Roberta", ROBERTA), ("Electra", ELECTRA), ("MPNet", MPNET),
+                               ("Albert", ALBERT), ("ModernBert", MODERNBERT)] for head in HEADS}
 VARIANTS |= {
     "bert_pretraining": ("BertForPreTraining", BERT | dict(hidden_act="relu"), "safetensors"),
     "bert_nextsentence": ("BertForNextSentencePrediction", BERT | dict(hidden_act="silu"), "safetensors"),
     "bert_old_names": ("BertForPreTraining", BERT | dict(hidden_act="gelu_new"), "old"),
     "bert_untied": ("BertForMaskedLM", BERT | dict(tie_word_embeddings=False, hidden_act="gelu_new"), "safetensors"),
     "bert_sharded": ("BertModel", BERT | dict(hidden_size=15, num_attention_heads=5), "sharded"),
+    "bert_electra_wide": ("ElectraForSequenceClassification", ELECTRA | dict(embedding_size=10) | THREE, "safetensors"),
+    "bert_electra_discriminator": ("ElectraForPreTraining", ELECTRA, "safetensors"),
+    "bert_albert_pretraining": ("AlbertForPreTraining", ALBERT | dict(num_hidden_groups=1, embedding_size=12), "safetensors"),
+    "bert_modernbert_mean": ("ModernBertForSequenceClassification", MODERNBERT | dict(classifier_pooling="mean") | THREE, "safetensors"),
     "bert_xlm_roberta": ("XLMRobertaForSequenceClassification", ROBERTA | THREE, "bin"),
 }
 
@@ -52,6 +68,8 @@ def write(model, path, how):
 
 def main():
     for name, (kind, sizes, how) in VARIANTS.items():
+        if len(sys.argv) > 1 and not any(word in name for word in sys.argv[1:]):
+            continue
         torch.manual_seed(sum(map(ord, name)))
         family = kind.split("For")[0].removesuffix("Model")
         config = getattr(transformers, family + "Config")(**sizes)
@@ -66,26 +84,32 @@ def main():
         write(model, path, how)
 
         pad = config.pad_token_id
-        ids = torch.full((len(LENGTHS), max(LENGTHS)), pad)
+        lengths = LONGER if family in ("MPNet", "ModernBert") else LENGTHS
+        ids = torch.full((len(lengths), max(lengths)), pad)
         types = torch.zeros_like(ids)
-        for i, length in enumerate(LENGTHS):
+        for i, length in enumerate(lengths):
             ids[i, :length] = torch.randint(3, config.vocab_size, (length,))
             if getattr(config, "type_vocab_size", 1) > 1:
                 types[i, length // 2:length] = 1
-        inputs = {"input_ids": ids, "attention_mask": (torch.arange(max(LENGTHS)) < torch.tensor(LENGTHS)[:, None]).long()}
-        if family != "DistilBert":
+        inputs = {"input_ids": ids, "attention_mask": (torch.arange(max(lengths)) < torch.tensor(lengths)[:, None]).long()}
+        if "token_type_ids" in inspect.signature(model.forward).parameters:
             inputs["token_type_ids"] = types
         with torch.no_grad():
             out = model(**inputs, output_attentions=True, output_hidden_states=True)
         there = inputs["attention_mask"].bool()
         packed = lambda x: x[there].contiguous()  # packed sequences, without padding
-        golden = {"ids": packed(ids).int(), "types": packed(types).int(), "lengths": torch.tensor(LENGTHS).int(),
+        golden = {"ids": packed(ids).int(), "types": packed(types).int(), "lengths": torch.tensor(lengths).int(),
                   "states": packed(out.hidden_states[-1]), "attention": out.attentions[0]}
+        if family in ("Electra", "MPNet", "Albert", "ModernBert"):
+            golden |= {f"attention.{i}": weights for i, weights in enumerate(out.attentions)}
+            del golden["attention"]
         if kind.endswith("Model"):
             if getattr(out, "pooler_output", None) is not None:
                 golden["pooled"] = out.pooler_output
         elif kind.endswith("ForPreTraining"):
-            golden |= {"words": packed(out.prediction_logits), "follows": out.seq_relationship_logits}
+            if family != "Electra":  # the discriminator is loaded without its head
+                golden |= {"words": packed(out.prediction_logits),
+                           "follows": out.sop_logits if family == "Albert" else out.seq_relationship_logits}
         elif kind.endswith("ForQuestionAnswering"):
             golden["answer"] = packed(torch.stack([out.start_logits, out.end_logits], -1))
         elif kind.endswith("ForNextSentencePrediction"):
@@ -97,7 +121,8 @@ def main():
         else:
             golden["words"] = packed(out.logits)
 
-        if name == "bert_pretraining":  # the sum of both losses in ten training steps
+        trained = name == "bert_pretraining" or (kind.endswith("ForMaskedLM") and "attention" not in golden)
+        if trained:  # the losses of ten training steps; of pre-training, the sum of both losses
             words = torch.full_like(ids, -100)
             words[0, 2], words[0, 5], words[2, 1] = 7, 11, 5
             follows = torch.tensor([0, 1, 1])
@@ -105,8 +130,11 @@ def main():
             losses = []
             for _ in range(STEPS):
                 out = model(**inputs)
-                loss = F.cross_entropy(out.prediction_logits.flatten(0, 1), words.flatten()) + F.cross_entropy(
-                    out.seq_relationship_logits, follows)
+                if name == "bert_pretraining":
+                    loss = F.cross_entropy(out.prediction_logits.flatten(0, 1), words.flatten()) + F.cross_entropy(
+                        out.seq_relationship_logits, follows)
+                else:
+                    loss = F.cross_entropy(out.logits.flatten(0, 1), words.flatten())
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()

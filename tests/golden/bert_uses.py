@@ -2,12 +2,14 @@
 # Small random BERT folders with tokenizers, and the results of other libraries for some texts: embeddings, predicted
 # masked tokens, answers, tags and labels.
 #   python3 tests/golden/bert_uses.py              writes tests/tasks/fixtures/: a folder each, with expected.json inside
+#   python3 tests/golden/bert_uses.py reranking    only those of one function
 # Needs torch and transformers. Embeddings are computed as in sentence-transformers (its modules are implemented below),
 # and answers as in the question-answering pipeline of transformers 4, which version 5 does not have any more. The tests
 # only read the results.
 import json
 import pathlib
 import shutil
+import sys
 
 import numpy
 import torch
@@ -16,12 +18,16 @@ from transformers import AutoTokenizer, pipeline
 from transformers.pipelines.token_classification import AggregationStrategy
 
 TESTS = pathlib.Path(__file__).parent.parent
-FIXTURES = TESTS / "decode" / "fixtures"
+FIXTURES = TESTS / "tasks" / "fixtures"
 
 BERT = dict(hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=11, max_position_embeddings=40)
 DISTILBERT = dict(dim=6, n_layers=1, n_heads=3, hidden_dim=13, max_position_embeddings=40)
 ROBERTA = dict(hidden_size=8, num_hidden_layers=1, num_attention_heads=4, intermediate_size=9, max_position_embeddings=42,
                type_vocab_size=1, pad_token_id=1, layer_norm_eps=1e-5)
+ELECTRA = BERT | dict(embedding_size=5)
+MPNET = dict(hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=11, max_position_embeddings=42)
+ALBERT = BERT | dict(embedding_size=5)
+MODERNBERT = dict(hidden_size=8, num_hidden_layers=2, num_attention_heads=2, intermediate_size=9, max_position_embeddings=40, local_attention=6)
 
 TEXTS = ["The child wasn't reading the newspapers of 1984.", "", "Nobody here", "  Il bambino legge il giornale.  ",
          "The old sailor has seen an unbelievable story, again? The old sailor has seen 3,141 letters! Das Kind liest.",
@@ -55,7 +61,7 @@ def folder(name, vocabulary, kind, sizes, inner="", limit=None, extra=None):
     model.save_pretrained(path)
     (path / "generation_config.json").unlink(missing_ok=True)
     tok = AutoTokenizer.from_pretrained(path)
-    if family == "Bert":  # as in the tokenizer class of BERT, for every folder
+    if family in ("Bert", "Electra"):  # as in the tokenizer class of BERT, for every folder
         tok.model_input_names = ["input_ids", "token_type_ids", "attention_mask"]
     return path, tok, model
 
@@ -150,6 +156,18 @@ def sentence_dense():
                                         "documents": vectors(tok, model, ways, 12, layers, lower=True)})
 
 
+def sentence_mpnet():
+    """Like all-mpnet-base-v2, with the prompts of E5."""
+    path, tok, model = folder("sentence_mpnet", "mpnet", "MPNetModel", MPNET)
+    write_json(path / "modules.json", [module(0, "Transformer", ""), module(1, "Pooling", "1_Pooling"), module(2, "Normalize", "2_Normalize")])
+    (path / "1_Pooling").mkdir()
+    write_json(path / "1_Pooling" / "config.json", {"word_embedding_dimension": 8, "pooling_mode_cls_token": False, "pooling_mode_mean_tokens": True})
+    write_json(path / "sentence_bert_config.json", {"max_seq_length": 24, "do_lower_case": False})
+    write_json(path / "config_sentence_transformers.json", {"prompts": {"query": "query: ", "passage": "passage: "}})
+    write_json(path / "expected.json", {"texts": TEXTS, "vectors": vectors(tok, model, ["mean"], 24, [unit]),
+                                        **{name: vectors(tok, model, ["mean"], 24, [unit], f"{name}: ") for name in ("query", "passage")}})
+
+
 def roberta_words():
     """A folder without the files of sentence-transformers, and with another mask token."""
     path, tok, model = folder("roberta_words", "roberta", "RobertaForMaskedLM", ROBERTA)
@@ -174,6 +192,15 @@ def masked(texts, tok, model):
 def words():
     path, tok, model = folder("bert_words", "bert_uncased", "BertForMaskedLM", BERT)
     texts = ["The child [MASK] the newspapers.", "[MASK]", "Il [MASK] legge [MASK] giornale [MASK]", "un[MASK]able"]
+    write_json(path / "expected.json", {"masked": masked(texts, tok, model)})
+
+
+def more_words():
+    texts = ["The child [MASK] the newspapers.", "[MASK]", "Il[MASK] legge [MASK] giornale"]
+    path, tok, model = folder("albert_words", "albert", "AlbertForMaskedLM", ALBERT)
+    write_json(path / "expected.json", {"masked": masked(texts, tok, model)})
+    ids = {f"{name}_token_id": 361 + i for i, name in enumerate(["cls", "sep", "pad"])} | dict(bos_token_id=361, eos_token_id=362)
+    path, tok, model = folder("modernbert_words", "modernbert", "ModernBertForMaskedLM", MODERNBERT | ids)
     write_json(path / "expected.json", {"masked": masked(texts, tok, model)})
 
 
@@ -255,31 +282,49 @@ def tagging():
     write_json(path / "expected.json", {"cases": tags(tok, model, 24, [TEXTS[i] for i in (0, 2, 4, 6)])})
 
 
-def labelling():
+def reranking():
+    """A cross-encoder: one label, whose logit scores a query and a text."""
+    path, tok, model = folder("cross_encoder", "bert_uncased", "BertForSequenceClassification", BERT, limit=40,
+                              extra={"id2label": {0: "LABEL_0"}, "label2id": {"LABEL_0": 0}})
+    query, texts = "Nobody reads\tthe letters", [text for text in TEXTS if text]  # transformers ignores an empty second text
+    with torch.no_grad():
+        logits = [model(**tok(query, text, truncation=True, max_length=40, return_tensors="pt")).logits.item() for text in texts]
+    write_json(path / "expected.json", {"query": query, "texts": texts, "logits": rounded(logits)})
+
+
+def labelled(name, vocabulary, kind, sizes, extra={}):
     labels = {"id2label": {0: "sport", 1: "weather", 2: "art"}, "label2id": {"sport": 0, "weather": 1, "art": 2}}
     pairs = [("Nobody here", "Un marinaio legge."), ("", "The child")]
-    for name, vocabulary, kind, sizes, extra in [
-            ("bert_labels", "bert_cased", "BertForSequenceClassification", BERT, {}),
-            ("bert_several_labels", "bert_uncased", "BertForSequenceClassification", BERT, {"problem_type": "multi_label_classification"})]:
-        path, tok, model = folder(name, vocabulary, kind, sizes, limit=40, extra=labels | extra)
-        classify = pipeline("text-classification", model=model, tokenizer=tok, top_k=None, truncation=True)
+    path, tok, model = folder(name, vocabulary, kind, sizes, limit=40, extra=labels | extra)
+    classify = pipeline("text-classification", model=model, tokenizer=tok, top_k=None, truncation=True)
 
-        def probabilities(given):
-            found = classify(given)
-            scores = {r["label"]: r["score"] for r in (found[0] if isinstance(found[0], list) else found)}
-            return rounded(scores[label] for label in labels["label2id"])
+    def probabilities(given):
+        found = classify(given)
+        scores = {r["label"]: r["score"] for r in (found[0] if isinstance(found[0], list) else found)}
+        return rounded(scores[label] for label in labels["label2id"])
 
-        with torch.no_grad():
-            model.set_attn_implementation("eager")
-            ids = tok(TEXTS[0], return_tensors="pt")
-            attention = model(**ids, output_attentions=True).attentions[-1][0, :, 0].mean(0)
-        write_json(path / "expected.json", {
-            "texts": TEXTS, "probs": [probabilities(text) for text in TEXTS],
-            "pairs": [a + "\t" + b for a, b in pairs], "pair_probs": [probabilities({"text": a, "text_pair": b}) for a, b in pairs],
-            "attention": rounded(attention.tolist())})
+    with torch.no_grad():
+        model.set_attn_implementation("eager")
+        ids = tok(TEXTS[0], return_tensors="pt")
+        attention = model(**ids, output_attentions=True).attentions[-1][0, :, 0].mean(0)
+    write_json(path / "expected.json", {
+        "texts": TEXTS, "probs": [probabilities(text) for text in TEXTS],
+        "pairs": [a + "\t" + b for a, b in pairs], "pair_probs": [probabilities({"text": a, "text_pair": b}) for a, b in pairs],
+        "attention": rounded(attention.tolist())})
+
+
+def labelling():
+    labelled("bert_labels", "bert_cased", "BertForSequenceClassification", BERT)
+    labelled("bert_several_labels", "bert_uncased", "BertForSequenceClassification", BERT, {"problem_type": "multi_label_classification"})
+
+
+def electra_labels():
+    labelled("electra_labels", "bert_uncased", "ElectraForSequenceClassification", ELECTRA)
 
 
 if __name__ == "__main__":
-    for make in [sentence_mean, sentence_dense, roberta_words, words, answering, tagging, labelling]:
-        make()
+    for make in [sentence_mean, sentence_dense, sentence_mpnet, roberta_words, words, more_words, answering, tagging, reranking, labelling,
+                 electra_labels]:
+        if len(sys.argv) < 2 or make.__name__ in sys.argv:
+            make()
     print(f"total: {sum(f.stat().st_size for f in FIXTURES.rglob('*') if f.is_file()):,} bytes")

@@ -384,6 +384,47 @@ def xlm_roberta():
     finish(path, brief=True)
 
 
+def albert():
+    """A unigram model in tokenizer.json, like that of albert-base-v2."""
+    special = ["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"]
+    charsmap = json.loads((FIXTURES / "t5" / "tokenizer.json").read_text())["normalizer"]
+    normalizer = normalizers.Sequence([
+        normalizers.Replace("``", '"'), normalizers.Replace("''", '"'), normalizers.NFKD(), normalizers.StripAccents(),
+        normalizers.Lowercase(), normalizers.Replace(tokenizers.Regex(" {2,}"), " ")])
+    trainer = trainers.UnigramTrainer(vocab_size=300, special_tokens=special, unk_token="<unk>", show_progress=False)
+    split = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace(prepend_scheme="always")])
+    tokenizer = train(models.Unigram(), trainer, split, normalizer)
+    tokenizer.decoder = decoders.Metaspace(prepend_scheme="always")
+    tokenizer.add_special_tokens([AddedToken("[MASK]", lstrip=True, normalized=False, special=True)])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS]:0 $A:0 [SEP]:0", pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+    data = json.loads(tokenizer.to_str())
+    data["normalizer"]["normalizers"].insert(5, charsmap)
+    path = folder("albert", "albert", {
+        "tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "[CLS]", "eos_token": "[SEP]", "sep_token": "[SEP]", "cls_token": "[CLS]",
+        "unk_token": "<unk>", "pad_token": "<pad>", "mask_token": MASK | {"content": "[MASK]"}})
+    write_json(path / "tokenizer.json", data)
+    finish(path, brief=True)
+
+
+def modernbert():
+    """Byte-level BPE with BERT's special tokens behind the others."""
+    trainer = trainers.BpeTrainer(vocab_size=360, show_progress=False, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+    tokenizer = train(models.BPE(), trainer, pre_tokenizers.ByteLevel(add_prefix_space=False), normalizers.NFC())
+    tokenizer.decoder = decoders.ByteLevel()
+    special = ["[UNK]", "[CLS]", "[SEP]", "[PAD]"]
+    tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in special])
+    tokenizer.add_special_tokens([AddedToken("[MASK]", lstrip=True, normalized=False, special=True)])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS]:0 $A:0 [SEP]:0", pair="[CLS]:0 $A:0 [SEP]:0 $B:1 [SEP]:1",
+        special_tokens=[(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")])
+    path = folder("modernbert", "modernbert", {
+        "tokenizer_class": "PreTrainedTokenizerFast", "model_max_length": 8192, "unk_token": "[UNK]", "sep_token": "[SEP]",
+        "pad_token": "[PAD]", "cls_token": "[CLS]", "mask_token": "[MASK]"})
+    save(tokenizer, path)
+    finish(path, brief=True)
+
+
 def marian():
     """Two models that share a vocabulary with different ids; some tokens are not in the vocabulary."""
     source = piece_model(260, LATIN[:125], unk_id=0, bos_id=1, eos_id=2)
@@ -481,7 +522,7 @@ def words():
 
 
 FAMILIES = [gpt2, gpt2_old, gpt2_json, roberta, bert_uncased, bert_cased, bert_accents, mpnet, t5_spm, t5, xlm_roberta_spm, xlm_roberta,
-            marian, llama2, llama3, words]
+            albert, modernbert, marian, llama2, llama3, words]
 
 if __name__ == "__main__":
     FIXTURES.mkdir(parents=True, exist_ok=True)

@@ -94,6 +94,7 @@ Result reference(Case& c, const Multiplier& multiplier) {
         double largest = kMasked, sum = 0;
         for (std::int64_t j = 0; j < s.k_rows; ++j) {
           if (p.causal && j > i) continue;
+          if (p.window >= 0 && std::abs(i - j) > p.window) continue;
           const auto at = [&](const auto& matrix) { return matrix.offset(static_cast<std::int64_t>(si), h, i) + j; };
           if (p.allowed.data && !p.allowed.data[at(p.allowed)]) continue;
           double dot = 0;
@@ -200,6 +201,18 @@ TEST(AttentionKernel, SegmentsOfAllLengthsAreIndependent) {
            16, 24, causal);
     ASSERT_NO_FATAL_FAILURE(expect_equal(c));
   }
+}
+
+TEST(AttentionKernel, AWindowHidesDistantKeys) {
+  for (const bool causal : {false, true})
+    for (const std::int64_t window : {0, 5, 64, 200}) {
+      SCOPED_TRACE(testing::Message() << "window " << window << ", causal " << causal);
+      for (const auto& [T, S] : {std::pair<std::int64_t, std::int64_t>{3, 3}, {17, 17}, {300, 300}, {100, 40}}) {
+        Case c({{0, T, 0, S}, {T, 20, S, 20}}, 1, 16, 8, causal);
+        c.problem.window = window;
+        ASSERT_NO_FATAL_FAILURE(expect_equal(c));
+      }
+    }
 }
 
 TEST(AttentionKernel, MaskAndBiasMatricesAreApplied) {

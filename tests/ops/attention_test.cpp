@@ -41,7 +41,9 @@ std::vector<Named> every_mask() {
           {"no keys", Mask::keys(std::vector<std::int64_t>{0, 4})},
           {"causal keys", Mask::causal() & Mask::keys(std::vector<std::int64_t>{9, 3})},
           {"allowed", Mask::allowed(allowed)},
-          {"causal allowed", Mask::causal() & Mask::allowed(allowed)}};
+          {"causal allowed", Mask::causal() & Mask::allowed(allowed)},
+          {"window", Mask::window(2)},
+          {"causal window and keys", Mask::causal() & Mask::window(1) & Mask::keys(std::vector<std::int64_t>{9, 3})}};
 }
 
 /// weights [B, H, T, S] times values [B, S, H, E].

@@ -16,6 +16,9 @@ TEST(Mask, PartsAreCombined) {
   EXPECT_EQ(mask.lengths(), (std::vector<std::int64_t>{3, 2}));
   EXPECT_EQ(mask.matrix().shape(), (Shape{2, 6}));
   EXPECT_FALSE((Mask::none() & Mask()).is_causal());
+  EXPECT_EQ(mask.window_distance(), -1);
+  EXPECT_EQ((mask & Mask::window(4)).window_distance(), 4);
+  EXPECT_EQ((Mask::window(3) & Mask::window(4)).window_distance(), 3);
 }
 
 TEST(Mask, LengthsCanBeATensor) {
@@ -51,6 +54,7 @@ TEST(Mask, InvalidPartsAreReported) {
   EXPECT_ERROR(Mask::allowed(Tensor::zeros({2, 2})), "expected int8");
   EXPECT_ERROR(Mask::allowed(flags({4})), "[T, S]");
   EXPECT_ERROR(Mask::keys(std::vector<std::int64_t>{-1}), "negative");
+  EXPECT_ERROR(Mask::window(-2), "got -2");
   EXPECT_ERROR(Mask::allowed(flags({2, 2})) & Mask::allowed(flags({2, 2})), "only one matrix");
   EXPECT_ERROR(Mask::keys(std::vector<std::int64_t>{1}) & Mask::keys(std::vector<std::int64_t>{1, 2}),
                "different batches");

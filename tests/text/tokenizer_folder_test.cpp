@@ -147,7 +147,7 @@ TEST_P(TokenizerFolder, DISABLED_WritesAllFamilies) {
 INSTANTIATE_TEST_SUITE_P(Families, TokenizerFolder,
                          testing::Values("gpt2", "gpt2_old", "gpt2_json", "roberta", "bert_uncased", "bert_cased",
                                          "bert_accents", "mpnet", "t5_spm", "t5", "xlm_roberta_spm", "xlm_roberta",
-                                         "marian", "llama2", "llama3", "words"),
+                                         "albert", "modernbert", "marian", "llama2", "llama3", "words"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(MarianFolder, TheTargetSideHasItsOwnModel) {
@@ -212,6 +212,17 @@ TEST(TokenizerFolderErrors, DamagedSentencePieceModelsAreErrors) {
     const Folder folder{{"spiece.model", garbled}};
     EXPECT_NE(folder.error().find("spiece.model: not a SentencePiece model"), std::string::npos) << folder.error();
   }
+}
+
+TEST(AFolder, HasTheSpecialTokensOfItsModelTypeIfNoFileNamesThem) {
+  const TempFolder temp;
+  for (const char* file : {"config.json", "tokenizer.json"})
+    std::filesystem::copy_file(fixture("albert") / file, temp / file);
+  const SpecialTokens bare = load_tokenizer(temp.path()).special(), whole = load_tokenizer(fixture("albert")).special();
+  EXPECT_EQ(bare.mask, whole.mask);
+  EXPECT_EQ(bare.classify, whole.classify);
+  EXPECT_EQ(bare.separator, whole.separator);
+  EXPECT_EQ(bare.padding, whole.padding);
 }
 
 TEST(AFolder, MayHaveTensOfThousandsOfAddedTokens) {

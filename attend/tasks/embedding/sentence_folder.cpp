@@ -137,7 +137,7 @@ SentenceFolder SentenceFolder::read(const fs::path& path) {
   SentenceFolder sentence{.model = transformer_in(folder)};
   read_modules(folder, sentence);
   // The file name depends on the model type.
-  for (const char* type : {"bert", "roberta", "distilbert", "camembert", "xlm-roberta"}) {
+  for (const char* type : {"bert", "roberta", "distilbert", "camembert", "xlm-roberta", "albert"}) {
     const fs::path file = sentence.model / ("sentence_" + std::string(type) + "_config.json");
     if (!is_there(file)) continue;
     const Config config(file);

@@ -1,4 +1,4 @@
-// Embeds texts as vectors with a model of sentence-transformers, BERT, DistilBERT or RoBERTa:
+// Embeds texts as vectors with a model of sentence-transformers or an encoder of BERT's family:
 //
 //   attend::TextEncoder encoder("all-MiniLM-L6-v2");
 //   attend::Tensor vector = encoder("How do I reset my password?");  // [384]

@@ -14,7 +14,9 @@ namespace {
 void freeze(Bert& model, std::int64_t layers) {
   if (layers > model.options.layers)
     fail<InputError>("finetune", "--freeze is ", layers, ", but the model has ", model.options.layers, " layers");
-  std::vector<std::string> frozen = {"bert.embeddings."};
+  if (model.encoder.repeats > 1)
+    fail<InputError>("finetune", "--freeze is ", layers, ", but the layers of this model share their weights");
+  std::vector<std::string> frozen = {"bert.embeddings.", "bert.embeddings_project."};
   for (std::int64_t i = 0; i < layers; ++i) frozen.push_back("bert.encoder.layer." + std::to_string(i) + ".");
   std::vector<Tensor> seen;
   // Not a plain lambda: with all of it inlined, GCC 12 warns of an overflow that cannot happen.

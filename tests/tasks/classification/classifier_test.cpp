@@ -26,7 +26,8 @@ void expect_probabilities(const std::vector<Classification>& results, JsonValue 
 }
 
 class BertLabels : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(Classifier, BertLabels, testing::Values("bert_labels", "bert_several_labels"),
+INSTANTIATE_TEST_SUITE_P(Classifier, BertLabels,
+                         testing::Values("bert_labels", "bert_several_labels", "electra_labels"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_P(BertLabels, HaveTheProbabilitiesOfTransformers) {

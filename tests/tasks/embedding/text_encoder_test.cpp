@@ -48,6 +48,14 @@ TEST(TextEncoder, ConcatenatesSeveralPoolingsAndAppliesLaterModules) {
   expect_vectors(encoder.embed(expected.texts(), {.prompt = encoder.prompt("document")}), expected["documents"]);
 }
 
+TEST(TextEncoder, PutsThePromptsOfAFolderBeforeQueriesAndPassages) {
+  const TextEncoder encoder(bert_fixture("sentence_mpnet"));
+  const Expected expected("sentence_mpnet");
+  expect_vectors(encoder.embed(expected.texts()), expected["vectors"]);
+  for (const char* name : {"query", "passage"})
+    expect_vectors(encoder.embed(expected.texts(), {.prompt = encoder.prompt(name)}), expected[name]);
+}
+
 TEST(TextEncoder, APlainFolderUsesMeanPoolingByDefault) {
   const TextEncoder encoder(bert_fixture("roberta_words"));
   const Expected expected("roberta_words");

@@ -13,7 +13,8 @@ using test::bert_fixture;
 using test::Expected;
 
 class FilledMasks : public testing::TestWithParam<const char*> {};
-INSTANTIATE_TEST_SUITE_P(MaskFiller, FilledMasks, testing::Values("bert_words", "roberta_words"),
+INSTANTIATE_TEST_SUITE_P(MaskFiller, FilledMasks,
+                         testing::Values("bert_words", "roberta_words", "albert_words", "modernbert_words"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_P(FilledMasks, HaveTheCandidatesOfTransformers) {

@@ -1,0 +1,33 @@
+#include "attend/models/stored_parameter.h"
+
+namespace attend {
+
+Shape StoredParameter::shape() const {
+  const Tensor& first = *parts.front();
+  if (parts.size() == 1) return first.shape();
+  std::int64_t rows = 0;
+  for (const Tensor* part : parts) rows += part->dim(0);
+  return first.rank() == 1 ? Shape{rows} : Shape{rows, first.dim(1)};
+}
+
+Tensor StoredParameter::joined() const {
+  if (parts.size() == 1) return *parts.front();
+  Tensor whole = Tensor::empty(shape(), parts.front()->dtype());
+  std::byte* to = whole.raw();
+  for (const Tensor* part : parts) to = std::copy_n(part->raw(), part->bytes(), to);
+  return whole;
+}
+
+void StoredParameter::assign(const Tensor& whole) const {
+  if (parts.size() == 1) {
+    *parts.front() = whole;
+    return;
+  }
+  for (std::int64_t first = 0; Tensor * part : parts) {
+    const std::int64_t rows = part->dim(0);
+    *part = whole.view_rows(first, first + rows);
+    first += rows;
+  }
+}
+
+}  // namespace attend
