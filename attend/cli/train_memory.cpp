@@ -98,7 +98,7 @@ void add_train_memory(Verb& parent) {
   option(verb, "--batch", o.batch, "Largest number of questions in a batch", "N")->check(kPositive);
   option(verb, "--restarts", o.restarts,
          "Number of networks to train, each from other random weights; the one with the lowest loss on the held-out "
-         "questions, or else on the training questions, is kept",
+         "questions, or else on the training questions, is kept; one that answers all held-out questions is the last",
          "N")
       ->check(between(1, 100))
       ->default_text("5; with --arch lstm or transformer 1");

@@ -7,6 +7,7 @@
 
 #include "attend/core/threads.h"
 #include "attend/kernels/embedding_bag.h"
+#include "attend/kernels/id_groups.h"
 #include "attend/kernels/loop-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -42,13 +43,12 @@ void Sum(const EmbeddingBags& bags, const float* table, float* y) {
 }
 
 void SumBackward(const EmbeddingBags& bags, const float* dy, float* dtable) {
-  // Each task owns the ids of one remainder, so that no two tasks write the same row. Every task reads all ids, which
-  // is cheap compared to the rows.
+  // Each task owns a group of ids, so that no two tasks write the same row.
   const std::int64_t work = bags.bags * bags.words * bags.width;
-  const std::int64_t groups = std::clamp<std::int64_t>(work / kGrain, 1, 4 * threads());
+  const std::int64_t groups = id_groups(work, kGrain);
   parallel_tasks(groups, [&](std::int64_t group) {
     for (std::int64_t word = 0; word < bags.bags * bags.words; ++word)
-      if (const std::int32_t id = bags.ids[word]; id >= 0 && id % groups == group)
+      if (const std::int32_t id = bags.ids[word]; id >= 0 && (id & (groups - 1)) == group)
         AddWeighted(bags.width, WeightsOf(bags, word), dy + word / bags.words * bags.width, dtable + id * bags.width);
   });
 }

@@ -9,6 +9,7 @@
 
 #include "attend/core/threads.h"
 #include "attend/kernels/elementwise.h"
+#include "attend/kernels/id_groups.h"
 #include "attend/kernels/movement.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -55,14 +56,14 @@ void ScatterRows(const RowPick& pick, const float* dy, float* dx, float scale, s
   constexpr std::int64_t kStripFloats = 128;
   const std::int64_t strips = std::max<std::int64_t>(1, pick.inner / kStripFloats);
   const std::int64_t work = pick.picks * pick.inner / strips;
-  const std::int64_t groups = std::clamp<std::int64_t>(work / 16384, 1, std::max(1, 4 * threads()));
+  const std::int64_t groups = id_groups(work, 16384);
   const auto task_of = [&](std::int64_t task) {
     const std::int64_t o = task / (strips * groups), strip = task / groups % strips, group = task % groups;
     const std::int64_t begin = pick.inner * strip / strips, end = pick.inner * (strip + 1) / strips;
     const std::int32_t* ids = pick.ids + (pick.shared ? 0 : o * pick.picks);
     for (std::int64_t k = 0; k < pick.picks; ++k) {
       const std::int32_t id = ids[k];
-      if (id == skip || id % groups != group) continue;
+      if (id == skip || (id & (groups - 1)) != group) continue;
       const float* from = dy + (o * pick.picks + k) * pick.inner;
       MoveRow<true>(end - begin, from + begin, scale, dx + (o * pick.n + id) * pick.inner + begin);
     }

@@ -163,24 +163,27 @@ std::int64_t linear_epochs_of(const Options& options, std::int64_t batches_per_e
 }
 
 /// Trains the networks of all restarts after the first, and replaces the model in the output folder by the best one.
-/// `train_one` trains a network with these options.
+/// `train_one` trains a network with these options. If the questions are held out, a network that answers all of them
+/// is the last one: others could not be seen to be better.
 void restart(const Options& options, TrainingResult& result, const StorySet& questions, const Tokenizer& tokenizer,
-             const TrainingObserver& observer, const std::function<TrainingResult(const Options&)>& train_one) {
+             bool held_out, const TrainingObserver& observer,
+             const std::function<TrainingResult(const Options&)>& train_one) {
   const fs::path& output = options.trainer.output;
   const auto network_in = [&](const fs::path& folder) {
     return story_network(ModelFolder(folder).load(), tokenizer, options.memory);
   };
-  double lowest = evaluate(network_in(output), questions).loss;
+  StoryEvaluation best = evaluate(network_in(output), questions);
   for (std::int64_t i = 2; i <= options.restarts; ++i) {
+    if (held_out && mean_error(best.tasks) == 0) break;
     observer.info("restart " + std::to_string(i) + " of " + std::to_string(options.restarts));
     Options again = options;
     again.trainer.output = output / ("restart-" + std::to_string(i));
     again.trainer.seed = philox({options.trainer.seed, 0}, static_cast<std::uint64_t>(i))[0];
     const TrainingResult other = train_one(again);
-    const double loss = evaluate(network_in(again.trainer.output), questions).loss;
-    if (loss >= lowest) continue;
-    lowest = loss, result = other;
     const StoryNetwork network = network_in(again.trainer.output);
+    StoryEvaluation found = evaluate(network, questions);
+    if (found.loss >= best.loss) continue;
+    best = std::move(found), result = other;
     FolderUpdate update(output);
     save_story_model(*ModelFolder(again.trainer.output).load(), tokenizer, network, update.stage());
     update.commit();
@@ -226,7 +229,8 @@ StoryTrainingResult train_stories(const Options& options, const TrainingObserver
   };
   StoryTrainingResult result{.training = train_one(options), .validation = {}, .test = {}};
   if (options.restarts > 1)
-    restart(options, result.training, validation.size() > 0 ? validation : training, tokenizer, observer, train_one);
+    restart(options, result.training, validation.size() > 0 ? validation : training, tokenizer, validation.size() > 0,
+            observer, train_one);
 
   const StoryReader reader(options.trainer.output);
   if (!split.validation.empty()) result.validation = reader.evaluate(split.validation);

@@ -66,7 +66,8 @@ struct StoryTrainingResult {
 /// Trains a network and saves the one with the best validation score to options.trainer.output. The test files are read
 /// only afterwards. Scores: "accuracy" (the mean of all tasks) and "loss". With several restarts, those after the first
 /// are in the subfolders restart-2, restart-3, …; the one with the lowest loss on the validation questions, or on the
-/// training questions if there are no others, becomes the model. Throws InputError if a file or an option is wrong.
+/// training questions if there are no others, becomes the model. A network that answers all validation questions is the
+/// last one. Throws InputError if a file or an option is wrong.
 StoryTrainingResult train_stories(const StoryTrainingOptions& options, const TrainingObserver& observer = {});
 
 }  // namespace attend

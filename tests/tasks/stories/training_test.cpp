@@ -113,6 +113,16 @@ TEST_F(StoryTraining, TheRestartWithTheLowestTrainingLossIsKept) {
   EXPECT_EQ(model("best"), models.begin()->second);
 }
 
+TEST_F(StoryTraining, ANetworkThatAnswersAllHeldOutQuestionsIsTheLastRestart) {
+  StoryTrainingOptions o = options("solved");
+  o.tasks = {1}, o.restarts = 2, o.trainer.epochs = 60, o.linear_epochs = 5;
+  EXPECT_EQ(mean_error(train_stories(o).validation), 0);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "solved/restart-2"));
+  o.trainer.output = folder_ / "not-solved", o.trainer.epochs = 1;
+  EXPECT_GT(mean_error(train_stories(o).validation), 0);
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "not-solved/restart-2"));
+}
+
 TEST_F(StoryTraining, OnlyTheSameRunIsResumed) {
   train_stories(options("run"));
   const auto resume = [&](auto&& change) {
