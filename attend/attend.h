@@ -212,6 +212,7 @@
 #include "attend/text/bpe.h"
 #include "attend/text/byte_level.h"
 #include "attend/text/decoder.h"
+#include "attend/text/language_tokens.h"
 #include "attend/text/normalizer.h"
 #include "attend/text/pattern.h"
 #include "attend/text/pattern_program.h"

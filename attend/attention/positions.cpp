@@ -18,11 +18,11 @@ double frequency(std::int64_t i, std::int64_t D) {
 }  // namespace
 
 Tensor sinusoidal_positions(std::int64_t T, std::int64_t D, std::int64_t first, PositionLayout layout) {
-  Tensor table = Tensor::empty({T, D});
-  const std::int64_t sines = (D + 1) / 2;
-  const bool halves = layout == PositionLayout::halves;
+  Tensor table = Tensor::zeros({T, D});
+  const bool fairseq = layout == PositionLayout::fairseq, halves = fairseq || layout == PositionLayout::halves;
+  const std::int64_t sines = fairseq ? D / 2 : (D + 1) / 2;
   for (std::int64_t i = 0; i < sines; ++i) {
-    const double omega = frequency(i, D);
+    const double omega = fairseq ? frequency(i, std::max<std::int64_t>(2 * (sines - 1), 1)) : frequency(i, D);
     const std::int64_t sine = halves ? i : 2 * i, cosine = halves ? sines + i : 2 * i + 1;
     for (std::int64_t t = 0; t < T; ++t) {
       const double angle =

@@ -10,6 +10,7 @@ namespace attend {
 enum class PositionLayout {
   interleaved,  ///< sin, cos, sin, cos, … as in Vaswani et al.
   halves,       ///< all sines, then all cosines, as in Marian
+  fairseq,      ///< halves with ω_i = 10000^(-i / (⌊D/2⌋ - 1)), as in M2M-100; if D is odd, the last element is 0
 };
 
 /// P[t, 2i] = sin(t ω_i), P[t, 2i + 1] = cos(t ω_i) with ω_i = 10000^(-2i / D) (Vaswani et al. 2017, section 3.5), for

@@ -12,6 +12,7 @@
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/interrupt.h"
 #include "attend/cli/shared/json_line.h"
+#include "attend/cli/shared/language_flags.h"
 #include "attend/cli/shared/line_verb.h"
 #include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/numbers.h"
@@ -203,6 +204,7 @@ void add_writing_flags(Verb& verb, AttentionFlags& flags) {
   verb.add_option("--target", flags.target, "Use this translation instead of the model's own")
       ->type_name("TEXT")
       ->group(kGroup);
+  add_language_flags(verb, flags.request.source_language, flags.request.target_language, kGroup);
 }
 
 }  // namespace

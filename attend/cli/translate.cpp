@@ -12,6 +12,7 @@
 #include "attend/cli/shared/generation.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/json_line.h"
+#include "attend/cli/shared/language_flags.h"
 #include "attend/cli/shared/line_verb.h"
 #include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/numbers.h"
@@ -153,6 +154,7 @@ std::uint64_t fingerprint_of(const TranslateFlags& flags) {
        {o.max_tokens, static_cast<std::int64_t>(o.long_text),
         o.sentences ? static_cast<std::int64_t>(*o.sentences) : -1, o.layer.value_or(-1000), o.head.value_or(-1000)})
     all.add(static_cast<std::uint64_t>(number));
+  all.add(o.source_language).add(o.target_language);
   all.add(std::uint64_t{flags.lines.json}).add(std::uint64_t{flags.alignments});
   return all.value();
 }
@@ -278,6 +280,7 @@ void add_translate(Verb& program) {
   verb->add_flag("--json", flags->lines.json,
                  "Print one JSON object per line: source, translation, score, ids; hypotheses with --nbest, alignments "
                  "with --alignments, seed with --sample");
+  add_language_flags(*verb, options.source_language, options.target_language);
   add_choice<std::optional<SentenceMode>, SentenceMode>(
       *verb, "--sentences", options.sentences, kSentenceModeNames,
       "How lines are translated. split: each sentence by itself; whole: the whole line. One of")
@@ -296,6 +299,7 @@ void add_translate(Verb& program) {
       "  attend translate --model en-de --input test.en --output test.out --beam 5\n"
       "  attend translate --model en-de --input test.en --output test.out --beam 5 --resume\n"
       "  attend translate --model en-de --input test.en --alignments --attention attention.html\n"
+      "  attend translate --model nllb-200 --source-lang eng_Latn --target-lang deu_Latn 'A man rides a horse.'\n"
       "  attend translate --model en-de --sample --nbest 3 --temperature 0.8 --seed 7 --json");
   verb->callback([flags] {
     TranslateOptions& given = flags->options;

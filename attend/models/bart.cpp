@@ -5,13 +5,13 @@
 namespace attend {
 namespace {
 
-void read(const Config& config, TransformerOptions& o) {
+void read_bart(const Config& config, TransformerOptions& o) {
   read_transformer_sizes(config, o);
   o.embedding_norm = o.learned_positions = true;
   o.position_offset = 2;  // Hugging Face does not use the first two rows of the table
 }
 
-void write(const TransformerOptions& o, Config& config) {
+void write_bart(const TransformerOptions& o, Config& config) {
   config.set("model_type", "bart");
   config.set("architectures", std::vector<std::string>{"BartForConditionalGeneration"});
   write_transformer_sizes(o, config);
@@ -19,6 +19,6 @@ void write(const TransformerOptions& o, Config& config) {
 
 }  // namespace
 
-const TransformerFamily kBart = {"bart", read, write, kMarian.names, false, true};
+const TransformerFamily kBart = {"bart", read_bart, write_bart, kMarian.names, false, true};
 
 }  // namespace attend

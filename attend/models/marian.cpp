@@ -39,20 +39,24 @@ void write_own(const TransformerOptions& o, Config& config) {
   write_choices(o, config);
 }
 
-constexpr BlockNames::Attention kSelf = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
-                                         "self_attn.out_proj", "self_attn_layer_norm"};
-constexpr BlockNames::Attention kCross = {"encoder_attn.q_proj", "encoder_attn.k_proj", "encoder_attn.v_proj",
-                                          "encoder_attn.out_proj", "encoder_attn_layer_norm"};
-constexpr TransformerFamily::Names kNames = {
+constexpr BlockNames::Attention kMarianSelf = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
+                                               "self_attn.out_proj", "self_attn_layer_norm"};
+constexpr BlockNames::Attention kMarianCross = {"encoder_attn.q_proj", "encoder_attn.k_proj", "encoder_attn.v_proj",
+                                                "encoder_attn.out_proj", "encoder_attn_layer_norm"};
+constexpr TransformerFamily::Names kMarianNames = {
     .prefix = "model.",
     .layers = "layers",
     .final_norm = "layer_norm",
-    .encoder = {.self = kSelf, .up = "fc1", .down = "fc2", .feed_forward_norm = "final_layer_norm"},
-    .decoder = {.self = kSelf, .cross = kCross, .up = "fc1", .down = "fc2", .feed_forward_norm = "final_layer_norm"}};
+    .encoder = {.self = kMarianSelf, .up = "fc1", .down = "fc2", .feed_forward_norm = "final_layer_norm"},
+    .decoder = {.self = kMarianSelf,
+                .cross = kMarianCross,
+                .up = "fc1",
+                .down = "fc2",
+                .feed_forward_norm = "final_layer_norm"}};
 
 }  // namespace
 
-const TransformerFamily kMarian = {"marian", read_marian, write_marian, kNames};
-const TransformerFamily kAttendTransformer = {"attend-transformer", read_own, write_own, kNames};
+const TransformerFamily kMarian = {"marian", read_marian, write_marian, kMarianNames};
+const TransformerFamily kAttendTransformer = {"attend-transformer", read_own, write_own, kMarianNames};
 
 }  // namespace attend

@@ -96,7 +96,11 @@ const std::vector<ModelFamily>& rows() {
       {"marian", {translate}, nullptr, transformer<kMarian>},
       {"attend-transformer", {translate}, nullptr, transformer<kAttendTransformer>},
       {"bart", {translate}, nullptr, transformer<kBart>},
+      {"mbart", {translate}, nullptr, transformer<kMbart>},
+      {"m2m_100", {translate}, nullptr, transformer<kM2m100>},
+      {"pegasus", {translate}, nullptr, transformer<kPegasus>},
       {"t5", {translate}, nullptr, transformer<kT5>},
+      {"mt5", {translate}, nullptr, transformer<kMt5>},
       {"attend-recurrent-translator", {translate}, nullptr, network<RecurrentTranslatorOptions>},
       {"gpt2", {generate, classify}, abilities_of_gpt2, gpt2},
       bert_row<kBert>(),
@@ -289,7 +293,8 @@ std::shared_ptr<Model> ModelFolder::load() const { return family().load(config()
 
 namespace {
 
-const TransformerFamily* const kTransformers[] = {&kMarian, &kAttendTransformer, &kBart, &kT5};
+const TransformerFamily* const kTransformers[] = {&kMarian, &kAttendTransformer, &kBart, &kMbart,
+                                                  &kM2m100, &kPegasus,           &kT5,   &kMt5};
 const BertVariant* const kBerts[] = {&kBert,    &kDistilBert, &kRoberta, &kXlmRoberta, &kCamembert,
                                      &kElectra, &kMpnet,      &kAlbert,  &kModernBert};
 

@@ -7,13 +7,11 @@
 
 namespace attend {
 
-extern const TransformerFamily kGatedT5;  // T5 with the parameter names of gated feed-forward networks
-
 namespace {
 
 constexpr std::string_view kGated = "gated-";
 
-void read(const Config& config, TransformerOptions& o) {
+void read_t5(const Config& config, TransformerOptions& o) {
   o.source_vocabulary = o.target_vocabulary = config.integer_in("vocab_size", 1, bounds::kVocabulary);
   o.width = config.integer_in("d_model", 1, bounds::kWidth);
   o.head_dim = config.integer_in("d_kv", 1, bounds::kWidth);
@@ -44,7 +42,7 @@ void read(const Config& config, TransformerOptions& o) {
   must_be(config, "is_encoder_decoder", true);
 }
 
-void write(const TransformerOptions& o, Config& config) {
+void write_t5(const TransformerOptions& o, Config& config) {
   const std::string activation =
       o.activation == Activation::gelu_tanh && o.gated ? "gelu" : name_of(o.activation, kActivationNames);
   config.set("model_type", "t5");
@@ -62,29 +60,29 @@ void write(const TransformerOptions& o, Config& config) {
   config.set("eos_token_id", o.end);
 }
 
-constexpr BlockNames::Attention kSelf = {"layer.0.SelfAttention.q", "layer.0.SelfAttention.k",
-                                         "layer.0.SelfAttention.v", "layer.0.SelfAttention.o", "layer.0.layer_norm"};
-constexpr BlockNames::Attention kCross = {"layer.1.EncDecAttention.q", "layer.1.EncDecAttention.k",
-                                          "layer.1.EncDecAttention.v", "layer.1.EncDecAttention.o",
-                                          "layer.1.layer_norm"};
+constexpr BlockNames::Attention kT5Self = {"layer.0.SelfAttention.q", "layer.0.SelfAttention.k",
+                                           "layer.0.SelfAttention.v", "layer.0.SelfAttention.o", "layer.0.layer_norm"};
+constexpr BlockNames::Attention kT5Cross = {"layer.1.EncDecAttention.q", "layer.1.EncDecAttention.k",
+                                            "layer.1.EncDecAttention.v", "layer.1.EncDecAttention.o",
+                                            "layer.1.layer_norm"};
 /// The feed-forward network is sub-layer 1 of an encoder block and sub-layer 2 of a decoder block. In gated networks,
 /// wi_0 is the gate, to which the activation is applied.
-constexpr TransformerFamily::Names kNames = {.prefix = "",
-                                             .layers = "block",
-                                             .final_norm = "final_layer_norm",
-                                             .encoder = {.self = kSelf,
-                                                         .up = "layer.1.DenseReluDense.wi",
-                                                         .down = "layer.1.DenseReluDense.wo",
-                                                         .feed_forward_norm = "layer.1.layer_norm"},
-                                             .decoder = {.self = kSelf,
-                                                         .cross = kCross,
-                                                         .up = "layer.2.DenseReluDense.wi",
-                                                         .down = "layer.2.DenseReluDense.wo",
-                                                         .feed_forward_norm = "layer.2.layer_norm"},
-                                             .relative_bias = "0.layer.0.SelfAttention.relative_attention_bias"};
+constexpr TransformerFamily::Names kT5Names = {.prefix = "",
+                                               .layers = "block",
+                                               .final_norm = "final_layer_norm",
+                                               .encoder = {.self = kT5Self,
+                                                           .up = "layer.1.DenseReluDense.wi",
+                                                           .down = "layer.1.DenseReluDense.wo",
+                                                           .feed_forward_norm = "layer.1.layer_norm"},
+                                               .decoder = {.self = kT5Self,
+                                                           .cross = kT5Cross,
+                                                           .up = "layer.2.DenseReluDense.wi",
+                                                           .down = "layer.2.DenseReluDense.wo",
+                                                           .feed_forward_norm = "layer.2.layer_norm"},
+                                               .relative_bias = "0.layer.0.SelfAttention.relative_attention_bias"};
 
 constexpr TransformerFamily::Names gated_names() {
-  TransformerFamily::Names names = kNames;
+  TransformerFamily::Names names = kT5Names;
   names.encoder.gate = "layer.1.DenseReluDense.wi_0", names.encoder.up = "layer.1.DenseReluDense.wi_1";
   names.decoder.gate = "layer.2.DenseReluDense.wi_0", names.decoder.up = "layer.2.DenseReluDense.wi_1";
   return names;
@@ -92,7 +90,7 @@ constexpr TransformerFamily::Names gated_names() {
 
 }  // namespace
 
-const TransformerFamily kT5 = {"t5", read, write, kNames, true, true};
-const TransformerFamily kGatedT5 = {"t5", read, write, gated_names(), true, true};
+const TransformerFamily kT5 = {"t5", read_t5, write_t5, kT5Names, true, true};
+const TransformerFamily kGatedT5 = {"t5", read_t5, write_t5, gated_names(), true, true};
 
 }  // namespace attend

@@ -88,7 +88,7 @@ Transformer::Transformer(const TransformerOptions& given, Generator& generator) 
     source_bias = RelativeBias(o.relative_buckets, o.encoder_heads, true, o.relative_distance, generator);
     target_bias = RelativeBias(o.relative_buckets, o.decoder_heads, false, o.relative_distance, generator);
   } else {
-    positions = sinusoidal_positions(o.max_positions, o.width, 0, PositionLayout::halves);
+    positions = sinusoidal_positions(o.max_positions, o.width, o.position_offset, o.position_layout);
   }
   if (o.embedding_norm) source_norm = Norm(o.width, o.norm), target_norm = Norm(o.width, o.norm);
   const TransformerFamily::Names& names = o.family->names;
@@ -194,6 +194,14 @@ Config Transformer::config() const {
   return config;
 }
 
+std::vector<NamedTensor> Transformer::stored_parameters() {
+  std::vector<NamedTensor> all = parameters(*this);
+  if (positions.defined() && options.family->stores_positions)
+    for (const char* name : {"encoder.embed_positions.weight", "decoder.embed_positions.weight"})
+      all.push_back({std::string(options.family->names.prefix) + name, positions});
+  return all;
+}
+
 DecodingState Transformer::start(const Tensor& states, const Tensor& lengths) const {
   const NoGrad no_grad;
   const Training no_training(false);
@@ -229,10 +237,11 @@ Tensor Transformer::step(const Tensor& ids, DecodingState& state, Probe* probe) 
   if (ids.shape() != Shape{state.rows()})
     fail("transformer", "expected one token for each sequence: got ids ", ids.shape(), ", expected [", state.rows(),
          "]");
+  const std::int64_t first = options.learned_positions ? options.position_offset : 0;
   std::vector<std::int32_t> places;
   for (std::int64_t& length : state.lengths) {
     check_length(length + 1);
-    places.push_back(static_cast<std::int32_t>(options.position_offset + length++));
+    places.push_back(static_cast<std::int32_t>(first + length++));
   }
   const Tensor& table = options.learned_positions ? target_positions : positions;
   const Tensor x = embed(embedding_of(target_embedding)(ids),
@@ -340,6 +349,8 @@ Transformer load_transformer(const Config& config, const Weights& weights, const
   const std::string prefix(family.names.prefix);
   for (const char* unused : {"decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"})
     options.optional.emplace_back(unused);  // the oldest T5 folders have it
+  for (const char* unused : {"encoder.embed_positions.weights", "decoder.embed_positions.weights"})
+    options.optional.push_back(prefix + unused);  // old M2M-100 folders may have these tables of fairseq's positions
   // The other names under which a folder may store the embeddings and the tied output layer.
   const Embedding& source = o.shared_embeddings ? model.shared_embedding : model.source_embedding;
   const Embedding& target = o.shared_embeddings ? model.shared_embedding : model.target_embedding;

@@ -1,5 +1,5 @@
-// The encoder–decoder Transformer (Vaswani et al. 2017) and the models based on it. Each family (Marian, BART, T5) has
-// a source file of its own. It reads and writes config.json and names the parameters (see TransformerFamily).
+// The encoder–decoder Transformer (Vaswani et al. 2017) and the models based on it. Each family (Marian, BART, T5, …)
+// has a source file of its own. It reads and writes config.json and names the parameters (see TransformerFamily).
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -35,12 +35,18 @@ struct TransformerFamily {
   bool tied_unless_stored = false;  ///< ignore "tie_word_embeddings": the output layer is tied unless the weights of
                                     ///< the folder include a different lm_head
   bool whole_texts = false;         ///< see Seq2SeqSpec
+  bool stores_positions = false;    ///< transformers expects sinusoidal positions in the weights
 };
 
 extern const TransformerFamily kMarian;             ///< MarianMT
 extern const TransformerFamily kAttendTransformer;  ///< like MarianMT, with options that MarianMT does not have
 extern const TransformerFamily kBart;
+extern const TransformerFamily kMbart;  ///< mBART-50 and mBART
+extern const TransformerFamily kPegasus;
+extern const TransformerFamily kM2m100;  ///< M2M-100 and NLLB-200
 extern const TransformerFamily kT5;
+extern const TransformerFamily kGatedT5;  ///< T5 with the parameter names of gated feed-forward networks
+extern const TransformerFamily kMt5;
 
 struct TransformerOptions {
   const TransformerFamily* family = &kMarian;
@@ -61,11 +67,12 @@ struct TransformerOptions {
   std::int32_t padding = 0;
   std::int32_t start = 0;  ///< the decoder's first token
   std::int32_t end = 0;
-  bool pre_norm = false;              ///< normalise the input of each sub-layer instead of the residual sum after it
-  bool final_norm = false;            ///< normalise the output of encoder and decoder; required by pre_norm
-  bool embedding_norm = false;        ///< normalise the sum of token and position embeddings
-  bool learned_positions = false;     ///< learned position embeddings instead of sinusoidal ones
-  std::int64_t position_offset = 0;   ///< unused rows at the beginning of the learned position table
+  bool pre_norm = false;             ///< normalise the input of each sub-layer instead of the residual sum after it
+  bool final_norm = false;           ///< normalise the output of encoder and decoder; required by pre_norm
+  bool embedding_norm = false;       ///< normalise the sum of token and position embeddings
+  bool learned_positions = false;    ///< learned position embeddings instead of sinusoidal ones
+  std::int64_t position_offset = 0;  ///< the position of the first token: it uses this row of the position table
+  PositionLayout position_layout = PositionLayout::halves;  ///< of sinusoidal positions
   std::int64_t relative_buckets = 0;  ///< above 0: a learned bias on the attention scores (see RelativeBias) instead of
                                       ///< position embeddings
   std::int64_t relative_distance = 128;  ///< the largest distance that RelativeBias distinguishes
@@ -100,10 +107,10 @@ struct Transformer : ModelOf<Transformer>, Seq2SeqModel {
   TransformerOptions options;
   Embedding shared_embedding;                    // with shared_embeddings
   Embedding source_embedding, target_embedding;  // without shared_embeddings
-  Tensor positions;                              // [max_positions, width], sinusoidal; not a parameter
-  Tensor source_positions, target_positions;     // [position_offset + max_positions, width], with learned_positions
-  Norm source_norm, target_norm;                 // with embedding_norm
-  RelativeBias source_bias, target_bias;         // with relative_buckets
+  Tensor positions;  // [max_positions, width], sinusoidal, from position_offset; not a parameter
+  Tensor source_positions, target_positions;  // [position_offset + max_positions, width], with learned_positions
+  Norm source_norm, target_norm;              // with embedding_norm
+  RelativeBias source_bias, target_bias;      // with relative_buckets
   TransformerStack encoder, decoder;
   Linear output;       // [target_vocabulary, width]; undefined if it is tied
   Tensor output_bias;  // [1, target_vocabulary], or undefined
@@ -137,6 +144,7 @@ struct Transformer : ModelOf<Transformer>, Seq2SeqModel {
   Tensor step(const Tensor& ids, DecodingState& state, Probe* probe) const;
 
   Config config() const override;
+  std::vector<NamedTensor> stored_parameters() override;
 
   void visit(auto&& v) {
     const TransformerFamily::Names& names = options.family->names;
@@ -170,7 +178,7 @@ struct Transformer : ModelOf<Transformer>, Seq2SeqModel {
   Tensor project(const Tensor& states) const;  // [..., width] -> logits [..., V]
 };
 
-/// Read and write the keys that Marian and BART share: sizes, activation, dropout, token ids.
+/// Read and write the keys that all families but T5's share: sizes, activation, dropout, token ids.
 void read_transformer_sizes(const Config& config, TransformerOptions& options);
 void write_transformer_sizes(const TransformerOptions& options, Config& config);
 /// Throws InputError if a boolean key of config.json is present and has another value.

@@ -291,6 +291,8 @@ Json Api::describe(const ServedModel& model) const {
             {"layers", model.layers}, {"heads", model.heads}, {"context", or_null(model.context)}};
   if (model.translator)
     json["source_language"] = or_null(model.source_language), json["target_language"] = or_null(model.target_language);
+  if (model.translator && !model.translator->languages().empty())
+    for (const LanguageTokens::Language& one : model.translator->languages().all) json["languages"].push_back(one.code);
   if (model.classifier) json["labels"] = model.classifier->labels();
   if (model.stories) json["hops"] = model.stories->hops(), json["answers"] = model.stories->answers();
   return json;

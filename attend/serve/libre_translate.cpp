@@ -30,7 +30,7 @@ constexpr const char* kNames[][2] = {
 
 std::string name_of_language(const std::string& code) {
   for (const auto& [known, name] : kNames)
-    if (code == known) return name;
+    if (language_matches(known, code)) return name;
   return code;
 }
 
@@ -58,6 +58,24 @@ Json body_of(const Call& call) {
 
 constexpr std::size_t kGuessedBytes = 8 << 10;
 
+/// The languages that a translator reads or writes, as far as they are known.
+std::vector<std::string> languages_of(const ServedModel& model, Side side) {
+  std::vector<std::string> codes;
+  for (const LanguageTokens::Language& one : model.translator->languages().all) codes.push_back(one.code);
+  const std::optional<std::string>& own = side == Side::source ? model.source_language : model.target_language;
+  if (own) codes.push_back(*own);
+  return codes;
+}
+
+/// Whether a translator may read or write this language. "auto" means any language.
+bool fits(const ServedModel& model, Side side, const std::string& asked) {
+  if (asked == "auto" || asked.empty()) return true;
+  if (const LanguageTokens& languages = model.translator->languages(); !languages.empty())
+    return languages.match(asked) != nullptr;
+  const std::optional<std::string>& own = side == Side::source ? model.source_language : model.target_language;
+  return !own || language_matches(asked, *own) || language_matches(*own, asked);
+}
+
 /// The languages that the models read, the most likely first. Of equally likely ones, the language whose tokenizer
 /// needs fewer tokens for the text.
 std::vector<LanguageGuess> guess(const Api& api, const std::string& whole, const Patience& patience) {
@@ -68,11 +86,15 @@ std::vector<LanguageGuess> guess(const Api& api, const std::string& whole, const
   std::map<std::string, std::size_t> tokens;
   std::vector<std::string> languages;
   for (const auto& model : api.models()) {
-    if (!model->translator || !model->source_language) continue;
+    if (!model->translator) continue;
+    const std::vector<std::string> sources = languages_of(*model, Side::source);
+    if (sources.empty()) continue;
     const std::size_t count = model->ids(text, patience).size();
-    const auto [found, is_new] = tokens.try_emplace(*model->source_language, count);
-    if (is_new) languages.push_back(*model->source_language);
-    found->second = std::min(found->second, count);
+    for (const std::string& source : sources) {
+      const auto [found, is_new] = tokens.try_emplace(source, count);
+      if (is_new) languages.push_back(source);
+      found->second = std::min(found->second, count);
+    }
   }
   const std::vector<LanguageGuess> known = identify_language(text, languages);
   std::vector<LanguageGuess> guesses;
@@ -90,12 +112,10 @@ std::vector<LanguageGuess> guess(const Api& api, const std::string& whole, const
 /// The translator for these languages, or by its name.
 ServedModel& translator_for(const Api& api, const std::optional<std::string>& name, const std::string& source,
                             const std::string& target) {
-  const auto fits = [](const std::string& asked, const std::optional<std::string>& own) {
-    return asked == "auto" || asked.empty() || !own || language_matches(asked, *own) || language_matches(*own, asked);
-  };
   if (name) {
     ServedModel& model = api.model(*name, "translate");
-    if (!fits(source, model.source_language) || !fits(target, model.target_language))
+    if (!model.translator->languages().empty()) return model;  // check() names a language that it does not have
+    if (!fits(model, Side::source, source) || !fits(model, Side::target, target))
       throw invalid_value("model", "the model \"" + *name + "\" translates from " +
                                        model.source_language.value_or("?") + " to " +
                                        model.target_language.value_or("?") + ", not from " + source + " to " + target);
@@ -103,8 +123,8 @@ ServedModel& translator_for(const Api& api, const std::optional<std::string>& na
   }
   for (const bool exactly : {true, false})
     for (const auto& model : api.models())
-      if (model->translator && (!exactly || (model->source_language && model->target_language)) &&
-          fits(source, model->source_language) && fits(target, model->target_language))
+      if (model->translator && (!exactly || !languages_of(*model, Side::target).empty()) &&
+          fits(*model, Side::source, source) && fits(*model, Side::target, target))
         return *model;
   throw invalid_value("source", "no model translates from " + source + " to " + target + "; GET /languages lists them");
 }
@@ -139,12 +159,15 @@ Reply translate(Api& api, const Call& call) {
   fields.refuse_others();
 
   std::vector<LanguageGuess> guesses;
-  if (source == "auto" && !name) {
+  if (source == "auto" && (!name || !api.model(*name, "translate").translator->languages().empty())) {
     guesses = guess(api, texts.front(), patience);
     for (const LanguageGuess& one : guesses) {
       const bool there = std::ranges::any_of(api.models(), [&](const auto& model) {
-        return model->translator && model->source_language == one.language && model->target_language &&
-               (language_matches(target, *model->target_language) || language_matches(*model->target_language, target));
+        if (!model->translator || (name && model->name != *name)) return false;
+        const std::vector<std::string> sources = languages_of(*model, Side::source);
+        return std::ranges::find(sources, one.language) != sources.end() &&
+               (one.confidence > 0 || model->source_language) &&
+               (name || !languages_of(*model, Side::target).empty()) && fits(*model, Side::target, target);
       });
       if (!there) continue;
       source = one.language;
@@ -153,6 +176,12 @@ Reply translate(Api& api, const Call& call) {
     }
   }
   ServedModel& model = translator_for(api, name, source, target);
+  if (const LanguageTokens& own = model.translator->languages(); !own.empty()) {
+    if (source != "auto") options.source_language = source;
+    if (target != "auto") options.target_language = target;
+    if (source == "auto" && own.source.empty())
+      throw invalid_value("source", "the language of the text is not clear: expected one of " + own.codes());
+  }
   model.translator->check(options);
   const auto all = model.translate(texts, options, patience);
 
@@ -187,8 +216,9 @@ Reply translate(Api& api, const Call& call) {
 Reply languages(Api& api, const Call&) {
   std::map<std::string, std::set<std::string>> targets;
   for (const auto& model : api.models())
-    if (model->translator && model->source_language && model->target_language)
-      targets[*model->source_language].insert(*model->target_language);
+    if (model->translator)
+      for (const std::string& source : languages_of(*model, Side::source))
+        for (const std::string& target : languages_of(*model, Side::target)) targets[source].insert(target);
   Json all = Json::array();
   for (const auto& [source, to] : targets)
     all.push_back({{"code", source}, {"name", name_of_language(source)}, {"targets", to}});

@@ -123,8 +123,10 @@ void ServedModel::open() {
     if (spec.encoder.layers + spec.decoder.layers + spec.cross.layers > 0) attention.emplace(*translator);
     layers = std::max<std::int64_t>(spec.cross.layers, 1), heads = std::max<std::int64_t>(spec.cross.heads, 1);
     if (network->max_positions() > 0) context = network->max_positions();
-    auto [source, target] = languages_of(folder, name);
-    source_language = std::move(source), target_language = std::move(target);
+    if (translator->languages().empty()) {
+      auto [source, target] = languages_of(folder, name);
+      source_language = std::move(source), target_language = std::move(target);
+    }
   }
   if (opened.can(Ability::embed)) {
     const auto bert = opened.model<Bert>("serve", Ability::embed);

@@ -55,7 +55,7 @@ class ServedModel {
   std::string kind;  ///< "model_type" of its config.json
   std::int64_t layers = 0, heads = 0;
   std::optional<std::int64_t> context = {};
-  std::optional<std::string> source_language = {}, target_language = {};  ///< of a translator
+  std::optional<std::string> source_language = {}, target_language = {};  ///< of a translator between two
 
   // Its capabilities; those that it lacks are empty.
   std::optional<LanguageModel> language_model = {};

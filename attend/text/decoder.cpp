@@ -121,7 +121,9 @@ struct ApplyDecoding {
     }
   }
 
-  void operator()(const decoder::SentencePiece& step) const { tokens = {join_pieces(tokens, step.special_tokens)}; }
+  void operator()(const decoder::SentencePiece& step) const {
+    tokens = {join_pieces(tokens, step.special_tokens, step.spaced)};
+  }
 
   void operator()(const decoder::Strip& step) const {
     if (step.content.empty()) return;

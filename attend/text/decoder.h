@@ -45,6 +45,7 @@ struct Strip {
 /// Joins SentencePiece tokens as transformers does (join_pieces). This step is not in tokenizer.json.
 struct SentencePiece {
   std::vector<std::string> special_tokens;
+  bool spaced = true;  ///< a special token is followed by a space
 };
 
 using Step = std::variant<ByteLevel, WordPiece, Metaspace, Bpe, Fuse, ByteFallback, Replace, Strip, SentencePiece>;

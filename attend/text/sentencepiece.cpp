@@ -206,12 +206,23 @@ struct SentencePiece::Library {
 
 SentencePiece::SentencePiece(Vocabulary vocabulary, std::string source, std::string target, const std::string& folder)
     : vocabulary_(std::make_shared<const Vocabulary>(std::move(vocabulary))) {
-  const auto unknown = vocabulary_->id("<unk>");
-  if (!unknown) fail<InputError>("tokenizer", folder, "/vocab.json: the token \"<unk>\" is missing");
-  unknown_ = *unknown;
+  find_unknown(folder);
   source_ = std::make_shared<const Library>(std::move(source), *vocabulary_, folder + "/source.spm");
   target_ = std::make_shared<const Library>(std::move(target), *vocabulary_, folder + "/target.spm");
   used_ = source_;
+}
+
+SentencePiece::SentencePiece(Vocabulary vocabulary, std::string model, const std::string& folder)
+    : vocabulary_(std::make_shared<const Vocabulary>(std::move(vocabulary))) {
+  find_unknown(folder);
+  source_ = std::make_shared<const Library>(std::move(model), *vocabulary_, folder + "/sentencepiece.bpe.model");
+  used_ = target_ = source_;
+}
+
+void SentencePiece::find_unknown(const std::string& folder) {
+  const auto unknown = vocabulary_->id("<unk>");
+  if (!unknown) fail<InputError>("tokenizer", folder, "/vocab.json: the token \"<unk>\" is missing");
+  unknown_ = *unknown;
 }
 
 SentencePiece SentencePiece::for_target() const {
@@ -225,7 +236,7 @@ const std::string& SentencePiece::target_file() const { return target_->bytes; }
 
 void SentencePiece::encode(std::string_view text, std::vector<Piece>& pieces) const {
   std::uint32_t start = 0;
-  if (const std::size_t end = text.find("<<"); text.starts_with(">>") && end != text.npos) {
+  if (const std::size_t end = text.find("<<"); has_two_models() && text.starts_with(">>") && end != text.npos) {
     start = static_cast<std::uint32_t>(end + 2);
     pieces.push_back({vocabulary_->id(text.substr(0, start)).value_or(unknown_), 0, start});
     text.remove_prefix(start);
@@ -240,13 +251,14 @@ void SentencePiece::encode(std::string_view text, std::vector<Piece>& pieces) co
   }
 }
 
-std::string join_pieces(const std::vector<std::string>& tokens, const std::vector<std::string>& special_tokens) {
+std::string join_pieces(const std::vector<std::string>& tokens, const std::vector<std::string>& special_tokens,
+                        bool spaced) {
   constexpr std::string_view kSpace = "▁";
   std::string text;
   bool first = true;  // the next token begins a text; also after a special token
   for (const std::string& token : tokens) {
     if (std::ranges::find(special_tokens, token) != special_tokens.end()) {
-      text += token + ' ';
+      text += spaced ? token + ' ' : token;
       first = true;
       continue;
     }

@@ -30,30 +30,37 @@ struct SentencePieceFile {
 /// Throws InputError if the model is incomplete or its maps point out of bounds. `file` is used in messages.
 SentencePieceFile read_sentencepiece(std::string_view bytes, const std::string& file);
 
-/// The tokenizer of a Marian translation model: one SentencePiece model for each language, and one vocabulary for both.
-/// Tokens that are not in the vocabulary are unknown. A language code before a text (>>fr<<) is one token, as in
-/// transformers.
+/// SentencePiece models with a vocabulary of their own ids. Marian has one model for each language, and one vocabulary
+/// for both; a language code before a text (>>fr<<) is one token, as in transformers. M2M-100 has one model. Tokens
+/// that are not in the vocabulary are unknown.
 class SentencePiece {
  public:
   /// Takes the bytes of both files. Throws InputError if the library rejects one, or if <unk> is not in the vocabulary.
   SentencePiece(Vocabulary vocabulary, std::string source, std::string target, const std::string& folder);
+  /// The same with the model of M2M-100.
+  SentencePiece(Vocabulary vocabulary, std::string model, const std::string& folder);
 
   /// The same tokenizer for texts in the target language.
   SentencePiece for_target() const;
 
   const Vocabulary& vocabulary() const { return *vocabulary_; }
+  bool has_two_models() const { return source_ != target_; }
   const std::string& source_file() const;
   const std::string& target_file() const;
   void encode(std::string_view text, std::vector<Piece>& pieces) const;
 
  private:
   struct Library;
+  void find_unknown(const std::string& folder);
+
   std::shared_ptr<const Vocabulary> vocabulary_;
   std::shared_ptr<const Library> source_, target_, used_;
   std::int32_t unknown_ = 0;
 };
 
-/// Joins tokens to text: "▁" becomes a space, except at the ends. A special token is followed by a space.
-std::string join_pieces(const std::vector<std::string>& tokens, const std::vector<std::string>& special_tokens);
+/// Joins tokens to text: "▁" becomes a space, except at the ends. With `spaced`, a special token is followed by a
+/// space.
+std::string join_pieces(const std::vector<std::string>& tokens, const std::vector<std::string>& special_tokens,
+                        bool spaced = true);
 
 }  // namespace attend

@@ -8,13 +8,16 @@
 namespace attend {
 namespace {
 
-using Piece = post_processor::Template::Piece;
+using TemplatePiece = post_processor::Template::Piece;
 
 /// The template: first text, end token, second text, end token, with types 0 and 1.
 post_processor::Template ended_by(const std::string& end, std::int32_t id) {
   post_processor::Template ended;
-  ended.single = {{Piece::first, "", 0}, {Piece::special, end, 0}};
-  ended.pair = {{Piece::first, "", 0}, {Piece::special, end, 0}, {Piece::second, "", 1}, {Piece::special, end, 1}};
+  ended.single = {{TemplatePiece::first, "", 0}, {TemplatePiece::special, end, 0}};
+  ended.pair = {{TemplatePiece::first, "", 0},
+                {TemplatePiece::special, end, 0},
+                {TemplatePiece::second, "", 1},
+                {TemplatePiece::special, end, 1}};
   ended.special_tokens = {{end, {id}, {end}}};
   return ended;
 }

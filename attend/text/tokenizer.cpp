@@ -409,4 +409,6 @@ const SpecialTokens& Tokenizer::special() const { return state_->parts.special; 
 
 std::int64_t Tokenizer::max_tokens() const { return state_->parts.max_tokens; }
 
+const LanguageTokens& Tokenizer::languages() const { return state_->parts.languages; }
+
 }  // namespace attend

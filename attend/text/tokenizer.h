@@ -11,6 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "attend/text/language_tokens.h"
+
 namespace attend {
 
 /// Bytes [begin, end) of a text.
@@ -79,6 +81,8 @@ class Tokenizer {
   const SpecialTokens& special() const;
   /// The maximum length of the model according to the tokenizer's folder; 0: not known.
   std::int64_t max_tokens() const;
+  /// The languages of a multilingual translation model. encode() adds the token of the source language.
+  const LanguageTokens& languages() const;
 
   /// The parts of a tokenizer (tokenizer_parts.h). The constructor throws InputError if they do not fit together.
   struct Parts;
@@ -111,9 +115,9 @@ class StreamDecoder {
 /// The language of a translation model. Its folder may have one tokenizer for each.
 enum class Side { source, target };
 
-/// Loads a tokenizer from a folder with tokenizer.json, vocab.txt, vocab.json + merges.txt, a SentencePiece model, or
-/// source.spm + target.spm + vocab.json, and from the configuration files in it. Throws InputError that names what is
-/// missing, invalid or not supported.
+/// Loads a tokenizer from a folder with tokenizer.json, vocab.txt, vocab.json + merges.txt, a SentencePiece model
+/// (with vocab.json for M2M-100), or source.spm + target.spm + vocab.json, and from the configuration files in it.
+/// Throws InputError that names what is missing, invalid or not supported.
 Tokenizer load_tokenizer(const std::filesystem::path& folder, Side side = Side::source);
 /// Writes the files of the family. `transformers` can load the folder.
 void save_tokenizer(const Tokenizer& tokenizer, const std::filesystem::path& folder);

@@ -105,6 +105,9 @@ std::string family_of_model(std::string_view type) {
       {"umt5", "T5"},
       {"xlm-roberta", "XLMRoberta"},
       {"marian", "Marian"},
+      {"pegasus", "Pegasus"},
+      {"mbart", "MBart"},
+      {"m2m_100", "M2M100"},
   };
   for (const auto& [model, family] : kFamilies)
     if (type == model) return std::string(family);
@@ -124,6 +127,13 @@ void read_main(const JsonValue& root, TokenizerConfig& config) {
     config.extra_ids = extra->integer();
     if (config.extra_ids < 0 || config.extra_ids > 100'000) extra->fail_kind("a number from 0 to 100000");
   }
+  if (const auto offset = root.find("offset")) {
+    config.offset = offset->integer();
+    if (config.offset < 2 || config.offset > 100'000) offset->fail_kind("a number from 2 to 100000");
+  }
+  config.source_language = root.string("src_lang", ""), config.target_language = root.string("tgt_lang", "");
+  config.language_codes = root.string("language_codes", "m2m100");
+  config.legacy_behaviour = root.boolean("legacy_behaviour", false);
   // transformers writes a number of thirty digits if the length is not known.
   if (const auto most = root.find("model_max_length"); most && most->number() >= 1 && most->number() < 1e9)
     config.max_tokens = static_cast<std::int64_t>(most->number());
@@ -185,6 +195,13 @@ std::string write_tokenizer_config(const Tokenizer::Parts& parts, std::string_vi
   object["model_input_names"] =
       has_types(parts) ? Json{"input_ids", "token_type_ids", "attention_mask"} : Json{"input_ids", "attention_mask"};
   write_roles(parts, object);
+  if (const LanguageScheme* scheme = parts.language_scheme) {
+    object["src_lang"] = parts.languages.source.empty() ? Json() : Json(parts.languages.source);
+    object["tgt_lang"] = parts.languages.target.empty() ? Json() : Json(parts.languages.target);
+    if (scheme->family == "Nllb") object["legacy_behaviour"] = parts.source_language_last;
+    for (const LanguageTokens::Language& one : parts.languages.all)
+      object["additional_special_tokens"].push_back(scheme->token(one.code));
+  }
   Json added = Json::object();
   auto& members = added.get_ref<Json::object_t&>();  // a new id is not compared with all others
   for (const AddedToken& token : parts.added_tokens)

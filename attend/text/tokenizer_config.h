@@ -34,9 +34,13 @@ struct TokenizerConfig {
   std::string family;
   std::optional<bool> do_lower_case, strip_accents, tokenize_chinese_chars, add_prefix_space;
   std::optional<bool> add_bos_token, add_eos_token;
-  std::int64_t extra_ids = 100;  ///< of T5
-  bool separate_vocabs = false;  ///< of Marian
-  std::int64_t max_tokens = 0;   ///< 0: not set
+  std::int64_t extra_ids = 100;                  ///< of T5
+  std::int64_t offset = 103;                     ///< of PEGASUS: what the ids of the SentencePiece model are shifted by
+  std::string source_language, target_language;  ///< "src_lang" and "tgt_lang"
+  std::string language_codes = "m2m100";         ///< of M2M-100
+  bool legacy_behaviour = false;                 ///< of NLLB: the language of a source is its last token
+  bool separate_vocabs = false;                  ///< of Marian
+  std::int64_t max_tokens = 0;                   ///< 0: not set
 
   std::array<std::optional<AddedToken>, kSpecialRoles.size()> roles;  ///< without ids
   std::vector<AddedToken> extra_special;                              ///< special tokens without role and id

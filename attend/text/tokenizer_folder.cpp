@@ -37,6 +37,9 @@ RoleNames default_names(std::string_view family) {
   static constexpr RoleNames kAlbert = {"[CLS]", "[SEP]", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"};
   static constexpr RoleNames kGpt2 = {"<|endoftext|>", "<|endoftext|>", "<|endoftext|>", "", "", "", ""};
   static constexpr RoleNames kT5 = {"", "</s>", "<unk>", "", "<pad>", "", ""};
+  static constexpr RoleNames kPegasus = {"", "</s>", "<unk>", "", "<pad>", "", "<mask_2>"};
+  static constexpr RoleNames kMbart50 = {"", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"};
+  static constexpr RoleNames kM2m100 = {"<s>", "</s>", "<unk>", "</s>", "<pad>", "", ""};
   constexpr std::pair<std::string_view, const RoleNames*> kNames[] = {
       {"Bert", &kBert},
       {"DistilBert", &kBert},
@@ -53,6 +56,11 @@ RoleNames default_names(std::string_view family) {
       {"Marian", &kT5},
       {"Albert", &kAlbert},
       {"Camembert", &kRoberta},
+      {"Pegasus", &kPegasus},
+      {"MBart", &kRoberta},
+      {"MBart50", &kMbart50},
+      {"M2M100", &kM2m100},
+      {"Nllb", &kRoberta},
   };
   for (const auto& [name, names] : kNames)
     if (name == family) return *names;
@@ -62,7 +70,7 @@ RoleNames default_names(std::string_view family) {
 /// <mask> replaces a word, so it includes the space before it.
 bool mask_takes_space(std::string_view family) {
   return family == "Roberta" || family == "MPNet" || family == "XLMRoberta" || family == "Bart" ||
-         family == "Longformer";
+         family == "Longformer" || family == "MBart" || family == "MBart50" || family == "Nllb";
 }
 
 std::optional<std::int32_t> find_id(const Parts& parts, std::string_view token) {
@@ -172,6 +180,46 @@ std::string need_role(const Parts& parts, std::optional<std::int32_t> SpecialTok
   return added->content;
 }
 
+AddedToken special_token(std::string content) {
+  AddedToken token;
+  token.content = std::move(content);
+  token.special = true;
+  token.normalized = false;
+  return token;
+}
+
+/// Finds the tokens of languages among the special tokens, and adds the source language and the end-of-sentence token
+/// to each text. Does nothing if there are no such tokens.
+void add_languages(Parts& parts, const TokenizerConfig& config, const fs::path& folder) {
+  const LanguageScheme* scheme = language_scheme(config.family, config.language_codes);
+  if (!scheme) return;
+  for (const AddedToken& token : parts.added_tokens)
+    if (const auto code = scheme->code(token.content); code && token.special)
+      parts.languages.all.push_back({*code, token.id});
+  if (parts.languages.empty()) return;
+  parts.language_scheme = scheme;
+  parts.languages.starts_decoder = scheme->starts_decoder;
+  parts.source_language_last = scheme->after || config.legacy_behaviour;
+  const auto known = [&](const std::string& code, const char* key) {
+    if (!code.empty() &&
+        std::ranges::find(parts.languages.all, code, &LanguageTokens::Language::code) == parts.languages.all.end())
+      fail<InputError>("tokenizer", folder.string(), ": \"", key, "\" of tokenizer_config.json is \"", code,
+                       "\", expected one of ", parts.languages.codes());
+    return code;
+  };
+  parts.languages.source = known(config.source_language, "src_lang");
+  parts.languages.target = known(config.target_language, "tgt_lang");
+  const std::string eos = need_role(parts, &SpecialTokens::eos, folder, "eos");
+  std::string source = parts.languages.source;
+  if (source.empty())
+    source = find_id(parts, scheme->token(scheme->usual)) ? scheme->usual : parts.languages.all[0].code;
+  const std::string token = scheme->token(source);
+  parts.post_processor = {
+      parts.source_language_last
+          ? make_template(parts, {{"A", 0}, {eos, 0}, {token, 0}}, {{"A", 0}, {"B", 0}, {eos, 0}, {token, 0}})
+          : make_template(parts, {{token, 0}, {"A", 0}, {eos, 0}}, {{token, 0}, {"A", 0}, {"B", 0}, {eos, 0}})};
+}
+
 /// vocab.txt: WordPiece, as in the BERT family.
 Parts from_vocab_txt(const fs::path& folder, const TokenizerConfig& config) {
   Parts parts;
@@ -224,11 +272,19 @@ Parts from_merges(const fs::path& folder, const TokenizerConfig& config) {
   return parts;
 }
 
-/// A single SentencePiece model: that of T5, or of XLM-R, whose ids are shifted. Text is first split at spaces, as in
-/// transformers.
+/// The tokens of PEGASUS after padding and end, which only its pre-training used.
+std::vector<std::string> pegasus_tokens(std::int64_t offset) {
+  std::vector<std::string> tokens = {"<mask_1>", "<mask_2>"};
+  for (std::int64_t i = 2; i < offset; ++i) tokens.push_back("<unk_" + std::to_string(i) + ">");
+  return tokens;
+}
+
+/// A single SentencePiece model: that of T5, or of XLM-R, mBART and PEGASUS, whose ids are shifted. T5 and XLM-R first
+/// split a text at spaces, as in transformers.
 Parts from_sentencepiece(const fs::path& path, const TokenizerConfig& config) {
-  const bool t5 = config.family == "T5" || config.family == "MT5";
-  if (!t5 && config.family != "XLMRoberta")
+  const bool t5 = config.family == "T5" || config.family == "MT5", pegasus = config.family == "Pegasus";
+  const bool mbart = config.family == "MBart" || config.family == "MBart50";
+  if (!t5 && !pegasus && !mbart && config.family != "XLMRoberta")
     fail<InputError>("tokenizer", path.string(), ": the tokenizer class \"", config.family,
                      "Tokenizer\" is not supported with a SentencePiece model; save it with tokenizer.json instead");
   const SentencePieceFile model = read_sentencepiece(read_text(path), path.string());
@@ -246,9 +302,15 @@ Parts from_sentencepiece(const fs::path& path, const TokenizerConfig& config) {
   if (t5) {
     for (const SentencePieceFile::Piece& piece : model.pieces) add(piece.text, piece.score);
     for (std::int64_t i = config.extra_ids - 1; i >= 0; --i) add("<extra_id_" + std::to_string(i) + ">", 0);
+  } else if (pegasus) {
+    for (const std::string_view piece : {"<pad>", "</s>"}) add(piece, 0);
+    for (const std::string& token : pegasus_tokens(config.offset)) add(token, token.starts_with("<unk") ? -100 : 0);
+    for (std::size_t i = 2; i < model.pieces.size(); ++i) add(model.pieces[i].text, model.pieces[i].score);
   } else {
     for (const std::string_view piece : {"<s>", "<pad>", "</s>", "<unk>"}) add(piece, 0);
     for (std::size_t i = 3; i < model.pieces.size(); ++i) add(model.pieces[i].text, model.pieces[i].score);
+    if (mbart)
+      for (const std::string& code : language_scheme(config.family)->codes) add(code, 0);
     add("<mask>", 0);
   }
   const auto unknown = vocabulary.id(unknown_token);
@@ -258,22 +320,30 @@ Parts from_sentencepiece(const fs::path& path, const TokenizerConfig& config) {
   const auto prepend = config.add_prefix_space.value_or(true) ? pre_tokenizer::Metaspace::Prepend::always
                                                               : pre_tokenizer::Metaspace::Prepend::never;
   parts.pre_tokenizer = {pre_tokenizer::WhitespaceSplit{}, pre_tokenizer::Metaspace{"▁", prepend, true}};
+  if (pegasus || mbart) {
+    if (pegasus && model.charsmap.empty()) parts.normalizer = {normalizer::Replace{Pattern::string("\n"), " "}};
+    parts.normalizer.emplace_back(normalizer::Replace{Pattern::regex(" {2,}"), " "});
+    parts.pre_tokenizer.erase(parts.pre_tokenizer.begin());
+  }
   parts.decoder = {decoder::Metaspace{"▁", prepend, true}};
 
   TokenizerConfig complete = config;
-  for (std::int64_t i = config.extra_ids - 1; t5 && i >= 0; --i) {
-    AddedToken token;
-    token.content = "<extra_id_" + std::to_string(i) + ">";
-    token.special = true;
-    token.normalized = false;
-    complete.extra_special.push_back(std::move(token));
-  }
+  for (std::int64_t i = config.extra_ids - 1; t5 && i >= 0; --i)
+    complete.extra_special.push_back(special_token("<extra_id_" + std::to_string(i) + ">"));
+  if (pegasus)
+    for (const std::string& token : pegasus_tokens(config.offset))
+      complete.extra_special.push_back(special_token(token));
+  if (mbart)
+    for (const std::string& code : language_scheme(config.family)->codes)
+      complete.extra_special.push_back(special_token(code));
   add_special_tokens(parts, complete);
   const fs::path folder = path.parent_path();
   const std::string eos = need_role(parts, &SpecialTokens::eos, folder, "eos");
   if (t5) {
     parts.post_processor = {make_template(parts, {{"A", 0}, {eos, 0}}, {{"A", 0}, {eos, 0}, {"B", 0}, {eos, 0}})};
-  } else {
+  } else if (pegasus) {
+    parts.post_processor = {make_template(parts, {{"A", 0}, {eos, 0}}, {{"A", 0}, {"B", 0}, {eos, 0}})};
+  } else if (!mbart) {  // add_languages() makes that of mBART
     const std::string bos = need_role(parts, &SpecialTokens::bos, folder, "bos");
     parts.post_processor = {make_template(parts, {{bos, 0}, {"A", 0}, {eos, 0}},
                                           {{bos, 0}, {"A", 0}, {eos, 0}, {eos, 0}, {"B", 0}, {eos, 0}})};
@@ -300,6 +370,33 @@ Parts from_marian(const fs::path& folder, const TokenizerConfig& config, Side si
     if (token.special) decoder.special_tokens.push_back(token.content);
   parts.decoder = {std::move(decoder)};
   parts.max_tokens = 512;
+  return parts;
+}
+
+/// sentencepiece.bpe.model and vocab.json: M2M-100. The tokens of languages follow those of vocab.json.
+Parts from_m2m_100(const fs::path& folder, TokenizerConfig config) {
+  const fs::path file = folder / "vocab.json";
+  const std::string text = read_text(file);
+  const JsonDocument document(text, file.string(), "tokenizer");
+  Parts parts;
+  parts.model =
+      SentencePiece(read_vocabulary(document.root()), read_text(folder / "sentencepiece.bpe.model"), folder.string());
+  const LanguageScheme* scheme = language_scheme(config.family, config.language_codes);
+  if (config.language_codes != "m2m100" && config.language_codes != "wmt21")
+    fail<InputError>("tokenizer", folder.string(), ": \"language_codes\" of tokenizer_config.json is \"",
+                     config.language_codes, "\", expected \"m2m100\" or \"wmt21\"");
+  std::int64_t next = vocabulary(parts.model).size();
+  for (const std::string& code : scheme->codes) {
+    AddedToken token = special_token(scheme->token(code));
+    std::erase_if(config.added, [&](const AddedToken& one) { return one.content == token.content; });
+    token.id = static_cast<std::int32_t>(next++);
+    config.added.push_back(std::move(token));
+  }
+  add_special_tokens(parts, config);
+  decoder::SentencePiece decoder{.special_tokens = {}, .spaced = false};
+  for (const AddedToken& token : parts.added_tokens)
+    if (token.special) decoder.special_tokens.push_back(token.content);
+  parts.decoder = {std::move(decoder)};
   return parts;
 }
 
@@ -338,6 +435,8 @@ Parts read_parts(const fs::path& folder, TokenizerConfig config, Side side) {
     return config;
   };
   if (has("tokenizer.json")) return from_tokenizer_json(folder, config);
+  if (config.family == "M2M100" && has("vocab.json") && has("sentencepiece.bpe.model"))
+    return from_m2m_100(folder, config);
   if (has("source.spm") && has("target.spm") && has("vocab.json")) return from_marian(folder, family("Marian"), side);
   if (has("vocab.txt")) return from_vocab_txt(folder, family("Bert"));
   if (has("vocab.json") && has("merges.txt")) return from_merges(folder, family("GPT2"));
@@ -346,7 +445,7 @@ Parts read_parts(const fs::path& folder, TokenizerConfig config, Side side) {
     return from_sentencepiece(folder / "sentencepiece.bpe.model", family("XLMRoberta"));
   fail<InputError>("tokenizer", folder.string(), ": there is no tokenizer; looked for tokenizer.json, vocab.txt, ",
                    "vocab.json with merges.txt, source.spm and target.spm with vocab.json, spiece.model, and ",
-                   "sentencepiece.bpe.model");
+                   "sentencepiece.bpe.model (for M2M-100 with vocab.json)");
 }
 
 void write_file(const fs::path& path, std::string_view text) {
@@ -369,6 +468,7 @@ Tokenizer load_tokenizer(const fs::path& path, Side side) {
   const fs::path folder = current_folder(path);
   const TokenizerConfig config = read_tokenizer_config(folder);
   Parts parts = read_parts(folder, config, side);
+  add_languages(parts, config, folder);
   if (config.max_tokens > 0) parts.max_tokens = config.max_tokens;
   if (!std::holds_alternative<SentencePiece>(parts.model)) apply_bos_and_eos(parts, config);
   check_ids(parts, folder.string());
@@ -383,14 +483,21 @@ void save_tokenizer(const Tokenizer& tokenizer, const fs::path& folder) {
 
   if (const auto* pair = std::get_if<SentencePiece>(&parts.model)) {
     fs::remove(folder / "tokenizer.json", error);  // a stale file would be read first
-    write_file(folder / "source.spm", pair->source_file());
-    write_file(folder / "target.spm", pair->target_file());
+    if (pair->has_two_models()) {
+      write_file(folder / "source.spm", pair->source_file());
+      write_file(folder / "target.spm", pair->target_file());
+    } else {
+      write_file(folder / "sentencepiece.bpe.model", pair->source_file());
+    }
     write_file(folder / "vocab.json", write_vocabulary(pair->vocabulary()));
-    write_file(folder / "tokenizer_config.json", write_tokenizer_config(parts, "MarianTokenizer"));
+    write_file(folder / "tokenizer_config.json",
+               write_tokenizer_config(parts, pair->has_two_models() ? "MarianTokenizer" : "M2M100Tokenizer"));
     return;
   }
+  const std::string made_by =
+      parts.language_scheme ? std::string(parts.language_scheme->family) + "Tokenizer" : "PreTrainedTokenizerFast";
   write_file(folder / "tokenizer.json", write_tokenizer_json(parts));
-  write_file(folder / "tokenizer_config.json", write_tokenizer_config(parts, "PreTrainedTokenizerFast"));
+  write_file(folder / "tokenizer_config.json", write_tokenizer_config(parts, made_by));
   write_file(folder / "special_tokens_map.json", write_special_tokens_map(parts));
   // For programs that do not read tokenizer.json.
   if (std::holds_alternative<WordPiece>(parts.model))

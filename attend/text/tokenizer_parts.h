@@ -35,6 +35,9 @@ struct Tokenizer::Parts {
   std::vector<AddedToken> added_tokens;
   SpecialTokens special;
   std::int64_t max_tokens = 0;  ///< of the model; 0: not known
+  LanguageTokens languages;
+  const LanguageScheme* language_scheme = nullptr;  ///< of `languages`; null if there are none
+  bool source_language_last = false;                ///< a source is "X </s> [language]"
 };
 
 }  // namespace attend

@@ -400,5 +400,25 @@ TEST_F(Translate, WrongUsageIsNamed) {
   EXPECT_EQ(run_attend("translate -m /nowhere </dev/null 2>/dev/null").code, 2);
 }
 
+TEST(TranslateLanguages, AreChosenByFlags) {
+  const std::string folder = ATTEND_SOURCE_DIR "/tests/models/fixtures/mbart50_tokenizer";
+  const Config expected(std::filesystem::path(folder) / "translations.json");
+  const std::string run = "translate -m " + folder + " 'Nessuno scrive.'";
+  EXPECT_EQ(run_attend(run + " --source-lang en --target-lang de_DE").output, expected.text("Nessuno scrive.") + "\n");
+  const Outcome unknown = run_for_errors(run + " --target-lang tlh"), missing = run_for_errors(run);
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_TRUE(contains(unknown.output, "target language \"tlh\", expected one of af_ZA, ar_AR")) << unknown.output;
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_TRUE(contains(missing.output, "needs a target language (--target-lang): one of af_ZA, ar_AR"))
+      << missing.output;
+}
+
+TEST_F(Translate, RefusesLanguagesThatTheModelDoesNotHave) {
+  const Outcome refused = run_for_errors("translate -m " + folder_.path().string() + " --target-lang de one");
+  EXPECT_EQ(refused.code, 2);
+  EXPECT_TRUE(contains(refused.output, "the model has no tokens for languages: got the target language \"de\""))
+      << refused.output;
+}
+
 }  // namespace
 }  // namespace attend

@@ -2,6 +2,7 @@
 # Tiny tokenizers of every family, created with the usual libraries, and their results for difficult texts.
 #   python3 tests/golden/tokenizer_folders.py        writes tests/text/fixtures/: a folder each, with expected.json inside
 # Needs tokenizers, transformers and sentencepiece. The tests only read the results.
+import base64
 import io
 import json
 import pathlib
@@ -11,7 +12,8 @@ import sys
 import sentencepiece
 import tokenizers
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
-from transformers import AutoTokenizer
+from transformers import AutoTokenizer, NllbTokenizer
+from transformers.models.m2m_100 import tokenization_m2m_100
 
 FIXTURES = pathlib.Path(__file__).parent.parent / "text" / "fixtures"
 
@@ -425,6 +427,52 @@ def modernbert():
     finish(path, brief=True)
 
 
+def pegasus_spm():
+    """Ids are shifted by 103 tokens of the pre-training."""
+    model = piece_model(300, CORPUS, pad_id=0, eos_id=1, unk_id=2, bos_id=-1)
+    path = folder("pegasus_spm", "pegasus", {"tokenizer_class": "PegasusTokenizer", "model_max_length": 512})
+    (path / "spiece.model").write_bytes(model)
+    finish(path, brief=True)
+
+
+def mbart50_spm():
+    model = piece_model(300, CORPUS, unk_id=0, bos_id=1, eos_id=2)
+    path = folder("mbart50_spm", "mbart", {"tokenizer_class": "MBart50Tokenizer", "model_max_length": 1024, "src_lang": "it_IT",
+                                           "tgt_lang": None})
+    (path / "sentencepiece.bpe.model").write_bytes(model)
+    finish(path, brief=True)
+
+
+NLLB_LANGUAGES = ["deu_Latn", "eng_Latn", "fra_Latn", "ita_Latn", "rus_Cyrl", "zho_Hans", "zho_Hant"]
+
+
+def nllb():
+    """tokenizer.json like that of NLLB-200, with fewer languages."""
+    special = ["<s>", "<pad>", "</s>", "<unk>"]
+    trainer = trainers.BpeTrainer(vocab_size=320, special_tokens=special, show_progress=False)
+    model = json.loads(train(models.BPE(), trainer, pre_tokenizers.Metaspace()).to_str())["model"]
+    charsmap = json.loads((FIXTURES / "t5" / "tokenizer.json").read_text())["normalizer"]["precompiled_charsmap"]
+    path = folder("nllb", "m2m_100", {"tokenizer_class": "NllbTokenizer", "model_max_length": 1024, "src_lang": "ita_Latn",
+                                      "tgt_lang": None, "additional_special_tokens": NLLB_LANGUAGES})
+    tok = NllbTokenizer(vocab=model["vocab"], merges=[tuple(m) for m in model["merges"]], src_lang="eng_Latn",
+                        extra_special_tokens=NLLB_LANGUAGES, _spm_precompiled_charsmap=base64.b64decode(charsmap))
+    save(tok.backend_tokenizer, path)
+    finish(path, brief=True)
+
+
+def m2m_100():
+    """A SentencePiece model, a vocabulary with other ids, and a hundred languages behind it."""
+    model = piece_model(300, CORPUS, model_type="bpe", unk_id=0, bos_id=1, eos_id=2)
+    languages = [f"__{code}__" for code in tokenization_m2m_100.FAIRSEQ_LANGUAGE_CODES["m2m100"]]
+    path = folder("m2m_100", "m2m_100", {"tokenizer_class": "M2M100Tokenizer", "model_max_length": 1024, "src_lang": "it",
+                                         "tgt_lang": None, "additional_special_tokens": languages})
+    (path / "sentencepiece.bpe.model").write_bytes(model)
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    pieces = sorted(processor.id_to_piece(i) for i in range(3, processor.get_piece_size()))[:-5]
+    write_json(path / "vocab.json", {token: i for i, token in enumerate(["<s>", "<pad>", "</s>", "<unk>", *pieces])})
+    finish(path, brief=True)
+
+
 def marian():
     """Two models that share a vocabulary with different ids; some tokens are not in the vocabulary."""
     source = piece_model(260, LATIN[:125], unk_id=0, bos_id=1, eos_id=2)
@@ -522,7 +570,7 @@ def words():
 
 
 FAMILIES = [gpt2, gpt2_old, gpt2_json, roberta, bert_uncased, bert_cased, bert_accents, mpnet, t5_spm, t5, xlm_roberta_spm, xlm_roberta,
-            albert, modernbert, marian, llama2, llama3, words]
+            albert, modernbert, pegasus_spm, mbart50_spm, nllb, m2m_100, marian, llama2, llama3, words]
 
 if __name__ == "__main__":
     FIXTURES.mkdir(parents=True, exist_ok=True)

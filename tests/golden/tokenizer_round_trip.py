@@ -17,7 +17,9 @@ ROLES = ("bos", "eos", "unk", "sep", "pad", "cls", "mask")
 def answers(tok):
     """All results of a tokenizer, which must not change when its folder is saved again."""
     fast = tok.is_fast
+    language = getattr(tok, "src_lang", None)
     yield "tokens", len(tok)
+    yield "language", language
     yield "special", [getattr(tok, f"{role}_token_id") for role in ROLES if getattr(tok, f"{role}_token") is not None]
     for i, text in enumerate(TEXTS):
         e = tok(text, return_offsets_mapping=fast, verbose=False)
@@ -26,8 +28,12 @@ def answers(tok):
         yield f"decoding of text {i}", tok.decode(e["input_ids"], skip_special_tokens=True)
         yield f"whole decoding of text {i}", tok.decode(e["input_ids"])
         yield f"pair of text {i}", tok(text, TEXTS[5], verbose=False)["input_ids"]
-        if not fast:
+        if not fast and not language:
             yield f"target ids of text {i}", tok(text_target=text, verbose=False)["input_ids"]
+    if language:
+        tok.src_lang = {"it": "de", "it_IT": "de_DE", "ita_Latn": "deu_Latn"}[language]
+        yield "ids in another language", tok(TEXTS[5])["input_ids"]
+        tok.src_lang = language
 
 
 def main():

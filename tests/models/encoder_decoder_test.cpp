@@ -1,6 +1,10 @@
-// BART and T5 are compared with Hugging Face's models (tests/golden/encoder_decoders.py).
+// BART, mBART, M2M-100, PEGASUS, T5 and mT5 are compared with Hugging Face's models (tests/golden/encoder_decoders.py).
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdlib>
+
+#include "attend/formats/safetensors.h"
 #include "attend/models/registry.h"
 #include "attend/models/transformer.h"
 #include "attend/nn/module.h"
@@ -23,10 +27,24 @@ class EncoderDecoderFolder : public testing::TestWithParam<const char*> {
   const fs::path folder_ = fs::path(ATTEND_SOURCE_DIR) / "tests/models/fixtures" / GetParam();
   const SafetensorsFile golden_{folder_ / "golden.safetensors"};
   const Tensor ids_ = golden_.get("ids"), lengths_ = golden_.get("lengths"), words_ = golden_.get("words");
+
+  /// The attention weights of a layer, with zeros for the queries of the encoder that are padding: nothing uses them,
+  /// and families differ in their positions.
+  Tensor without_padding(const std::string& layer, const Tensor& weights) const {
+    Tensor kept = Tensor::from(weights.to_vector(), weights.shape());
+    const std::int64_t H = weights.dim(1), T = weights.dim(2), S = weights.dim(3);
+    if (layer.starts_with("encoder."))
+      for (std::int64_t row = 0; row < weights.dim(0) * H; ++row)
+        for (std::int64_t t = lengths_.data<std::int32_t>()[row / H]; t < T; ++t)
+          std::fill_n(kept.data() + (row * T + t) * S, S, 0.f);
+    return kept;
+  }
 };
 INSTANTIATE_TEST_SUITE_P(Transformer, EncoderDecoderFolder,
                          testing::Values("bart_forced", "bart_scaled", "t5_relu", "t5_gated", "t5_untied",
-                                         "t5_tokenizer"),
+                                         "t5_tokenizer", "mbart", "m2m_100", "m2m_100_odd", "pegasus", "mt5",
+                                         "mt5_untied", "pegasus_tokenizer", "mbart50_tokenizer", "m2m_100_tokenizer",
+                                         "nllb_tokenizer"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_P(EncoderDecoderFolder, GivesHuggingFacesStatesLogitsAndAttention) {
@@ -48,7 +66,8 @@ TEST_P(EncoderDecoderFolder, GivesHuggingFacesStatesLogitsAndAttention) {
     layers += name.starts_with("encoder.") || name.starts_with("decoder.");
   EXPECT_EQ(probe.records().size(), layers);
   for (const auto& [layer, weights] : probe.records())
-    EXPECT_TRUE(test::close(weights, golden_.get(layer), kClose)) << layer;
+    EXPECT_TRUE(test::close(without_padding(layer, weights), without_padding(layer, golden_.get(layer)), kClose))
+        << layer;
 }
 
 TEST_P(EncoderDecoderFolder, TakesFeaturesInPlaceOfIds) {
@@ -135,6 +154,49 @@ TEST_P(EncoderDecoderFolder, ASavedModelLoadsUnchanged) {
   EXPECT_EQ(ModelFolder(saved.path()).family().type, ModelFolder(folder_).family().type);
 }
 
+// Writes folders for tests/golden/encoder_decoder_round_trip.py, which loads them with transformers.
+TEST_P(EncoderDecoderFolder, DISABLED_WritesFoldersForTransformers) {
+  const char* target = std::getenv("ATTEND_SAVED");
+  ASSERT_TRUE(target) << "set ATTEND_SAVED to the output folder";
+  const fs::path folder = fs::path(target) / GetParam();
+  fs::create_directories(folder);
+  Transformer model = load_transformer(folder_);
+  model.save(folder);
+  const NoGrad no_grad;
+  save_safetensors(
+      folder / "outputs.safetensors",
+      {{{"ids", ids_}, {"lengths", lengths_}, {"words", words_}, {"logits", model.logits(ids_, lengths_, words_)}}});
+}
+
+TEST(EncoderDecoder, OldTablesOfFairseqsPositionsAreIgnored) {
+  const fs::path folder = fs::path(ATTEND_SOURCE_DIR) / "tests/models/fixtures/m2m_100";
+  const test::TempFolder old;
+  fs::copy_file(folder / "config.json", old.path() / "config.json");
+  const SafetensorsFile weights(folder / "model.safetensors"), golden(folder / "golden.safetensors");
+  std::vector<NamedTensor> all;
+  for (const std::string& name : weights.names()) all.push_back({name, weights.get(name)});
+  all.push_back({"model.encoder.embed_positions.weights", Tensor::zeros({42, 18})});
+  save_safetensors(old.path() / "model.safetensors", all);
+  const NoGrad no_grad;
+  const Transformer model = load_transformer(old.path());
+  EXPECT_TRUE(test::close(model.logits(golden.get("ids"), golden.get("lengths"), golden.get("words")),
+                          golden.get("logits"), kClose));
+}
+
+TEST(EncoderDecoder, AConfigThatAsksForAnotherArchitectureIsRefused) {
+  for (const char* folder : {"mbart", "m2m_100", "pegasus"}) {
+    const fs::path path = fs::path(ATTEND_SOURCE_DIR) / "tests/models/fixtures" / folder;
+    for (const char* key : {"normalize_before", "add_final_layer_norm"}) {
+      Config config(path / "config.json");
+      config.set(key, false);
+      EXPECT_ERROR(TransformerOptions::read(config), "\"" + std::string(key) + "\" is false, which is not supported");
+    }
+  }
+  Config config(fs::path(ATTEND_SOURCE_DIR) / "tests/models/fixtures/mt5/config.json");
+  config.set("feed_forward_proj", "relu");
+  EXPECT_ERROR(TransformerOptions::read(config), "\"feed_forward_proj\" is \"relu\", expected a gated activation");
+}
+
 TEST_P(EncoderDecoderFolder, Int8StaysCloseAndLoadsAgain) {
   const test::TempFolder saved;
   const std::shared_ptr<Model> model = ModelFolder(folder_).load();
@@ -143,7 +205,10 @@ TEST_P(EncoderDecoderFolder, Int8StaysCloseAndLoadsAgain) {
   const auto again = ModelFolder(saved.path()).model<Seq2SeqModel>("test", Ability::translate);
   const NoGrad no_grad;
   const Tensor logits = again->logits(ids_, lengths_, words_), expected = golden_.get("logits");
-  EXPECT_EQ(logits.to_vector(), dynamic_cast<const Transformer&>(*model).logits(ids_, lengths_, words_).to_vector());
+  // Projections that are neighbours in memory run as one product, whose last bits may differ; rounding to int8 enlarges
+  // the difference.
+  EXPECT_TRUE(test::close(logits, dynamic_cast<const Transformer&>(*model).logits(ids_, lengths_, words_),
+                          {.relative = 1e-3f, .absolute = 1e-3f}));
   double error = 0, size = 0;
   for (std::int64_t i = 0; i < logits.numel(); ++i) {
     error += std::pow(logits.data()[i] - expected.data()[i], 2), size += std::pow(expected.data()[i], 2);

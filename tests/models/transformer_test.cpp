@@ -295,7 +295,7 @@ TEST(Transformer, ProjectionsOfALoadedModelAreContiguousInMemory) {
                       model.encoder.blocks.at(0).self_attention.value.weight));
 }
 
-// Writes folders for tests/golden/marian_round_trip.py, which loads them with transformers.
+// Writes folders for tests/golden/encoder_decoder_round_trip.py, which loads them with transformers.
 TEST(Transformer, DISABLED_WritesFoldersForTransformers) {
   const char* target = std::getenv("ATTEND_SAVED");
   ASSERT_TRUE(target) << "set ATTEND_SAVED to the output folder";

@@ -176,6 +176,36 @@ TEST(Translate, ErrorsHaveLibreTranslatesShape) {
             400);
 }
 
+TEST(Translate, AMultilingualModelTakesTheLanguagesOfTheRequest) {
+  ServerOptions options = all_models();
+  const std::filesystem::path folder = fixture("models/fixtures/mbart50_tokenizer");
+  options.models = {{"many", folder}, {"it-en", kMarian}};
+  Serving many(options);
+  const Translator expected(folder);
+  const std::string text = "The child wasn't reading the newspapers of 1984.";
+  const auto asked = [&](const char* source, const char* target) {
+    return many.post("/translate", {{"q", text}, {"source", source}, {"target", target}});
+  };
+  const auto german = asked("en", "de_DE"), french = asked("en_XX", "fr");
+  ASSERT_EQ(german.status, 200) << german.body;
+  EXPECT_EQ(german.json["translatedText"],
+            expected(text, {.source_language = "en_XX", .target_language = "de_DE"}).text);
+  EXPECT_EQ(french.json["translatedText"],
+            expected(text, {.source_language = "en_XX", .target_language = "fr_XX"}).text);
+  const auto guessed = asked("auto", "de_DE");
+  EXPECT_EQ(guessed.json["translatedText"], german.json["translatedText"]) << guessed.body;
+  EXPECT_EQ(guessed.json["detectedLanguage"]["language"], "en_XX");
+  EXPECT_EQ(asked("en", "tlh").status, 400);
+
+  const auto languages = many.get("/languages").json;
+  EXPECT_EQ(languages.size(), 53u) << "those of both models";
+  for (const auto& one : languages) {
+    EXPECT_EQ(one["targets"].size(), one["code"] == "it" ? 1u : 52u) << one;
+    if (one["code"] == "de_DE") EXPECT_EQ(one["name"], "German");
+  }
+  EXPECT_EQ(many.get("/v1/models/many").json["languages"].size(), 52u);
+}
+
 TEST(Languages, AreThoseOfTheModels) {
   const auto answer = serving().get("/languages");
   EXPECT_EQ(answer.json, (Json{{{"code", "it"}, {"name", "Italian"}, {"targets", {"en"}}}}));

@@ -26,6 +26,10 @@ void refuse(bool given, const char* what, const char* models) {
   if (given) fail<InputError>("attention", "this model does not support ", what, ": only ", models, " do");
 }
 
+void refuse_languages(const AttentionRequest& request) {
+  refuse(!request.source_language.empty() || !request.target_language.empty(), "languages", "multilingual translators");
+}
+
 AttentionTokens joined(AttentionTokens tokens, const AttentionTokens& more, std::int32_t words_before) {
   tokens.shown.insert(tokens.shown.end(), more.shown.begin(), more.shown.end());
   tokens.written.insert(tokens.written.end(), more.written.begin(), more.written.end());
@@ -81,6 +85,7 @@ std::vector<AttentionMap> maps_of(const Translator& translator, const AttentionR
   if (!options.search.nbest) options.search.nbest = 1;
   options.max_tokens = request.max_tokens, options.long_text = request.long_text;
   options.maps = request.selection;
+  options.source_language = request.source_language, options.target_language = request.target_language;
   // A text that is too long is refused or cut as a whole.
   std::int64_t limit = translator.max_source_tokens();
   if (request.max_tokens > 0) limit = limit > 0 ? std::min(limit, request.max_tokens) : request.max_tokens;
@@ -104,6 +109,7 @@ std::vector<AttentionMap> maps_of(const Translator& translator, const AttentionR
 std::vector<AttentionMap> maps_of(const LanguageModel& model, const AttentionRequest& request) {
   refuse(request.pair.has_value(), "a second text", "models of BERT's family");
   refuse(request.target.has_value(), "a target", "translators");
+  refuse_languages(request);
   const GenerationOptions& search = request.search;
   const bool generates = search.max_new_tokens.value_or(0) > 0;
   if (!generates && (search.beam || search.nbest.value_or(1) > 1))
@@ -123,6 +129,7 @@ std::vector<AttentionMap> maps_of(const LanguageModel& model, const AttentionReq
 
 void refuse_writing(const AttentionRequest& request) {
   refuse(request.target.has_value(), "a target", "translators");
+  refuse_languages(request);
   const GenerationOptions& search = request.search;
   refuse(search.max_new_tokens.value_or(0) > 0 || search.beam || search.nbest.value_or(1) > 1, "generation options",
          "translators and language models");

@@ -19,6 +19,7 @@ struct AttentionRequest {
   std::string text;
   std::optional<std::string> pair = {};    ///< the second text, for BERT's family, classifiers of pairs and BiDAF
   std::optional<std::string> target = {};  ///< for translators: use this translation instead of generating one
+  std::string source_language = {}, target_language = {};  ///< for multilingual translators: see TranslateOptions
   /// How a translator or language model generates. A language model generates nothing unless max_new_tokens is given.
   /// There is one map for each of the nbest hypotheses.
   GenerationOptions search = {};

@@ -155,6 +155,10 @@ TrainingResult train_translation(const TranslationTrainingOptions& options, cons
   if (!options.from.empty()) from.emplace(options.from);
   const TranslatorArchitecture architecture = from ? from->architecture : options.model.architecture;
   const Tokenizers tokenizers = Tokenizers::of(make_tokenizer(options, architecture, observer));
+  if (!tokenizers.source.languages().empty())
+    fail<InputError>(
+        "train", "models with tokens for languages (M2M-100, mBART, NLLB) can be used, but not trained: got ",
+        "the tokenizer of ", options.tokenizer.empty() ? options.from.string() : options.tokenizer.string());
   const std::uint64_t seed = options.trainer.seed;
   const bool new_vocabulary = !options.tokenizer.empty() || options.vocab_size > 0;
   TrainableTranslator model =

@@ -1,5 +1,7 @@
 #include "attend/tasks/translation/translation_model.h"
 
+#include <algorithm>
+
 #include "attend/core/error.h"
 
 namespace attend {
@@ -30,7 +32,43 @@ TranslationModel translation_model(std::shared_ptr<const Seq2SeqModel> network, 
           .sentences = spec.whole_texts ? SentenceMode::whole : SentenceMode::split};
 }
 
+bool is_language(const LanguageTokens& languages, std::int32_t id) {
+  return std::ranges::find(languages.all, id, &LanguageTokens::Language::id) != languages.all.end();
+}
+
 }  // namespace
+
+TranslationModel in_languages(TranslationModel model, const std::string& source, const std::string& target) {
+  const LanguageTokens& languages = model.source.languages();
+  if (languages.empty()) {
+    if (!source.empty() || !target.empty())
+      fail<InputError>("translator", "the model has no tokens for languages: got the ",
+                       source.empty() ? "target" : "source", " language \"", source.empty() ? target : source,
+                       "\", expected none; it translates between the languages that it was trained on");
+    return model;
+  }
+  const auto id = [&](const std::string& given, const std::string& usual, const char* side, const char* flag) {
+    if (given.empty() && usual.empty())
+      fail<InputError>("translator", "the model translates between several languages, so it needs a ", side,
+                       " language (", flag, "): one of ", languages.codes());
+    return languages.find(given.empty() ? usual : given, side).id;
+  };
+  model.source_language = id(source, languages.source, "source", "--source-lang");
+
+  SearchOptions& search = model.generation.search;
+  // generation_config.json may name the target language by its token.
+  const std::optional<std::int32_t> folder = languages.starts_decoder ? search.start : search.rules.forced_first;
+  if (target.empty() && folder && is_language(languages, *folder)) {
+    model.target_language = folder;
+    return model;
+  }
+  model.target_language = id(target, languages.target, "target", "--target-lang");
+  if (languages.starts_decoder)
+    search.start = *model.target_language;
+  else
+    search.rules.forced_first = model.target_language;
+  return model;
+}
 
 std::int32_t needed_token(const char* what, const std::optional<std::int32_t>& id) {
   if (!id) fail<InputError>("translator", "the tokenizer has no ", what, " token, which a translator needs");

@@ -60,6 +60,23 @@ Encoding moved_by(Encoding encoding, std::int64_t offset) {
   return encoding;
 }
 
+/// Replaces the language token that the tokenizer has added.
+void set_language(Encoding& encoding, const LanguageTokens& languages, std::int32_t language) {
+  for (std::size_t i = 0; i < encoding.ids.size(); ++i)
+    if (encoding.special[i] &&
+        std::ranges::find(languages.all, encoding.ids[i], &LanguageTokens::Language::id) != languages.all.end())
+      encoding.ids[i] = language;
+}
+
+/// The tokens of a text in the target language, after the start token: they begin with the language, unless the decoder
+/// starts with it.
+std::vector<std::int32_t> target_ids(const TranslationModel& model, const std::string& text) {
+  std::vector<std::int32_t> ids = model.target.ids(text);
+  if (!ids.empty() && model.target_language && !model.target.languages().starts_decoder)
+    ids.insert(ids.begin(), *model.target_language);
+  return ids;
+}
+
 /// A part of a text, before it is encoded.
 struct Part {
   SourcePiece piece;
@@ -148,6 +165,8 @@ std::vector<SourcePiece> cut(const TranslationModel& model, std::span<const std:
     }
   }
   for (std::size_t i = 1; i < pieces.size(); ++i) pieces[i].first = pieces[i].text != pieces[i - 1].text;
+  if (model.source_language)
+    for (SourcePiece& piece : pieces) set_language(piece.encoding, model.source.languages(), *model.source_language);
   return pieces;
 }
 
@@ -438,8 +457,10 @@ Translator::Translator(RecurrentTranslator model, const Tokenizer& tokenizer)
 const Tokenizer& Translator::source_tokenizer() const { return model_->source; }
 const Tokenizer& Translator::target_tokenizer() const { return model_->target; }
 const GenerationConfig& Translator::generation() const { return model_->generation; }
+const LanguageTokens& Translator::languages() const { return model_->source.languages(); }
 
 void Translator::check(const TranslateOptions& options) const {
+  in_languages(*model_, options.source_language, options.target_language);
   if (options.attention || options.maps) chosen_layer(*model_, options);
 }
 
@@ -482,10 +503,12 @@ TranslationJob& TranslationJob::operator=(TranslationJob&&) noexcept = default;
 TranslationJob::TranslationJob(const Translator& translator, std::span<const std::string> texts,
                                const TranslateOptions& options) {
   translator.check(options);
-  const TranslationModel& model = *translator.model_;
+  const auto chosen = std::make_shared<const TranslationModel>(
+      in_languages(*translator.model_, options.source_language, options.target_language));
+  const TranslationModel& model = *chosen;
   content_ = std::make_unique<Content>(
-      Content{translator.model_, texts, options, search_options(model, options.search), cut(model, texts, options)});
-  const std::vector<std::int32_t> prefix = model.target.ids(options.search.prefix.value_or(""));
+      Content{chosen, texts, options, search_options(model, options.search), cut(model, texts, options)});
+  const std::vector<std::int32_t> prefix = target_ids(model, options.search.prefix.value_or(""));
   content_->order = by_length(content_->pieces);
   std::vector<SearchInput> inputs;
   for (const std::size_t i : content_->order)
@@ -564,7 +587,7 @@ Translation Translator::operator()(const std::string& text, const TranslateOptio
 
 Translation Translator::attention_of(const std::string& text, const std::string& translation,
                                      const TranslateOptions& options) const {
-  const TranslationModel& model = *model_;
+  const TranslationModel model = in_languages(*model_, options.source_language, options.target_language);
   chosen_layer(model, options);
   const NoGrad no_grad;
   const Training no_training(false);
@@ -573,7 +596,7 @@ Translation Translator::attention_of(const std::string& text, const std::string&
   if (whole.long_text == LongText::split) whole.long_text = LongText::error;
   std::vector<SourcePiece> pieces = cut(model, std::span(&text, 1), whole);
   if (pieces.empty()) fail<InputError>("attention", "the text is blank");
-  Hypothesis given{.ids = model.target.ids(translation), .finished = true};
+  Hypothesis given{.ids = target_ids(model, translation), .finished = true};
   if (given.ids.empty()) fail<InputError>("attention", "the translation is blank");
   given.ids.push_back(model.generation.search.ends.front());
   if (model.network->max_positions() > 0 && std::ssize(given.ids) > model.network->max_positions())

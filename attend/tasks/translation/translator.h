@@ -27,6 +27,10 @@ namespace attend {
 struct TranslateOptions {
   GenerationOptions search = {};  ///< if nbest is given without a beam, the beam has at least that size
 
+  /// The languages of a multilingual model (M2M-100, mBART, NLLB), by their codes in Translator::languages(); empty: as
+  /// the model's folder says. It is an error to give one to another model.
+  std::string source_language = {}, target_language = {};
+
   std::int64_t max_tokens = 0;           ///< the maximum length of a source; 0: only the model's limit
   LongText long_text = LongText::split;  ///< for longer sources; split: translate their sentences, or parts
   /// Whether to translate each sentence and each line of a text by itself; empty: as the model's folder says. Scores
@@ -84,8 +88,8 @@ class Translator {
   Translation attention_of(const std::string& text, const std::string& translation,
                            const TranslateOptions& options = {}) const;
 
-  /// Throws InputError, as translating would, if the options ask for attention, a layer or a head that the model does
-  /// not have.
+  /// Throws InputError, as translating would, if the options ask for languages, attention, a layer or a head that the
+  /// model does not have, or if they lack a language that it needs.
   void check(const TranslateOptions& options) const;
   /// The maximum number of tokens that the model can generate after a prefix. It is limited by the model's positions; a
   /// larger max_new_tokens has no effect. 0: no limit.
@@ -94,6 +98,8 @@ class Translator {
   std::int64_t max_source_tokens() const;  ///< largest number of tokens of a source; 0: no limit
   SentenceMode sentences() const;          ///< the default of TranslateOptions::sentences
 
+  /// The languages of a multilingual model; empty for other models.
+  const LanguageTokens& languages() const;
   const Tokenizer& source_tokenizer() const;
   const Tokenizer& target_tokenizer() const;
   const GenerationConfig& generation() const;  ///< the folder's generation_config.json

@@ -1,4 +1,4 @@
-// Generation with the folders of MarianMT, BART and T5 is compared with transformers (tests/golden/marian.py,
+// Generation with the folders of MarianMT, BART, T5 and others is compared with transformers (tests/golden/marian.py,
 // encoder_decoders.py): the ids and scores of greedy and beam search, and translated texts.
 #include <gtest/gtest.h>
 
@@ -27,7 +27,9 @@ class EncoderDecoderFolder : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Decode, EncoderDecoderFolder,
                          testing::Values("marian_tied", "marian_separate", "marian_bin", "marian_old_bin",
                                          "marian_sharded", "marian_tokenizer", "bart_forced", "bart_scaled", "t5_relu",
-                                         "t5_gated", "t5_untied", "t5_tokenizer"),
+                                         "t5_gated", "t5_untied", "t5_tokenizer", "mbart", "m2m_100", "m2m_100_odd",
+                                         "pegasus", "mt5", "mt5_untied", "pegasus_tokenizer", "mbart50_tokenizer",
+                                         "m2m_100_tokenizer", "nllb_tokenizer"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_P(EncoderDecoderFolder, GeneratesTheIdsOfTransformers) {
@@ -36,6 +38,9 @@ TEST_P(EncoderDecoderFolder, GeneratesTheIdsOfTransformers) {
   const Transformer model = load_transformer(folder, true);
   SearchOptions options = GenerationConfig::read(folder).search;
   EXPECT_EQ(options.beam, 4);
+  if (fs::exists(folder / "translations.json"))
+    if (const std::string language = Config(folder / "translations.json").text("target", ""); !language.empty())
+      options.rules.forced_first = load_tokenizer(folder).languages().find(language, "target").id;
   const auto found = [&](std::int64_t beam) {
     options.beam = options.nbest = beam;
     std::vector<SearchInput> inputs;
@@ -59,16 +64,23 @@ TEST_P(EncoderDecoderFolder, GeneratesTheIdsOfTransformers) {
 }
 
 TEST(EncoderDecoderFolder, TranslatesTextAsTransformersDoes) {
-  for (const char* name : {"marian_tokenizer", "t5_tokenizer"}) {
+  for (const char* name : {"marian_tokenizer", "t5_tokenizer", "pegasus_tokenizer", "mbart50_tokenizer",
+                           "m2m_100_tokenizer", "nllb_tokenizer"}) {
     const Config translations(fixture(name) / "translations.json");
     const Translator translator(fixture(name));
+    TranslateOptions options;
+    options.source_language = translations.text("source", ""),
+    options.target_language = translations.text("target", "");
+    std::int64_t compared = 0;
     for (const std::string text :
          {"Il bambino legge il giornale.", "Nessuno scrive.", "La vicina ha comprato la città più bella.",
           "translate English to German: The house is small.", "translate English to German: Nobody writes.",
           "summarize: The neighbour has bought the most beautiful house of the city."})
       if (translations.has(text)) {
-        EXPECT_EQ(translator(text).text, translations.text(text)) << text;
+        EXPECT_EQ(translator(text, options).text, translations.text(text)) << name << ": " << text;
+        ++compared;
       }
+    EXPECT_EQ(compared, 3) << name;
   }
 }
 

@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
-# Checks that transformers loads the MarianMT folders that Attend writes, without missing tensors, and computes the same
-# logits.
+# Checks that transformers loads the folders of encoder–decoders that Attend writes, without missing tensors, and computes the
+# same logits.
 #   ATTEND_SAVED=saved build/release/tests/models_test --gtest_also_run_disabled_tests --gtest_filter='*ForTransformers'
-#   python3 tests/golden/marian_round_trip.py saved
+#   python3 tests/golden/encoder_decoder_round_trip.py saved
 import pathlib
 import sys
 
 import torch
 from safetensors.torch import load_file
-from transformers import MarianMTModel
+from transformers import AutoModelForSeq2SeqLM
 
 wrong = 0
 for folder in sorted(path for path in pathlib.Path(sys.argv[1]).iterdir() if path.is_dir()):
-    model, report = MarianMTModel.from_pretrained(folder, output_loading_info=True)
+    model, report = AutoModelForSeq2SeqLM.from_pretrained(folder, output_loading_info=True)
     saved = load_file(folder / "outputs.safetensors")
     mask = (torch.arange(saved["ids"].shape[1])[None] < saved["lengths"][:, None]).long()
     with torch.no_grad():
@@ -20,5 +20,5 @@ for folder in sorted(path for path in pathlib.Path(sys.argv[1]).iterdir() if pat
     difference = (logits - saved["logits"]).abs().max().item()
     problems = {key: value for key, value in report.items() if value}
     print(f"{folder.name}: logits differ by {difference:.1e} of {logits.abs().max():.1f}", problems or "")
-    wrong += difference > 1e-5 or bool(problems)
+    wrong += difference > 3e-5 or bool(problems)
 sys.exit(wrong > 0)
