@@ -210,7 +210,8 @@ TEST(Docs, AFlagTakesTheSameKindOfValueInEveryVerb) {
   // What these take depends on the verb: a file, a folder or either; a folder with or without a name; a file or none;
   // the memory of the computer or that of a network.
   const std::vector<std::string> several = {"--output", "--model", "--attention", "--memory"};
-  static const std::regex row("^  (?:-[a-z], )?(--[a-z][a-z0-9-]*)(?: ([^ .]+))?(?: \\.\\.\\.)?(?:,.*|  .*|)$");
+  static const std::regex row(
+      "^  (?:-[a-z], )?(--[a-z][a-z0-9-]*)(?:, --[a-z-]+)*(?: ([^ .]+))?(?: \\.\\.\\.)?(?:,.*|  .*|)$");
   std::map<std::string, std::map<std::string, std::string>> kinds;  // of each flag: the kind, and a verb that takes it
   for (const std::string& verb : verbs())
     for (const std::string& line : test::lines_of(help_of(verb)))

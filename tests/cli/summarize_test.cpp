@@ -61,7 +61,7 @@ TEST(Summarize, LongDocumentsAreReadInPartsAndThatIsSaid) {
 }
 
 TEST(Summarize, BadFlagsAndModelsAreErrors) {
-  for (const std::string arguments :
+  for (const std::string& arguments :
        {kSummarize + "--files no-such-file.txt", kSummarize + "--files a.txt --input b.txt",
         kSummarize + "--highlight=a.png x",
         std::string("summarize --model " ATTEND_SOURCE_DIR "/tests/models/fixtures/gpt2_tokenizer x")})

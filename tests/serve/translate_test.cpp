@@ -201,7 +201,9 @@ TEST(Translate, AMultilingualModelTakesTheLanguagesOfTheRequest) {
   EXPECT_EQ(languages.size(), 53u) << "those of both models";
   for (const auto& one : languages) {
     EXPECT_EQ(one["targets"].size(), one["code"] == "it" ? 1u : 52u) << one;
-    if (one["code"] == "de_DE") EXPECT_EQ(one["name"], "German");
+    if (one["code"] == "de_DE") {
+      EXPECT_EQ(one["name"], "German");
+    }
   }
   EXPECT_EQ(many.get("/v1/models/many").json["languages"].size(), 52u);
 }

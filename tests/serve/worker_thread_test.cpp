@@ -59,30 +59,32 @@ TEST(LongWork, GivesOnTheErrorAndGoesOn) {
 
 TEST(LongWork, TasksRunInTheOrderOfTheirArrival) {
   LongWork work;
-  std::atomic<int> waiting = 0;
-  std::atomic<bool> free = false;
-  std::mutex mutex;
-  std::vector<int> order;
+  std::atomic<bool> first_may_end = false, second_may_end = false;
+  std::atomic<int> started = 0;
   std::vector<std::thread> clients;
-  for (int i = 0; i < 12; ++i) {
-    clients.emplace_back([&, i] {
-      ++waiting;
+  for (std::atomic<bool>* may_end : {&first_may_end, &second_may_end})  // two run at once
+    clients.emplace_back([&, may_end] {
       work.ask(
-          [&, i] {
-            while (!free) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-            const std::lock_guard lock(mutex);
-            order.push_back(i);
+          [&, may_end] {
+            for (++started; !*may_end;) std::this_thread::yield();
             return 0;
           },
           patience(std::chrono::seconds(60)));
     });
-    while (waiting <= i) std::this_thread::yield();
-    std::this_thread::sleep_for(std::chrono::milliseconds(20));  // until it stands in line
+  while (started < 2) std::this_thread::yield();
+  std::vector<int> order, expected;
+  for (int i = 0; i < 10; ++i) {
+    expected.push_back(i);
+    clients.emplace_back(
+        [&, i] { work.ask([&, i] { return order.push_back(i), 0; }, patience(std::chrono::seconds(60))); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));  // until it stands in line
   }
-  free = true;
-  for (std::thread& client : clients) client.join();
-  ASSERT_EQ(order.size(), 12u);
-  for (int i = 0; i < 12; ++i) EXPECT_LE(std::abs(order[static_cast<std::size_t>(i)] - i), 1) << "two run at once";
+  first_may_end = true;  // now the others run one by one, beside the second
+  for (std::size_t i = 0; i < clients.size(); ++i)
+    if (i != 1) clients[i].join();
+  second_may_end = true;
+  clients[1].join();
+  EXPECT_EQ(order, expected);
 }
 
 TEST(LongWork, ATaskThatTakesLongGetsALowPriority) {
