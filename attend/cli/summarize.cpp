@@ -178,7 +178,7 @@ void add_summarize(Verb& program) {
   add_choice(*verb, "--long", options.long_text,
              {{"split", LongText::split}, {"truncate", LongText::truncate}, {"error", LongText::error}},
              "What to do with longer documents. split: summarize parts, and then their summaries; truncate: drop the "
-             "end; error: stop")
+             "end; error: stop. One of")
       ->type_name("HOW");
   verb->add_option("--batch-tokens", options.batch_tokens, "Largest number of source tokens in a batch")
       ->type_name("N")

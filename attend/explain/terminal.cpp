@@ -327,8 +327,7 @@ std::string to_terminal(const Page& page, const TerminalOptions& options) {
   check(page);
   std::string out;
   const BlockWriter write{out, options};
-  write(Heading{page.title});
-  out += '\n';
+  if (!page.title.empty()) write(Heading{page.title}), out += '\n';
   for (const auto& block : page.blocks) std::visit(write, block);
   return out;
 }
