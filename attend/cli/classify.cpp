@@ -162,7 +162,8 @@ void run(const ClassifyFlags& flags) {
         if (attention && attention->room() == 0 && !is_blank(line)) attention->leave_out(1);
         if (attention && attention->room() > 0 && !is_blank(line))
           attention->add(classifier.attention_map(line, flags.options, attention->selection()));
-        return (flags.lines.json ? json_line : text_line)(line, result, classifier.labels(), several, flags);
+        return flags.lines.json ? json_line(line, result, classifier.labels(), several, flags)
+                                : text_line(line, result, classifier.labels(), several, flags);
       });
   writer.finish();
   if (attention) attention->finish();

@@ -22,7 +22,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct Flags {
+struct DemoFlags {
   std::string output = "it-en";
   bool overwrite = false;
 };
@@ -114,7 +114,7 @@ void show(const std::string& folder) {
            "--layer", "-1", "--attention", folder + "/attention.html"});
 }
 
-void run(const Flags& flags) {
+void run(const DemoFlags& flags) {
   const fs::path folder = flags.output;
   fs::create_directories(folder);
   // Without validation the model is written once, when it is done.
@@ -136,7 +136,7 @@ void add_demo(Verb& program) {
   Verb* verb =
       program.add_subcommand("demo", "Train a small Italian-English translator in two minutes, and show what it does");
   verb->group(kLearn);
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<DemoFlags>();
   verb->add_option("-o,--output", flags->output, "Folder for the model")->type_name("DIR");
   verb->add_flag("--overwrite", flags->overwrite, "Train again even if the folder holds a model");
   verb->callback([flags] { run(*flags); });

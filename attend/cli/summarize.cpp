@@ -59,9 +59,9 @@ WeightedText highlighted(const std::string& document, const Summary& summary) {
 }
 
 /// Summarizes documents, and writes what the flags ask for.
-class Writer {
+class SummaryWriter {
  public:
-  explicit Writer(SummarizeFlags& flags)
+  explicit SummaryWriter(SummarizeFlags& flags)
       : flags_(flags), attention_(attention_file(flags)), summarizer_(flags.lines.model), out_(flags.lines.output) {
     if (!flags.highlight_file.empty()) page_file_.emplace(flags.highlight_file);
     warn_of_weights(flags.lines.model);
@@ -131,7 +131,7 @@ std::string content_of(const std::filesystem::path& path) {
 
 void run(SummarizeFlags& flags) {
   constexpr std::size_t kBlock = 64;  // documents are long
-  Writer writer(flags);
+  SummaryWriter writer(flags);
   const TextWork work = [&](const auto& documents, const Progress& progress) { writer(documents, progress); };
   if (flags.files.empty()) {
     for_text_blocks(flags.lines, "Summarizing", work, kBlock);

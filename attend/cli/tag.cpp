@@ -60,7 +60,9 @@ void run(TagFlags& flags) {
   const TextCounts counts = write_results(
       flags.lines, "Tagging", writer,
       [&](const auto& lines, const Progress& progress) { return tagger(lines, flags.options, progress); },
-      flags.lines.json ? json_line : text_line);
+      [&](const std::string& line, const TaggedText& tagged) {
+        return flags.lines.json ? json_line(line, tagged) : text_line(line, tagged);
+      });
   writer.finish();
   warn_of_cut(counts.cut);
 }

@@ -15,7 +15,7 @@ namespace {
 constexpr const char* kTransformerGroup = "The Transformer (--arch marian)";
 constexpr const char* kRecurrentGroup = "The recurrent network (--arch rnn)";
 
-struct Flags {
+struct TrainTranslationFlags {
   TrainingFlags training;
   TranslationTrainingOptions options;
 };
@@ -29,8 +29,8 @@ void add_pair_flags(Verb& verb, PairFiles& files, const std::string& prefix, con
   target->needs(source);
 }
 
-/// Flags of training and of fine-tuning.
-void add_flags(Verb& verb, Flags& flags) {
+/// TrainTranslationFlags of training and of fine-tuning.
+void add_flags(Verb& verb, TrainTranslationFlags& flags) {
   TranslationTrainingOptions& o = flags.options;
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
     return verb.add_option(name, value, help)->type_name(type);
@@ -47,7 +47,7 @@ void add_flags(Verb& verb, Flags& flags) {
   add_training_flags(verb, flags.training, o.trainer, o.batch_tokens, {"bleu", "chrf", "loss"});
 }
 
-void check_and_run(Flags& flags, const std::string& title) {
+void check_and_run(TrainTranslationFlags& flags, const std::string& title) {
   if (!flags.options.train.given())
     throw UsageError("--train", "is missing: give --train FILE, or --train-source FILE and --train-target FILE");
   check_validation(flags.training, flags.options.validation.given());
@@ -146,7 +146,7 @@ void check_architecture_flags(const Verb& verb, const TranslatorOptions& options
 
 void add_train_translation(Verb& parent) {
   Verb* verb = parent.add_subcommand("translation", "Train a translator from sentence pairs");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TrainTranslationFlags>();
   add_flags(*verb, *flags);
   Flag* tokenizer =
       add_path_flag(*verb, "--tokenizer", flags->options.tokenizer, "Folder of the tokenizer to use", "DIR")
@@ -171,7 +171,7 @@ void add_train_translation(Verb& parent) {
 
 void add_finetune_translation(Verb& parent) {
   Verb* verb = parent.add_subcommand("translation", "Train a translator further on your own sentence pairs");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TrainTranslationFlags>();
   TranslationTrainingOptions& o = flags->options;
   o = TranslationTrainingOptions::finetune("");
   add_path_flag(*verb, "--from", o.from, "Folder of the model to start from: MarianMT, or one that Attend has trained",
