@@ -174,11 +174,12 @@ void add_summarize(Verb& program) {
   verb->add_option("--max-source-tokens", options.max_source_tokens, "Maximum number of tokens to read at once")
       ->type_name("N")
       ->check(kPositive)
-      ->default_text("the model's limit");
+      ->default_text("as the model's folder says, otherwise its limit");
   add_choice(*verb, "--long", options.long_text,
              {{"split", LongText::split}, {"truncate", LongText::truncate}, {"error", LongText::error}},
              "What to do with longer documents. split: summarize parts, and then their summaries; truncate: drop the "
              "end; error: stop. One of")
+      ->default_text("as the model's folder says, otherwise split")
       ->type_name("HOW");
   verb->add_option("--batch-tokens", options.batch_tokens, "Largest number of source tokens in a batch")
       ->type_name("N")

@@ -5,6 +5,7 @@
 #include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/training.h"
+#include "attend/cli/shared/transformer_flags.h"
 #include "attend/cli/verbs.h"
 #include "attend/models/recurrent_common.h"
 #include "attend/tasks/translation/training.h"
@@ -55,17 +56,6 @@ void check_and_run(TrainTranslationFlags& flags, const std::string& title) {
                [&](const TrainingObserver& observer) { return train_translation(flags.options, observer); });
 }
 
-/// A flag that sets the same option of both architectures.
-template <typename Value, typename One, typename Other>
-Flag* add_shared(Verb& verb, const char* name, One& one, Other& other, const char* help, const char* type) {
-  return verb
-      .add_option_function<Value>(
-          name,
-          [&one, &other](const Value& value) { one = static_cast<One>(value), other = static_cast<Other>(value); },
-          help)
-      ->type_name(type);
-}
-
 void add_architecture_flags(Verb& verb, TranslatorOptions& options) {
   using Architecture = TranslatorArchitecture;
   TransformerOptions& t = options.transformer;
@@ -93,27 +83,7 @@ void add_architecture_flags(Verb& verb, TranslatorOptions& options) {
     return group->add_option(name, value, help)->type_name(type);
   };
   auto* transformer = verb.add_option_group(kTransformerGroup);
-  option(transformer, "--width", t.width, "Size of the hidden states", "N")->check(kPositive);
-  add_shared<std::int64_t>(*transformer, "--heads", t.encoder_heads, t.decoder_heads,
-                           "Number of attention heads; must divide --width", "N")
-      ->check(kPositive)
-      ->default_value(std::to_string(t.encoder_heads));
-  add_shared<std::int64_t>(*transformer, "--inner", t.encoder_inner, t.decoder_inner,
-                           "Size of the feed-forward networks", "N")
-      ->check(kPositive)
-      ->default_value(std::to_string(t.encoder_inner));
-  add_choice(*transformer, "--activation", t.activation,
-             {{"relu", Activation::relu}, {"gelu", Activation::gelu}, {"silu", Activation::silu}},
-             "Activation of the feed-forward networks");
-  option(transformer, "--attention-dropout", t.attention_dropout, "Dropout probability of attention weights", "P")
-      ->check(fraction);
-  option(transformer, "--activation-dropout", t.activation_dropout,
-         "Dropout probability inside the feed-forward networks", "P")
-      ->check(fraction);
-  transformer->add_flag("--pre-norm", t.pre_norm,
-                        "Normalize before each sub-layer instead of after it; MarianMT does not support it");
-  transformer->add_flag("--learned-positions", t.learned_positions,
-                        "Learn the position embeddings instead of sines and cosines; MarianMT does not support it");
+  add_transformer_flags(*transformer, t);
   transformer->add_flag("--shared-embeddings,!--separate-embeddings", t.shared_embeddings,
                         "One embedding table for both languages, or one for each");
 

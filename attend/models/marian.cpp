@@ -18,6 +18,7 @@ void read_own(const Config& config, TransformerOptions& o) {
   o.pre_norm = config.flag("normalize_before", false);
   o.final_norm = config.flag("add_final_layer_norm", false);
   o.learned_positions = !config.flag("static_position_embeddings", true);
+  o.pointer = config.flag("pointer", false);
 }
 
 /// The keys that "attend-transformer" reads. Hugging Face's Marian ignores them.
@@ -37,6 +38,7 @@ void write_own(const TransformerOptions& o, Config& config) {
   config.set("model_type", "attend-transformer");
   write_transformer_sizes(o, config);
   write_choices(o, config);
+  config.set("pointer", o.pointer);
 }
 
 constexpr BlockNames::Attention kMarianSelf = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",

@@ -5,10 +5,16 @@
 #include <numeric>
 
 #include "attend/core/error.h"
+#include "attend/models/bounds.h"
 #include "attend/text/sentences.h"
 
 namespace attend {
 namespace {
+
+constexpr const char *kTasks = "task_specific_params", *kTask = "summarization";
+constexpr const char *kMaxSource = "attend_max_source_tokens", *kLong = "attend_long_text";
+const std::vector<std::pair<std::string, LongText>> kLongTextNames = {
+    {"split", LongText::split}, {"truncate", LongText::truncate}, {"error", LongText::error}};
 
 /// The weights of some sentences of a document.
 using SentenceWeights = std::vector<std::pair<std::size_t, float>>;
@@ -186,8 +192,31 @@ class Document {
 
 }  // namespace
 
+SummaryParameters SummaryParameters::read(const Config& config) {
+  const Config own = config.object(kTasks).object(kTask);
+  SummaryParameters read{
+      .prefix = own.text("prefix", ""),
+      .max_source_tokens = own.integer_in(kMaxSource, 0, bounds::kPositions, 0),
+      .max_new_tokens = own.has("max_length") ? std::max<std::int64_t>(own.integer("max_length") - 1, 1) : 0};
+  if (own.has(kLong)) read.long_text = own.choice(kLong, kLongTextNames);
+  return read;
+}
+
+void SummaryParameters::record(const std::filesystem::path& folder) const {
+  Config config(folder / "config.json"), tasks = config.object(kTasks), own;
+  if (!prefix.empty()) own.set("prefix", prefix);
+  if (max_source_tokens > 0) own.set(kMaxSource, max_source_tokens);
+  if (max_new_tokens > 0) own.set("max_length", max_new_tokens + 1);
+  if (long_text) own.set(kLong, name_of(*long_text, kLongTextNames));
+  tasks.set(kTask, own);
+  config.set(kTasks, tasks);
+  config.save(folder / "config.json");
+}
+
 Summarizer::Summarizer(const ModelFolder& folder)
-    : translator_(folder), parameters_(folder.config().object("task_specific_params").object("summarization")) {}
+    : translator_(folder),
+      defaults_(SummaryParameters::read(folder.config())),
+      parameters_(folder.config().object(kTasks).object(kTask)) {}
 
 GenerationOptions Summarizer::search_of(const SummarizeOptions& options) const {
   GenerationOptions search = options.search;
@@ -195,8 +224,7 @@ GenerationOptions Summarizer::search_of(const SummarizeOptions& options) const {
   SearchOptions task = GenerationConfig::read(parameters_, folder).search;
   // transformers counts the decoder's start token.
   const auto length = [&](const char* key) { return std::max<std::int64_t>(parameters_.integer(key) - 1, 0); };
-  if (!search.max_new_tokens && parameters_.has("max_length"))
-    search.max_new_tokens = std::max<std::int64_t>(length("max_length"), 1);
+  if (!search.max_new_tokens && defaults_.max_new_tokens > 0) search.max_new_tokens = defaults_.max_new_tokens;
   if (!search.min_new_tokens && parameters_.has("min_length")) search.min_new_tokens = length("min_length");
   visit_options([&]<typename T>(const Option<T>& option) {
     if constexpr (std::is_same_v<T, std::int64_t> || std::is_same_v<T, double> || std::is_same_v<T, EarlyStopping>) {
@@ -213,12 +241,17 @@ GenerationOptions Summarizer::search_of(const SummarizeOptions& options) const {
 }
 
 std::string Summarizer::prefix_of(const SummarizeOptions& options) const {
-  return options.source_prefix ? *options.source_prefix : parameters_.text("prefix", "");
+  return options.source_prefix.value_or(defaults_.prefix);
 }
 
 std::int64_t Summarizer::limit_of(const SummarizeOptions& options) const {
-  const std::int64_t model = translator_.max_source_tokens(), asked = options.max_source_tokens;
+  const std::int64_t model = translator_.max_source_tokens();
+  const std::int64_t asked = options.max_source_tokens > 0 ? options.max_source_tokens : defaults_.max_source_tokens;
   return asked > 0 && (model == 0 || asked < model) ? asked : model;
+}
+
+LongText Summarizer::long_text_of(const SummarizeOptions& options) const {
+  return options.long_text.value_or(defaults_.long_text.value_or(LongText::split));
 }
 
 void Summarizer::check(const SummarizeOptions& options) const {
@@ -244,10 +277,11 @@ std::vector<Summary> Summarizer::operator()(std::span<const std::string> documen
                                    .attention = options.sources,
                                    .maps = options.maps};
 
-  const Setting setting{tokenizer, prefix, options.long_text == LongText::truncate ? 0 : limit, options.sources};
+  const LongText long_text = long_text_of(options);
+  const Setting setting{tokenizer, prefix, long_text == LongText::truncate ? 0 : limit, options.sources};
   std::vector<Document> all;
   for (std::size_t i = 0; i < documents.size(); ++i) {
-    if (options.long_text == LongText::error && limit > 0)
+    if (long_text == LongText::error && limit > 0)
       if (const std::int64_t tokens = tokens_in(tokenizer, prefix + documents[i]); tokens > limit)
         throw TextError(i, "the text is too long: got " + std::to_string(tokens) + " tokens, expected at most " +
                                std::to_string(limit));

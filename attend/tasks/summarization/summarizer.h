@@ -15,15 +15,29 @@
 
 namespace attend {
 
+/// The defaults of a model for summaries, in "task_specific_params" of its config.json. Other programs ignore the keys
+/// that only Attend has.
+struct SummaryParameters {
+  std::string prefix = {};                 ///< before each document, such as "summarize: " of T5
+  std::int64_t max_source_tokens = 0;      ///< the most that it was trained to read; 0: the model's limit. Attend's own
+  std::int64_t max_new_tokens = 0;         ///< "max_length", without the start token; 0: not set
+  std::optional<LongText> long_text = {};  ///< what to do with longer documents. Attend's own
+
+  static SummaryParameters read(const Config& config);
+  /// Replaces the parameters in the config.json of a folder.
+  void record(const std::filesystem::path& folder) const;
+};
+
 struct SummarizeOptions {
   /// Options that are not given come from "task_specific_params" of config.json, then from generation_config.json. The
   /// longest summary has 128 tokens if nothing else is said.
   GenerationOptions search = {};
   /// The text before each document; empty: that of config.json, such as "summarize: " of T5.
   std::optional<std::string> source_prefix = {};
-  std::int64_t max_source_tokens = 0;  ///< the most that the model reads at once; 0: the model's limit
-  /// For longer documents. split: parts are summarized, and then their summaries, until one is left.
-  LongText long_text = LongText::split;
+  std::int64_t max_source_tokens = 0;  ///< the most that the model reads at once; 0: as the folder says, or its limit
+  /// For longer documents. split: parts are summarized, and then their summaries, until one is left. Empty: as the
+  /// folder says, otherwise split. Models that Attend has trained read the beginning, as in training.
+  std::optional<LongText> long_text = {};
   std::int64_t batch_tokens = 4096;             ///< source tokens in a batch
   bool sources = false;                         ///< fill Summary::sentences
   std::optional<AttentionSelection> maps = {};  ///< fill Summary::maps with these views, layers and heads
@@ -70,8 +84,10 @@ class Summarizer {
   GenerationOptions search_of(const SummarizeOptions& options) const;
   std::string prefix_of(const SummarizeOptions& options) const;
   std::int64_t limit_of(const SummarizeOptions& options) const;
+  LongText long_text_of(const SummarizeOptions& options) const;
 
   Translator translator_;
+  SummaryParameters defaults_;
   Config parameters_;  // "summarization" of "task_specific_params"
 };
 
