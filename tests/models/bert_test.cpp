@@ -120,7 +120,9 @@ INSTANTIATE_TEST_SUITE_P(
                     "bert_albert_sequenceclassification", "bert_albert_tokenclassification",
                     "bert_albert_questionanswering", "bert_albert_pretraining", "bert_modernbert_model",
                     "bert_modernbert_maskedlm", "bert_modernbert_sequenceclassification",
-                    "bert_modernbert_tokenclassification", "bert_modernbert_questionanswering", "bert_modernbert_mean"),
+                    "bert_modernbert_tokenclassification", "bert_modernbert_questionanswering", "bert_modernbert_mean",
+                    "bert_modernbert_yarn", "bert_modernbert_llama3", "bert_published_mpnet", "bert_published_electra",
+                    "bert_published_albert", "bert_published_modernbert", "bert_published_bge"),
     [](const auto& info) { return std::string(info.param); });
 
 /// Writes folders for tests/golden/bert_round_trip.py, which loads them with transformers.
