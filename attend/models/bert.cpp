@@ -38,11 +38,12 @@ std::string name_in_folder(const BertOptions& options, std::string name) {
   // token classification has one.
   if (family.label_dropout && options.head == BertHead::sequence_classification && name.starts_with("classifier."))
     name = "classifier.out_proj." + name.substr(11);
-  for (const auto& [ours, theirs] : family.names) {
-    const std::size_t at = name.find(ours);
-    const bool whole = ours.front() == '.' || at == 0;  // a part without a leading dot must begin the name
-    if (at != std::string::npos && whole) name.replace(at, ours.size(), theirs);
-  }
+  for (const auto& replaced : {family.names, family.head_names})
+    for (const auto& [ours, theirs] : replaced) {
+      const std::size_t at = name.find(ours);
+      const bool whole = ours.front() == '.' || at == 0;  // a part without a leading dot must begin the name
+      if (at != std::string::npos && whole) name.replace(at, ours.size(), theirs);
+    }
   return name;
 }
 

@@ -40,6 +40,7 @@ struct BertFamily {
   /// Parts of our parameter names, which are BERT's, and what replaces them. All that match are replaced, in this
   /// order. Parameters that get the same name are stored as one tensor.
   std::span<const std::pair<std::string_view, std::string_view>> names = {};
+  std::span<const std::pair<std::string_view, std::string_view>> head_names = {};  ///< of heads, after `names`
 
   bool next_sentence = false;            ///< there are classes for next-sentence prediction
   bool encoder_pre_training = false;     ///< the head of …ForPreTraining is ignored

@@ -162,6 +162,21 @@ TEST(MarianFolder, TheTargetSideHasItsOwnModel) {
   }
 }
 
+TEST(NllbFolder, HasTheLanguagesOfItsClassIfNoFileListsThem) {
+  const TempFolder temp;
+  for (const char* file : {"config.json", "sentencepiece.bpe.model"})
+    std::filesystem::copy_file(fixture("nllb_spm") / file, temp / file);
+  std::ofstream(temp / "tokenizer_config.json") << R"({"tokenizer_class": "NllbTokenizer", "src_lang": "deu_Latn"})";
+  const Tokenizer tokenizer = load_tokenizer(temp.path());
+  const LanguageTokens& languages = tokenizer.languages();
+  ASSERT_EQ(languages.all.size(), 202u);
+  EXPECT_EQ(languages.all.front().code, "ace_Arab");
+  EXPECT_EQ(languages.all.back().code, "zul_Latn");
+  EXPECT_EQ(languages.all.back().id - languages.all.front().id, 201);
+  EXPECT_EQ(tokenizer.special().mask, languages.all.back().id + 1) << "as in the published vocabulary";
+  EXPECT_EQ(tokenizer.token(tokenizer.encode("Das Kind").ids.front()), "deu_Latn");
+}
+
 /// A folder with the given files.
 struct Folder {
   TempFolder temp;
