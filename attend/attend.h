@@ -110,6 +110,7 @@
 #include "attend/models/recurrent_common.h"
 #include "attend/models/recurrent_translator.h"
 #include "attend/models/registry.h"
+#include "attend/models/rotary_scaling.h"
 #include "attend/models/seq2seq_model.h"
 #include "attend/models/span_model.h"
 #include "attend/models/stored_parameter.h"

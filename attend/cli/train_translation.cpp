@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "attend/cli/shared/choice.h"
+#include "attend/cli/shared/language_flags.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/training.h"
 #include "attend/cli/shared/transformer_flags.h"
@@ -144,10 +145,12 @@ void add_finetune_translation(Verb& parent) {
   auto flags = std::make_shared<TrainTranslationFlags>();
   TranslationTrainingOptions& o = flags->options;
   o = TranslationTrainingOptions::finetune("");
-  add_path_flag(*verb, "--from", o.from, "Folder of the model to start from: MarianMT, or one that Attend has trained",
+  add_path_flag(*verb, "--from", o.from,
+                "Folder of the model to start from: an encoder–decoder of Hugging Face, or one that Attend has trained",
                 "DIR")
       ->required();
   add_flags(*verb, *flags);
+  add_language_flags(*verb, o.source_language, o.target_language, nullptr, false);  // --from is the model
   Flag* tokenizer =
       add_path_flag(*verb, "--tokenizer", o.tokenizer,
                     "Folder of another tokenizer to use; embeddings of tokens that both have are kept", "DIR");
@@ -165,7 +168,9 @@ void add_finetune_translation(Verb& parent) {
   verb->footer(
       "Example:\n"
       "  attend finetune translation --from opus-mt-en-it --train pairs.tsv --validation held-out.tsv --output ours\n"
-      "  attend translate --model ours --input texts.txt");
+      "  attend translate --model ours --input texts.txt\n"
+      "  attend finetune translation --from m2m100_418M --source-lang en --target-lang it --train pairs.tsv --output "
+      "ours");
   verb->callback([flags] { check_and_run(*flags, "Training of " + flags->options.trainer.output.string()); });
 }
 

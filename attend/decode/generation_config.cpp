@@ -124,6 +124,8 @@ GenerationConfig GenerationConfig::read(const Config& config, const SearchOption
   s.rules.min_length = config.integer_in("min_length", 0, kMostLength, s.rules.min_length);
   if (config.has("min_new_tokens")) s.rules.min_length = 0;  // min_new_tokens replaces it
   take(config, "forced_bos_token_id", s.rules.forced_first);
+  if (config.flag("force_bos_token_to_be_generated", false) && !config.has("forced_bos_token_id"))
+    take(config, "bos_token_id", s.rules.forced_first);  // in config.json of old BART folders
   take(config, "forced_eos_token_id", s.rules.forced_last);
   take(config, "suppress_tokens", s.rules.suppressed);
   take(config, "begin_suppress_tokens", s.rules.suppressed_first);

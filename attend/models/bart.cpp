@@ -6,19 +6,19 @@ namespace attend {
 namespace {
 
 void read_bart(const Config& config, TransformerOptions& o) {
-  read_transformer_sizes(config, o);
+  read_transformer_sizes(config, o, {.padding = 1, .start = 2, .end = 2});
   o.embedding_norm = o.learned_positions = true;
   o.position_offset = 2;  // Hugging Face does not use the first two rows of the table
-}
-
-void write_bart(const TransformerOptions& o, Config& config) {
-  config.set("model_type", "bart");
-  config.set("architectures", std::vector<std::string>{"BartForConditionalGeneration"});
-  write_transformer_sizes(o, config);
+  check_architecture(config, o);
 }
 
 }  // namespace
 
-const TransformerFamily kBart = {"bart", read_bart, write_bart, kMarian.names, false, true};
+const TransformerFamily kBart = {.type = "bart",
+                                 .class_name = "BartForConditionalGeneration",
+                                 .read = read_bart,
+                                 .write = write_transformer_sizes,
+                                 .names = kMarian.names,
+                                 .whole_texts = true};
 
 }  // namespace attend

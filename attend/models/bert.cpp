@@ -38,11 +38,12 @@ std::string name_in_folder(const BertOptions& options, std::string name) {
   // token classification has one.
   if (family.label_dropout && options.head == BertHead::sequence_classification && name.starts_with("classifier."))
     name = "classifier.out_proj." + name.substr(11);
-  for (const auto& [ours, theirs] : family.names) {
-    const std::size_t at = name.find(ours);
-    const bool whole = ours.front() == '.' || at == 0;  // a part without a leading dot must begin the name
-    if (at != std::string::npos && whole) name.replace(at, ours.size(), theirs);
-  }
+  for (const auto& replaced : {family.names, family.head_names})
+    for (const auto& [ours, theirs] : replaced) {
+      const std::size_t at = name.find(ours);
+      const bool whole = ours.front() == '.' || at == 0;  // a part without a leading dot must begin the name
+      if (at != std::string::npos && whole) name.replace(at, ours.size(), theirs);
+    }
   return name;
 }
 
@@ -95,6 +96,17 @@ constexpr BlockNames kBertNames = {.self = {"attention.self.query", "attention.s
                                    .down = "output.dense",
                                    .feed_forward_norm = "output.LayerNorm"};
 
+/// Whether the weights include any parameter of the model's head.
+bool has_head(Bert& model, const Weights& weights) {
+  bool any = false;
+  for_each_parameter(model, [&](const std::string& name, Tensor&) {
+    if (name.starts_with("bert.")) return;
+    any |= weights.contains(name_in_folder(model.options, name));
+    if (name == "cls.predictions.bias") any |= weights.contains(second_bias(model.options));
+  });
+  return any;
+}
+
 void require_head(const Linear& layer, const char* what) {
   if (!layer.defined()) fail("bert", "this model has no head for ", what);
 }
@@ -134,8 +146,9 @@ void read_bert_keys(const Config& config, BertOptions& o) {
   o.deviation = config.positive("initializer_range", o.deviation);
   o.padding = static_cast<std::int32_t>(config.integer_in("pad_token_id", 0, o.vocabulary - 1, o.padding));
   o.tied_output = config.flag("tie_word_embeddings", true);
-  if (const std::string positions = config.text("position_embedding_type", "absolute"); positions != "absolute")
-    fail<InputError>("bert", "config.json: \"position_embedding_type\" is \"", positions,
+  if (const std::string kind = keys.position_kind ? config.text(keys.position_kind, "absolute") : "absolute";
+      kind != "absolute")
+    fail<InputError>("bert", "config.json: \"", keys.position_kind, "\" is \"", kind,
                      "\", which is not supported: expected absolute");
   for (const char* name : {"is_decoder", "add_cross_attention", "is_encoder_decoder"})
     if (config.flag(name, false))
@@ -217,8 +230,7 @@ Bert::Bert(const BertOptions& o, Generator& generator) : options(o) {
     RotaryTable rotary, local_rotary;
     if (o.rotary) {
       const std::int64_t D = o.width / std::max<std::int64_t>(o.heads, 1);
-      rotary = RotaryTable(o.positions, rotary_frequencies(D, o.rotary->theta));
-      local_rotary = RotaryTable(o.positions, rotary_frequencies(D, o.rotary->local_theta));
+      rotary = o.rotary->global.table(o.positions, D), local_rotary = o.rotary->local_layers.table(o.positions, D);
     }
     for (std::size_t i = 0; i < static_cast<std::size_t>(groups); ++i) {
       const bool local = o.rotary && o.rotary->local.at(i);
@@ -359,6 +371,12 @@ Bert load_bert(const Config& config, const Weights& weights, const BertVariant& 
   {
     const init::Skipped skipped;
     model = Bert(o);
+    // The folders of sentence-transformers name the class of the pre-training, but have the encoder only.
+    const bool pre_trained = own == BertHead::masked_lm || own == BertHead::pre_training;
+    if (!loading.head && pre_trained && !has_head(model, weights)) {
+      o.head = BertHead::none;
+      model = Bert(o);
+    }
   }
   expect_precision("bert", config, loading.mapped, model);
   const std::string prefix(family.prefix), decoder = name_in_folder(o, "cls.predictions.decoder.");

@@ -14,6 +14,7 @@
 #include "attend/formats/config.h"
 #include "attend/models/block.h"
 #include "attend/models/model.h"
+#include "attend/models/rotary_scaling.h"
 #include "attend/nn/embedding.h"
 
 namespace attend {
@@ -31,6 +32,7 @@ struct BertFamily {
     const char *inner = "intermediate_size", *activation = "hidden_act", *types = "type_vocab_size";
     const char *dropout = "hidden_dropout_prob", *attention_dropout = "attention_probs_dropout_prob";
     const char *head_dropout = "classifier_dropout", *eps = "layer_norm_eps";
+    const char* position_kind = "position_embedding_type";  ///< must be "absolute"
   } keys = {};
   std::string_view prefix;  ///< of the encoder's parameters: "bert."
   std::string_view layers;  ///< the list of layers, without the prefix: "encoder.layer."
@@ -38,6 +40,7 @@ struct BertFamily {
   /// Parts of our parameter names, which are BERT's, and what replaces them. All that match are replaced, in this
   /// order. Parameters that get the same name are stored as one tensor.
   std::span<const std::pair<std::string_view, std::string_view>> names = {};
+  std::span<const std::pair<std::string_view, std::string_view>> head_names = {};  ///< of heads, after `names`
 
   bool next_sentence = false;            ///< there are classes for next-sentence prediction
   bool encoder_pre_training = false;     ///< the head of …ForPreTraining is ignored
@@ -84,8 +87,7 @@ enum class BertHead : std::uint8_t {
 struct BertRotary {
   std::vector<bool> local = {};  ///< of each layer: whether it attends to a window only
   std::int64_t window = 64;      ///< the largest distance in that window
-  double theta = 160000;         ///< the base of the frequencies
-  double local_theta = 10000;    ///< the same in local layers
+  RotaryParameters global = {.theta = 160000}, local_layers = {};  ///< the frequencies
 };
 
 struct BertOptions {

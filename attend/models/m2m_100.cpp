@@ -7,24 +7,26 @@ namespace attend {
 namespace {
 
 void read_m2m_100(const Config& config, TransformerOptions& o) {
-  read_transformer_sizes(config, o);
+  read_transformer_sizes(config, o,
+                         {.activation = Activation::relu,
+                          .scale_embedding = true,
+                          .attention_dropout = 0.1,
+                          .padding = 1,
+                          .start = 2,
+                          .end = 2});
   o.pre_norm = o.final_norm = true;
   o.output_bias = false;
   o.position_layout = PositionLayout::fairseq;
   o.position_offset = o.padding + 1;  // fairseq counts positions from here
-  // Older folders have these keys. Hugging Face's M2M-100 ignores them and supports only these values.
-  must_be(config, "normalize_before", true), must_be(config, "add_final_layer_norm", true);
-  must_be(config, "normalize_embedding", false), must_be(config, "static_position_embeddings", true);
-}
-
-void write_m2m_100(const TransformerOptions& o, Config& config) {
-  config.set("model_type", "m2m_100");
-  config.set("architectures", std::vector<std::string>{"M2M100ForConditionalGeneration"});
-  write_transformer_sizes(o, config);
+  check_architecture(config, o);
 }
 
 }  // namespace
 
-const TransformerFamily kM2m100 = {"m2m_100", read_m2m_100, write_m2m_100, kMarian.names};
+const TransformerFamily kM2m100 = {.type = "m2m_100",
+                                   .class_name = "M2M100ForConditionalGeneration",
+                                   .read = read_m2m_100,
+                                   .write = write_transformer_sizes,
+                                   .names = kMarian.names};
 
 }  // namespace attend

@@ -8,9 +8,7 @@ namespace {
 
 void read_marian(const Config& config, TransformerOptions& o) {
   read_transformer_sizes(config, o);
-  // Older folders have these keys. Hugging Face's Marian ignores them and supports only these values.
-  must_be(config, "normalize_before", false), must_be(config, "add_final_layer_norm", false);
-  must_be(config, "normalize_embedding", false), must_be(config, "static_position_embeddings", true);
+  check_architecture(config, o);
 }
 
 void read_own(const Config& config, TransformerOptions& o) {
@@ -21,23 +19,15 @@ void read_own(const Config& config, TransformerOptions& o) {
   o.pointer = config.flag("pointer", false);
 }
 
-/// The keys that "attend-transformer" reads. Hugging Face's Marian ignores them.
-void write_choices(const TransformerOptions& o, Config& config) {
+/// Also the keys that "attend-transformer" reads. Hugging Face's Marian ignores them.
+void write_marian(const TransformerOptions& o, Config& config) {
+  write_transformer_sizes(o, config);
   config.set("normalize_before", o.pre_norm), config.set("add_final_layer_norm", o.final_norm);
   config.set("static_position_embeddings", !o.learned_positions);
 }
 
-void write_marian(const TransformerOptions& o, Config& config) {
-  config.set("model_type", "marian");
-  config.set("architectures", std::vector<std::string>{"MarianMTModel"});
-  write_transformer_sizes(o, config);
-  write_choices(o, config);
-}
-
 void write_own(const TransformerOptions& o, Config& config) {
-  config.set("model_type", "attend-transformer");
-  write_transformer_sizes(o, config);
-  write_choices(o, config);
+  write_marian(o, config);
   config.set("pointer", o.pointer);
 }
 
@@ -58,7 +48,9 @@ constexpr TransformerFamily::Names kMarianNames = {
 
 }  // namespace
 
-const TransformerFamily kMarian = {"marian", read_marian, write_marian, kMarianNames};
-const TransformerFamily kAttendTransformer = {"attend-transformer", read_own, write_own, kMarianNames};
+const TransformerFamily kMarian = {
+    .type = "marian", .class_name = "MarianMTModel", .read = read_marian, .write = write_marian, .names = kMarianNames};
+const TransformerFamily kAttendTransformer = {
+    .type = "attend-transformer", .class_name = "", .read = read_own, .write = write_own, .names = kMarianNames};
 
 }  // namespace attend

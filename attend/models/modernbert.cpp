@@ -10,19 +10,6 @@ namespace {
 
 constexpr const char *kFullAttention = "full_attention", *kLocalAttention = "sliding_attention";
 
-/// The base of the rotary frequencies: "rope_parameters" since version 5 of transformers, its own key before.
-double read_theta(const Config& config, const char* layers, const char* old_key, double fallback) {
-  const Config all = config.object("rope_parameters"), own = all.object(layers);
-  if (const std::string kind = own.text("rope_type", "default"); kind != "default")
-    fail<InputError>("modernbert", "config.json: \"rope_type\" is \"", kind,
-                     "\", which is not supported: expected default");
-  const double theta = own.number("rope_theta", config.number(old_key, fallback));
-  if (!(theta > 0))
-    fail<InputError>("modernbert", "config.json: \"", own.has("rope_theta") ? "rope_theta" : old_key, "\" is ", theta,
-                     ", expected a positive number");
-  return theta;
-}
-
 void read_modernbert(const Config& config, BertOptions& o) {
   o.vocabulary = 50368, o.layers = 22, o.inner = 1152, o.positions = 8192, o.padding = 50283;
   o.dropout = o.attention_dropout = 0.f, o.eps = 1e-5f;
@@ -40,11 +27,14 @@ void read_modernbert(const Config& config, BertOptions& o) {
   if (!config.flag("decoder_bias", true))
     fail<InputError>("modernbert", "config.json: \"decoder_bias\" is false, which is not supported");
 
-  if (config.has("rope_scaling")) fail<InputError>("modernbert", "config.json: \"rope_scaling\" is not supported");
-
   BertRotary rotary;
-  rotary.theta = read_theta(config, kFullAttention, "global_rope_theta", 160000);
-  rotary.local_theta = read_theta(config, kLocalAttention, "local_rope_theta", 10000);
+  // Before version 5 of transformers, the bases of the frequencies had keys of their own, and "rope_scaling" was for
+  // all layers.
+  const Config parameters = config.object("rope_parameters"), scaling = config.object("rope_scaling");
+  rotary.global = RotaryParameters::read(parameters.object(kFullAttention), scaling,
+                                         config.number("global_rope_theta", 160000.0), o.positions);
+  rotary.local_layers = RotaryParameters::read(parameters.object(kLocalAttention), scaling,
+                                               config.number("local_rope_theta", 10000.0), o.positions);
   rotary.window = config.integer_in("local_attention", 1, bounds::kPositions, 128) / 2;
   const std::int64_t every = config.integer_in("global_attn_every_n_layers", 1, bounds::kLayers, 3);
   for (std::int64_t i = 0; i < o.layers; ++i) rotary.local.push_back(i % every != 0);
@@ -74,11 +64,7 @@ void write_modernbert(const BertOptions& o, Config& config) {
   for (const bool local : rotary.local) kinds.emplace_back(local ? kLocalAttention : kFullAttention);
   config.set("layer_types", kinds), config.set("local_attention", 2 * rotary.window);
   Config positions;
-  for (const auto& [kind, theta] : {std::pair(kFullAttention, rotary.theta), {kLocalAttention, rotary.local_theta}}) {
-    Config own;
-    own.set("rope_type", "default"), own.set("rope_theta", theta);
-    positions.set(kind, own);
-  }
+  positions.set(kFullAttention, rotary.global.write()), positions.set(kLocalAttention, rotary.local_layers.write());
   config.set("rope_parameters", positions);
 }
 
@@ -110,7 +96,8 @@ const BertFamily kModernBertFamily = {.read = read_modernbert,
                                                .types = nullptr,
                                                .dropout = "embedding_dropout",
                                                .attention_dropout = "attention_dropout",
-                                               .eps = "norm_eps"},
+                                               .eps = "norm_eps",
+                                               .position_kind = nullptr},
                                       .prefix = "model.",
                                       .layers = "layers.",
                                       .layers_key = "num_hidden_layers",

@@ -28,25 +28,19 @@ constexpr std::pair<std::string_view, std::string_view> kMpnetNames[] = {
     {".attention.self.key.", ".attention.attn.k."},
     {".attention.self.value.", ".attention.attn.v."},
     {".attention.output.dense.", ".attention.attn.o."},
-    {".attention.output.LayerNorm.", ".attention.LayerNorm."},
-    {"cls.predictions.transform.dense.", "lm_head.dense."},
-    {"cls.predictions.transform.LayerNorm.", "lm_head.layer_norm."},
-    {"cls.predictions.decoder.", "lm_head.decoder."},
-    {"cls.predictions.bias", "lm_head.bias"},
-    {"before_labels.", "classifier.dense."}};
+    {".attention.output.LayerNorm.", ".attention.LayerNorm."}};
+
+/// RoBERTa's, without token types.
+BertFamily mpnet_family() {
+  BertFamily family = kRobertaFamily;
+  family.read = read_mpnet, family.write = write_mpnet;
+  family.keys.types = family.keys.head_dropout = nullptr;
+  family.prefix = "mpnet.", family.names = kMpnetNames;
+  return family;
+}
 
 }  // namespace
 
-const BertFamily kMpnetFamily = {.read = read_mpnet,
-                                 .write = write_mpnet,
-                                 .keys = {.types = nullptr, .head_dropout = nullptr},
-                                 .prefix = "mpnet.",
-                                 .layers = "encoder.layer.",
-                                 .layers_key = "num_hidden_layers",
-                                 .names = kMpnetNames,
-                                 .positions_after_padding = true,
-                                 .pooler = true,
-                                 .label_activation = Activation::tanh,
-                                 .label_dropout = true};
+const BertFamily kMpnetFamily = mpnet_family();
 
 }  // namespace attend

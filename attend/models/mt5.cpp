@@ -19,13 +19,17 @@ void read_mt5(const Config& config, TransformerOptions& o) {
 
 void write_mt5(const TransformerOptions& o, Config& config) {
   kT5.write(o, config);
-  config.set("model_type", "mt5");
-  config.set("architectures", std::vector<std::string>{"MT5ForConditionalGeneration"});
   config.set("tie_word_embeddings", o.tied_output);
 }
 
 }  // namespace
 
-const TransformerFamily kMt5 = {"mt5", read_mt5, write_mt5, kGatedT5.names, true, true};
+const TransformerFamily kMt5 = {.type = "mt5",
+                                .class_name = "MT5ForConditionalGeneration",
+                                .read = read_mt5,
+                                .write = write_mt5,
+                                .names = kGatedT5.names,
+                                .tied_unless_stored = true,
+                                .whole_texts = true};
 
 }  // namespace attend

@@ -11,8 +11,8 @@ void read_roberta(const Config& config, BertOptions& o) {
   read_bert_keys(config, o);
 }
 
-constexpr std::pair<std::string_view, std::string_view> kRobertaNames[] = {
-    {"bert.", "roberta."},
+constexpr std::pair<std::string_view, std::string_view> kRobertaNames[] = {{"bert.", "roberta."}};
+constexpr std::pair<std::string_view, std::string_view> kRobertaHeads[] = {
     {"cls.predictions.transform.dense.", "lm_head.dense."},
     {"cls.predictions.transform.LayerNorm.", "lm_head.layer_norm."},
     {"cls.predictions.decoder.", "lm_head.decoder."},
@@ -27,6 +27,7 @@ const BertFamily kRobertaFamily = {.read = read_roberta,
                                    .layers = "encoder.layer.",
                                    .layers_key = "num_hidden_layers",
                                    .names = kRobertaNames,
+                                   .head_names = kRobertaHeads,
                                    .positions_after_padding = true,
                                    .pooler = true,
                                    .label_activation = Activation::tanh,

@@ -45,8 +45,7 @@ void read_t5(const Config& config, TransformerOptions& o) {
 void write_t5(const TransformerOptions& o, Config& config) {
   const std::string activation =
       o.activation == Activation::gelu_tanh && o.gated ? "gelu" : name_of(o.activation, kActivationNames);
-  config.set("model_type", "t5");
-  config.set("architectures", std::vector<std::string>{"T5ForConditionalGeneration"});
+  write_family(*o.family, config);
   config.set("vocab_size", o.target_vocabulary), config.set("d_model", o.width), config.set("d_kv", o.head_dim);
   config.set("d_ff", o.decoder_inner), config.set("num_layers", o.encoder_layers);
   config.set("num_decoder_layers", o.decoder_layers), config.set("num_heads", o.decoder_heads);
@@ -90,7 +89,19 @@ constexpr TransformerFamily::Names gated_names() {
 
 }  // namespace
 
-const TransformerFamily kT5 = {"t5", read_t5, write_t5, kT5Names, true, true};
-const TransformerFamily kGatedT5 = {"t5", read_t5, write_t5, gated_names(), true, true};
+const TransformerFamily kT5 = {.type = "t5",
+                               .class_name = "T5ForConditionalGeneration",
+                               .read = read_t5,
+                               .write = write_t5,
+                               .names = kT5Names,
+                               .tied_unless_stored = true,
+                               .whole_texts = true};
+const TransformerFamily kGatedT5 = {.type = "t5",
+                                    .class_name = "T5ForConditionalGeneration",
+                                    .read = read_t5,
+                                    .write = write_t5,
+                                    .names = gated_names(),
+                                    .tied_unless_stored = true,
+                                    .whole_texts = true};
 
 }  // namespace attend

@@ -301,7 +301,18 @@ std::int32_t read_token_id(const Config& config, const char* key, std::int64_t o
   return static_cast<std::int32_t>(config.integer_in(key, 0, o.target_vocabulary - 1, otherwise));
 }
 
-void read_transformer_sizes(const Config& config, TransformerOptions& o) {
+void check_architecture(const Config& config, const TransformerOptions& o) {
+  must_be(config, "normalize_before", o.pre_norm), must_be(config, "add_final_layer_norm", o.final_norm);
+  must_be(config, "normalize_embedding", o.embedding_norm);
+  must_be(config, "static_position_embeddings", !o.learned_positions);
+}
+
+void write_family(const TransformerFamily& family, Config& config) {
+  config.set("model_type", std::string(family.type));
+  if (!family.class_name.empty()) config.set("architectures", std::vector<std::string>{std::string(family.class_name)});
+}
+
+void read_transformer_sizes(const Config& config, TransformerOptions& o, const TransformerDefaults& defaults) {
   o.source_vocabulary = config.integer_in("vocab_size", 1, bounds::kVocabulary);
   o.target_vocabulary = config.integer_in("decoder_vocab_size", 1, bounds::kVocabulary, o.source_vocabulary);
   o.width = config.integer_in("d_model", 1, bounds::kWidth);
@@ -311,22 +322,23 @@ void read_transformer_sizes(const Config& config, TransformerOptions& o) {
   o.decoder_heads = config.divisor("decoder_attention_heads", o.width);
   o.encoder_inner = config.integer_in("encoder_ffn_dim", 1, bounds::kInner);
   o.decoder_inner = config.integer_in("decoder_ffn_dim", 1, bounds::kInner);
-  o.activation = config.choice("activation_function", kActivationNames, {Activation::gelu});
+  o.activation = config.choice("activation_function", kActivationNames, {defaults.activation});
   o.shared_embeddings = config.flag("share_encoder_decoder_embeddings", true);
   o.tied_output = config.flag("tie_word_embeddings", true);
-  o.scale_embedding = config.flag("scale_embedding", false);
+  o.scale_embedding = config.flag("scale_embedding", defaults.scale_embedding);
   const std::int64_t most_positions = std::min(bounds::kPositions, bounds::kPositionNumbers / o.width);
   o.max_positions = config.integer_in("max_position_embeddings", 1, most_positions, 1024);
   o.dropout = config.probability("dropout", 0.1);
-  o.attention_dropout = config.probability("attention_dropout", 0.0);
+  o.attention_dropout = config.probability("attention_dropout", defaults.attention_dropout);
   o.activation_dropout = config.probability("activation_dropout", 0.0);
-  o.padding = read_token_id(config, "pad_token_id", o.source_vocabulary - 1, o);
-  o.start = read_token_id(config, "decoder_start_token_id", o.padding, o);
-  o.end = read_token_id(config, "eos_token_id", 0, o);
+  o.padding = read_token_id(config, "pad_token_id", defaults.padding.value_or(o.source_vocabulary - 1), o);
+  o.start = read_token_id(config, "decoder_start_token_id", defaults.start.value_or(o.padding), o);
+  o.end = read_token_id(config, "eos_token_id", defaults.end, o);
   must_be(config, "is_encoder_decoder", true), must_be(config, "is_decoder", false);
 }
 
 void write_transformer_sizes(const TransformerOptions& o, Config& config) {
+  write_family(*o.family, config);
   config.set("vocab_size", o.source_vocabulary), config.set("decoder_vocab_size", o.target_vocabulary);
   config.set("d_model", o.width);
   config.set("encoder_layers", o.encoder_layers), config.set("decoder_layers", o.decoder_layers);

@@ -23,7 +23,8 @@ struct TransformerOptions;
 
 /// The folder format of a family.
 struct TransformerFamily {
-  std::string_view type;  ///< "model_type" in config.json
+  std::string_view type;        ///< "model_type" in config.json
+  std::string_view class_name;  ///< in transformers; empty: it has none
   /// Throws InputError, naming the key, if a value in config.json is not supported.
   void (*read)(const Config& config, TransformerOptions& options);
   void (*write)(const TransformerOptions& options, Config& config);
@@ -196,11 +197,26 @@ struct Transformer : ModelOf<Transformer>, Seq2SeqModel {
   Tensor project(const Tensor& states) const;  // [..., width] -> logits [..., V]
 };
 
+/// What the configuration class of a family in transformers assumes for keys that config.json does not have.
+struct TransformerDefaults {
+  Activation activation = Activation::gelu;
+  bool scale_embedding = false;
+  double attention_dropout = 0;
+  std::optional<std::int64_t> padding = {};  ///< empty: the last token
+  std::optional<std::int64_t> start = {};    ///< empty: padding
+  std::int64_t end = 0;
+};
 /// Read and write the keys that all families but T5's share: sizes, activation, dropout, token ids.
-void read_transformer_sizes(const Config& config, TransformerOptions& options);
+void read_transformer_sizes(const Config& config, TransformerOptions& options,
+                            const TransformerDefaults& defaults = {});
 void write_transformer_sizes(const TransformerOptions& options, Config& config);
+/// Older folders have keys for what the family determines, such as "normalize_before". transformers ignores these keys.
+/// Throws InputError if one of them has another value than that of the options.
+void check_architecture(const Config& config, const TransformerOptions& options);
 /// Throws InputError if a boolean key of config.json is present and has another value.
 void must_be(const Config& config, const char* key, bool expected);
+/// Writes "model_type" and "architectures".
+void write_family(const TransformerFamily& family, Config& config);
 /// Reads a token id; `otherwise` is its default. Throws InputError if the id is not in the target vocabulary.
 std::int32_t read_token_id(const Config& config, const char* key, std::int64_t otherwise,
                            const TransformerOptions& options);

@@ -41,7 +41,7 @@ std::vector<double> rotary_frequencies(std::int64_t rotary_dim, double base) {
   return frequencies;
 }
 
-RotaryTable::RotaryTable(std::int64_t positions, std::span<const double> frequencies, RotaryLayout pairs)
+RotaryTable::RotaryTable(std::int64_t positions, std::span<const double> frequencies, RotaryLayout pairs, double factor)
     : cosines(Tensor::empty({positions, static_cast<std::int64_t>(frequencies.size())})),
       sines(Tensor::like(cosines)),
       layout(pairs) {
@@ -49,7 +49,7 @@ RotaryTable::RotaryTable(std::int64_t positions, std::span<const double> frequen
   for (std::int64_t position = 0; position < positions; ++position)
     for (const double frequency : frequencies) {
       const double angle = static_cast<double>(position) * frequency;
-      *cosine++ = static_cast<float>(std::cos(angle)), *sine++ = static_cast<float>(std::sin(angle));
+      *cosine++ = static_cast<float>(factor * std::cos(angle)), *sine++ = static_cast<float>(factor * std::sin(angle));
     }
 }
 

@@ -20,13 +20,15 @@ enum class RotaryLayout : std::uint8_t {
 /// θ_i = base^(-2i / R) for the R / 2 pairs; R must be even. Models with a longer context scale these frequencies.
 std::vector<double> rotary_frequencies(std::int64_t rotary_dim, double base = 10000);
 
-/// A table of cos(p · θ_i) and sin(p · θ_i) for every position p, computed in double precision. Copies share memory.
+/// A table of cos(p · θ_i) and sin(p · θ_i) for every position p, computed in double precision, and multiplied by a
+/// factor for models that scale the scores so. Copies share memory.
 struct RotaryTable {
   Tensor cosines, sines;  // [positions, R / 2]
   RotaryLayout layout = RotaryLayout::halves;
 
   RotaryTable() = default;
-  RotaryTable(std::int64_t positions, std::span<const double> frequencies, RotaryLayout pairs = RotaryLayout::halves);
+  RotaryTable(std::int64_t positions, std::span<const double> frequencies, RotaryLayout pairs = RotaryLayout::halves,
+              double factor = 1);
 
   bool defined() const { return cosines.defined(); }
   std::int64_t positions() const { return cosines.dim(0); }

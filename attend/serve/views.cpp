@@ -204,6 +204,8 @@ Reply attention(Api& api, const Call& call) {
   request.text = fields.text("input");
   request.pair = fields.optional_text("pair");
   request.target = fields.optional_text("target");
+  request.source_language = fields.optional_text("source_lang").value_or("");
+  request.target_language = fields.optional_text("target_lang").value_or("");
   request.search = read_generation_options(fields, FieldNames::openai, OptionModels::all, 0, {"beam"});
   if (const std::int64_t tokens = fields.integer("max_tokens", 0, 1024).value_or(0); tokens > 0)
     request.search.max_new_tokens = tokens;

@@ -34,7 +34,7 @@ struct LanguageTokens {
 struct LanguageScheme {
   std::string_view family;         ///< the class in transformers, without "Tokenizer"
   std::string_view usual;          ///< the source language if none is given
-  std::vector<std::string> codes;  ///< the languages of the class, by id; empty: the tokenizer's files list them
+  std::vector<std::string> codes;  ///< the languages of the class, by id; the tokenizer's files may list others
   bool after = false;              ///< a source is "X </s> [language]" instead of "[language] X </s>"
   bool starts_decoder = false;     ///< see LanguageTokens
 

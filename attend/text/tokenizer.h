@@ -119,6 +119,9 @@ enum class Side { source, target };
 /// (with vocab.json for M2M-100), or source.spm + target.spm + vocab.json, and from the configuration files in it.
 /// Throws InputError that names what is missing, invalid or not supported.
 Tokenizer load_tokenizer(const std::filesystem::path& folder, Side side = Side::source);
+/// A copy of a multilingual tokenizer with other default languages, which are codes of its `languages()`: encode() adds
+/// the token of the source language, and a saved folder names both.
+Tokenizer with_languages(const Tokenizer& tokenizer, const std::string& source, const std::string& target);
 /// Writes the files of the family. `transformers` can load the folder.
 void save_tokenizer(const Tokenizer& tokenizer, const std::filesystem::path& folder);
 

@@ -118,6 +118,7 @@ void read_main(const JsonValue& root, TokenizerConfig& config) {
   if (const auto name = root.find("tokenizer_class")) config.family = family_of_class(std::string(name->string()));
   config.do_lower_case = read_flag(root, "do_lower_case");
   config.strip_accents = read_flag(root, "strip_accents");
+  config.keep_accents = read_flag(root, "keep_accents");
   config.tokenize_chinese_chars = read_flag(root, "tokenize_chinese_chars");
   config.add_prefix_space = read_flag(root, "add_prefix_space");
   config.add_bos_token = read_flag(root, "add_bos_token");

@@ -32,7 +32,7 @@ struct TokenizerConfig {
   /// "Bert", "GPT2", …: the class in transformers without "Tokenizer" and "Fast", or the class for "model_type" of
   /// config.json. Empty: not known.
   std::string family;
-  std::optional<bool> do_lower_case, strip_accents, tokenize_chinese_chars, add_prefix_space;
+  std::optional<bool> do_lower_case, strip_accents, keep_accents, tokenize_chinese_chars, add_prefix_space;
   std::optional<bool> add_bos_token, add_eos_token;
   std::int64_t extra_ids = 100;                  ///< of T5
   std::int64_t offset = 103;                     ///< of PEGASUS: what the ids of the SentencePiece model are shifted by

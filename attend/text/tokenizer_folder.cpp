@@ -70,7 +70,7 @@ RoleNames default_names(std::string_view family) {
 /// <mask> replaces a word, so it includes the space before it.
 bool mask_takes_space(std::string_view family) {
   return family == "Roberta" || family == "MPNet" || family == "XLMRoberta" || family == "Bart" ||
-         family == "Longformer" || family == "MBart" || family == "MBart50" || family == "Nllb";
+         family == "Longformer" || family == "MBart" || family == "MBart50" || family == "Nllb" || family == "Albert";
 }
 
 std::optional<std::int32_t> find_id(const Parts& parts, std::string_view token) {
@@ -188,8 +188,21 @@ AddedToken special_token(std::string content) {
   return token;
 }
 
-/// Finds the tokens of languages among the special tokens, and adds the source language and the end-of-sentence token
-/// to each text. Does nothing if there are no such tokens.
+/// Adds the source language and the end-of-sentence token to each text.
+void mark_source(Parts& parts, const std::string& eos) {
+  const LanguageScheme* scheme = parts.language_scheme;
+  std::string source = parts.languages.source;
+  if (source.empty())
+    source = find_id(parts, scheme->token(scheme->usual)) ? scheme->usual : parts.languages.all[0].code;
+  const std::string token = scheme->token(source);
+  parts.post_processor = {
+      parts.source_language_last
+          ? make_template(parts, {{"A", 0}, {eos, 0}, {token, 0}}, {{"A", 0}, {"B", 0}, {eos, 0}, {token, 0}})
+          : make_template(parts, {{token, 0}, {"A", 0}, {eos, 0}}, {{token, 0}, {"A", 0}, {"B", 0}, {eos, 0}})};
+}
+
+/// Finds the tokens of languages among the special tokens, and marks each text with the source language. Does nothing
+/// if there are no such tokens.
 void add_languages(Parts& parts, const TokenizerConfig& config, const fs::path& folder) {
   const LanguageScheme* scheme = language_scheme(config.family, config.language_codes);
   if (!scheme) return;
@@ -209,15 +222,7 @@ void add_languages(Parts& parts, const TokenizerConfig& config, const fs::path& 
   };
   parts.languages.source = known(config.source_language, "src_lang");
   parts.languages.target = known(config.target_language, "tgt_lang");
-  const std::string eos = need_role(parts, &SpecialTokens::eos, folder, "eos");
-  std::string source = parts.languages.source;
-  if (source.empty())
-    source = find_id(parts, scheme->token(scheme->usual)) ? scheme->usual : parts.languages.all[0].code;
-  const std::string token = scheme->token(source);
-  parts.post_processor = {
-      parts.source_language_last
-          ? make_template(parts, {{"A", 0}, {eos, 0}, {token, 0}}, {{"A", 0}, {"B", 0}, {eos, 0}, {token, 0}})
-          : make_template(parts, {{token, 0}, {"A", 0}, {eos, 0}}, {{token, 0}, {"A", 0}, {"B", 0}, {eos, 0}})};
+  mark_source(parts, need_role(parts, &SpecialTokens::eos, folder, "eos"));
 }
 
 /// vocab.txt: WordPiece, as in the BERT family.
@@ -279,17 +284,102 @@ std::vector<std::string> pegasus_tokens(std::int64_t offset) {
   return tokens;
 }
 
+/// ALBERT's model has all special tokens.
+Parts from_albert(const SentencePieceFile& model, const fs::path& path, const TokenizerConfig& config) {
+  Vocabulary vocabulary;
+  std::vector<double> scores;
+  for (const SentencePieceFile::Piece& piece : model.pieces) {
+    vocabulary.add(piece.text, static_cast<std::int32_t>(scores.size()));
+    // As in transformers: "1984," becomes the number and the comma, unless there is no other way.
+    const std::size_t size = piece.text.size();
+    const bool number =
+        size >= 2 && piece.text[size - 1] == ',' && piece.text[size - 2] >= '0' && piece.text[size - 2] <= '9';
+    scores.push_back(piece.score - (number ? 100.f : 0.f));
+  }
+  const auto unknown = vocabulary.id("<unk>");
+  if (!unknown) fail<InputError>("tokenizer", path.string(), ": the token \"<unk>\" is missing");
+  Parts parts;
+  parts.model = Unigram(std::move(vocabulary), std::move(scores), {unknown, false});
+  parts.normalizer = {normalizer::Replace{Pattern::string("``"), "\""},
+                      normalizer::Replace{Pattern::string("''"), "\""}};
+  if (!config.keep_accents.value_or(false)) {
+    parts.normalizer.emplace_back(normalizer::Unicode{NormalForm::nfkd});
+    parts.normalizer.emplace_back(normalizer::StripAccents{});
+  }
+  if (config.do_lower_case.value_or(true)) parts.normalizer.emplace_back(normalizer::Lowercase{});
+  if (!model.charsmap.empty()) parts.normalizer.emplace_back(normalizer::Precompiled{model.charsmap});
+  parts.normalizer.emplace_back(normalizer::Replace{Pattern::regex(" {2,}"), " "});
+  parts.pre_tokenizer = {pre_tokenizer::WhitespaceSplit{},
+                         pre_tokenizer::Metaspace{"▁", pre_tokenizer::Metaspace::Prepend::always, true}};
+  parts.decoder = {decoder::Metaspace{"▁", pre_tokenizer::Metaspace::Prepend::always, true}};
+  add_special_tokens(parts, config);
+  const std::string cls = need_role(parts, &SpecialTokens::classify, path.parent_path(), "cls");
+  const std::string sep = need_role(parts, &SpecialTokens::separator, path.parent_path(), "sep");
+  parts.post_processor = {
+      make_template(parts, {{cls, 0}, {"A", 0}, {sep, 0}}, {{cls, 0}, {"A", 0}, {sep, 0}, {"B", 1}, {sep, 1}})};
+  return parts;
+}
+
+/// The merges of a SentencePiece BPE. Its tokens are in the order in which training made them.
+std::vector<BpeMerge> merges_of(const Vocabulary& vocabulary, std::int32_t first) {
+  std::vector<BpeMerge> merges;
+  for (std::int32_t id = first; id < vocabulary.size(); ++id) {
+    const std::string_view token = vocabulary.token(id);
+    for (std::size_t at = 1; at < token.size(); ++at) {
+      if ((token[at] & 0xC0) == 0x80) continue;  // inside a character
+      const auto left = vocabulary.id(token.substr(0, at)), right = vocabulary.id(token.substr(at));
+      if (left && right) merges.push_back({*left, *right});
+    }
+  }
+  return merges;
+}
+
+/// NLLB-200: a BPE whose ids are shifted, followed by the languages and <mask>.
+Parts from_nllb(const SentencePieceFile& model, const fs::path& path, TokenizerConfig config) {
+  if (model.model != SentencePieceFile::Model::bpe)
+    fail<InputError>("tokenizer", path.string(), ": not a BPE model; save it with tokenizer.json instead");
+  Vocabulary vocabulary;
+  std::int32_t next = 0;
+  constexpr std::string_view kFirst[] = {"<s>", "<pad>", "</s>", "<unk>"};
+  for (const std::string_view piece : kFirst) vocabulary.add(piece, next++);
+  for (std::size_t i = 3; i < model.pieces.size(); ++i) vocabulary.add(model.pieces[i].text, next++);
+  const LanguageScheme* scheme = language_scheme(config.family);
+  const auto is_language = [&](const AddedToken& token) { return scheme->code(token.content).has_value(); };
+  if (std::ranges::none_of(config.added, is_language)) {
+    std::vector<AddedToken> languages;
+    std::ranges::copy_if(config.extra_special, std::back_inserter(languages), is_language);
+    if (languages.empty())
+      for (const std::string& code : scheme->codes) languages.push_back(special_token(code));
+    for (AddedToken& token : languages) {
+      token.id = next++;
+      config.added.push_back(std::move(token));
+    }
+  }
+  Parts parts;
+  std::vector<BpeMerge> merges = merges_of(vocabulary, static_cast<std::int32_t>(std::size(kFirst)));
+  parts.model = Bpe(std::move(vocabulary), std::move(merges), {.unk_token = "<unk>", .fuse_unk = true});
+  if (!model.charsmap.empty()) parts.normalizer = {normalizer::Precompiled{model.charsmap}};
+  parts.normalizer.emplace_back(normalizer::Replace{Pattern::regex(" {2,}"), " "});
+  parts.pre_tokenizer = {pre_tokenizer::Metaspace{"▁", pre_tokenizer::Metaspace::Prepend::always, true}};
+  parts.decoder = {decoder::Metaspace{"▁", pre_tokenizer::Metaspace::Prepend::always, true}};
+  add_special_tokens(parts, config);
+  return parts;  // add_languages() makes the post-processor
+}
+
 /// A single SentencePiece model: that of T5, or of XLM-R, mBART and PEGASUS, whose ids are shifted. T5 and XLM-R first
 /// split a text at spaces, as in transformers.
 Parts from_sentencepiece(const fs::path& path, const TokenizerConfig& config) {
   const bool t5 = config.family == "T5" || config.family == "MT5", pegasus = config.family == "Pegasus";
   const bool mbart = config.family == "MBart" || config.family == "MBart50";
-  if (!t5 && !pegasus && !mbart && config.family != "XLMRoberta")
+  const bool albert = config.family == "Albert", nllb = config.family == "Nllb";
+  if (!t5 && !pegasus && !mbart && !albert && !nllb && config.family != "XLMRoberta")
     fail<InputError>("tokenizer", path.string(), ": the tokenizer class \"", config.family,
                      "Tokenizer\" is not supported with a SentencePiece model; save it with tokenizer.json instead");
   const SentencePieceFile model = read_sentencepiece(read_text(path), path.string());
+  if (nllb) return from_nllb(model, path, config);
   if (model.model != SentencePieceFile::Model::unigram)
     fail<InputError>("tokenizer", path.string(), ": not a unigram model; save it with tokenizer.json instead");
+  if (albert) return from_albert(model, path, config);
 
   Vocabulary vocabulary;
   std::vector<double> scores;
@@ -472,6 +562,14 @@ Tokenizer load_tokenizer(const fs::path& path, Side side) {
   if (config.max_tokens > 0) parts.max_tokens = config.max_tokens;
   if (!std::holds_alternative<SentencePiece>(parts.model)) apply_bos_and_eos(parts, config);
   check_ids(parts, folder.string());
+  return Tokenizer(std::move(parts));
+}
+
+Tokenizer with_languages(const Tokenizer& tokenizer, const std::string& source, const std::string& target) {
+  Parts parts = tokenizer.parts();
+  parts.languages.source = parts.languages.find(source, "source").code;
+  parts.languages.target = parts.languages.find(target, "target").code;
+  mark_source(parts, tokenizer.token(parts.special.eos.value()));
   return Tokenizer(std::move(parts));
 }
 

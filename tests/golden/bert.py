@@ -5,6 +5,7 @@
 #   python3 tests/golden/bert.py electra albert    writes only the folders with one of these words in their names
 # Needs torch and transformers. The tests only read the results.
 import inspect
+import json
 import pathlib
 import shutil
 import sys
@@ -12,6 +13,7 @@ import sys
 import torch
 import transformers
 from golden import save
+from safetensors.torch import save_file
 from torch.nn import functional as F
 
 FIXTURES = pathlib.Path(__file__).parent.parent / "models" / "fixtures"
@@ -31,6 +33,7 @@ ALBERT = dict(vocab_size=36, embedding_size=5, hidden_size=12, num_hidden_layers
               intermediate_size=17, max_position_embeddings=15)
 MODERNBERT = dict(vocab_size=40, hidden_size=12, num_hidden_layers=4, num_attention_heads=3, intermediate_size=10, max_position_embeddings=18,
                   local_attention=4, pad_token_id=3, bos_token_id=1, eos_token_id=2, cls_token_id=1, sep_token_id=2)
+WIDE_HEADS = MODERNBERT | dict(hidden_size=24, num_attention_heads=2)
 HEADS = ["Model", "ForMaskedLM", "ForSequenceClassification", "ForTokenClassification", "ForQuestionAnswering"]
 THREE = {"id2label": {0: "bad", 1: "so so", 2: "good"}, "label2id": {"bad": 0, "so so": 1, "good": 2}}
 LABELS = {"ForSequenceClassification": THREE, "ForTokenClassification": THREE}
@@ -49,8 +52,64 @@ VARIANTS |= {
     "bert_electra_discriminator": ("ElectraForPreTraining", ELECTRA, "safetensors"),
     "bert_albert_pretraining": ("AlbertForPreTraining", ALBERT | dict(num_hidden_groups=1, embedding_size=12), "safetensors"),
     "bert_modernbert_mean": ("ModernBertForSequenceClassification", MODERNBERT | dict(classifier_pooling="mean") | THREE, "safetensors"),
+    "bert_modernbert_yarn": ("ModernBertModel", WIDE_HEADS | dict(rope_parameters={
+        "full_attention": dict(rope_type="yarn", rope_theta=50.0, factor=4.0, original_max_position_embeddings=12, beta_fast=1.5,
+                               beta_slow=0.2),
+        "sliding_attention": dict(rope_type="linear", rope_theta=30.0, factor=2.5)}), "safetensors"),
+    "bert_modernbert_llama3": ("ModernBertModel", WIDE_HEADS | dict(rope_parameters={
+        "full_attention": dict(rope_type="llama3", rope_theta=50.0, factor=8.0, low_freq_factor=0.3, high_freq_factor=1.2,
+                               original_max_position_embeddings=14),
+        "sliding_attention": dict(rope_type="dynamic", rope_theta=30.0, factor=2.0)}), "safetensors"),
+    "bert_published_mpnet": ("MPNetModel", MPNET, "published"),
+    "bert_published_electra": ("ElectraForMaskedLM", ELECTRA, "published"),
+    "bert_published_albert": ("AlbertForMaskedLM", ALBERT | dict(num_hidden_groups=1), "published"),
+    "bert_published_modernbert": ("ModernBertForMaskedLM", MODERNBERT, "published"),
+    "bert_published_bge": ("BertModel", BERT, "published"),
     "bert_xlm_roberta": ("XLMRobertaForSequenceClassification", ROBERTA | THREE, "bin"),
 }
+
+
+# The keys in config.json of models on the Hub, besides the sizes: all-mpnet-base-v2, electra-base-generator, albert-base-v2,
+# ModernBERT-base (with "sans_pos", as in mmBERT) and bge-base-en.
+PUBLISHED = {
+    "bert_published_mpnet": dict(_name_or_path="microsoft/mpnet-base", architectures=["MPNetForMaskedLM"], bos_token_id=0, eos_token_id=2,
+                                 hidden_act="gelu", layer_norm_eps=1e-05, relative_attention_num_buckets=32, torch_dtype="float32",
+                                 transformers_version="4.8.2"),
+    "bert_published_electra": dict(architectures=["ElectraForMaskedLM"], hidden_act="gelu", layer_norm_eps=1e-12, summary_activation="gelu",
+                                   summary_last_dropout=0.1, summary_type="first", summary_use_proj=True, type_vocab_size=2),
+    "bert_published_albert": dict(architectures=["AlbertForMaskedLM"], attention_probs_dropout_prob=0, bos_token_id=2, eos_token_id=3,
+                                  classifier_dropout_prob=0.1, down_scale_factor=1, gap_size=0, hidden_act="gelu_new",
+                                  hidden_dropout_prob=0, inner_group_num=1, layer_norm_eps=1e-12, net_structure_type=0,
+                                  num_memory_blocks=0, pad_token_id=0, type_vocab_size=2),
+    "bert_published_modernbert": dict(architectures=["ModernBertForMaskedLM"], attention_bias=False, attention_dropout=0.0,
+                                      classifier_activation="gelu", classifier_bias=False, classifier_dropout=0.0, classifier_pooling="mean",
+                                      decoder_bias=True, deterministic_flash_attn=False, embedding_dropout=0.0, global_attn_every_n_layers=3,
+                                      global_rope_theta=160000.0, gradient_checkpointing=False, hidden_activation="gelu",
+                                      initializer_cutoff_factor=2.0, layer_norm_eps=1e-05, local_rope_theta=10000.0, mlp_bias=False,
+                                      mlp_dropout=0.0, norm_bias=False, norm_eps=1e-05, position_embedding_type="sans_pos",
+                                      tie_word_embeddings=True, torch_dtype="float32", transformers_version="4.47.0.dev0"),
+    "bert_published_bge": dict(architectures=["BertModel"],
+                               classifier_dropout=None, gradient_checkpointing=False, hidden_act="gelu", id2label={"0": "LABEL_0"},
+                               label2id={"LABEL_0": 0}, layer_norm_eps=1e-12, pad_token_id=0, position_embedding_type="absolute",
+                               torch_dtype="float32", transformers_version="4.30.0", type_vocab_size=2, use_cache=True),
+}
+
+
+def publish(model, path, sizes):
+    """Writes the files as they are on the Hub, and loads them again."""
+    (path / "config.json").write_text(json.dumps({"model_type": model.config.model_type} | sizes | PUBLISHED[path.name], indent=1) + "\n")
+    state = {name: value.contiguous() for name, value in model.state_dict().items()}
+    if path.name == "bert_published_modernbert":
+        del state["decoder.weight"]
+    else:
+        state[f"{'' if type(model).__name__.endswith('Model') else model.base_model_prefix + '.'}embeddings.position_ids"] = torch.arange(16)[None]
+    if path.name == "bert_published_albert":  # whose tied tables are stored under all of their names
+        state["predictions.decoder.bias"] = state["predictions.bias"]
+    save_file({name: value.clone() for name, value in state.items()}, path / "model.safetensors", {"format": "pt"})
+    loaded = type(model).from_pretrained(path, attn_implementation="eager").eval()
+    for name, value in model.state_dict().items():
+        assert torch.equal(loaded.state_dict()[name], value), name
+    return loaded
 
 
 def write(model, path, how):
@@ -81,7 +140,10 @@ def main():
         path = FIXTURES / name
         shutil.rmtree(path, ignore_errors=True)
         path.mkdir(parents=True)
-        write(model, path, how)
+        if how == "published":
+            model = publish(model, path, sizes)
+        else:
+            write(model, path, how)
 
         pad = config.pad_token_id
         lengths = LONGER if family in ("MPNet", "ModernBert") else LENGTHS

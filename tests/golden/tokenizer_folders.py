@@ -8,11 +8,12 @@ import json
 import pathlib
 import shutil
 import sys
+import types
 
 import sentencepiece
 import tokenizers
 from tokenizers import AddedToken, Tokenizer, decoders, models, normalizers, pre_tokenizers, processors, trainers
-from transformers import AutoTokenizer, NllbTokenizer
+from transformers import AutoTokenizer, NllbTokenizer, PreTrainedTokenizerFast, convert_slow_tokenizer
 from transformers.models.m2m_100 import tokenization_m2m_100
 
 FIXTURES = pathlib.Path(__file__).parent.parent / "text" / "fixtures"
@@ -409,6 +410,26 @@ def albert():
     finish(path, brief=True)
 
 
+def albert_spm():
+    """The file of the published folders. transformers 5 reads it without its map of characters and with other scores than those in the
+    published tokenizer.json, so the expected results are those of its converter, which made that file."""
+    lines = CORPUS + [f"{number}, {word}" for number in (3, 14, 1984) for word in ("letters", "tables", "chairs", "briefe")]
+    model = piece_model(300, lines, pad_id=0, unk_id=1, bos_id=-1, eos_id=-1, control_symbols=["[CLS]", "[SEP]", "[MASK]"])
+    path = folder("albert_spm", "albert", {"model_max_length": 512, "do_lower_case": True, "keep_accents": False})
+    (path / "spiece.model").write_bytes(model)
+    ids = {piece: i for i, piece in enumerate(["<pad>", "<unk>", "[CLS]", "[SEP]", "[MASK]"])}
+    processor = sentencepiece.SentencePieceProcessor(model_proto=model)
+    assert [processor.id_to_piece(i) for i in range(5)] == list(ids)
+    assert any(processor.id_to_piece(i)[-2:-1].isdigit() and processor.id_to_piece(i).endswith(",") for i in range(300)), "no number with comma"
+    source = types.SimpleNamespace(vocab_file=str(path / "spiece.model"), keep_accents=False, do_lower_case=True, add_prefix_space=True,
+                                   convert_tokens_to_ids=ids.get)
+    tokenizer = convert_slow_tokenizer.AlbertConverter(source).converted()
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([pre_tokenizers.WhitespaceSplit(), pre_tokenizers.Metaspace()])
+    tok = PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token="[CLS]", eos_token="[SEP]", unk_token="<unk>", sep_token="[SEP]",
+                                  pad_token="<pad>", cls_token="[CLS]", mask_token=AddedToken("[MASK]", lstrip=True, normalized=False))
+    write_json(path / "expected.json", expectations(tok, brief=True))
+
+
 def modernbert():
     """Byte-level BPE with BERT's special tokens behind the others."""
     trainer = trainers.BpeTrainer(vocab_size=360, show_progress=False, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
@@ -457,6 +478,18 @@ def nllb():
     tok = NllbTokenizer(vocab=model["vocab"], merges=[tuple(m) for m in model["merges"]], src_lang="eng_Latn",
                         extra_special_tokens=NLLB_LANGUAGES, _spm_precompiled_charsmap=base64.b64decode(charsmap))
     save(tok.backend_tokenizer, path)
+    finish(path, brief=True)
+
+
+def nllb_spm():
+    """The same kind of model in the file of the published folders, with the ids of the languages in tokenizer_config.json."""
+    model = piece_model(320, CORPUS, model_type="bpe", unk_id=0, bos_id=1, eos_id=2)
+    first = sentencepiece.SentencePieceProcessor(model_proto=model).get_piece_size() + 1
+    added = {str(first + i): dict(content=token, lstrip=token == "<mask>", normalized=token == "<mask>", rstrip=False, single_word=False,
+                                  special=True) for i, token in enumerate(NLLB_LANGUAGES + ["<mask>"])}
+    path = folder("nllb_spm", "m2m_100", {"tokenizer_class": "NllbTokenizer", "model_max_length": 1024, "src_lang": "ita_Latn",
+                                          "tgt_lang": None, "additional_special_tokens": NLLB_LANGUAGES, "added_tokens_decoder": added})
+    (path / "sentencepiece.bpe.model").write_bytes(model)
     finish(path, brief=True)
 
 
@@ -570,7 +603,7 @@ def words():
 
 
 FAMILIES = [gpt2, gpt2_old, gpt2_json, roberta, bert_uncased, bert_cased, bert_accents, mpnet, t5_spm, t5, xlm_roberta_spm, xlm_roberta,
-            albert, modernbert, pegasus_spm, mbart50_spm, nllb, m2m_100, marian, llama2, llama3, words]
+            albert, albert_spm, modernbert, pegasus_spm, mbart50_spm, nllb, nllb_spm, m2m_100, marian, llama2, llama3, words]
 
 if __name__ == "__main__":
     FIXTURES.mkdir(parents=True, exist_ok=True)

@@ -120,8 +120,48 @@ INSTANTIATE_TEST_SUITE_P(
                     "bert_albert_sequenceclassification", "bert_albert_tokenclassification",
                     "bert_albert_questionanswering", "bert_albert_pretraining", "bert_modernbert_model",
                     "bert_modernbert_maskedlm", "bert_modernbert_sequenceclassification",
-                    "bert_modernbert_tokenclassification", "bert_modernbert_questionanswering", "bert_modernbert_mean"),
+                    "bert_modernbert_tokenclassification", "bert_modernbert_questionanswering", "bert_modernbert_mean",
+                    "bert_modernbert_yarn", "bert_modernbert_llama3", "bert_published_mpnet", "bert_published_electra",
+                    "bert_published_albert", "bert_published_modernbert", "bert_published_bge"),
     [](const auto& info) { return std::string(info.param); });
+
+TEST(ModernBert, RopeScalingOfOldFoldersReplacesTheParametersOfAllLayers) {
+  Config config(fixture("bert_modernbert_llama3") / "config.json");
+  Config scaling;
+  scaling.set("rope_type", "linear"), scaling.set("factor", 4.0);
+  config.set("rope_scaling", scaling);
+  const BertRotary rotary = BertOptions::read(config).rotary.value();
+  for (const RotaryParameters* one : {&rotary.global, &rotary.local_layers}) {
+    EXPECT_EQ(one->scaling, RotaryScaling::linear);
+    EXPECT_EQ(one->factor, 4.0);
+  }
+  EXPECT_EQ(rotary.global.theta, 50.0) << "of rope_parameters";
+}
+
+TEST(ModernBert, UnknownOrIncompleteScalingIsAnError) {
+  const auto error = [](const char* key, auto value) {
+    Config config(fixture("bert_modernbert_llama3") / "config.json");
+    Config scaling;
+    scaling.set(key, value);
+    config.set("rope_scaling", scaling);
+    return test::error_of([&] { BertOptions::read(config); });
+  };
+  EXPECT_NE(error("rope_type", "longrope").find("longrope"), std::string::npos);
+  EXPECT_NE(error("factor", -1.0).find("factor"), std::string::npos);
+  EXPECT_NE(error("low_freq_factor", 2.0).find("\"low_freq_factor\" is 2, expected less than"), std::string::npos);
+  Config config(fixture("bert_modernbert_model") / "config.json");
+  Config scaling;
+  scaling.set("rope_type", "linear");
+  config.set("rope_scaling", scaling);
+  EXPECT_ERROR(BertOptions::read(config), "factor");
+}
+
+TEST(Bert, AFolderOfTheEncoderAloneMayNameTheClassOfItsPreTraining) {
+  const Bert model = load_bert(fixture("bert_published_mpnet"), {.mapped = true});
+  EXPECT_EQ(model.options.head, BertHead::none);
+  EXPECT_ERROR(load_bert(fixture("bert_published_mpnet"), {.head = BertHead::masked_lm, .mapped = true}),
+               "lacks lm_head.dense.weight");
+}
 
 /// Writes folders for tests/golden/bert_round_trip.py, which loads them with transformers.
 TEST(Bert, DISABLED_WritesFoldersForTransformers) {

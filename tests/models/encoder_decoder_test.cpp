@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "attend/formats/safetensors.h"
 #include "attend/models/registry.h"
@@ -184,17 +186,75 @@ TEST(EncoderDecoder, OldTablesOfFairseqsPositionsAreIgnored) {
 }
 
 TEST(EncoderDecoder, AConfigThatAsksForAnotherArchitectureIsRefused) {
-  for (const char* folder : {"mbart", "m2m_100", "pegasus"}) {
+  for (const char* folder : {"mbart", "m2m_100", "pegasus", "bart_forced"}) {
     const fs::path path = fs::path(ATTEND_SOURCE_DIR) / "tests/models/fixtures" / folder;
+    const bool bart = std::string(folder) == "bart_forced";
     for (const char* key : {"normalize_before", "add_final_layer_norm"}) {
       Config config(path / "config.json");
-      config.set(key, false);
-      EXPECT_ERROR(TransformerOptions::read(config), "\"" + std::string(key) + "\" is false, which is not supported");
+      config.set(key, bart);
+      EXPECT_ERROR(TransformerOptions::read(config),
+                   "\"" + std::string(key) + "\" is " + (bart ? "true" : "false") + ", which is not supported");
     }
   }
   Config config(fs::path(ATTEND_SOURCE_DIR) / "tests/models/fixtures/mt5/config.json");
   config.set("feed_forward_proj", "relu");
   EXPECT_ERROR(TransformerOptions::read(config), "\"feed_forward_proj\" is \"relu\", expected a gated activation");
+}
+
+/// The keys that config.json of published folders has besides sizes and token ids; null removes a key.
+constexpr std::pair<const char*, const char*> kPublished[] = {
+    // facebook/bart-large-cnn
+    {"bart_forced",
+     R"({"_num_labels": 3, "activation_dropout": 0.0, "activation_function": "gelu", "add_bias_logits": false,
+      "add_final_layer_norm": false, "attention_dropout": 0.0, "classif_dropout": 0.0, "classifier_dropout": 0.0,
+      "dropout": 0.1, "early_stopping": true, "encoder_layerdrop": 0.0, "force_bos_token_to_be_generated": true,
+      "gradient_checkpointing": false, "id2label": {"0": "LABEL_0"}, "init_std": 0.02, "label2id": {"LABEL_0": 0},
+      "length_penalty": 2.0, "max_length": 142, "min_length": 56, "no_repeat_ngram_size": 3, "normalize_before": false,
+      "normalize_embedding": true, "num_beams": 4, "output_past": true, "prefix": " ", "scale_embedding": false,
+      "static_position_embeddings": false, "task_specific_params": {"summarization": {"num_beams": 4}},
+      "pad_token_id": null, "eos_token_id": null, "decoder_start_token_id": null, "tie_word_embeddings": null})"},
+    // google/pegasus-xsum
+    {"pegasus", R"({"activation_function": "relu", "add_bias_logits": false, "add_final_layer_norm": true,
+      "classif_dropout": 0.0, "extra_pos_embeddings": 1, "force_bos_token_to_be_generated": false,
+      "length_penalty": 0.6, "max_length": 64, "normalize_before": true, "normalize_embedding": false, "num_beams": 8,
+      "scale_embedding": true, "static_position_embeddings": true, "task_specific_params": null,
+      "pad_token_id": null, "eos_token_id": null, "decoder_start_token_id": null, "tie_word_embeddings": null})"},
+    // facebook/mbart-large-50-many-to-many-mmt
+    {"mbart", R"({"add_bias_logits": false, "add_final_layer_norm": true, "classif_dropout": 0.0, "max_length": 200,
+      "normalize_before": true, "normalize_embedding": true, "num_beams": 5, "output_past": true,
+      "scale_embedding": true, "static_position_embeddings": false, "tokenizer_class": "MBart50Tokenizer",
+      "pad_token_id": null, "eos_token_id": null, "tie_word_embeddings": null})"},
+    // facebook/m2m100_418M, facebook/nllb-200-distilled-600M
+    {"m2m_100", R"({"attention_dropout": 0.1, "decoder_layerdrop": 0.05, "early_stopping": true,
+      "gradient_checkpointing": false, "max_length": 200, "num_beams": 5, "tokenizer_class": "NllbTokenizer",
+      "activation_function": null, "scale_embedding": null, "pad_token_id": null, "eos_token_id": null,
+      "decoder_start_token_id": null, "tie_word_embeddings": null})"},
+    // google/flan-t5-small
+    {"t5_gated", R"({"dense_act_fn": "gelu_new", "is_gated_act": true, "n_positions": 512, "output_past": true,
+      "initializer_factor": 1.0, "task_specific_params": {}, "tie_word_embeddings": false,
+      "scale_decoder_outputs": null})"},
+    // google/mt5-small
+    {"mt5", R"({"feed_forward_proj": "gated-gelu", "tie_word_embeddings": false, "tokenizer_class": "T5Tokenizer"})"},
+};
+
+TEST(EncoderDecoder, TheKeysOfPublishedFoldersAreUnderstood) {
+  for (const auto& [name, keys] : kPublished) {
+    const fs::path folder = fs::path(ATTEND_SOURCE_DIR) / "tests/models/fixtures" / name;
+    const test::TempFolder published;
+    fs::copy(folder, published.path(), fs::copy_options::overwrite_existing);
+    nlohmann::json config = nlohmann::json::parse(std::ifstream(folder / "config.json"));
+    config.merge_patch(nlohmann::json::parse(keys));
+    std::ofstream(published / "config.json") << config;
+    const SafetensorsFile golden(folder / "golden.safetensors");
+    const NoGrad no_grad;
+    const Transformer model = load_transformer(published.path()), original = load_transformer(folder);
+    EXPECT_TRUE(test::close(model.logits(golden.get("ids"), golden.get("lengths"), golden.get("words")),
+                            golden.get("logits"), kClose))
+        << name;
+    EXPECT_EQ(std::tuple(model.options.padding, model.options.start, model.options.end),
+              std::tuple(original.options.padding, original.options.start, original.options.end))
+        << name;
+  }
 }
 
 TEST_P(EncoderDecoderFolder, Int8StaysCloseAndLoadsAgain) {

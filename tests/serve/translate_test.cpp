@@ -206,6 +206,20 @@ TEST(Translate, AMultilingualModelTakesTheLanguagesOfTheRequest) {
     }
   }
   EXPECT_EQ(many.get("/v1/models/many").json["languages"].size(), 52u);
+
+  Json request = {{"model", "many"}, {"input", text}, {"source_lang", "en"}, {"target_lang", "fr_XX"}};
+  const auto attention = many.post("/v1/attention", request);
+  ASSERT_EQ(attention.status, 200) << attention.body;
+  const AttentionReader reader{folder};
+  Json wanted = Json::parse(to_json(
+      reader({.text = text, .source_language = "en_XX", .target_language = "fr_XX"}).front(), {.main_layers = false}));
+  wanted["model"] = "many";
+  EXPECT_EQ(attention.json, wanted);
+  request["target_lang"] = "tlh";
+  EXPECT_EQ(many.post("/v1/attention", request).status, 400);
+  request = {{"model", "it-en"}, {"input", text}, {"target_lang", "de"}};
+  const auto none = many.post("/v1/attention", request);
+  EXPECT_EQ(none.status, 400) << "the model has no languages";
 }
 
 TEST(Languages, AreThoseOfTheModels) {

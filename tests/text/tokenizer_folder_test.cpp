@@ -147,8 +147,8 @@ TEST_P(TokenizerFolder, DISABLED_WritesAllFamilies) {
 INSTANTIATE_TEST_SUITE_P(Families, TokenizerFolder,
                          testing::Values("gpt2", "gpt2_old", "gpt2_json", "roberta", "bert_uncased", "bert_cased",
                                          "bert_accents", "mpnet", "t5_spm", "t5", "xlm_roberta_spm", "xlm_roberta",
-                                         "albert", "modernbert", "pegasus_spm", "mbart50_spm", "nllb", "m2m_100",
-                                         "marian", "llama2", "llama3", "words"),
+                                         "albert", "modernbert", "pegasus_spm", "mbart50_spm", "nllb", "nllb_spm",
+                                         "albert_spm", "m2m_100", "marian", "llama2", "llama3", "words"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(MarianFolder, TheTargetSideHasItsOwnModel) {
@@ -160,6 +160,21 @@ TEST(MarianFolder, TheTargetSideHasItsOwnModel) {
     EXPECT_EQ(ids, numbers(wanted["ids"])) << golden_texts()[i];
     EXPECT_EQ(tokenizer.decode(ids), wanted["clean"].string()) << golden_texts()[i];
   }
+}
+
+TEST(NllbFolder, HasTheLanguagesOfItsClassIfNoFileListsThem) {
+  const TempFolder temp;
+  for (const char* file : {"config.json", "sentencepiece.bpe.model"})
+    std::filesystem::copy_file(fixture("nllb_spm") / file, temp / file);
+  std::ofstream(temp / "tokenizer_config.json") << R"({"tokenizer_class": "NllbTokenizer", "src_lang": "deu_Latn"})";
+  const Tokenizer tokenizer = load_tokenizer(temp.path());
+  const LanguageTokens& languages = tokenizer.languages();
+  ASSERT_EQ(languages.all.size(), 202u);
+  EXPECT_EQ(languages.all.front().code, "ace_Arab");
+  EXPECT_EQ(languages.all.back().code, "zul_Latn");
+  EXPECT_EQ(languages.all.back().id - languages.all.front().id, 201);
+  EXPECT_EQ(tokenizer.special().mask, languages.all.back().id + 1) << "as in the published vocabulary";
+  EXPECT_EQ(tokenizer.token(tokenizer.encode("Das Kind").ids.front()), "deu_Latn");
 }
 
 /// A folder with the given files.

@@ -120,6 +120,15 @@ TranslationTokenizers TranslationTokenizers::of(const Tokenizer& tokenizer) {
   return {tokenizer, Tokenizer(std::move(parts))};
 }
 
+std::vector<std::int32_t> TranslationTokenizers::labels(const std::string& text) const {
+  const LanguageTokens& languages = target.languages();
+  if (languages.empty()) return target.ids(text, true);
+  std::vector<std::int32_t> ids = target.ids(text);
+  if (!languages.starts_decoder) ids.insert(ids.begin(), languages.find(languages.target, "target").id);
+  ids.push_back(needed_token("end-of-sentence", target.special().eos));
+  return ids;
+}
+
 TranslatorFolder::TranslatorFolder(const std::filesystem::path& from)
     : folder(from),
       architecture(architecture_of(folder)),
@@ -166,8 +175,15 @@ TrainableTranslator continue_translator(const TranslatorFolder& from, const Tran
   o.dropout = dropout.value_or(o.dropout);
   SearchOptions defaults = generation_defaults(o).search;
   defaults.beam = 1, defaults.rules = {};  // as for translating: what the folder does not have is not added
-  const GenerationConfig generation =
+  GenerationConfig generation =
       new_vocabulary ? generation_defaults(o) : GenerationConfig::read(from.folder.path(), defaults);
+  if (const LanguageTokens& languages = tokenizers.target.languages(); !languages.empty()) {
+    const std::int32_t language = languages.find(languages.target, "target").id;
+    if (languages.starts_decoder)
+      o.start = generation.search.start = language;
+    else
+      generation.search.rules.forced_first = language;
+  }
   return trainable_transformer(continued(o, *old, by_piece, seed), tokenizers, generation);
 }
 

@@ -41,6 +41,9 @@ struct TranslationTokenizers {
   Tokenizer source, target;
   /// The same tokenizer for source and target.
   static TranslationTokenizers of(const Tokenizer& tokenizer);
+  /// The tokens that a decoder learns to predict for a target. With languages, they begin with the target language,
+  /// unless the decoder starts with it.
+  std::vector<std::int32_t> labels(const std::string& text) const;
 };
 
 struct TrainableTranslator {

@@ -26,6 +26,18 @@ Tokenizer make_tokenizer(const TranslationTrainingOptions& options, TranslatorAr
                         observer);
 }
 
+/// Sets the languages of a multilingual model. Throws InputError if the model does not have them, or if one is missing.
+void choose_languages(Tokenizers& tokenizers, const TranslatorFolder& from, const TranslationTrainingOptions& options) {
+  const TranslationModel model =
+      in_languages(load_translation_model(from.folder), options.source_language, options.target_language);
+  if (!model.source_language || !model.target_language || tokenizers.source.languages().empty()) return;
+  const auto code = [&](std::int32_t id) {
+    return std::ranges::find(model.source.languages().all, id, &LanguageTokens::Language::id)->code;
+  };
+  tokenizers =
+      Tokenizers::of(with_languages(tokenizers.source, code(*model.source_language), code(*model.target_language)));
+}
+
 /// Pairs as ids, in a file of the output folder. Pairs that are empty or too long on a side are left out and counted.
 ExampleStore stored_pairs(const PairFiles& files, const Tokenizers& tokenizers, std::int64_t max_length,
                           const std::filesystem::path& path, const TrainingObserver& observer) {
@@ -35,6 +47,8 @@ ExampleStore stored_pairs(const PairFiles& files, const Tokenizers& tokenizers, 
     if (!file.empty()) sources.add_file(file);
   sources.add(static_cast<std::uint64_t>(max_length));
   std::filesystem::create_directories(path.parent_path());
+  const std::vector<std::int32_t> blank_source = tokenizers.source.ids("", true), blank_target = tokenizers.labels("");
+  for (const std::int32_t id : tokenizers.labels("which language?")) sources.add(static_cast<std::uint64_t>(id));
   return stored_examples<Record>(
       {path,
        kPairFields,
@@ -43,9 +57,11 @@ ExampleStore stored_pairs(const PairFiles& files, const Tokenizers& tokenizers, 
       [&] { return open_pairs(files, observer.progress("Tokenizing")); },
       [&](const Record& pair) -> EncodedExample {
         std::vector<std::int32_t> source = tokenizers.source.ids(pair.source, true),
-                                  target = tokenizers.target.ids(pair.target, true);
-        const auto fits = [&](const auto& side) { return side.size() >= 2 && std::ssize(side) <= max_length; };
-        if (!fits(source) || !fits(target)) return {};
+                                  target = tokenizers.labels(pair.target);
+        const auto fits = [&](const auto& side, const auto& blank) {
+          return side.size() > blank.size() && std::ssize(side) <= max_length;
+        };
+        if (!fits(source, blank_source) || !fits(target, blank_target)) return {};
         return {{std::move(source), std::move(target)}};
       });
 }
@@ -89,13 +105,13 @@ TrainingResult train_translation(const TranslationTrainingOptions& options, cons
   std::optional<TranslatorFolder> from;
   if (!options.from.empty()) from.emplace(options.from);
   const TranslatorArchitecture architecture = from ? from->architecture : options.model.architecture;
-  const Tokenizers tokenizers = Tokenizers::of(make_tokenizer(options, architecture, observer));
-  if (!tokenizers.source.languages().empty())
-    fail<InputError>(
-        "train", "models with tokens for languages (M2M-100, mBART, NLLB) can be used, but not trained: got ",
-        "the tokenizer of ", options.tokenizer.empty() ? options.from.string() : options.tokenizer.string());
-  const std::uint64_t seed = options.trainer.seed;
   const bool new_vocabulary = !options.tokenizer.empty() || options.vocab_size > 0;
+  Tokenizers tokenizers = Tokenizers::of(make_tokenizer(options, architecture, observer));
+  if (from) choose_languages(tokenizers, *from, options);
+  if (new_vocabulary && !tokenizers.source.languages().empty())
+    fail<InputError>("train", "a tokenizer with tokens for languages (M2M-100, mBART, NLLB) can be used only with its ",
+                     "own model, in fine-tuning: got the tokenizer of ", options.tokenizer.string());
+  const std::uint64_t seed = options.trainer.seed;
   TrainableTranslator model =
       from ? continue_translator(*from, tokenizers, new_vocabulary, options.dropout, seed, observer)
            : make_translator(options.model, tokenizers, options.max_length, seed);

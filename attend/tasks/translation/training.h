@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "attend/tasks/translation/text_pairs.h"
@@ -22,7 +23,10 @@ namespace attend {
 
 struct TranslationTrainingOptions {
   PairFiles train, validation;
-  std::filesystem::path from = {};       ///< the folder of a translator to fine-tune; empty: a new one
+  std::filesystem::path from = {};  ///< the folder of a translator to fine-tune; empty: a new one
+  /// For fine-tuning a multilingual translator (M2M-100, mBART, NLLB): the languages of the pairs, which become the
+  /// defaults of the new folder; empty: those of its folder.
+  std::string source_language = {}, target_language = {};
   std::filesystem::path tokenizer = {};  ///< the folder of a tokenizer to use; empty: see vocab_size
   std::int64_t vocab_size = 8000;        ///< subwords to learn from the pairs; 0 for fine-tuning: use the model's own
   std::int64_t max_length = 100;         ///< pairs with more tokens on either side are left out
@@ -39,6 +43,7 @@ struct TranslationTrainingOptions {
   void visit(auto&& v) const {
     v("max_length", max_length), v("batch_tokens", batch_tokens), v("label_smoothing", label_smoothing);
     v("validation_sentences", validation_sentences), v("trainer", trainer);
+    v("source_language", source_language), v("target_language", target_language);
   }
 };
 

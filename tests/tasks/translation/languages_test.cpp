@@ -5,9 +5,14 @@
 #include <fstream>
 #include <tuple>
 
+#include "attend/formats/config.h"
+#include "attend/ops/arithmetic.h"
+#include "attend/ops/tape.h"
 #include "attend/tasks/attention/attention_reader.h"
 #include "attend/tasks/translation/training.h"
+#include "attend/tasks/translation/training_task.h"
 #include "attend/tasks/translation/translator.h"
+#include "attend/train/optimizer.h"
 #include "tests/support/errors.h"
 #include "tests/support/temp_folder.h"
 
@@ -89,13 +94,115 @@ TEST(TranslatorLanguages, AttentionOfAGivenTranslationHasThem) {
   EXPECT_EQ(map.views[map.main].queries.written.front(), "__it__");
 }
 
-TEST(TranslatorLanguages, FineTuningIsRefused) {
+/// Pairs and golden numbers of tests/golden/language_training.py.
+class LanguageTraining : public testing::TestWithParam<const char*> {
+ protected:
+  LanguageTraining() {
+    for (const Config& pair : golden_.objects("pairs")) pairs_.emplace_back(pair.text("source"), pair.text("target"));
+    fs::copy(multilingual(case_.text("folder")), folder_.path() / "model");
+    if (const std::string kind = case_.text("class"); !kind.empty()) {
+      Config config(folder_ / "model/tokenizer_config.json");
+      config.set("tokenizer_class", kind);
+      config.save(folder_ / "model/tokenizer_config.json");
+    }
+    std::ofstream file(folder_ / "pairs.tsv");
+    for (const auto& [source, target] : pairs_) file << source << '\t' << target << '\n';
+    file << "\tnothing\n";
+  }
+  TranslationTrainingOptions options(const std::string& output) const {
+    auto o = TranslationTrainingOptions::finetune(folder_ / "model");
+    o.train.pairs = folder_ / "pairs.tsv", o.trainer.output = folder_ / output, o.trainer.steps = 2;
+    o.source_language = case_.text("source"), o.target_language = case_.text("target");
+    return o;
+  }
+
+  const Config golden_{fs::path(ATTEND_SOURCE_DIR) / "tests/tasks/fixtures/language_training.json"};
+  const Config case_ = golden_.object(GetParam());
+  std::vector<std::pair<std::string, std::string>> pairs_;
+  test::TempFolder folder_;
+};
+INSTANTIATE_TEST_SUITE_P(Translation, LanguageTraining, testing::Values("m2m_100", "nllb", "mbart50", "mbart"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(LanguageTraining, TenStepsMatchPyTorch) {
+  TranslatorFolder from(folder_ / "model");
+  const auto tokenizers =
+      TranslationTokenizers::of(with_languages(from.tokenizers.source, case_.text("source"), case_.text("target")));
+  std::vector<std::vector<std::int64_t>> sources, labels;
+  const ExampleStore pairs =
+      stored_examples({folder_ / "pairs", kPairFields, tokenizers.source.size()}, [&](const AddExample& add) {
+        for (const auto& [source, target] : pairs_) {
+          const std::vector<std::int32_t> input = tokenizers.source.ids(source, true),
+                                          output = tokenizers.labels(target);
+          sources.emplace_back(input.begin(), input.end()), labels.emplace_back(output.begin(), output.end());
+          add({{input, output}});
+        }
+      });
+  EXPECT_EQ(sources, case_.integer_lists("sources"));
+  EXPECT_EQ(labels, case_.integer_lists("labels"));
+  const TrainableTranslator model = continue_translator(from, tokenizers, false, 0.f, 1);
+  TranslationTrainingTask task(model, pairs, {}, {.padding = 1, .batches = {.max_tokens = 1000}});
+  AdamW optimizer(model.parameters, {.learning_rate = 3e-3, .weight_decay = 0.01f});
+  const std::vector<std::string> losses = case_.texts("losses");
+  ASSERT_EQ(losses.size(), 10u);
+  for (const std::string& each : losses) {
+    const double expected = std::stod(each);
+    const TrainingTask::Loss loss = task.next();
+    const Tensor mean = loss.sum * (1.f / static_cast<float>(loss.targets));
+    EXPECT_NEAR(mean.item(), expected, 5e-5 * expected);
+    backward(mean);
+    optimizer.step();
+    optimizer.zero_grad();
+  }
+}
+
+TEST_P(LanguageTraining, TheNewFolderKeepsTheTokenizerAndTheLanguages) {
+  TranslationTrainingOptions o = options("tuned");
+  o.validation = o.train, o.validation_sentences = 2;
+  std::vector<std::string> warnings;
+  TrainingObserver observer;
+  observer.warning = [&](const std::string& line) { warnings.push_back(line); };
+  train_translation(o, observer);
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_TRUE(warnings[0].starts_with("left out: 2 pairs that are empty")) << warnings[0];
+
+  const Translator before(folder_ / "model"), after(folder_ / "tuned");
+  EXPECT_EQ(after.languages().codes(), before.languages().codes());
+  EXPECT_EQ(after.languages().source, case_.text("source"));
+  EXPECT_EQ(after.languages().target, case_.text("target"));
+  const std::string& text = pairs_.front().first;
+  const TranslateOptions chosen{.source_language = o.source_language, .target_language = o.target_language};
+  EXPECT_EQ(after(text).ids, after(text, chosen).ids) << "the languages of the pairs are the defaults";
+  const std::int32_t language = after.languages().find(o.target_language, "target").id;
+  if (after.languages().starts_decoder)
+    EXPECT_EQ(after.generation().search.start, language);
+  else
+    EXPECT_EQ(after(text).ids.front(), language);
+
+  // Without languages, fine-tuning goes on with those of the folder.
+  TranslationTrainingOptions again = TranslationTrainingOptions::finetune(folder_ / "tuned");
+  again.train = o.train, again.trainer.output = folder_ / "again", again.trainer.steps = 1;
+  train_translation(again);
+  EXPECT_EQ(Translator(folder_ / "again").languages().target, case_.text("target"));
+}
+
+TEST_P(LanguageTraining, AWrongOrMissingLanguageIsAnError) {
+  TranslationTrainingOptions o = options("out");
+  o.target_language = "tlh";
+  EXPECT_ERROR(train_translation(o), "target language \"tlh\", expected one of ");
+  o.target_language = "";
+  EXPECT_ERROR(train_translation(o), "needs a target language (--target-lang)");
+  o = options("out"), o.tokenizer = folder_ / "model";
+  EXPECT_ERROR(train_translation(o), "can be used only with its own model");
+}
+
+TEST(LanguageTrainingErrors, AModelWithoutLanguagesRefusesThem) {
   const test::TempFolder folder;
   std::ofstream(folder.path() / "pairs.tsv") << "one\ttwo\n";
-  auto options = TranslationTrainingOptions::finetune(multilingual("nllb_tokenizer"));
-  options.train.pairs = folder.path() / "pairs.tsv";
-  options.trainer.output = folder.path() / "out";
-  EXPECT_ERROR(train_translation(options), "models with tokens for languages");
+  auto options = TranslationTrainingOptions::finetune(multilingual("marian_tokenizer"));
+  options.train.pairs = folder.path() / "pairs.tsv", options.trainer.output = folder.path() / "out";
+  options.target_language = "de";
+  EXPECT_ERROR(train_translation(options), "no tokens for languages: got the target language \"de\"");
 }
 
 }  // namespace
