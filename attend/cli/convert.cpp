@@ -7,6 +7,7 @@
 
 #include "attend/cli/shared/generation.h"
 #include "attend/cli/shared/input.h"
+#include "attend/cli/shared/language_flags.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
@@ -17,6 +18,7 @@
 #include "attend/tasks/classification/classifier.h"
 #include "attend/tasks/embedding/text_encoder.h"
 #include "attend/tasks/language_model/gguf_export.h"
+#include "attend/tasks/translation/translation_model.h"
 #include "attend/tasks/translation/translator.h"
 
 namespace attend::cli {
@@ -27,6 +29,7 @@ namespace fs = std::filesystem;
 struct ConvertFlags {
   std::string model, output;
   std::vector<std::string> check;
+  TranslateOptions languages;  // of the check
   bool int8 = false, half = false, overwrite = false;
 
   bool gguf() const { return fs::path(output).extension() == ".gguf"; }
@@ -91,9 +94,10 @@ std::string same(const std::vector<T>& before, const std::vector<T>& after, cons
   return grouped(count) + " of " + counted(std::ssize(before), what) + " unchanged";
 }
 
-std::vector<std::string> translations(const Translator& translator, const std::vector<std::string>& lines) {
+std::vector<std::string> translations(const ModelFolder& folder, const std::vector<std::string>& lines,
+                                      const TranslateOptions& options) {
   std::vector<std::string> all;
-  for (const auto& hypotheses : translator(lines)) all.push_back(hypotheses.front().text);
+  for (const auto& hypotheses : Translator(folder)(lines, options)) all.push_back(hypotheses.front().text);
   return all;
 }
 
@@ -134,7 +138,8 @@ void report_check(const ConvertFlags& flags) {
               << (change < 0 ? "" : "+") << fixed(change, 3) << " %\n";
     if (change > 1) warn("int8 raises the perplexity by more than 1 %");
   } else if (before.can(Ability::translate)) {
-    std::cout << same(translations(Translator(before), lines), translations(Translator(after), lines), "translation")
+    std::cout << same(translations(before, lines, flags.languages), translations(after, lines, flags.languages),
+                      "translation")
               << '\n';
   } else if (before.can(Ability::classify)) {
     std::cout << same(labels(Classifier(before), lines), labels(Classifier(after), lines), "label") << '\n';
@@ -181,7 +186,11 @@ void run(const ConvertFlags& flags) {
     FolderUpdate update(to);
     const fs::path& stage = update.stage();
     copy_other_files(from, stage, folder.path());
-    model->save(stage / inside, vocabulary_in(from / inside));
+    const std::string vocabulary = vocabulary_in(from / inside);
+    model->save(stage / inside, vocabulary);
+    // Older folders have the options of generation in config.json, which is rewritten.
+    if (folder.can(Ability::translate) && !vocabulary.empty() && !fs::exists(stage / inside / "generation_config.json"))
+      load_translation_model(folder).generation.save(stage / inside);
     if (const auto mode = recorded_sentence_mode(folder.config())) record_sentence_mode(stage / inside, *mode);
     check_mapped_files();  // the weights were copied from these files
     update.commit();
@@ -206,10 +215,14 @@ void add_convert(Verb& program) {
                  "Store matrices as int8 with one scale per row (in a GGUF file: q8_0); takes a quarter of the memory");
   verb->add_flag("--half", flags->half, "Store two bytes per weight (f16); GGUF files only")->excludes("--int8");
   verb->add_flag("--overwrite", flags->overwrite, "Convert even if the output already holds a model");
-  verb->add_option("--check", flags->check,
-                   "With --int8: run both models on the lines of these files, and print how perplexity, translations, "
-                   "labels or vectors change")
-      ->type_name("FILE");
+  Flag* check =
+      verb->add_option(
+              "--check", flags->check,
+              "With --int8: run both models on the lines of these files, and print how perplexity, translations, "
+              "labels or vectors change")
+          ->type_name("FILE");
+  add_language_flags(*verb, flags->languages.source_language, flags->languages.target_language);
+  for (const char* name : {"--source-lang", "--target-lang"}) verb->get_option(name)->needs(check);
   verb->footer(
       "Without --int8, weights are float32; PyTorch files become safetensors. Only Attend reads an int8 folder, which\n"
       "cannot be trained further.\n"

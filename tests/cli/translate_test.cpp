@@ -11,6 +11,7 @@
 
 #include "attend/nn/module.h"
 #include "attend/tasks/translation/translation_model.h"
+#include "attend/tasks/translation/translator.h"
 #include "attend/text/training/train_words.h"
 #include "tests/support/run_program.h"
 #include "tests/support/temp_folder.h"
@@ -411,6 +412,29 @@ TEST(TranslateLanguages, AreChosenByFlags) {
   EXPECT_EQ(missing.code, 2);
   EXPECT_TRUE(contains(missing.output, "needs a target language (--target-lang): one of af_ZA, ar_AR"))
       << missing.output;
+}
+
+TEST(TranslateLanguages, AreChosenForTheCheckOfAConversionWhichKeepsTheOptionsOfConfigJson) {
+  const std::filesystem::path fixture = ATTEND_SOURCE_DIR "/tests/models/fixtures/mbart50_tokenizer";
+  const test::TempFolder folder;
+  const std::filesystem::path old = folder / "old", int8 = folder / "int8";
+  std::filesystem::copy(fixture, old);
+  std::filesystem::remove(old / "generation_config.json");
+  Config config(old / "config.json");
+  config.set("num_beams", 3), config.set("max_length", 9), config.set("forced_bos_token_id", 210);
+  config.save(old / "config.json");
+  std::ofstream(folder / "lines.txt") << "Nessuno scrive.\n";
+  const std::string run =
+      "convert --int8 --model " + old.string() + " --output " + int8.string() + " --target-lang de_DE --overwrite";
+  const Outcome checked = run_attend(run + " --check " + (folder / "lines.txt").string() + " 2>/dev/null");
+  EXPECT_EQ(checked.code, 0);
+  EXPECT_TRUE(contains(checked.output, "of 1 translation unchanged")) << checked.output;
+  const GenerationConfig before = Translator(old).generation(), after = Translator(int8).generation();
+  EXPECT_EQ(after.search.beam, 3);
+  EXPECT_EQ(after.search.max_length, 9);
+  EXPECT_EQ(after.search.rules.forced_first, 210);
+  EXPECT_EQ(after.write().dump(), before.write().dump());
+  EXPECT_EQ(run_attend(run + " 2>/dev/null").code, 2) << "without --check there is nothing to translate";
 }
 
 TEST_F(Translate, RefusesLanguagesThatTheModelDoesNotHave) {

@@ -38,7 +38,7 @@ def losses_of(model, sources, labels, start):
         inputs["labels"] = wanted  # transformers shifts them to the right
     else:
         inputs["decoder_input_ids"] = padded([[start, *row[:-1]] for row in labels], pad)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3, weight_decay=0.01)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.01)
     losses = []
     for _ in range(10):
         optimizer.zero_grad()
