@@ -217,6 +217,7 @@
 #include "attend/text/base64.h"
 #include "attend/text/bpe.h"
 #include "attend/text/byte_level.h"
+#include "attend/text/character_positions.h"
 #include "attend/text/decoder.h"
 #include "attend/text/language_tokens.h"
 #include "attend/text/normalizer.h"

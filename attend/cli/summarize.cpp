@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "attend/cli/shared/attention_file.h"
-#include "attend/cli/shared/character_positions.h"
 #include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/generation.h"
 #include "attend/cli/shared/input.h"
@@ -20,6 +19,7 @@
 #include "attend/explain/html.h"
 #include "attend/explain/terminal.h"
 #include "attend/tasks/summarization/summarizer.h"
+#include "attend/text/character_positions.h"
 
 namespace attend::cli {
 namespace {
