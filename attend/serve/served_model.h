@@ -1,5 +1,5 @@
 // A model that is served, and the requests that wait for it. Any thread may submit requests; only the model thread
-// (model_thread.h) runs the model. Generations and translations join the engine of the model as they arrive.
+// (model_thread.h) runs the model. Generations, translations and parts of documents join its engine as they arrive.
 #pragma once
 #include <atomic>
 #include <chrono>
