@@ -167,9 +167,11 @@ PackageDescription invent_package(PhiloxKey key) {
       break;
   }
   for (std::size_t left = dice.below(3); left > 0; --left) middle.emplace_back(dice.pick(kRemarks));
-  if (dice.percent(15))  // another program, which the summary leaves out
-    middle.push_back("Unlike " + capitalized(new_name(dice)) + ", it does not " + dice.pick(kDeeds).verb + " " +
-                     dice.pick(kMatters).plural + ".");
+  if (dice.percent(15)) {  // another program, which the summary leaves out
+    const std::string another = capitalized(new_name(dice));
+    const Deed& its_deed = dice.pick(kDeeds);
+    middle.push_back("Unlike " + another + ", it does not " + its_deed.verb + " " + dice.pick(kMatters).plural + ".");
+  }
   if (dice.percent(60)) {
     const Piece& piece = dice.pick(kPieces);
     middle.emplace_back(dice.pick(piece.sentences)), package.summary += piece.summary;
