@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "attend/cli/shared/attention_file.h"
-#include "attend/cli/shared/character_positions.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/json_line.h"
 #include "attend/cli/shared/line_verb.h"
@@ -15,6 +14,7 @@
 #include "attend/cli/verbs.h"
 #include "attend/explain/page.h"
 #include "attend/tasks/classification/classifier.h"
+#include "attend/text/character_positions.h"
 
 namespace attend::cli {
 namespace {

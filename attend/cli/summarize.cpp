@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "attend/cli/shared/attention_file.h"
-#include "attend/cli/shared/character_positions.h"
 #include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/generation.h"
+#include "attend/cli/shared/highlight.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/json_line.h"
 #include "attend/cli/shared/line_verb.h"
@@ -20,6 +20,7 @@
 #include "attend/explain/html.h"
 #include "attend/explain/terminal.h"
 #include "attend/tasks/summarization/summarizer.h"
+#include "attend/text/character_positions.h"
 
 namespace attend::cli {
 namespace {
@@ -48,16 +49,6 @@ std::string json_line(const std::string& document, const Summary& summary) {
   return as_line(json);
 }
 
-/// The document, with a shade for the weight of each sentence.
-WeightedText highlighted(const std::string& document, const Summary& summary) {
-  WeightedText weighted;
-  for (const SourceSentence& sentence : summary.sentences)
-    weighted.parts.push_back({document.substr(static_cast<std::size_t>(sentence.span.begin),
-                                              static_cast<std::size_t>(sentence.span.end - sentence.span.begin)),
-                              sentence.weight});
-  return weighted;
-}
-
 /// Summarizes documents, and writes what the flags ask for.
 class SummaryWriter {
  public:
@@ -68,6 +59,7 @@ class SummaryWriter {
     flags.options.sources = flags.highlight || flags.lines.json;
     summarizer_.check(flags.options);
     page_.title = "Summaries";
+    page_.say("The darker a sentence, the more of the summary's attention falls on it.");
   }
 
   void operator()(const std::vector<std::string>& documents, const Progress& progress) {
@@ -113,6 +105,7 @@ class SummaryWriter {
     Page shown;
     shown.show(highlighted(document, summary));
     out_.write_styled(to_terminal(shown, terminal_of_output()));
+    out_.write("\n");  // between documents
   }
 
   SummarizeFlags& flags_;

@@ -2,7 +2,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "attend/cli/shared/character_positions.h"
 #include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/json_line.h"
@@ -11,6 +10,7 @@
 #include "attend/cli/verbs.h"
 #include "attend/explain/page.h"
 #include "attend/tasks/tagging/tagger.h"
+#include "attend/text/character_positions.h"
 
 namespace attend::cli {
 namespace {

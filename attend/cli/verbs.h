@@ -42,6 +42,7 @@ void add_train(Verb& program);
 void add_summarize(Verb& program);
 void add_translate(Verb& program);
 
+void add_corpus_packages(Verb& corpus);
 void add_corpus_phrase_book(Verb& corpus);
 void add_finetune_answer(Verb& finetune);
 void add_finetune_classifier(Verb& finetune);

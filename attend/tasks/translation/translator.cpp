@@ -459,6 +459,11 @@ Translator::Translator(RecurrentTranslator model, const Tokenizer& tokenizer)
 const Tokenizer& Translator::source_tokenizer() const { return model_->source; }
 const Tokenizer& Translator::target_tokenizer() const { return model_->target; }
 const GenerationConfig& Translator::generation() const { return model_->generation; }
+Translator Translator::with_generation(GenerationConfig generation) const {
+  Model changed = *model_;
+  changed.generation = std::move(generation);
+  return Translator(std::make_shared<const Model>(std::move(changed)));
+}
 const LanguageTokens& Translator::languages() const { return model_->source.languages(); }
 
 void Translator::check(const TranslateOptions& options) const {
