@@ -194,7 +194,8 @@ void Transformer::record_attention(const Tensor& sources, const Tensor& lengths,
                                    Probe& probe) const {
   const NoGrad no_grad;
   const Training no_training(false);
-  predict(sources, lengths, ids, &probe);
+  const Tensor source = encode(sources, lengths, &probe), states = decode_states(source, lengths, ids, &probe);
+  if (pointer.defined()) record_pointer(pointer(states, source, lengths).weights, &probe);
 }
 
 Seq2SeqSpec Transformer::spec() const {

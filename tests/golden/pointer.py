@@ -22,9 +22,8 @@ COVERAGE = 0.7
 
 def mixture(logits, weights, gate, ids):
     """log(g softmax(logits) + (1 - g) copied), See et al. 2017, eq. 9."""
-    g = torch.sigmoid(gate)
     copied = torch.zeros_like(logits).scatter_add(2, ids[:, None].expand(-1, logits.shape[1], -1), weights)
-    return torch.log(g * torch.softmax(logits, -1) + (1 - g) * copied)
+    return torch.log(torch.sigmoid(gate) * torch.softmax(logits, -1) + torch.sigmoid(-gate) * copied)
 
 
 def coverage_loss(weights, lengths):

@@ -116,7 +116,7 @@ TEST(PointerGenerator, Int8GivesNearlyTheSameProbabilities) {
   const Transformer again = load_transformer(saved.path(), true);
   const NoGrad no_grad;
   const Tensor exact = predict_golden(model, file).logits, coarse = predict_golden(again, file).logits;
-  EXPECT_EQ(coarse.to_vector(), predict_golden(converted, file).logits.to_vector());
+  EXPECT_TRUE(test::close(coarse, predict_golden(converted, file).logits, kClosePointer));
   double worst = 0;
   for (std::int64_t i = 0; i < exact.numel(); ++i)
     worst = std::max(worst, static_cast<double>(std::abs(std::exp(exact.data()[i]) - std::exp(coarse.data()[i]))));
@@ -289,7 +289,7 @@ TEST(PointerGeneration, ABeamFindsTheSameHypothesesInABatchAndScoresThemByTeache
     for (std::size_t n = 0; n < 3; ++n) {
       const Hypothesis& one = together[i][n];
       EXPECT_EQ(one.ids, alone[0][n].ids);
-      EXPECT_EQ(one.log_probability, alone[0][n].log_probability);
+      EXPECT_NEAR(one.log_probability, alone[0][n].log_probability, 1e-4);
       std::vector<std::int32_t> words{36};
       words.insert(words.end(), one.ids.begin(), one.ids.end() - 1);
       const auto S = std::ssize(kSources[i]), T = std::ssize(words);

@@ -192,9 +192,9 @@ TEST_F(SummaryTraining, FineTuningOfHuggingFacesFoldersKeepsTheirPrefix) {
 
 TEST_F(SummaryTraining, MissingDataAreErrors) {
   SummaryTrainingOptions o = options("x");
-  o.train = {};
+  o.train.clear();
   EXPECT_ERROR(train_summarizer(o), "no summaries to learn from");
-  o = options("x"), o.validation = {}, o.trainer.metric = "rouge2";
+  o = options("x"), o.validation.clear(), o.trainer.metric = "rouge2";
   EXPECT_ERROR(train_summarizer(o), "there is nothing to summarize for rouge2");
   o = options("x"), o.max_tokens = 1;
   EXPECT_ERROR(train_summarizer(o), "0 sequences");
