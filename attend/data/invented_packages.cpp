@@ -129,7 +129,7 @@ std::string capitalized(std::string name) {
 
 PackageDescription invent_package(PhiloxKey key) {
   Dice dice(key);
-  PackageDescription package{.name = new_name(dice)};
+  PackageDescription package{.name = new_name(dice), .text = {}, .summary = {}};
   const std::string name = capitalized(package.name), other = capitalized(new_name(dice));
   const Matter& matter = dice.pick(kMatters);
   const Deed& deed = dice.pick(kDeeds);
