@@ -274,7 +274,7 @@ TEST_F(Train, ASummarizerIsTrainedFromARecipeFineTunedAndUsed) {
   EXPECT_TRUE(contains(run_for_errors(train("notes", "")).output, "--resume"));
 
   const std::string use = "summarize --model " + file("notes") + " --max-tokens 9 --json --attention " +
-                          file("copied.json") + " --layers -1 'Number 12 called. It is late.'";
+                          file("copied.json") + " --layer -1 'Number 12 called. It is late.'";
   const Outcome used = run_attend(use);
   ASSERT_EQ(used.code, 0) << used.output;
   EXPECT_EQ(nlohmann::json::parse(used.output).at("sentences").size(), 2u);
