@@ -12,7 +12,7 @@ namespace {
 
 struct PackageFlags {
   PackageBookOptions options;
-  bool known = true;
+  bool invented = false;
   std::string output, held_out;
 };
 
@@ -37,8 +37,7 @@ void add_corpus_packages(Verb& corpus) {
          "Number of held-out descriptions: at most N of the machine's packages, and N of invented ones", "N")
       ->check(kNotNegative)
       ->needs(held_out);
-  verb->add_flag(
-      "--invented", [flags](std::int64_t) { flags->known = false; }, "Only invented packages");
+  verb->add_flag("--invented", flags->invented, "Only invented packages");
   option("--seed", flags->options.seed, "Random seed; another seed gives other packages", "N");
   verb->footer(
       "Text, tab, summary on each line. The packages are those that a Debian system knows; the program invents as\n"
@@ -46,7 +45,7 @@ void add_corpus_packages(Verb& corpus) {
       "  attend corpus packages --output train.tsv --held-out test.tsv");
   verb->callback([flags] {
     PackageBookOptions options = flags->options;
-    if (flags->known) options.known = known_packages();
+    if (!flags->invented) options.known = known_packages();
     const PackageBook book = package_book(options);
     TextWriter training(flags->output);
     write_descriptions(book.training, training);
