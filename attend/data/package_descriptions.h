@@ -9,9 +9,9 @@
 namespace attend {
 
 struct PackageDescription {
-  std::string name;
-  std::string text;     ///< in one line
-  std::string summary;  ///< of the text
+  std::string name = {};
+  std::string text = {};     ///< in one line
+  std::string summary = {};  ///< of the text
 
   bool operator==(const PackageDescription&) const = default;
 };
