@@ -128,6 +128,10 @@ void add_train_memory(Verb& parent) {
       ->check(kNotNegative);
   memory->add_flag("--nonlinear,!--no-nonlinear", o.model.nonlinear,
                    "Apply a ReLU to half of the units between hops, or none");
+  memory->add_flag("--hop-matrix,!--no-hop-matrix", o.model.hop_matrix,
+                   "Transform the question by a learned matrix between hops, or not; with layer-wise tying always");
+  option(memory, "--init-deviation", o.model.deviation, "Standard deviation of the initial embeddings", "X")
+      ->check(kPositive);
   option(memory, "--dropout", o.model.dropout, "Dropout probability of memories and question", "P")
       ->check(between(0.0, 0.99));
   auto* others = verb->add_option_group("An LSTM or a Transformer");
