@@ -1,5 +1,6 @@
-// Encoding of texts with BERT, and one step of its pre-training. bert_torch.py has the peers: Hugging Face transformers
-// and ONNX Runtime, with models of the same size. Weights are mapped from a file, as for a downloaded model.
+// Encoding of texts with BERT, MPNet and ModernBERT, and one step of BERT's pre-training. bert_torch.py has the peers:
+// Hugging Face transformers and ONNX Runtime, with models of the same size. Weights are mapped from a file, as for a
+// downloaded model.
 #include <unistd.h>
 
 #include <algorithm>
@@ -27,10 +28,17 @@ BertOptions mini_lm() {
   return o;
 }
 
+/// MPNet-base and ModernBERT-base, whose sizes are the defaults of transformers.
+BertOptions of_type(const char* type) {
+  Config config;
+  config.set("model_type", type);
+  return BertOptions::read(config);
+}
+
 /// A model whose weights are mapped from a file, which is deleted immediately. Only one model is kept.
 std::shared_ptr<const Bert> mapped(const BertOptions& options) {
   static std::shared_ptr<Bert> model;
-  if (model && model->options.width == options.width) return model;
+  if (model && model->options.width == options.width && model->options.variant == options.variant) return model;
   model.reset();
   const std::filesystem::path folder =
       std::filesystem::temp_directory_path() / ("bert_bench." + std::to_string(getpid()));
@@ -148,6 +156,8 @@ int main(int argc, char** argv) {
   }
   bench::figure("bert_base.32x128.share_of_products", "%", 0, [] { return share_of_products(base(), 32, 128); });
   bench::figure("mini_lm.32x64.share_of_products", "%", 0, [] { return share_of_products(mini_lm(), 32, 64); });
+  bench::job("mpnet_base.32x128.hf", 1.2, [] { return encode_equal(of_type("mpnet"), 32, 128); });
+  bench::job("modernbert_base.32x128.hf", 1.2, [] { return encode_equal(of_type("modernbert"), 32, 128); });
   bench::job("mini_lm.mixed.hf", 2.0, encode_mixed);
   bench::job("bert_base.step.8x128", 1.35, pre_training_step);
   return bench::serve(argc, argv);

@@ -1,25 +1,31 @@
-"""The peers of bert_bench.cpp: BERT of Hugging Face transformers, and ONNX Runtime with the model exported by torch."""
+"""The peers of bert_bench.cpp: BERT, MPNet and ModernBERT of Hugging Face transformers, and ONNX Runtime with BERT exported
+by torch."""
 import os
 import tempfile
 
 import torch
 from torch.nn import functional as F
 from torch_job import job, serve
-from transformers import BertConfig, BertForMaskedLM, BertModel
+from transformers import (BertConfig, BertForMaskedLM, BertModel, ModernBertConfig, ModernBertModel, MPNetConfig,
+                          MPNetModel)
 
 BASE = {}
 MINI_LM = dict(hidden_size=384, num_hidden_layers=6, num_attention_heads=12, intermediate_size=1536)
 THREADS = int(os.environ.get("OMP_NUM_THREADS", "2"))
 
 
-def hugging_face(sizes, B, T):
-    model = BertModel(BertConfig(**sizes), add_pooling_layer=False).eval()
-    ids = torch.randint(0, 30522, (B, T))
+def encode(model, B, T):
+    model.eval()
+    ids = torch.randint(3, 30000, (B, T))
 
     def run():
         with torch.inference_mode():
             model(input_ids=ids)
     return run
+
+
+def hugging_face(sizes, B, T):
+    return encode(BertModel(BertConfig(**sizes), add_pooling_layer=False), B, T)
 
 
 class States(torch.nn.Module):
@@ -50,6 +56,10 @@ for name, make in [("hf", hugging_face), ("ort", onnx_runtime)]:
     job(f"bert_base.32x128.{name}")(lambda make=make: make(BASE, 32, 128))
     job(f"bert_base.1x128.{name}")(lambda make=make: make(BASE, 1, 128))
     job(f"mini_lm.32x64.{name}")(lambda make=make: make(MINI_LM, 32, 64))
+
+
+job("mpnet_base.32x128.hf")(lambda: encode(MPNetModel(MPNetConfig(), add_pooling_layer=False), 32, 128))
+job("modernbert_base.32x128.hf")(lambda: encode(ModernBertModel(ModernBertConfig()), 32, 128))
 
 
 @job("mini_lm.mixed.hf")

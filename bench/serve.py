@@ -5,6 +5,7 @@
 #   bench/serve.py --gpt2 FOLDER --llama "command that runs llama-server"    also compares with llama.cpp
 #   bench/serve.py --embedder FOLDER   64 clients that embed texts, compared with attend embed
 #   bench/serve.py --small FOLDER      overhead of HTTP, with an embedder that takes almost no time
+#   bench/serve.py --gpt2 FOLDER --embedder FOLDER --against PROGRAM    compares with another build of Attend instead
 # Folders are Hugging Face folders; the weights may be random. Both sides run alternately, and the best of each is used.
 import argparse
 import http.client
@@ -21,6 +22,7 @@ import time
 parser = argparse.ArgumentParser()
 for name in ("gpt2", "llama", "embedder", "small"):
     parser.add_argument("--" + name)
+parser.add_argument("--against", metavar="PROGRAM")
 parser.add_argument("--program", default=os.environ.get("ATTEND_BUILD", "build/release") + "/attend")
 parser.add_argument("--rounds", type=int, default=3)
 parser.add_argument("--clients", type=int, default=32)
@@ -35,9 +37,9 @@ def row(name, ours, theirs, unit, ratio, bar, better="at least"):
 
 
 class Attend:
-    def __init__(self, *models):
+    def __init__(self, *models, program=None):
         arguments = [argument for model in models for argument in ("--model", model)]
-        self.process = subprocess.Popen([flags.program, "--threads", str(flags.threads), "serve", "--port", "0", *arguments],
+        self.process = subprocess.Popen([program or flags.program, "--threads", str(flags.threads), "serve", "--port", "0", *arguments],
                                         stderr=subprocess.PIPE, text=True)
         self.port = int(re.search(r":(\d+)", self.process.stderr.readline().split("http://")[1])[1])
 
@@ -193,7 +195,33 @@ def measure_latency():
     row("overhead of HTTP", added, 0, "ms", added, "2", "at most")
 
 
+def measure_against(clients=64, each=20):
+    """The same requests to two builds of Attend, alternately."""
+    jobs = {}
+    if flags.gpt2:
+        jobs[f"{flags.clients} clients x {flags.tokens} tokens"] = lambda port: texts_at_once(port, flags.clients)[0]
+        jobs[f"one client x {flags.tokens} tokens"] = lambda port: texts_at_once(port, 1)[0]
+    if flags.embedder:
+        texts = [" ".join(prompt(number + i) for i in range(3)) for number in range(clients * each)]
+
+        def embed(port):
+            begin = time.perf_counter()
+            at_once(lambda client: embed_some(port, texts[client::clients], []), clients)
+            return len(texts) / (time.perf_counter() - begin)
+
+        jobs[f"{clients} clients embedding"] = embed
+    models = [f"{name}={folder}" for name, folder in (("gpt2", flags.gpt2), ("e", flags.embedder)) if folder]
+    with Attend(*models) as ours, Attend(*models, program=flags.against) as theirs:
+        for name, job in jobs.items():
+            rates = [[job(server.port) for server in (ours, theirs)] for _ in range(flags.rounds + 1)][1:]
+            mine, other = (max(side) for side in zip(*rates))
+            row(f"{name}, vs. the other build", mine, other, "/s", mine / other, "0.98")
+
+
 print(f"{'':44} {'ours':>9} {'other':>9} {'':9} {'ratio':>6}   bar")
+if flags.against:
+    measure_against()
+    raise SystemExit
 if flags.gpt2:
     measure_generation()
 if flags.embedder:

@@ -19,11 +19,11 @@ function(attend_rung_options target optimization)
   target_compile_options(${target} PRIVATE -fno-math-errno -fno-trapping-math $<$<CONFIG:Release>:${optimization}>)
 endfunction()
 
-# attend_unity(TARGET SOURCE…)
+# attend_unity(TARGET MOST SOURCE…)
 #
-# With CMAKE_UNITY_BUILD, compiles up to eight sources of a folder as one, which takes half the time. Sources of different
+# With CMAKE_UNITY_BUILD, compiles up to MOST sources of a folder as one, which takes half the time. Sources of different
 # folders are never joined, so names in anonymous namespaces must only differ within a folder.
-function(attend_unity target)
+function(attend_unity target most)
   set_target_properties(${target} PROPERTIES UNITY_BUILD_MODE GROUP)
   # GCC takes the sources for headers, in which types of anonymous namespaces would be a mistake.
   target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>)
@@ -33,7 +33,7 @@ function(attend_unity target)
     string(MAKE_C_IDENTIFIER ${folder} group)
     list(APPEND ${group} ${source})
     list(LENGTH ${group} count)
-    math(EXPR part "(${count} - 1) / 8")
+    math(EXPR part "(${count} - 1) / ${most}")
     set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${group}_${part})
   endforeach()
 endfunction()
@@ -66,7 +66,7 @@ function(attend_rung name)
   if(rung_ALONE)
     set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
   else()
-    attend_unity(${target} ${sources})
+    attend_unity(${target} 8 ${sources})
   endif()
   if(attend_precompiled)
     target_precompile_headers(${target} REUSE_FROM ${attend_precompiled})

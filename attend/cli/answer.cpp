@@ -8,7 +8,6 @@
 
 #include "attend/cli/shared/answer_flags.h"
 #include "attend/cli/shared/attention_file.h"
-#include "attend/cli/shared/character_positions.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/json_line.h"
 #include "attend/cli/shared/line_verb.h"
@@ -23,6 +22,7 @@
 #include "attend/explain/terminal.h"
 #include "attend/tasks/attention/attention_reader.h"
 #include "attend/tasks/question_answering/answerer.h"
+#include "attend/text/character_positions.h"
 #include "attend/text/words.h"
 
 namespace attend::cli {

@@ -58,7 +58,7 @@ class Texts {
 };
 
 /// Statistics of each head and of the rollout, averaged over all texts; printed as a table or as JSON lines.
-class Summary {
+class HeadSummary {
  public:
   void add(const AttentionMap& map, const AttentionChoice& choice) {
     const AttentionView& view = map.view(choice.view);
@@ -123,7 +123,7 @@ void run(AttentionFlags& flags) {
   AttentionSelection& selection = flags.request.selection;
   selection = file ? file->selection() : selection_of(flags.choice);
   if (flags.summary || flags.json) selection.one_layer = false;
-  Summary summary;
+  HeadSummary summary;
   TextWriter out;
   std::int64_t read = 0, cut = 0, blank = 0;
   for (std::string text; texts.next(text); ++read) {

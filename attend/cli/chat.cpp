@@ -62,7 +62,8 @@ void run(ChatFlags& flags) {
     const Generation& reply = results.front().front();
     const bool streamed = search.beam.value_or(model.generation().search.beam) == 1;
     if (flags.json) {
-      const Json json{{"prompt", line}, {"text", reply.text}, {"ids", reply.ids}, {"finish", name_of(reply.finish)}};
+      const Json json{
+          {"prompt", line}, {"text", reply.text}, {"ids", reply.ids}, {"finish", finish_name(reply.finish)}};
       writer.write(as_line(json));
     } else {
       writer.write((streamed ? "" : reply.text) + "\n");

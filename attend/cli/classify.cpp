@@ -6,7 +6,6 @@
 #include <optional>
 
 #include "attend/cli/shared/attention_file.h"
-#include "attend/cli/shared/character_positions.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/json_line.h"
 #include "attend/cli/shared/line_verb.h"
@@ -15,6 +14,7 @@
 #include "attend/cli/verbs.h"
 #include "attend/explain/page.h"
 #include "attend/tasks/classification/classifier.h"
+#include "attend/text/character_positions.h"
 
 namespace attend::cli {
 namespace {
@@ -162,7 +162,8 @@ void run(const ClassifyFlags& flags) {
         if (attention && attention->room() == 0 && !is_blank(line)) attention->leave_out(1);
         if (attention && attention->room() > 0 && !is_blank(line))
           attention->add(classifier.attention_map(line, flags.options, attention->selection()));
-        return (flags.lines.json ? json_line : text_line)(line, result, classifier.labels(), several, flags);
+        return flags.lines.json ? json_line(line, result, classifier.labels(), several, flags)
+                                : text_line(line, result, classifier.labels(), several, flags);
       });
   writer.finish();
   if (attention) attention->finish();

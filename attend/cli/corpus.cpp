@@ -197,6 +197,7 @@ void add_corpus(Verb& program) {
   add_clean(*parent);
   add_split(*parent);
   add_corpus_phrase_book(*parent);
+  add_corpus_packages(*parent);
 }
 
 }  // namespace attend::cli

@@ -10,7 +10,7 @@
 namespace attend::cli {
 namespace {
 
-struct Flags {
+struct CorpusPhraseBookFlags {
   PhraseBookOptions options;
   std::string output, held_out;
 };
@@ -29,7 +29,7 @@ void write_pairs(const std::vector<PhrasePair>& pairs, const std::string& path) 
 
 void add_corpus_phrase_book(Verb& corpus) {
   Verb* verb = corpus.add_subcommand("phrase-book", "Italian-English sentence pairs that are built into the program");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<CorpusPhraseBookFlags>();
   flags->options.held_out = 1000;
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
     return verb->add_option(name, value, help)->type_name(type);

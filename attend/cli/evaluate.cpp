@@ -46,7 +46,7 @@ struct EvaluateOptions {
   RougeOptions rouge;
 };
 
-std::string name_of(const std::string& path) { return path.empty() || path == "-" ? "standard input" : path; }
+std::string name_of_file(const std::string& path) { return path.empty() || path == "-" ? "standard input" : path; }
 
 Lines read_lines(const std::string& path) {
   LineReader reader(path.empty() ? std::vector<std::string>{} : std::vector<std::string>{path});
@@ -131,7 +131,7 @@ MetricResult rouge(const ScoredSystem& system, const Task& task, Rouge kind) {
   const auto lines = std::make_shared<const std::vector<RougeScore>>(
       rouge_scores(kind, system.lines, task.references, task.options.rouge));
   RougeScore sum;
-  MetricResult result{.key = std::string(attend::name_of(kind)), .name = {}};
+  MetricResult result{.key = std::string(name_of(kind)), .name = {}};
   for (const RougeScore& line : *lines) {
     sum.precision += line.precision, sum.recall += line.recall, sum.f += line.f;
     result.sentences.push_back(line.f);
@@ -276,7 +276,7 @@ MetricResult evaluate(const std::string& metric, const ScoredSystem& system, con
   if (metric == "accuracy") return accuracy(system, task);
   if (metric == "f1") return f1(system, task);
   for (const Rouge kind : kRouges)
-    if (metric == attend::name_of(kind)) return rouge(system, task, kind);
+    if (metric == name_of(kind)) return rouge(system, task, kind);
   return needs_references(metric) ? chrf(system, task, metric) : likelihood(system, metric);
 }
 
@@ -327,7 +327,7 @@ void expand_rouge(std::vector<std::string>& metrics) {
   if (at == metrics.end()) return;
   const auto begin = metrics.erase(at);
   std::vector<std::string> kinds;
-  for (const Rouge kind : kRouges) kinds.emplace_back(attend::name_of(kind));
+  for (const Rouge kind : kRouges) kinds.emplace_back(name_of(kind));
   metrics.insert(begin, kinds.begin(), kinds.end());
 }
 
@@ -335,7 +335,7 @@ void run(const EvaluateOptions& options) {
   check(options);
   std::vector<ScoredSystem> systems;
   for (const std::string& path : options.inputs.empty() ? std::vector<std::string>{""} : options.inputs) {
-    systems.push_back({name_of(path), read_lines(path), {}});
+    systems.push_back({name_of_file(path), read_lines(path), {}});
     if (!options.field.empty()) take_field(systems.back(), options.field);
   }
   Task task{options, {}};
@@ -347,7 +347,7 @@ void run(const EvaluateOptions& options) {
   };
   for (const ScoredSystem& system : systems) {
     for (std::size_t r = 0; r < task.references.size(); ++r)
-      same_length(system, name_of(options.references[r]), task.references[r].size());
+      same_length(system, name_of_file(options.references[r]), task.references[r].size());
     if (options.confidence) same_length(system, systems.front().name, systems.front().lines.size());
     if (system.lines.empty()) fail<InputError>("evaluate", system.name, ": is empty");
   }
@@ -355,7 +355,7 @@ void run(const EvaluateOptions& options) {
   std::vector<LengthGroup> groups;
   if (!options.sources.empty()) {
     const Lines sources = read_lines(options.sources);
-    for (const ScoredSystem& system : systems) same_length(system, name_of(options.sources), sources.size());
+    for (const ScoredSystem& system : systems) same_length(system, name_of_file(options.sources), sources.size());
     groups = groups_by_length(sources, options.lengths);
   }
 

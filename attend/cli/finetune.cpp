@@ -8,6 +8,7 @@ void add_finetune(Verb& program) {
   Verb* finetune = add_parent(program, "finetune", "Train a model further on your own texts");
   finetune->group(kMakeAModel);
   add_finetune_translation(*finetune);
+  add_finetune_summary(*finetune);
   add_finetune_language_model(*finetune);
   add_finetune_classifier(*finetune);
   add_finetune_masked_lm(*finetune);

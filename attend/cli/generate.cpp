@@ -30,7 +30,7 @@ std::string json_line(const std::string& prompt, const Generation& one, std::siz
   Json json{{"prompt", prompt},
             {"text", one.text},
             {"ids", one.ids},
-            {"finish", name_of(one.finish)},
+            {"finish", finish_name(one.finish)},
             {"logprob", one.log_probability}};
   if (several) json["sample"] = sample;
   if (one.seed) json["seed"] = *one.seed;

@@ -20,7 +20,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-struct Flags {
+struct RunAlgorithmFlags {
   std::string model, input, output;
   std::int64_t length = 0, repeats = 0, slots = 0, sequences = 0;
   std::uint64_t seed = 1;
@@ -74,7 +74,7 @@ std::string json_line(const AlgorithmOptions& options, const AlgorithmRun& run) 
   return as_line(json);
 }
 
-void run(const Flags& flags) {
+void run(const RunAlgorithmFlags& flags) {
   if (!flags.output.empty()) {
     bool known = false;
     for (const char* ending : kEndings) known |= flags.output.ends_with(ending);
@@ -139,7 +139,7 @@ void add_run_algorithm(Verb& program) {
   Verb* verb =
       program.add_subcommand("run-algorithm", "Run a learned algorithm, and show where its heads read and wrote");
   verb->group(kUseAModel);
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<RunAlgorithmFlags>();
   verb->add_option("-m,--model", flags->model, "Folder of a model that `attend train algorithm` has made")
       ->type_name("DIR")
       ->required();

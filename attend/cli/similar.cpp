@@ -63,25 +63,25 @@ void add_vectors(const std::string& path, Nearest& nearest) {
 }
 
 /// The texts of the nearest lines, by line number. Only these are kept in memory.
-using Lines = std::map<std::int64_t, std::string>;
+using NumberedLines = std::map<std::int64_t, std::string>;
 
-Lines wanted_lines(const Nearest& nearest) {
-  Lines lines;
+NumberedLines wanted_lines(const Nearest& nearest) {
+  NumberedLines lines;
   for (const auto& matches : nearest.best())
     for (const Nearest::Match& match : matches) lines[match.row];
   return lines;
 }
 
 /// Embeds and compares all texts. They are read once, so they may come from a pipe.
-Lines compare_texts(const TextEncoder& encoder, const EmbedOptions& options, const std::string& path,
-                    Nearest& nearest) {
+NumberedLines compare_texts(const TextEncoder& encoder, const EmbedOptions& options, const std::string& path,
+                            Nearest& nearest) {
   LineReader reader({path});
-  Lines lines;
+  NumberedLines lines;
   const auto blocks = [&](const TextWork& work) { for_line_blocks(reader, "Reading", work); };
   embed_lines(encoder, options, blocks, [&](const std::vector<std::string>& block, const Embeddings& embeddings) {
     const std::int64_t first = nearest.rows();
     nearest.add(embeddings.vectors);
-    Lines wanted = wanted_lines(nearest);
+    NumberedLines wanted = wanted_lines(nearest);
     for (auto& [row, text] : wanted) {
       if (row < first)
         text = std::move(lines[row]);
@@ -94,8 +94,8 @@ Lines compare_texts(const TextEncoder& encoder, const EmbedOptions& options, con
 }
 
 /// Reads the lines of the nearest vectors.
-Lines lines_of(const std::string& path, const Nearest& nearest) {
-  Lines lines = wanted_lines(nearest);
+NumberedLines lines_of(const std::string& path, const Nearest& nearest) {
+  NumberedLines lines = wanted_lines(nearest);
   LineReader reader({path});
   std::int64_t number = 0;
   for (std::string line; reader.next(line); ++number)
@@ -118,7 +118,7 @@ std::vector<Ranked> ranked(const std::vector<Nearest::Match>& matches) {
 }
 
 /// The best matches by the score of a cross-encoder. Returns how many texts it had to cut.
-std::int64_t rerank(const Reranker& reranker, const std::string& query, const Lines& lines, std::int64_t top,
+std::int64_t rerank(const Reranker& reranker, const std::string& query, const NumberedLines& lines, std::int64_t top,
                     std::vector<Ranked>& matches) {
   std::vector<std::string> texts;
   for (const Ranked& match : matches) texts.push_back(lines.at(match.row));
@@ -146,7 +146,7 @@ void run(const SimilarFlags& flags) {
   options.prompt = prompt_of(encoder, flags.query_prompt, {"query"});
   Nearest nearest(encoder.embed(queries, options).vectors,
                   reranker ? std::max(flags.top, flags.candidates) : flags.top);
-  Lines lines;
+  NumberedLines lines;
   if (!flags.vectors.empty()) {
     add_vectors(flags.vectors, nearest);
     lines = lines_of(flags.texts, nearest);

@@ -5,9 +5,9 @@
 #include <optional>
 
 #include "attend/cli/shared/attention_file.h"
-#include "attend/cli/shared/character_positions.h"
 #include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/generation.h"
+#include "attend/cli/shared/highlight.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/json_line.h"
 #include "attend/cli/shared/line_verb.h"
@@ -20,6 +20,7 @@
 #include "attend/explain/html.h"
 #include "attend/explain/terminal.h"
 #include "attend/tasks/summarization/summarizer.h"
+#include "attend/text/character_positions.h"
 
 namespace attend::cli {
 namespace {
@@ -48,26 +49,17 @@ std::string json_line(const std::string& document, const Summary& summary) {
   return as_line(json);
 }
 
-/// The document, with a shade for the weight of each sentence.
-WeightedText highlighted(const std::string& document, const Summary& summary) {
-  WeightedText weighted;
-  for (const SourceSentence& sentence : summary.sentences)
-    weighted.parts.push_back({document.substr(static_cast<std::size_t>(sentence.span.begin),
-                                              static_cast<std::size_t>(sentence.span.end - sentence.span.begin)),
-                              sentence.weight});
-  return weighted;
-}
-
 /// Summarizes documents, and writes what the flags ask for.
-class Writer {
+class SummaryWriter {
  public:
-  explicit Writer(SummarizeFlags& flags)
+  explicit SummaryWriter(SummarizeFlags& flags)
       : flags_(flags), attention_(attention_file(flags)), summarizer_(flags.lines.model), out_(flags.lines.output) {
     if (!flags.highlight_file.empty()) page_file_.emplace(flags.highlight_file);
     warn_of_weights(flags.lines.model);
     flags.options.sources = flags.highlight || flags.lines.json;
     summarizer_.check(flags.options);
     page_.title = "Summaries";
+    page_.say("The darker a sentence, the more of the summary's attention falls on it.");
   }
 
   void operator()(const std::vector<std::string>& documents, const Progress& progress) {
@@ -113,6 +105,7 @@ class Writer {
     Page shown;
     shown.show(highlighted(document, summary));
     out_.write_styled(to_terminal(shown, terminal_of_output()));
+    out_.write("\n");  // between documents
   }
 
   SummarizeFlags& flags_;
@@ -131,7 +124,7 @@ std::string content_of(const std::filesystem::path& path) {
 
 void run(SummarizeFlags& flags) {
   constexpr std::size_t kBlock = 64;  // documents are long
-  Writer writer(flags);
+  SummaryWriter writer(flags);
   const TextWork work = [&](const auto& documents, const Progress& progress) { writer(documents, progress); };
   if (flags.files.empty()) {
     for_text_blocks(flags.lines, "Summarizing", work, kBlock);
@@ -174,11 +167,12 @@ void add_summarize(Verb& program) {
   verb->add_option("--max-source-tokens", options.max_source_tokens, "Maximum number of tokens to read at once")
       ->type_name("N")
       ->check(kPositive)
-      ->default_text("the model's limit");
+      ->default_text("as the model's folder says, otherwise its limit");
   add_choice(*verb, "--long", options.long_text,
              {{"split", LongText::split}, {"truncate", LongText::truncate}, {"error", LongText::error}},
              "What to do with longer documents. split: summarize parts, and then their summaries; truncate: drop the "
              "end; error: stop. One of")
+      ->default_text("as the model's folder says, otherwise split")
       ->type_name("HOW");
   verb->add_option("--batch-tokens", options.batch_tokens, "Largest number of source tokens in a batch")
       ->type_name("N")

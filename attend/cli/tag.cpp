@@ -2,7 +2,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "attend/cli/shared/character_positions.h"
 #include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/json_line.h"
@@ -11,6 +10,7 @@
 #include "attend/cli/verbs.h"
 #include "attend/explain/page.h"
 #include "attend/tasks/tagging/tagger.h"
+#include "attend/text/character_positions.h"
 
 namespace attend::cli {
 namespace {
@@ -60,7 +60,9 @@ void run(TagFlags& flags) {
   const TextCounts counts = write_results(
       flags.lines, "Tagging", writer,
       [&](const auto& lines, const Progress& progress) { return tagger(lines, flags.options, progress); },
-      flags.lines.json ? json_line : text_line);
+      [&](const std::string& line, const TaggedText& tagged) {
+        return flags.lines.json ? json_line(line, tagged) : text_line(line, tagged);
+      });
   writer.finish();
   warn_of_cut(counts.cut);
 }

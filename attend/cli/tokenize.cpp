@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "attend/cli/shared/character_positions.h"
 #include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/error_text.h"
 #include "attend/cli/shared/input.h"
@@ -19,6 +18,7 @@
 #include "attend/core/error.h"
 #include "attend/core/threads.h"
 #include "attend/data/tokenized_texts.h"
+#include "attend/text/character_positions.h"
 #include "attend/text/tokenizer.h"
 
 namespace attend::cli {

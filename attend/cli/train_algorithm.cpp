@@ -14,7 +14,7 @@ namespace {
 
 enum class Arch : std::uint8_t { ntm, lstm };
 
-struct Flags {
+struct TrainAlgorithmFlags {
   TrainingFlags training;
   AlgorithmTrainingOptions options;
   Arch arch = Arch::ntm;
@@ -48,7 +48,7 @@ std::string defaults_table() {
 
 void add_train_algorithm(Verb& parent) {
   Verb* verb = parent.add_subcommand("algorithm", "Train a Neural Turing Machine to copy, recall, sort or predict");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TrainAlgorithmFlags>();
   AlgorithmTrainingOptions& o = flags->options;
   const auto size = [](Verb* app, const char* name, std::int64_t& value, const char* help, const char* otherwise) {
     app->add_option(name, value, help)->type_name("N")->default_value("")->default_text(otherwise)->check(kPositive);

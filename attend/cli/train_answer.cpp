@@ -11,24 +11,26 @@
 namespace attend::cli {
 namespace {
 
-enum class Architecture : std::uint8_t { bidaf };
-const std::vector<std::pair<std::string, Architecture>> kArchitectures = {{"bidaf", Architecture::bidaf}};
+enum class AnswerArchitecture : std::uint8_t { bidaf };
+const std::vector<std::pair<std::string, AnswerArchitecture>> kAnswerArchitectures = {
+    {"bidaf", AnswerArchitecture::bidaf}};
 
-struct Flags : AnswerTrainingFlags {
-  Architecture arch = Architecture::bidaf;
+struct TrainAnswerFlags : AnswerTrainingFlags {
+  AnswerArchitecture arch = AnswerArchitecture::bidaf;
 };
 
 }  // namespace
 
 void add_train_answer(Verb& parent) {
   Verb* verb = parent.add_subcommand("answer", "Train a network that finds the answers to questions in texts");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TrainAnswerFlags>();
   AnswerTrainingOptions& o = flags->options;
   const auto option = [](Verb* app, const char* name, auto& value, const char* help, const char* type) {
     return app->add_option(name, value, help)->type_name(type);
   };
   add_answer_data_flags(*verb, o);
-  add_choice(*verb, "--arch", flags->arch, kArchitectures, "Architecture; bidaf is bidirectional attention flow");
+  add_choice(*verb, "--arch", flags->arch, kAnswerArchitectures,
+             "AnswerArchitecture; bidaf is bidirectional attention flow");
   option(verb, "--vocab-size", o.vocab_size, "Largest number of words in the vocabulary; the most frequent are kept",
          "N")
       ->check(kPositive);

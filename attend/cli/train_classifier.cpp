@@ -20,7 +20,7 @@ const std::vector<std::pair<std::string, Architecture>> kArchitectures = {
     {"hierarchical", Architecture::hierarchical},
     {"hierarchical-transformer", Architecture::hierarchical_transformer}};
 
-struct Flags : LabelFlags {
+struct TrainClassifierFlags : LabelFlags {
   Architecture arch = Architecture::rnn;
   bool pairs = false;
   RecurrentClassifierOptions recurrent;
@@ -32,7 +32,7 @@ struct Flags : LabelFlags {
 
 /// Sets the sizes that all architectures have.
 template <typename Network>
-Network sized(Network network, const Flags& flags) {
+Network sized(Network network, const TrainClassifierFlags& flags) {
   if (flags.embedding) network.embedding = *flags.embedding;
   if (flags.hidden) network.hidden = *flags.hidden;
   if (flags.dropout) network.dropout = *flags.dropout;
@@ -41,7 +41,7 @@ Network sized(Network network, const Flags& flags) {
   return network;
 }
 
-void choose_network(Flags& flags) {
+void choose_network(TrainClassifierFlags& flags) {
   auto& network = flags.options.network;
   const bool layered = flags.arch == Architecture::rnn || flags.arch == Architecture::hierarchical_transformer;
   if (flags.layers && !layered) throw UsageError("--layers", "is for --arch rnn and hierarchical-transformer");
@@ -74,7 +74,7 @@ void choose_network(Flags& flags) {
 
 void add_train_classifier(Verb& parent) {
   Verb* verb = parent.add_subcommand("classifier", "Train a classifier of texts, pairs of texts or documents");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TrainClassifierFlags>();
   ClassificationTrainingOptions& o = flags->options;
   const auto option = [](Verb* app, const char* name, auto& value, const char* help, const char* type) {
     return app->add_option(name, value, help)->type_name(type);

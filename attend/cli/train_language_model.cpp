@@ -10,13 +10,13 @@
 namespace attend::cli {
 namespace {
 
-struct Flags {
+struct TrainLanguageModelFlags {
   TrainingFlags training;
   LanguageModelTrainingOptions options;
 };
 
-/// Flags of training and of fine-tuning.
-void add_flags(Verb& verb, Flags& flags) {
+/// TrainLanguageModelFlags of training and of fine-tuning.
+void add_flags(Verb& verb, TrainLanguageModelFlags& flags) {
   LanguageModelTrainingOptions& o = flags.options;
   o.sample_tokens = 100;
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
@@ -44,7 +44,7 @@ void add_flags(Verb& verb, Flags& flags) {
   add_training_flags(verb, flags.training, o.trainer, o.batch_tokens, {"loss", "perplexity"});
 }
 
-void check_and_run(Flags& flags) {
+void check_and_run(TrainLanguageModelFlags& flags) {
   const LanguageModelTrainingOptions& o = flags.options;
   if (o.train.empty()) throw UsageError("--train", "is missing: give --train FILE, the text to learn from");
   check_validation(flags.training, !o.validation.empty() || o.validation_share > 0);
@@ -56,7 +56,7 @@ void check_and_run(Flags& flags) {
 
 void add_train_language_model(Verb& parent) {
   Verb* verb = parent.add_subcommand("language-model", "Train a language model (GPT-2) from plain text");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TrainLanguageModelFlags>();
   LanguageModelTrainingOptions& o = flags->options;
   add_flags(*verb, *flags);
   Flag* tokenizer = add_path_flag(*verb, "--tokenizer", o.tokenizer, "Folder of the tokenizer to use", "DIR")
@@ -97,7 +97,7 @@ void add_train_language_model(Verb& parent) {
 
 void add_finetune_language_model(Verb& parent) {
   Verb* verb = parent.add_subcommand("language-model", "Train a language model further on your own texts");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TrainLanguageModelFlags>();
   LanguageModelTrainingOptions& o = flags->options;
   o = LanguageModelTrainingOptions::finetune("");
   add_path_flag(*verb, "--from", o.from, "Folder of the model to start from: GPT-2, or one that Attend has trained",

@@ -10,13 +10,13 @@
 namespace attend::cli {
 namespace {
 
-struct Flags {
+struct TrainMaskedLmFlags {
   TrainingFlags training;
   MaskedLmTrainingOptions options;
 };
 
-/// Flags of training and of fine-tuning.
-void add_flags(Verb& verb, Flags& flags) {
+/// TrainMaskedLmFlags of training and of fine-tuning.
+void add_flags(Verb& verb, TrainMaskedLmFlags& flags) {
   MaskedLmTrainingOptions& o = flags.options;
   add_paths_flag(verb, "--train", o.train, "Training text, plain")->required();
   add_paths_flag(verb, "--validation", o.validation,
@@ -37,7 +37,7 @@ void add_flags(Verb& verb, Flags& flags) {
                      {"loss", "word_loss", "word_accuracy", "next_loss", "next_accuracy"});
 }
 
-void check_and_run(Flags& flags) {
+void check_and_run(TrainMaskedLmFlags& flags) {
   const MaskedLmTrainingOptions& o = flags.options;
   check_validation(flags.training, !o.validation.empty());
   if (o.trainer.metric.starts_with("next_") && !o.next_sentence)
@@ -50,7 +50,7 @@ void check_and_run(Flags& flags) {
 
 void add_train_masked_lm(Verb& parent) {
   Verb* verb = parent.add_subcommand("masked-lm", "Train a text encoder (BERT) from plain text");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TrainMaskedLmFlags>();
   MaskedLmTrainingOptions& o = flags->options;
   add_flags(*verb, *flags);
   Flag* tokenizer = add_path_flag(*verb, "--tokenizer", o.tokenizer, "Folder of the tokenizer to use", "DIR")
@@ -86,7 +86,7 @@ void add_train_masked_lm(Verb& parent) {
 
 void add_finetune_masked_lm(Verb& parent) {
   Verb* verb = parent.add_subcommand("masked-lm", "Train a text encoder further on your own texts");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TrainMaskedLmFlags>();
   flags->options = MaskedLmTrainingOptions::finetune("");
   add_path_flag(*verb, "--from", flags->options.from,
                 "Folder of the encoder to start from (BERT, RoBERTa, ELECTRA, ModernBERT, …)", "DIR")

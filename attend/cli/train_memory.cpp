@@ -13,14 +13,14 @@
 namespace attend::cli {
 namespace {
 
-struct Flags {
+struct TrainMemoryFlags {
   StoryTrainingOptions options;
   TrainingFlags training;
   bool joint = false;
   std::optional<std::int64_t> width, layers, heads;  // unset: the default of the architecture
 };
 
-StoryTrainingResult train_one(Flags& flags) {
+StoryTrainingResult train_one(TrainMemoryFlags& flags) {
   StoryTrainingResult result;
   run_training(flags.training, "Training of " + flags.options.trainer.output.string(),
                [&](const TrainingObserver& observer) {
@@ -32,7 +32,7 @@ StoryTrainingResult train_one(Flags& flags) {
 }
 
 /// One network for each task, in the folder qaN of the output folder, unless there is only one task.
-void train_each(Flags& flags) {
+void train_each(TrainMemoryFlags& flags) {
   StoryTrainingOptions& o = flags.options;
   const std::filesystem::path output = o.trainer.output;
   const std::vector<StoryFiles> files = choose_tasks(find_story_files(o.data), o.tasks);
@@ -47,7 +47,7 @@ void train_each(Flags& flags) {
   if (!flags.training.json) std::cout << table_of(all.validation, all.test);
 }
 
-void run(Flags& flags) {
+void run(TrainMemoryFlags& flags) {
   StoryTrainingOptions& o = flags.options;
   if (flags.width) {
     o.model.width = o.lstm.embedding = o.lstm.hidden = o.transformer.width = *flags.width;
@@ -73,7 +73,7 @@ void run(Flags& flags) {
 
 void add_train_memory(Verb& parent) {
   Verb* verb = parent.add_subcommand("memory", "Train a memory network that answers questions about stories");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TrainMemoryFlags>();
   StoryTrainingOptions& o = flags->options;
   const auto option = [](Verb* app, const char* name, auto& value, const char* help, const char* type) {
     return app->add_option(name, value, help)->type_name(type);
@@ -128,6 +128,10 @@ void add_train_memory(Verb& parent) {
       ->check(kNotNegative);
   memory->add_flag("--nonlinear,!--no-nonlinear", o.model.nonlinear,
                    "Apply a ReLU to half of the units between hops, or none");
+  memory->add_flag("--hop-matrix,!--no-hop-matrix", o.model.hop_matrix,
+                   "Transform the question by a learned matrix between hops, or not; with layer-wise tying always");
+  option(memory, "--init-deviation", o.model.deviation, "Standard deviation of the initial embeddings", "X")
+      ->check(kPositive);
   option(memory, "--dropout", o.model.dropout, "Dropout probability of memories and question", "P")
       ->check(between(0.0, 0.99));
   auto* others = verb->add_option_group("An LSTM or a Transformer");

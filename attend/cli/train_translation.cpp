@@ -6,6 +6,7 @@
 #include "attend/cli/shared/language_flags.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/training.h"
+#include "attend/cli/shared/transformer_flags.h"
 #include "attend/cli/verbs.h"
 #include "attend/models/recurrent_common.h"
 #include "attend/tasks/translation/training.h"
@@ -16,7 +17,7 @@ namespace {
 constexpr const char* kTransformerGroup = "The Transformer (--arch marian)";
 constexpr const char* kRecurrentGroup = "The recurrent network (--arch rnn)";
 
-struct Flags {
+struct TrainTranslationFlags {
   TrainingFlags training;
   TranslationTrainingOptions options;
 };
@@ -30,8 +31,8 @@ void add_pair_flags(Verb& verb, PairFiles& files, const std::string& prefix, con
   target->needs(source);
 }
 
-/// Flags of training and of fine-tuning.
-void add_flags(Verb& verb, Flags& flags) {
+/// TrainTranslationFlags of training and of fine-tuning.
+void add_flags(Verb& verb, TrainTranslationFlags& flags) {
   TranslationTrainingOptions& o = flags.options;
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
     return verb.add_option(name, value, help)->type_name(type);
@@ -48,23 +49,12 @@ void add_flags(Verb& verb, Flags& flags) {
   add_training_flags(verb, flags.training, o.trainer, o.batch_tokens, {"bleu", "chrf", "loss"});
 }
 
-void check_and_run(Flags& flags, const std::string& title) {
+void check_and_run(TrainTranslationFlags& flags, const std::string& title) {
   if (!flags.options.train.given())
     throw UsageError("--train", "is missing: give --train FILE, or --train-source FILE and --train-target FILE");
   check_validation(flags.training, flags.options.validation.given());
   run_training(flags.training, title,
                [&](const TrainingObserver& observer) { return train_translation(flags.options, observer); });
-}
-
-/// A flag that sets the same option of both architectures.
-template <typename Value, typename One, typename Other>
-Flag* add_shared(Verb& verb, const char* name, One& one, Other& other, const char* help, const char* type) {
-  return verb
-      .add_option_function<Value>(
-          name,
-          [&one, &other](const Value& value) { one = static_cast<One>(value), other = static_cast<Other>(value); },
-          help)
-      ->type_name(type);
 }
 
 void add_architecture_flags(Verb& verb, TranslatorOptions& options) {
@@ -94,27 +84,7 @@ void add_architecture_flags(Verb& verb, TranslatorOptions& options) {
     return group->add_option(name, value, help)->type_name(type);
   };
   auto* transformer = verb.add_option_group(kTransformerGroup);
-  option(transformer, "--width", t.width, "Size of the hidden states", "N")->check(kPositive);
-  add_shared<std::int64_t>(*transformer, "--heads", t.encoder_heads, t.decoder_heads,
-                           "Number of attention heads; must divide --width", "N")
-      ->check(kPositive)
-      ->default_value(std::to_string(t.encoder_heads));
-  add_shared<std::int64_t>(*transformer, "--inner", t.encoder_inner, t.decoder_inner,
-                           "Size of the feed-forward networks", "N")
-      ->check(kPositive)
-      ->default_value(std::to_string(t.encoder_inner));
-  add_choice(*transformer, "--activation", t.activation,
-             {{"relu", Activation::relu}, {"gelu", Activation::gelu}, {"silu", Activation::silu}},
-             "Activation of the feed-forward networks");
-  option(transformer, "--attention-dropout", t.attention_dropout, "Dropout probability of attention weights", "P")
-      ->check(fraction);
-  option(transformer, "--activation-dropout", t.activation_dropout,
-         "Dropout probability inside the feed-forward networks", "P")
-      ->check(fraction);
-  transformer->add_flag("--pre-norm", t.pre_norm,
-                        "Normalize before each sub-layer instead of after it; MarianMT does not support it");
-  transformer->add_flag("--learned-positions", t.learned_positions,
-                        "Learn the position embeddings instead of sines and cosines; MarianMT does not support it");
+  add_transformer_flags(*transformer, t);
   transformer->add_flag("--shared-embeddings,!--separate-embeddings", t.shared_embeddings,
                         "One embedding table for both languages, or one for each");
 
@@ -147,7 +117,7 @@ void check_architecture_flags(const Verb& verb, const TranslatorOptions& options
 
 void add_train_translation(Verb& parent) {
   Verb* verb = parent.add_subcommand("translation", "Train a translator from sentence pairs");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TrainTranslationFlags>();
   add_flags(*verb, *flags);
   Flag* tokenizer =
       add_path_flag(*verb, "--tokenizer", flags->options.tokenizer, "Folder of the tokenizer to use", "DIR")
@@ -172,7 +142,7 @@ void add_train_translation(Verb& parent) {
 
 void add_finetune_translation(Verb& parent) {
   Verb* verb = parent.add_subcommand("translation", "Train a translator further on your own sentence pairs");
-  auto flags = std::make_shared<Flags>();
+  auto flags = std::make_shared<TrainTranslationFlags>();
   TranslationTrainingOptions& o = flags->options;
   o = TranslationTrainingOptions::finetune("");
   add_path_flag(*verb, "--from", o.from,

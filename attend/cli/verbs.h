@@ -42,11 +42,13 @@ void add_train(Verb& program);
 void add_summarize(Verb& program);
 void add_translate(Verb& program);
 
+void add_corpus_packages(Verb& corpus);
 void add_corpus_phrase_book(Verb& corpus);
 void add_finetune_answer(Verb& finetune);
 void add_finetune_classifier(Verb& finetune);
 void add_finetune_language_model(Verb& finetune);
 void add_finetune_masked_lm(Verb& finetune);
+void add_finetune_summary(Verb& finetune);
 void add_finetune_translation(Verb& finetune);
 
 void add_train_algorithm(Verb& train);
@@ -55,6 +57,7 @@ void add_train_classifier(Verb& train);
 void add_train_language_model(Verb& train);
 void add_train_masked_lm(Verb& train);
 void add_train_memory(Verb& train);
+void add_train_summary(Verb& train);
 void add_train_tokenizer(Verb& train);
 void add_train_translation(Verb& train);
 

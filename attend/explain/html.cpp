@@ -1,5 +1,6 @@
 #include "attend/explain/html.h"
 
+#include <algorithm>
 #include <sstream>
 
 #include "attend/explain/page_assets.h"
@@ -22,9 +23,11 @@ struct BlockWriter {
   }
   void operator()(const WeightedText& weighted) const {
     out << "<p>";
-    for (const WeightedText::Part& part : weighted.parts)
+    for (const WeightedText::Part& part : weighted.parts) {
+      for (int i = 0; i < std::min(part.breaks, 2); ++i) out << "<br>";
       out << "<span title='" << fixed(part.weight, 3) << "' style='background:color-mix(in srgb,var(--accent) "
           << fixed(45 * weighted.strength(part), 0) << "%,transparent)'>" << escape_markup(part.text) << "</span> ";
+    }
     out << "</p>\n";
   }
   void row(const char* tag, const std::vector<std::string>& cells) const {

@@ -59,6 +59,7 @@ struct WeightedText {
   struct Part {
     std::string text;
     float weight = 0;
+    int breaks = 0;  ///< line breaks before it: 1 for a new line, 2 for a paragraph
   };
   std::vector<Part> parts;
 

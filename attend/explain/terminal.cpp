@@ -270,7 +270,8 @@ struct BlockWriter {
   /// A line for each part: its weight, a bar, and the text.
   void operator()(const WeightedText& weighted) const {
     constexpr int kBar = 4, kIndent = 4 + 1 + kBar + 1;
-    for (const WeightedText::Part& part : weighted.parts) {
+    for (const WeightedText::Part& part : weighted.parts) {  // each begins a line
+      if (part.breaks > 1) out += '\n';
       const int full = static_cast<int>(std::lround(static_cast<float>(kBar) * weighted.strength(part)));
       const std::string bar = repeat("█", full) + repeat(" ", kBar - full);
       out +=

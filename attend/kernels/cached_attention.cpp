@@ -6,11 +6,13 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <type_traits>
 #include <vector>
 
 #include "attend/core/threads.h"
 #include "attend/kernels/cached_attention.h"
 #include "attend/kernels/gemm-inl.h"
+#include "attend/kernels/scratch.h"
 #include "attend/kernels/softmax-inl.h"
 #include "attend/kernels/totals-inl.h"
 
@@ -18,10 +20,33 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace {
 
-// The keys that one row attends to.
+// Rows that attend to the same keys, such as the hypotheses of one sentence over its source, are processed together, so
+// that each key and value is read once.
+constexpr std::int64_t kMostRows = 8;   // of one group
+constexpr int kTileRows = 4;            // rows of q whose sums are kept in registers
+constexpr std::size_t kTileKeys = 4;    // keys whose scores are computed together
+constexpr std::size_t kTileValues = 8;  // values that are added before the sums are stored
+
+struct Group {
+  std::int64_t first, rows;
+};
+
+std::vector<Group> GroupsOf(const CachedAttention& p) {
+  const auto T = static_cast<std::int64_t>(p.positions.size());
+  std::vector<Group> groups;
+  for (std::int64_t row = 0; row < p.rows; ++row) {
+    const std::int32_t* seen = p.page_rows + row * p.page_rows_stride;
+    if (row > 0 && groups.back().rows < kMostRows && std::equal(seen, seen + T, seen - p.page_rows_stride))
+      ++groups.back().rows;
+    else
+      groups.push_back({row, 1});
+  }
+  return groups;
+}
+
+// The keys that the rows of a group attend to, and the indices of their positions.
 struct Seen {
   std::vector<const float*> keys;
-  std::vector<float> weights;
   std::vector<std::int64_t> positions;
 
   void Find(const CachedAttention& p, std::int64_t row) {
@@ -32,92 +57,185 @@ struct Seen {
       keys.push_back(p.positions[t].first + r * p.positions[t].row_stride);
       positions.push_back(static_cast<std::int64_t>(t));
     }
-    weights.resize(keys.size());
+  }
+
+  // Prefetches n floats of the `count` keys or values from index i on.
+  HWY_INLINE void Prefetch(std::size_t i, std::size_t count, std::int64_t offset, std::int64_t n) const {
+    for (const std::size_t end = std::min(i + count, keys.size()); i < end; ++i)
+      for (std::int64_t j = 0; j < n; j += 16) hwy::Prefetch(keys[i] + offset + j);
   }
 };
 
-// Prefetches the n floats after these, which belong to the next head. The hardware prefetcher does not recognise this
-// access pattern.
-HWY_INLINE void PrefetchBehind(std::int64_t n, const float* p) {
-  for (std::int64_t i = 0; i < n; i += 16) hwy::Prefetch(p + n + i);
-}
+// A matrix with one row for each row of q.
+template <typename T>
+struct Strided {
+  T* first;
+  std::int64_t stride;
+  T* operator[](std::int64_t row) const { return first + row * stride; }
+  Strided operator+(std::int64_t offset) const { return {first + offset, stride}; }
+};
 
-// scores[i] = scale · q · k_i
-void Scores(std::int64_t n, const float* HWY_RESTRICT q, std::span<const float* const> keys, std::int64_t offset,
-            float scale, float* scores) {
-  const Floats d;
-  for (std::size_t i = 0; i < keys.size(); i += 4) {
-    const std::size_t count = std::min<std::size_t>(4, keys.size() - i);
-    const float* k[4];  // missing keys are replaced by the last one; their results are not used
-    ATTEND_UNROLL for (std::size_t r = 0; r < 4; ++r) k[r] = keys[i + std::min(r, count - 1)] + offset;
-    ATTEND_UNROLL for (std::size_t r = 0; r < 4; ++r) PrefetchBehind(n, k[r]);
-    FloatVector sum[4] = {hn::Zero(d), hn::Zero(d), hn::Zero(d), hn::Zero(d)};
-    ForVectors(n, [&](auto at) ATTEND_BODY {
-      const FloatVector qs = at.Load(q);
-      ATTEND_UNROLL for (int r = 0; r < 4; ++r) sum[r] = hn::MulAdd(qs, at.Load(k[r]), sum[r]);
-    });
-    float totals[4];
-    StoreFour(Totals(sum), totals);
-    for (std::size_t r = 0; r < count; ++r) scores[i + r] = scale * totals[r];
+// Calls body(row, count) for tiles of the rows; count is an integral constant.
+template <class Body>
+HWY_INLINE void ForTiles(std::int64_t rows, const Body& body) {
+  std::int64_t r = 0;
+  for (; r + kTileRows <= rows; r += kTileRows) body(r, std::integral_constant<int, kTileRows>());
+  switch (rows - r) {
+    case 3:
+      return body(r, std::integral_constant<int, 3>());
+    case 2:
+      return body(r, std::integral_constant<int, 2>());
+    case 1:
+      return body(r, std::integral_constant<int, 1>());
+    default:
+      return;
   }
 }
 
-// out = Σ_i weights[i] · v_i, for N vectors of each value at v_i + offset
-template <int N>
-HWY_INLINE void WeightedSum(std::span<const float* const> values, const float* weights, std::int64_t offset,
-                            float* out) {
-  const Floats d;
-  FloatVector sum[N];
-  ATTEND_UNROLL for (int j = 0; j < N; ++j) sum[j] = hn::Zero(d);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const FloatVector weight = hn::Set(d, weights[i]);
-    const float* v = values[i] + offset;
-    ATTEND_UNROLL for (int j = 0; j < N; ++j) sum[j] = hn::MulAdd(weight, hn::LoadU(d, v + j * gemm::kLanes), sum[j]);
+// scores[r, c] = scale · q_r · k_c for M rows of q and kTileKeys keys.
+template <int M>
+HWY_INLINE void Scores(std::int64_t n, Strided<const float> q, const float* const* keys, float scale,
+                       Strided<float> scores) {
+  FloatVector sums[M][kTileKeys];
+  ATTEND_UNROLL for (int r = 0; r < M; ++r) {
+    ATTEND_UNROLL for (std::size_t c = 0; c < kTileKeys; ++c) sums[r][c] = hn::Zero(Floats());
   }
-  ATTEND_UNROLL for (int j = 0; j < N; ++j) hn::StoreU(sum[j], d, out + j * gemm::kLanes);
+  ForVectors(n, [&](auto at) ATTEND_BODY {
+    FloatVector ks[kTileKeys];
+    ATTEND_UNROLL for (std::size_t c = 0; c < kTileKeys; ++c) ks[c] = at.Load(keys[c]);
+    ATTEND_UNROLL for (int r = 0; r < M; ++r) {
+      const FloatVector row = at.Load(q[r]);
+      ATTEND_UNROLL for (std::size_t c = 0; c < kTileKeys; ++c) sums[r][c] = hn::MulAdd(row, ks[c], sums[r][c]);
+    }
+  });
+  ATTEND_UNROLL for (int r = 0; r < M; ++r) StoreFour(MulFour(Totals(sums[r]), SetFour(scale)), scores[r]);
+}
+static_assert(kTileKeys == 4, "Totals() has four results");
+
+// out[r] (+)= Σ_c weights[r, c] · values_c for M rows, and N vectors of each value.
+template <int M, int N>
+HWY_INLINE void AddValues(std::span<const float* const> values, std::int64_t offset, Strided<const float> weights,
+                          bool accumulate, Strided<float> out) {
+  const Floats d;
+  FloatVector sums[M][N];
+  ATTEND_UNROLL for (int r = 0; r < M; ++r) {
+    ATTEND_UNROLL for (int j = 0; j < N; ++j) {
+      sums[r][j] = accumulate ? hn::LoadU(d, out[r] + j * gemm::kLanes) : hn::Zero(d);
+    }
+  }
+  for (std::size_t c = 0; c < values.size(); ++c) {
+    FloatVector vs[N];
+    ATTEND_UNROLL for (int j = 0; j < N; ++j) vs[j] = hn::LoadU(d, values[c] + offset + j * gemm::kLanes);
+    ATTEND_UNROLL for (int r = 0; r < M; ++r) {
+      const FloatVector weight = hn::Set(d, weights[r][c]);
+      ATTEND_UNROLL for (int j = 0; j < N; ++j) sums[r][j] = hn::MulAdd(weight, vs[j], sums[r][j]);
+    }
+  }
+  ATTEND_UNROLL for (int r = 0; r < M; ++r) {
+    ATTEND_UNROLL for (int j = 0; j < N; ++j) hn::StoreU(sums[r][j], d, out[r] + j * gemm::kLanes);
+  }
 }
 
-void Values(std::int64_t n, std::span<const float* const> values, const float* weights, std::int64_t offset,
-            float* out) {
-  const Floats d;
-  for (const float* value : values) PrefetchBehind(n, value + offset);
+// The same for all n floats of each value.
+template <int M>
+HWY_INLINE void AddWholeValues(std::int64_t n, std::span<const float* const> values, std::int64_t offset,
+                               Strided<const float> weights, bool accumulate, Strided<float> out) {
+  constexpr int N = gemm::kVectors;
   std::int64_t j = 0;
-  for (; j + 8 * gemm::kLanes <= n; j += 8 * gemm::kLanes) WeightedSum<8>(values, weights, offset + j, out + j);
-  for (; j + 4 * gemm::kLanes <= n; j += 4 * gemm::kLanes) WeightedSum<4>(values, weights, offset + j, out + j);
-  for (; j + gemm::kLanes <= n; j += gemm::kLanes) WeightedSum<1>(values, weights, offset + j, out + j);
+  for (; j + N * gemm::kLanes <= n; j += N * gemm::kLanes)
+    AddValues<M, N>(values, offset + j, weights, accumulate, out + j);
+  for (; j + gemm::kLanes <= n; j += gemm::kLanes) AddValues<M, 1>(values, offset + j, weights, accumulate, out + j);
   if (j == n) return;
   const Rest rest{0, static_cast<std::size_t>(n - j)};
-  FloatVector sum = hn::Zero(d);
-  for (std::size_t i = 0; i < values.size(); ++i)
-    sum = hn::MulAdd(hn::Set(d, weights[i]), rest.Load(values[i] + offset + j), sum);
-  rest.Store(sum, out + j);
+  ATTEND_UNROLL for (int r = 0; r < M; ++r) {
+    FloatVector sum = accumulate ? rest.Load(out[r] + j) : hn::Zero(Floats());
+    for (std::size_t c = 0; c < values.size(); ++c)
+      sum = hn::MulAdd(hn::Set(Floats(), weights[r][c]), rest.Load(values[c] + offset + j), sum);
+    rest.Store(sum, out[r] + j);
+  }
+}
+
+// Replaces n scores with their softmax.
+HWY_INLINE void Softmax(std::int64_t n, const float* bias, float* w) {
+  if (bias) ForVectors(n, [&](auto at) ATTEND_BODY { at.Store(hn::Add(at.Load(w), at.Load(bias)), w); });
+  const float max = FiniteMax(RowMax(n, w));
+  const float sum = RowExpSum(n, w, max, [&](auto at, FloatVector e) ATTEND_BODY { at.Store(e, w); });
+  const FloatVector share = hn::Set(Floats(), sum == 0.f ? 0.f : 1.f / sum);
+  ForVectors(n, [&](auto at) ATTEND_BODY { at.Store(hn::Mul(at.Load(w), share), w); });
+}
+
+// The heads [begin, end) of a group. Keys and values are read in the order of memory: a few positions at a time, of
+// which all heads are processed. `scores` has room for a row of `stride` floats for each row of q and head.
+void AttendGroup(const CachedAttention& p, const Group& group, const Seen& seen, std::int64_t begin, std::int64_t end,
+                 float* scores, std::int64_t stride, Strided<float> out, float* weights) {
+  const std::int64_t n = std::ssize(seen.keys), D = p.head_dim, shared = p.heads / p.kv_heads;
+  const Strided<const float> q{p.q + group.first * p.q_stride, p.q_stride};
+  const auto scores_of = [&](std::int64_t r, std::int64_t head) {
+    return scores + ((head - begin) * group.rows + r) * stride;
+  };
+  for (std::size_t i = 0; i < seen.keys.size(); i += kTileKeys) {
+    const float* keys[kTileKeys];  // missing keys are replaced by the last one; their scores are not used
+    for (std::size_t c = 0; c < kTileKeys; ++c) keys[c] = seen.keys[std::min(i + c, seen.keys.size() - 1)];
+    for (std::int64_t head = begin; head < end; ++head) {
+      const std::int64_t offset = head / shared * D;
+      const float* of_head[kTileKeys];
+      for (std::size_t c = 0; c < kTileKeys; ++c) of_head[c] = keys[c] + offset;
+      if (head == begin || head % shared == 0) seen.Prefetch(i + kTileKeys, kTileKeys, offset, D);
+      ForTiles(group.rows, [&](std::int64_t r, auto count) ATTEND_BODY {
+        Scores<count()>(D, q + (r * p.q_stride + head * D), of_head, p.scale, {scores_of(r, head) + i, stride});
+      });
+    }
+  }
+  for (std::int64_t head = begin; head < end; ++head)
+    for (std::int64_t r = 0; r < group.rows; ++r) {
+      const std::int64_t row = group.first + r;
+      float* w = scores_of(r, head);
+      Softmax(n, p.bias ? p.bias + row * p.bias_row_stride + head * p.bias_head_stride : nullptr, w);
+      if (!weights) continue;
+      const auto T = static_cast<std::int64_t>(p.positions.size());
+      float* to = weights + (row * p.heads + head) * T;
+      std::fill_n(to, T, 0.f);
+      for (std::int64_t i = 0; i < n; ++i) to[seen.positions[static_cast<std::size_t>(i)]] = w[i];
+    }
+  std::size_t i = 0;
+  do {  // at least once, so that rows without keys get zeros
+    const std::size_t count = std::min(kTileValues, seen.keys.size() - i);
+    const std::span values = std::span(seen.keys).subspan(i, count);
+    for (std::int64_t head = begin; head < end; ++head) {
+      const std::int64_t offset = p.value_offset + head / shared * D;
+      if (head == begin || head % shared == 0) seen.Prefetch(i + kTileValues, kTileValues, offset, D);
+      ForTiles(group.rows, [&](std::int64_t r, auto rows) ATTEND_BODY {
+        AddWholeValues<rows()>(D, values, offset, {scores_of(r, head) + i, stride}, i > 0,
+                               out + ((group.first + r) * out.stride + head * D));
+      });
+    }
+    i += count;
+  } while (i < seen.keys.size());
 }
 
 void Attend(const CachedAttention& p, float* out, std::int64_t out_stride, float* weights) {
+  if (p.rows == 0) return;
   const auto T = static_cast<std::int64_t>(p.positions.size());
-  const std::int64_t work = 2 * T * p.head_dim + 1, group = p.heads / p.kv_heads;
-  parallel_for(p.rows * p.heads, 1 + 8192 / work, [&](std::int64_t begin, std::int64_t end) {
+  const std::vector<Group> groups = GroupsOf(p);
+  const std::int64_t count = std::ssize(groups), stride = (T + 15) / 16 * 16;
+  // Few groups are divided by heads, so that there is a task for each thread. The scores of a task fit in the L2 cache.
+  constexpr std::int64_t kLeastWork = 8192, kMostScores = 1 << 16;
+  const std::int64_t work = 2 * T * p.head_dim * p.rows * p.heads + 1;
+  const std::int64_t wanted = std::min((4 * threads() + count - 1) / count, (work / kLeastWork + count - 1) / count);
+  const std::int64_t fits = std::max<std::int64_t>(kMostScores / (stride * std::min(kMostRows, p.rows) + 1), 1);
+  const std::int64_t parts = std::clamp<std::int64_t>(std::max(wanted, (p.heads + fits - 1) / fits), 1, p.heads);
+  const std::int64_t heads = (p.heads + parts - 1) / parts;
+  const std::int64_t worth_a_thread = 1 + kLeastWork * count * parts / work;
+  parallel_for(count * parts, worth_a_thread, [&](std::int64_t begin, std::int64_t end) {
     Seen seen;
+    const Scratch scores(std::min(kMostRows, p.rows) * heads * stride);
     std::int64_t found = -1;
     for (std::int64_t task = begin; task < end; ++task) {
-      const std::int64_t row = task / p.heads, head = task % p.heads;
-      const std::int64_t first = head * p.head_dim, kv_first = head / group * p.head_dim;
-      if (row != found) seen.Find(p, row), found = row;
-      const auto n = static_cast<std::int64_t>(seen.keys.size());
-      float* w = seen.weights.data();
-      Scores(p.head_dim, p.q + row * p.q_stride + first, seen.keys, kv_first, p.scale, w);
-      if (p.bias) {
-        const float* bias = p.bias + row * p.bias_row_stride + head * p.bias_head_stride;
-        ForVectors(n, [&](auto at) ATTEND_BODY { at.Store(hn::Add(at.Load(w), at.Load(bias)), w); });
-      }
-      const float max = FiniteMax(RowMax(n, w));
-      const float sum = RowExpSum(n, w, max, [&](auto at, FloatVector e) ATTEND_BODY { at.Store(e, w); });
-      const FloatVector share = hn::Set(Floats(), sum == 0.f ? 0.f : 1.f / sum);
-      ForVectors(n, [&](auto at) ATTEND_BODY { at.Store(hn::Mul(at.Load(w), share), w); });
-      Values(p.head_dim, seen.keys, w, p.value_offset + kv_first, out + row * out_stride + first);
-      if (!weights) continue;
-      std::fill_n(weights + task * T, T, 0.f);
-      for (std::size_t i = 0; i < seen.positions.size(); ++i) weights[task * T + seen.positions[i]] = w[i];
+      const std::int64_t index = task / parts, head = task % parts * heads;
+      const Group& group = groups[static_cast<std::size_t>(index)];
+      if (index != found) seen.Find(p, group.first), found = index;
+      AttendGroup(p, group, seen, head, std::min(head + heads, p.heads), scores.data, stride, {out, out_stride},
+                  weights);
     }
   });
 }

@@ -16,6 +16,7 @@ void read_own(const Config& config, TransformerOptions& o) {
   o.pre_norm = config.flag("normalize_before", false);
   o.final_norm = config.flag("add_final_layer_norm", false);
   o.learned_positions = !config.flag("static_position_embeddings", true);
+  o.pointer = config.flag("pointer", false);
 }
 
 /// Also the keys that "attend-transformer" reads. Hugging Face's Marian ignores them.
@@ -23,6 +24,11 @@ void write_marian(const TransformerOptions& o, Config& config) {
   write_transformer_sizes(o, config);
   config.set("normalize_before", o.pre_norm), config.set("add_final_layer_norm", o.final_norm);
   config.set("static_position_embeddings", !o.learned_positions);
+}
+
+void write_own(const TransformerOptions& o, Config& config) {
+  write_marian(o, config);
+  config.set("pointer", o.pointer);
 }
 
 constexpr BlockNames::Attention kMarianSelf = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",
@@ -45,6 +51,6 @@ constexpr TransformerFamily::Names kMarianNames = {
 const TransformerFamily kMarian = {
     .type = "marian", .class_name = "MarianMTModel", .read = read_marian, .write = write_marian, .names = kMarianNames};
 const TransformerFamily kAttendTransformer = {
-    .type = "attend-transformer", .class_name = "", .read = read_own, .write = write_marian, .names = kMarianNames};
+    .type = "attend-transformer", .class_name = "", .read = read_own, .write = write_own, .names = kMarianNames};
 
 }  // namespace attend

@@ -59,6 +59,20 @@ Tensor presence(const StoryBatch& batch) {
   return present;
 }
 
+/// Each memory as a bag of two rows, its sentence's and its time's, which is behind those of all sentences. So a memory
+/// is one sum, and padding costs nothing.   -> int32 [B, S, 2], or [B, S, 1] without temporal encoding
+Tensor memory_rows(const StoryBatch& batch, bool temporal) {
+  const std::int64_t B = batch.stories.dim(0), S = batch.stories.dim(1), parts = temporal ? 2 : 1;
+  const auto sentences = static_cast<std::int32_t>(batch.sentences.dim(0));
+  std::vector<std::int32_t> rows(static_cast<std::size_t>(B * S * parts), kNoWord);
+  for (std::int64_t b = 0; b < B; ++b)
+    for (std::int64_t s = b * S; s < b * S + batch.lengths.data<std::int32_t>()[b]; ++s) {
+      rows[static_cast<std::size_t>(s * parts)] = batch.stories.data<std::int32_t>()[s];
+      if (temporal) rows[static_cast<std::size_t>(s * parts) + 1] = sentences + batch.times.data<std::int32_t>()[s];
+    }
+  return Tensor::ids(rows, {B, S, parts});
+}
+
 /// ReLU on the second half of the units, as in the paper's language model (section 5).   [B, width] -> [B, width]
 Tensor half_relu(const Tensor& u) {
   const std::int64_t half = u.dim(1) / 2;
@@ -98,6 +112,7 @@ MemoryNetworkOptions MemoryNetworkOptions::read(const Config& config) {
   o.encoding = config.choice("encoding", kSentenceEncodingNames);
   o.temporal = config.flag("temporal");
   o.nonlinear = config.flag("nonlinear", false);
+  o.hop_matrix = config.flag("hop_matrix", false);
   if (config.flag("linear", false))
     fail<InputError>("config", config.name(),
                      ": \"linear\" is true: this network was saved during linear start, so its "
@@ -118,6 +133,7 @@ void MemoryNetworkOptions::write(Config& config) const {
   config.set("encoding", name_of(encoding, kSentenceEncodingNames));
   config.set("temporal", temporal);
   config.set("nonlinear", nonlinear);
+  config.set("hop_matrix", hop_matrix);
   config.set("dropout", dropout);
 }
 
@@ -136,18 +152,20 @@ MemoryNetwork::MemoryNetwork(const MemoryNetworkOptions& o, Generator& generator
   const bool adjacent = o.tying == MemoryTying::adjacent;
   for (std::int64_t i = 0; i < (adjacent ? o.hops + 1 : 2); ++i)
     embeddings.push_back({table(o.rows()), o.temporal ? Tensor::zeros({o.memory, o.width}) : Tensor()});
+  if (has_hop_matrix()) {
+    next = Linear(Tensor::zeros({o.width, o.width}));  // the identity: at first, each hop adds to the question
+    for (std::int64_t i = 0; i < o.width; ++i) next.weight.data()[i * o.width + i] = 1.f;
+  }
   if (adjacent) return;
   question = table(o.rows());
-  next = Linear(Tensor::zeros({o.width, o.width}));  // the identity: at first, each hop adds to the question
-  for (std::int64_t i = 0; i < o.width; ++i) next.weight.data()[i * o.width + i] = 1.f;
   output = table(std::ssize(o.answers));
 }
 
-Tensor MemoryNetwork::memories(const MemoryEmbedding& embedding, const StoryBatch& batch,
-                               const BagWeights& weights) const {
+Tensor MemoryNetwork::memories(const MemoryEmbedding& embedding, const StoryBatch& batch, const BagWeights& weights,
+                               const Tensor& rows) const {
   const Tensor sentences = embedding_bag(embedding.words, batch.sentences, weights);  // [N, width]
-  const Tensor m = attend::embedding(sentences, batch.stories);                       // [B, S, width]
-  return dropout(options.temporal ? m + attend::embedding(embedding.times, batch.times) : m, options.dropout);
+  const Tensor table = options.temporal ? concat({sentences, embedding.times}, 0) : sentences;
+  return dropout(embedding_bag(table, rows), options.dropout);  // [B, S, width]
 }
 
 Tensor MemoryNetwork::operator()(const StoryBatch& batch, Probe* probe) const {
@@ -160,14 +178,15 @@ Tensor MemoryNetwork::operator()(const StoryBatch& batch, Probe* probe) const {
   const Mask mask = Mask::keys(batch.lengths);
   const Tensor present = options.linear ? presence(batch) : Tensor();
   const BagWeights weights = weights_of(batch.sentences);
+  const Tensor rows = memory_rows(batch, options.temporal);
 
   Tensor u = dropout(
       embedding_bag(adjacent ? embeddings.front().words : question, batch.questions, weights_of(batch.questions)),
-      options.dropout);                                   // [B, width]
-  Tensor m = memories(embeddings[0], batch, weights), c;  // [B, S, width]
-  if (!adjacent) c = memories(embeddings[1], batch, weights);
+      options.dropout);                                         // [B, width]
+  Tensor m = memories(embeddings[0], batch, weights, rows), c;  // [B, S, width]
+  if (!adjacent) c = memories(embeddings[1], batch, weights, rows);
   for (std::int64_t hop = 0; hop < options.hops; ++hop) {
-    if (adjacent) c = memories(embeddings[static_cast<std::size_t>(hop) + 1], batch, weights);
+    if (adjacent) c = memories(embeddings[static_cast<std::size_t>(hop) + 1], batch, weights, rows);
     const Tensor query = u.reshape({B, 1, options.width});
     Tensor o;
     if (probe) probe->enter("hop." + std::to_string(hop));
@@ -178,13 +197,13 @@ Tensor MemoryNetwork::operator()(const StoryBatch& batch, Probe* probe) const {
     } else {
       o = pool(Dot(), query, m, c, {.mask = mask, .probe = probe});
     }
-    u = (adjacent ? u : next(u)) + o.reshape({B, options.width});
+    u = (has_hop_matrix() ? next(u) : u) + o.reshape({B, options.width});
     if (options.nonlinear && !options.linear && hop + 1 < options.hops) u = half_relu(u);
     if (adjacent) m = c;
   }
   if (!adjacent) return linear(u, output);
-  std::vector<std::int32_t> rows(options.answer_rows.begin(), options.answer_rows.end());
-  const Tensor answers = attend::embedding(embeddings.back().words, Tensor::ids(rows, {std::ssize(rows)}));
+  const std::vector<std::int32_t> chosen(options.answer_rows.begin(), options.answer_rows.end());
+  const Tensor answers = attend::embedding(embeddings.back().words, Tensor::ids(chosen, {std::ssize(chosen)}));
   return linear(u, answers);
 }
 

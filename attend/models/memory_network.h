@@ -6,7 +6,7 @@
 //   u   = Σ_j l_j ∘ B q_j                the question
 //   p   = softmax(uᵀ m_i)                eq. 1
 //   o   = Σ_i p_i c_i                    eq. 2
-//   u'  = u + o                          eq. 4, the next hop
+//   u'  = u + o                          eq. 4, the next hop; H u + o with a matrix between hops (section 2.2)
 //   answer = softmax(W u')               eq. 3
 //
 // One hop without temporal encoding is plain dot-product attention: query u, keys m, values c.
@@ -26,7 +26,7 @@ namespace attend {
 /// How the hops share their embeddings (section 2.2).
 enum class MemoryTying : std::uint8_t {
   adjacent,    ///< C of a hop is A of the next; B is A of the first hop, and W is C of the last
-  layer_wise,  ///< all hops have the same A and C, as in a recurrent network; u' = H u + o
+  layer_wise,  ///< all hops have the same A and C, as in a recurrent network; always with the hop matrix H
 };
 extern const std::vector<std::pair<std::string, MemoryTying>> kMemoryTyingNames;
 
@@ -50,11 +50,12 @@ struct MemoryNetworkOptions {
   std::int64_t memory = 50;  ///< the number of sentences that the model sees, the last ones of a story
   MemoryTying tying = MemoryTying::adjacent;
   SentenceEncoding encoding = SentenceEncoding::position;
-  bool temporal = true;    ///< temporal encoding: a vector for each distance of a sentence from the question
-  bool nonlinear = false;  ///< ReLU on half of the units of u', except after the last hop (section 5); not if `linear`
-  bool linear = false;     ///< without the softmax of eq. 1: linear start (section 4.1) of a training run; not saved
-  float dropout = 0.f;     ///< on the memories and the question
-  float deviation = 0.1f;  ///< the standard deviation of the initial embeddings
+  bool temporal = true;     ///< temporal encoding: a vector for each distance of a sentence from the question
+  bool nonlinear = false;   ///< ReLU on half of the units of u', except after the last hop (section 5); not if `linear`
+  bool hop_matrix = false;  ///< u' = H u + o, with one H for all hops, which is at first the identity
+  bool linear = false;      ///< without the softmax of eq. 1: linear start (section 4.1) of a training run; not saved
+  float dropout = 0.f;      ///< on the memories and the question
+  float deviation = 0.1f;   ///< the standard deviation of the initial embeddings
 
   static MemoryNetworkOptions read(const Config& config);
   void write(Config& config) const;  ///< "model_type" included
@@ -84,7 +85,7 @@ struct MemoryNetwork : ModelOf<MemoryNetwork> {
   MemoryNetworkOptions options;
   std::vector<MemoryEmbedding> embeddings;  // adjacent: A of the first hop, then C of each hop; layer-wise: A and C
   Tensor question;                          // B [rows, width], layer-wise tying only
-  Linear next;                              // H, layer-wise tying only
+  Linear next;                              // H, with a hop matrix only
   Tensor output;                            // W [answers, width], layer-wise tying only
 
   MemoryNetwork() = default;
@@ -94,12 +95,15 @@ struct MemoryNetwork : ModelOf<MemoryNetwork> {
   Tensor operator()(const StoryBatch& batch, Probe* probe = nullptr) const;
 
   Config config() const override;
+  /// Whether a matrix transforms the question between hops.
+  bool has_hop_matrix() const { return options.hop_matrix || options.tying == MemoryTying::layer_wise; }
 
   void visit(auto&& v) { v("embeddings", embeddings), v("question", question), v("next", next), v("output", output); }
 
  private:
   /// The memories of all sentences.   -> [B, S, width]
-  Tensor memories(const MemoryEmbedding& embedding, const StoryBatch& batch, const BagWeights& weights) const;
+  Tensor memories(const MemoryEmbedding& embedding, const StoryBatch& batch, const BagWeights& weights,
+                  const Tensor& rows) const;
 };
 
 }  // namespace attend

@@ -13,6 +13,7 @@ struct Seq2SeqSpec {
   Attention encoder = {}, decoder = {}, cross = {};  ///< layers is 0 if the model has no attention of this kind
   std::int64_t max_source = 0;                       ///< the maximum length of a source in tokens; 0: no limit
   bool whole_texts = false;  ///< the family reads whole texts or prompts; others are trained on single sentences
+  bool pointer = false;      ///< the last layer of `cross` is a pointer: its weights are those of copying
   // Token ids. If the configuration of the model does not have them, the tokenizer does.
   std::optional<std::int32_t> padding = {}, start = {}, end = {};
 };

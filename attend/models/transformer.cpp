@@ -48,6 +48,9 @@ void check(const TransformerOptions& o) {
   if (o.pre_norm && !o.final_norm)
     fail<InputError>("transformer", "pre_norm (\"normalize_before\") needs final_norm (\"add_final_layer_norm\"): ",
                      "nothing else normalises the output of the last layer");
+  if (o.pointer && !o.shared_embeddings)
+    fail<InputError>("transformer", "a pointer copies tokens of the source into the target, so it needs ",
+                     "shared embeddings (\"share_encoder_decoder_embeddings\")");
 }
 
 }  // namespace
@@ -57,17 +60,22 @@ void DecodingState::select(std::span<const std::int64_t> rows) {
   std::vector<std::int64_t> chosen;
   for (const std::int64_t row : rows) chosen.push_back(length(row));
   lengths = std::move(chosen);
+  if (copied.empty()) return;
+  PointerSources sources;
+  for (const std::int64_t row : rows) sources.push_back(copied[static_cast<std::size_t>(row)]);
+  copied = std::move(sources);
 }
 
 void DecodingState::join(GenerationState&& other) {
   const auto& more = static_cast<const DecodingState&>(other);
   source.join(more.source), target.join(more.target);
   lengths.insert(lengths.end(), more.lengths.begin(), more.lengths.end());
+  copied.insert(copied.end(), more.copied.begin(), more.copied.end());
 }
 
 Transformer::Transformer(const TransformerOptions& given, Generator& generator) : options(given) {
   TransformerOptions& o = options;
-  const bool beyond_marian = o.pre_norm || o.final_norm || o.learned_positions;
+  const bool beyond_marian = o.pre_norm || o.final_norm || o.learned_positions || o.pointer;
   if (o.family == &kMarian && beyond_marian) o.family = &kAttendTransformer;
   check(o);
   const auto table = [&](std::int64_t tokens) {
@@ -103,6 +111,7 @@ Transformer::Transformer(const TransformerOptions& given, Generator& generator) 
     init::xavier_uniform(output.weight, 1.f, generator);
   }
   if (o.output_bias) output_bias = Tensor::zeros({1, o.target_vocabulary});
+  if (o.pointer) pointer = Pointer(o.width, generator);
 }
 
 void Transformer::check_length(std::int64_t tokens) const {
@@ -144,7 +153,25 @@ Tensor Transformer::encode(const Tensor& input, const Tensor& lengths, Probe* pr
 }
 
 Tensor Transformer::decode(const Tensor& states, const Tensor& lengths, const Tensor& ids, Probe* probe) const {
+  if (pointer.defined()) fail("transformer", "a model with a pointer needs the tokens of the source: use predict()");
   return project(decode_states(states, lengths, ids, probe));
+}
+
+void Transformer::record_pointer(const Tensor& weights, Probe* probe) const {
+  if (!probe) return;
+  const Tensor one = weights.reshape(weights.shape().inserted(1, 1));
+  probe->enter("decoder." + std::to_string(options.decoder_layers) + ".cross");
+  probe->record(concat(std::vector<Tensor>(static_cast<std::size_t>(options.decoder_heads), one), 1));
+}
+
+Predictions Transformer::predict(const Tensor& sources, const Tensor& lengths, const Tensor& ids, Probe* probe) const {
+  const Tensor source = encode(sources, lengths, probe);
+  const Tensor states = decode_states(source, lengths, ids, probe);
+  if (!pointer.defined()) return {project(states), {}};
+  const Pointed pointed = pointer(states, source, lengths);
+  record_pointer(pointed.weights, probe);
+  return {pointer_mixture(project(states), pointed.weights, pointed.gate, pointer_sources(sources, lengths)),
+          pointed.weights};
 }
 
 Tensor Transformer::decode_states(const Tensor& states, const Tensor& lengths, const Tensor& ids, Probe* probe) const {
@@ -160,23 +187,25 @@ Tensor Transformer::decode_states(const Tensor& states, const Tensor& lengths, c
 }
 
 Tensor Transformer::logits(const Tensor& sources, const Tensor& lengths, const Tensor& ids) const {
-  return decode(encode(sources, lengths), lengths, ids);
+  return predict(sources, lengths, ids).logits;
 }
 
 void Transformer::record_attention(const Tensor& sources, const Tensor& lengths, const Tensor& ids,
                                    Probe& probe) const {
   const NoGrad no_grad;
   const Training no_training(false);
-  decode_states(encode(sources, lengths, &probe), lengths, ids, &probe);
+  const Tensor source = encode(sources, lengths, &probe), states = decode_states(source, lengths, ids, &probe);
+  if (pointer.defined()) record_pointer(pointer(states, source, lengths).weights, &probe);
 }
 
 Seq2SeqSpec Transformer::spec() const {
   const TransformerOptions& o = options;
   return {.encoder = {o.encoder_layers, o.encoder_heads},
           .decoder = {o.decoder_layers, o.decoder_heads},
-          .cross = {o.decoder_layers, o.decoder_heads},
+          .cross = {o.decoder_layers + (o.pointer ? 1 : 0), o.decoder_heads},
           .max_source = o.max_positions,
           .whole_texts = o.family->whole_texts,
+          .pointer = o.pointer,
           .padding = o.padding,
           .start = o.start,
           .end = o.end};
@@ -185,7 +214,8 @@ Seq2SeqSpec Transformer::spec() const {
 SequenceBytes Transformer::sequence_bytes() const {
   const TransformerOptions& o = options;
   const std::int64_t key = o.head_dim > 0 ? o.decoder_heads * o.head_dim : o.width;
-  return {.token = o.decoder_layers * 2 * key * std::int64_t{sizeof(float)}};
+  const std::int64_t pointer_keys = o.pointer ? 2 * o.width : 0;
+  return {.token = (o.decoder_layers * 2 * key + pointer_keys) * std::int64_t{sizeof(float)}};
 }
 
 Config Transformer::config() const {
@@ -202,12 +232,16 @@ std::vector<NamedTensor> Transformer::stored_parameters() {
   return all;
 }
 
-DecodingState Transformer::start(const Tensor& states, const Tensor& lengths) const {
+DecodingState Transformer::start(const Tensor& states, const Tensor& lengths, const Tensor& sources) const {
   const NoGrad no_grad;
   const Training no_training(false);
-  DecodingState state(options.decoder_layers);
+  DecodingState state(options.decoder_layers, options.pointer);
   for (std::size_t i = 0; i < decoder.blocks.size(); ++i)
     state.source.append(i, decoder.blocks[i].cross_attention.keys_values(states), lengths);
+  if (pointer.defined()) {
+    state.source.append(decoder.blocks.size(), pointer.keys_values(states), lengths);
+    state.copied = pointer_sources(sources, lengths);
+  }
   state.lengths.assign(static_cast<std::size_t>(states.dim(0)), 0);
   return state;
 }
@@ -222,7 +256,7 @@ StartedGeneration Transformer::start(std::span<const GenerationInput> inputs) co
     first.push_back(input.prompt.front());
   }
   const TokenBatch batch = pad_sources(inputs, options.padding);
-  auto state = std::make_unique<DecodingState>(start(encode(batch.ids, batch.lengths), batch.lengths));
+  auto state = std::make_unique<DecodingState>(start(encode(batch.ids, batch.lengths), batch.lengths, batch.ids));
   Tensor next = step(Tensor::ids(first, {std::ssize(first)}), *state, nullptr);
   return {std::move(state), std::move(next)};
 }
@@ -246,10 +280,16 @@ Tensor Transformer::step(const Tensor& ids, DecodingState& state, Probe* probe) 
   const Tensor& table = options.learned_positions ? target_positions : positions;
   const Tensor x = embed(embedding_of(target_embedding)(ids),
                          table.defined() ? embedding(table, Tensor::ids(places, ids.shape())) : Tensor(), target_norm);
-  return project(decoder(x, {.cache = &state.target,
-                             .states_cache = &state.source,
-                             .bias = target_bias.defined() ? target_bias.last(state.lengths) : Tensor(),
-                             .probe = probe}));
+  const Tensor states = decoder(x, {.cache = &state.target,
+                                    .states_cache = &state.source,
+                                    .bias = target_bias.defined() ? target_bias.last(state.lengths) : Tensor(),
+                                    .probe = probe});
+  if (!pointer.defined()) return project(states);
+  const Pointed pointed = pointer.over(state.source, decoder.blocks.size(), states);
+  record_pointer(pointed.weights, probe);
+  const std::int64_t N = state.rows(), V = options.target_vocabulary;
+  return pointer_mixture(project(states).reshape({N, 1, V}), pointed.weights, pointed.gate, state.copied)
+      .reshape({N, V});
 }
 
 void must_be(const Config& config, const char* key, bool expected) {

@@ -8,12 +8,14 @@
 #include <string_view>
 #include <vector>
 
+#include "attend/attention/pointer.h"
 #include "attend/attention/positions.h"
 #include "attend/formats/config.h"
 #include "attend/models/block.h"
 #include "attend/models/model.h"
 #include "attend/models/seq2seq_model.h"
 #include "attend/nn/embedding.h"
+#include "attend/ops/pointer.h"
 
 namespace attend {
 
@@ -85,6 +87,7 @@ struct TransformerOptions {
   bool output_bias = true;     ///< the logits have a bias
   bool scale_output = false;   ///< multiply the decoder's states by 1 / √width before the output layer
   bool final_dropout = false;  ///< apply dropout to the output of encoder and decoder
+  bool pointer = false;        ///< the decoder may copy tokens of the source (see Pointer); needs shared_embeddings
 
   /// Reads config.json of any family that the registry knows.
   static TransformerOptions read(const Config& config);
@@ -94,14 +97,22 @@ struct TransformerOptions {
 
 /// The state of a batch during generation: the keys and values of cross-attention and of self-attention.
 struct DecodingState : GenerationState {
-  KeyValueCache source, target;
+  KeyValueCache source, target;       ///< with a pointer, its keys and values are the last layer of `source`
+  PointerSources copied;              ///< with a pointer: the source of each sequence
   std::vector<std::int64_t> lengths;  ///< of each sequence, in tokens that the decoder has read
 
-  explicit DecodingState(std::int64_t layers = 0) : source(layers), target(layers) {}
+  explicit DecodingState(std::int64_t layers = 0, bool pointer = false)
+      : source(layers + (pointer ? 1 : 0)), target(layers) {}
   std::int64_t rows() const override { return std::ssize(lengths); }
   std::int64_t length(std::int64_t row) const override { return lengths[static_cast<std::size_t>(row)]; }
   void select(std::span<const std::int64_t> rows) override;
   void join(GenerationState&& other) override;
+};
+
+/// The results of teacher forcing.
+struct Predictions {
+  Tensor logits;   ///< [B, T, V]
+  Tensor copying;  ///< the pointer's weights [B, T, S]; undefined without a pointer
 };
 
 struct Transformer : ModelOf<Transformer>, Seq2SeqModel {
@@ -115,6 +126,7 @@ struct Transformer : ModelOf<Transformer>, Seq2SeqModel {
   TransformerStack encoder, decoder;
   Linear output;       // [target_vocabulary, width]; undefined if it is tied
   Tensor output_bias;  // [1, target_vocabulary], or undefined
+  Pointer pointer;     // with options.pointer
 
   Transformer() = default;
   explicit Transformer(const TransformerOptions& options, Generator& generator = default_generator());
@@ -125,10 +137,13 @@ struct Transformer : ModelOf<Transformer>, Seq2SeqModel {
 
   /// Teacher forcing: the logits of the token that follows each id.
   /// states [B, S, width], lengths int32 [B], ids int32 [B, T] -> [B, T, V].  A probe records "decoder.0.self",
-  /// "decoder.0.cross", …
+  /// "decoder.0.cross", …  With a pointer, use predict().
   Tensor decode(const Tensor& states, const Tensor& lengths, const Tensor& ids, Probe* probe = nullptr) const;
   /// The same without the output layer: the decoder's states [B, T, width].
   Tensor decode_states(const Tensor& states, const Tensor& lengths, const Tensor& ids, Probe* probe = nullptr) const;
+  /// Encodes and decodes. With a pointer, the logits are log-probabilities, and the probe records the weights of the
+  /// pointer as one more layer of cross-attention, of which all heads are the same.
+  Predictions predict(const Tensor& sources, const Tensor& lengths, const Tensor& ids, Probe* probe = nullptr) const;
 
   Seq2SeqSpec spec() const override;
   Tensor logits(const Tensor& sources, const Tensor& lengths, const Tensor& ids) const override;
@@ -140,8 +155,9 @@ struct Transformer : ModelOf<Transformer>, Seq2SeqModel {
   SequenceBytes sequence_bytes() const override;
   StartedGeneration start(std::span<const GenerationInput> inputs) const override;
   Tensor step(const Tensor& ids, GenerationState& state) const override;
-  /// Starts from encoder states [B, S, width] with lengths int32 [B]. No token has been read yet.
-  DecodingState start(const Tensor& states, const Tensor& lengths) const;
+  /// Starts from encoder states [B, S, width] with lengths int32 [B]. No token has been read yet. A pointer needs the
+  /// ids of the sources, int32 [B, S].
+  DecodingState start(const Tensor& states, const Tensor& lengths, const Tensor& sources = {}) const;
   Tensor step(const Tensor& ids, DecodingState& state, Probe* probe) const;
 
   Config config() const override;
@@ -164,7 +180,7 @@ struct Transformer : ModelOf<Transformer>, Seq2SeqModel {
     const std::string relative = std::string(names.layers) + "." + std::string(names.relative_bias);
     v(side("encoder", relative), source_bias), v(side("decoder", relative), target_bias);
     v(side("encoder", names.final_norm), encoder.final_norm), v(side("decoder", names.final_norm), decoder.final_norm);
-    v("lm_head", output), v("final_logits_bias", output_bias);
+    v("lm_head", output), v("final_logits_bias", output_bias), v("pointer", pointer);
   }
 
  private:
@@ -176,6 +192,8 @@ struct Transformer : ModelOf<Transformer>, Seq2SeqModel {
   Tensor embed(const Tensor& tokens, const Tensor& places, const Norm& norm) const;
   /// The embeddings of the first T positions, [T, width]; undefined with relative positions.
   Tensor first_positions(const Tensor& learned, std::int64_t T) const;
+  /// Records the weights [B, T, S] of the pointer, once for each head.
+  void record_pointer(const Tensor& weights, Probe* probe) const;
   Tensor project(const Tensor& states) const;  // [..., width] -> logits [..., V]
 };
 

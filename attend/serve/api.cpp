@@ -30,6 +30,7 @@ constexpr std::array kRoutes = {
     Route{"POST", "/v1/fill-mask", fill_mask},
     Route{"POST", "/v1/attention", attention},
     Route{"POST", "/v1/answer", answer_question, "story"},
+    Route{"POST", "/v1/summarize", summarize},
     Route{"GET", "/v1/lessons/positions", lesson_positions},
     Route{"GET", "/v1/lessons/pooling", lesson_pooling},
     Route{"POST", "/translate", translate, "q", true},

@@ -103,6 +103,8 @@ Reply embed(Api& api, const Call& call);
 Reply translate(Api& api, const Call& call);
 Reply languages(Api& api, const Call& call);
 Reply detect(Api& api, const Call& call);
+// summaries.cpp
+Reply summarize(Api& api, const Call& call);
 // views.cpp
 Reply tokenize(Api& api, const Call& call);
 Reply classify(Api& api, const Call& call);

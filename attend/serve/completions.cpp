@@ -17,8 +17,7 @@ constexpr std::size_t kMostMessages = 4096;
 /// Reads the options that both endpoints share.
 void read_options(Fields& fields, TextRequest& request) {
   GenerationOptions& o = request.options.search;
-  o = read_generation_options(fields, FieldNames::openai, OptionModels::language_models,
-                              request.model->tokenizer->size());
+  o = read_generation_options(fields, generation_fields("completions"), request.model->tokenizer->size());
   if (fields.choice("long", {"error", "slide"}) == "slide") request.options.long_context = LongContext::slide;
   const std::int64_t n = o.nbest.value_or(1);
   if (o.temperature == 0 && n > 1 && !o.beam)

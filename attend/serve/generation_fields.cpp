@@ -1,6 +1,7 @@
 #include "attend/serve/generation_fields.h"
 
 #include <charconv>
+#include <map>
 
 #include "attend/serve/api_error.h"
 
@@ -126,20 +127,28 @@ Json schema_of(const Option<std::vector<LogitBias>>&, const Range&) {
 
 }  // namespace
 
-GenerationOptions read_generation_options(Fields& fields, FieldNames names, OptionModels models,
-                                          std::int64_t vocabulary, const std::set<std::string>& only) {
+const GenerationFields& generation_fields(std::string_view endpoint) {
+  static const std::map<std::string_view, GenerationFields> all{
+      {"completions", {FieldNames::openai, OptionModels::language_models}},
+      {"translations", {FieldNames::libre_translate, OptionModels::encoder_decoders}},
+      {"summaries", {.models = OptionModels::encoder_decoders, .without = {"nbest", "prefix"}}},
+      {"attention", {.only = {"beam"}}}};
+  return all.at(endpoint);
+}
+
+GenerationOptions read_generation_options(Fields& request, const GenerationFields& fields, std::int64_t vocabulary) {
   GenerationOptions options;
-  const FieldReader reader(fields, vocabulary);
-  visit_fields(names, models, [&](const auto& option, const OptionAlias& alias) {
-    if (only.empty() || only.contains(option.name)) options.*option.field = reader.read(option, alias);
+  const FieldReader reader(request, vocabulary);
+  visit_fields(fields, [&](const auto& option, const OptionAlias& alias) {
+    options.*option.field = reader.read(option, alias);
   });
   return options;
 }
 
-Json generation_schemas(FieldNames names, OptionModels models, const Json& defaults) {
-  const SearchOptions untold = default_search(models);
+Json generation_schemas(const GenerationFields& fields, const Json& defaults) {
+  const SearchOptions untold = default_search(fields.models);
   Json all = Json::object();
-  visit_fields(names, models, [&](const auto& option, const OptionAlias& alias) {
+  visit_fields(fields, [&](const auto& option, const OptionAlias& alias) {
     std::string description = std::string(option.meaning) + ".";
     if (const auto given = defaults.find(alias.name); given != defaults.end()) {
       description += " Default: " + given->template get<std::string>() + ".";

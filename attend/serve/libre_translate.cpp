@@ -38,10 +38,9 @@ std::string name_of_language(const std::string& code) {
 Json body_of(const Call& call) {
   if (media_type(call) == "application/json") return parse_object(call.body);
   std::set<std::string> numbers;  // fields that are JSON in a form too
-  visit_fields(FieldNames::libre_translate, OptionModels::encoder_decoders,
-               [&]<typename T>(const Option<T>&, const OptionAlias& alias) {
-                 if (std::is_arithmetic_v<T>) numbers.insert(alias.name);
-               });
+  visit_fields(generation_fields("translations"), [&]<typename T>(const Option<T>&, const OptionAlias& alias) {
+    if (std::is_arithmetic_v<T>) numbers.insert(alias.name);
+  });
   Json body = Json::object();
   std::map<std::string, std::string> given = parse_form(call.body);
   given.insert(call.query.begin(), call.query.end());
@@ -146,7 +145,7 @@ Reply translate(Api& api, const Call& call) {
   const std::optional<std::string> name = fields.optional_text("model");
   TranslateOptions options;
   GenerationOptions& search = options.search;
-  search = read_generation_options(fields, FieldNames::libre_translate, OptionModels::encoder_decoders);
+  search = read_generation_options(fields, generation_fields("translations"));
   const std::int64_t alternatives = search.nbest.value_or(1) - 1;
   if (search.beam && *search.beam <= alternatives)
     throw invalid_value("beam", "must be wider than the number of alternatives");

@@ -64,13 +64,15 @@ std::array<std::optional<std::string>, 2> languages_of(const fs::path& folder, c
   return {};
 }
 
+/// Whether a sentence may end at this byte.
+bool ends_sentence(char c) { return c == '\n' || c == '.' || c == '!' || c == '?' || c == '\xe3'; }
+
 /// Estimate of the memory that a translation needs: its tokens, and what is kept for each sentence.
 double translation_bytes(std::span<const std::string> texts, const TranslateOptions& options) {
   double bytes = static_cast<double>(option_bytes(options.search, texts.size())), sentences = 0, weights = 0;
   for (const std::string& text : texts) {
     bytes += static_cast<double>(text.size());
-    sentences += 1 + static_cast<double>(std::ranges::count_if(
-                         text, [](char c) { return c == '\n' || c == '.' || c == '!' || c == '?' || c == '\xe3'; }));
+    sentences += 1 + static_cast<double>(std::ranges::count_if(text, ends_sentence));
     weights += static_cast<double>(text.size()) * static_cast<double>(text.size()) / 4;
   }
   const auto hypotheses = static_cast<double>(options.search.nbest.value_or(1));
@@ -79,6 +81,29 @@ double translation_bytes(std::span<const std::string> texts, const TranslateOpti
   constexpr double kWeight = 40, kMostWeights = 64 << 20;
   return kBytesToTokenize * bytes + sentences * (kSentence + hypotheses * kHypothesis) +
          (options.attention ? kWeight * std::min(weights, kMostWeights) : 0);
+}
+
+/// Estimate of the memory that summaries need: tokens, sentences, the parts of long texts, each with the prefix, and
+/// the attention weights of the parts.
+double summary_bytes(const Summarizer& summarizer, std::span<const std::string> texts, const SummarizeOptions& options,
+                     std::int64_t heads) {
+  constexpr double kToken = 2, kSentence = 1200, kPart = 1500;  // bytes of a token: that many or more
+  const auto prefix = static_cast<double>(summarizer.prefix_of(options).size());
+  const auto limit = static_cast<double>(summarizer.limit_of(options));
+  const auto longest = static_cast<double>(summarizer.max_tokens_of(options));
+  double bytes = 0;
+  for (const std::string& text : texts) {
+    const auto size = static_cast<double>(text.size());
+    const double sentences = 1 + static_cast<double>(std::ranges::count_if(text, ends_sentence));
+    const double tokens = (size + prefix) / kToken + 8;
+    const double read = limit > 0 ? std::min(tokens, limit) : tokens;  // at once
+    const double room = limit > 0 ? std::max(limit - prefix / kToken, 1.0) : tokens;
+    const double parts = summarizer.long_text_of(options) == LongText::split ? 1 + size / kToken / room : 1;
+    bytes += kBytesToTokenize * (size + parts * prefix) + sentences * kSentence + parts * kPart;
+    if (options.sources)  // the weights of the whole text, and those of the encoder while a part is read
+      bytes += sizeof(float) * (tokens * longest + static_cast<double>(heads) * read * read);
+  }
+  return bytes + static_cast<double>(option_bytes(options.search, 1)) * kBytesToTokenize;
 }
 
 }  // namespace
@@ -114,6 +139,7 @@ void ServedModel::open() {
   }
   if (opened.can(Ability::translate)) {
     translator.emplace(opened);
+    summarizer.emplace(opened);
     // With the model's own beam, a text counts as one row.
     engine_limits_ = {.rows = limits_.batch_rows * translator->generation().search.beam,
                       .tokens = limits_.batch_tokens};
@@ -152,7 +178,7 @@ void ServedModel::open() {
 std::vector<std::string> ServedModel::capabilities() const {
   std::vector<std::string> all;
   if (language_model) all.insert(all.end(), {"generate", "chat"});
-  if (translator) all.emplace_back("translate");
+  if (translator) all.insert(all.end(), {"translate", "summarize"});
   if (encoder) all.emplace_back("embed");
   if (classifier) all.emplace_back("classify");
   if (mask_filler) all.emplace_back("fill-mask");
@@ -211,7 +237,7 @@ void ServedModel::submit(Waiting waiting) {
                      "the request is larger than the server's batch: got " + std::to_string(one.rows()) +
                          " sequences with " + std::to_string(one.tokens()) + " tokens, expected at most " +
                          std::to_string(engine_limits_.rows) + " and " + std::to_string(engine_limits_.tokens));
-  accept();
+  if (!waiting.goes_on) accept();
   for (const EngineRequest& one : waiting.requests) prompt_tokens += one.input.prompt.size() + one.input.source.size();
   {
     const std::lock_guard lock(mutex_);
@@ -247,6 +273,13 @@ std::shared_ptr<EventStream> ServedModel::generate(std::vector<GenerationTask> t
 std::vector<std::vector<Translation>> ServedModel::translate(std::vector<std::string> texts,
                                                              const TranslateOptions& options,
                                                              const Patience& patience) {
+  patience.reserve(translation_bytes(texts, options));
+  return run_translation(std::move(texts), options, patience);
+}
+
+std::vector<std::vector<Translation>> ServedModel::run_translation(std::vector<std::string> texts,
+                                                                   const TranslateOptions& options,
+                                                                   const Patience& patience, bool goes_on) {
   using Results = std::vector<std::vector<Translation>>;
   struct Order {
     std::vector<std::string> texts;
@@ -278,8 +311,8 @@ std::vector<std::vector<Translation>> ServedModel::translate(std::vector<std::st
   };
   check_files();
   const std::size_t bytes = bytes_of(texts) + option_bytes(options.search, texts.size());
-  patience.reserve(translation_bytes(texts, options));
-  const std::shared_ptr<Order> order(new Order{std::move(texts), bytes > kLongTranslation});
+  const bool is_long = bytes > kLongTranslation || (options.attention && bytes > kLongToAttend);
+  const std::shared_ptr<Order> order(new Order{std::move(texts), is_long});
   auto prepare = holding(patience, [this, order, options] {
     order->job.emplace(*translator, order->texts, options);
     return order->job->take_requests();
@@ -290,7 +323,7 @@ std::vector<std::vector<Translation>> ServedModel::translate(std::vector<std::st
   if (waiting.requests.empty()) return order->job->finish();  // all texts are blank
   const auto client = std::make_shared<const Client>(
       Client{[order] { return order->abandoned.load(); }, [order](std::exception_ptr error) { order->fail(error); }});
-  waiting.client = client;
+  waiting.client = client, waiting.goes_on = goes_on;
   waiting.listener = [this, order](std::size_t i) {
     EngineListener listener;
     listener.done = [this, order, i](std::vector<Hypothesis>&& found) {
@@ -312,6 +345,38 @@ std::vector<std::vector<Translation>> ServedModel::translate(std::vector<std::st
     if (results.valid()) order->drop();  // otherwise long work may still use it
     throw;
   }
+}
+
+/// In rounds: the parts of all texts are translated, then their summaries, until one is left of each.
+std::vector<Summary> ServedModel::summarize(std::vector<std::string> texts, const SummarizeOptions& options,
+                                            const Patience& patience) {
+  struct Order {
+    std::vector<std::string> texts;
+    std::optional<SummaryJob> job = {};
+  };
+  check_files();
+  patience.reserve(summary_bytes(*summarizer, texts, options, heads));
+  const bool is_long =
+      bytes_of(texts) + texts.size() * summarizer->prefix_of(options).size() + option_bytes(options.search, 1) >
+      kLongTranslation;
+  const auto order = std::make_shared<Order>(Order{std::move(texts)});
+  const auto beside = [&](auto run) {
+    return is_long ? long_work_.ask(holding(patience, std::move(run)), patience)
+                   : tokenizer_thread_.ask(holding(patience, std::move(run)), patience);
+  };
+  Texts sources = beside([this, order, options] {
+    order->job.emplace(*summarizer, order->texts, options);
+    return order->job->next_sources();
+  });
+  for (bool goes_on = false; !sources.empty(); goes_on = true) {
+    auto found = std::make_shared<const std::vector<std::vector<Translation>>>(
+        run_translation(std::move(sources), order->job->options(), patience, goes_on));
+    sources = beside([order, found = std::move(found)] {
+      order->job->set(*found);
+      return order->job->next_sources();
+    });
+  }
+  return order->job->finish();
 }
 
 template <typename Result>

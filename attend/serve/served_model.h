@@ -1,5 +1,5 @@
 // A model that is served, and the requests that wait for it. Any thread may submit requests; only the model thread
-// (model_thread.h) runs the model. Generations and translations join the engine of the model as they arrive.
+// (model_thread.h) runs the model. Generations, translations and parts of documents join its engine as they arrive.
 #pragma once
 #include <atomic>
 #include <chrono>
@@ -24,12 +24,15 @@
 #include "attend/tasks/language_model/language_model.h"
 #include "attend/tasks/masked_lm/mask_filler.h"
 #include "attend/tasks/stories/story_reader.h"
+#include "attend/tasks/summarization/summarizer.h"
 #include "attend/tasks/translation/translator.h"
 
 namespace attend::serve {
 
 /// A text with more bytes is long work: the model thread would be busy with it for too long.
 constexpr std::size_t kLongText = 16 << 10;
+/// The same for a text whose attention weights are computed.
+constexpr std::size_t kLongToAttend = 2000;
 
 struct ModelLimits {
   std::int64_t batch_rows = 64;       ///< sequences that are generated at once
@@ -60,6 +63,7 @@ class ServedModel {
   // Its capabilities; those that it lacks are empty.
   std::optional<LanguageModel> language_model = {};
   std::optional<Translator> translator = {};
+  std::optional<Summarizer> summarizer = {};
   std::optional<TextEncoder> encoder = {};
   std::optional<Classifier> classifier = {};
   std::optional<MaskFiller> mask_filler = {};
@@ -84,6 +88,8 @@ class ServedModel {
                               const Patience& patience);
   std::vector<std::vector<Translation>> translate(std::vector<std::string> texts, const TranslateOptions& options,
                                                   const Patience& patience);
+  std::vector<Summary> summarize(std::vector<std::string> texts, const SummarizeOptions& options,
+                                 const Patience& patience);
   std::vector<Classification> classify(std::vector<std::string> texts, const ClassifyOptions& options,
                                        const std::string& key, const Patience& patience);
   std::vector<FilledText> fill(std::vector<std::string> texts, const FillOptions& options, const std::string& key,
@@ -115,6 +121,7 @@ class ServedModel {
     std::vector<EngineRequest> requests = {};
     std::function<EngineListener(std::size_t)> listener = {};  // of a sequence
     std::size_t joined = 0;
+    bool goes_on = false;  // with a request that was accepted before
   };
   struct Running {
     Engine::Ticket ticket;
@@ -126,6 +133,8 @@ class ServedModel {
   void accept() const;
   void submit(Waiting waiting);
   void withdraw(const Client* client);
+  std::vector<std::vector<Translation>> run_translation(std::vector<std::string> texts, const TranslateOptions& options,
+                                                        const Patience& patience, bool goes_on = false);
   bool generate_some();
   void admit();
   void join(EngineRequest request, EngineListener listener, const std::shared_ptr<const Client>& client);

@@ -20,7 +20,6 @@ namespace attend::serve {
 namespace {
 
 constexpr std::int64_t kMostWeights = 8 << 20;  // in one answer, which then has about a hundred megabytes
-constexpr std::size_t kLongToAttend = 2000;     // bytes; the attention of longer texts takes a while
 constexpr std::int64_t kManyTokens = 64;        // to generate; more take a while
 
 /// A number from the query of the address.
@@ -206,7 +205,7 @@ Reply attention(Api& api, const Call& call) {
   request.target = fields.optional_text("target");
   request.source_language = fields.optional_text("source_lang").value_or("");
   request.target_language = fields.optional_text("target_lang").value_or("");
-  request.search = read_generation_options(fields, FieldNames::openai, OptionModels::all, 0, {"beam"});
+  request.search = read_generation_options(fields, generation_fields("attention"));
   if (const std::int64_t tokens = fields.integer("max_tokens", 0, 1024).value_or(0); tokens > 0)
     request.search.max_new_tokens = tokens;
   request.selection.layers = fields.integers("layers");

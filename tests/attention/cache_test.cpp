@@ -144,6 +144,40 @@ TEST(KeyValueCache, GroupedHeadsAndABiasEqualFusedAttention) {
   }
 }
 
+TEST(KeyValueCache, HypothesesThatShareKeysGetTheSameBitsAsAlone) {
+  const std::int64_t heads = 6;
+  for (const std::int64_t D : {3, 20, 64}) {
+    const std::int64_t W = heads * D, row = 2 * 2 * D;
+    const CachedHeads how{.heads = heads, .kv_heads = 2};
+    KeyValueCache sources(1);
+    sources.append(0, random({3, 33, row}), Tensor::ids({7, 33, 1}, {3}));
+    std::vector<std::int64_t> rows(11, 1);  // more than the kernel takes together
+    for (const std::int64_t source : {0, 0, 0, 2, 2, 1, 0}) rows.push_back(source);
+    const auto N = static_cast<std::int64_t>(rows.size());
+    const Tensor q = random({N, W}), bias = random({N, heads, 33});
+    KeyValueCache shared = sources;
+    shared.select(rows);
+    for (const bool biased : {false, true}) {
+      Probe probe;
+      CachedHeads of_all = how;
+      of_all.probe = &probe;
+      if (biased) of_all.bias = bias;
+      const Tensor together = shared.attend(0, q, of_all);
+      for (std::int64_t i = 0; i < N; ++i) {
+        KeyValueCache one = sources;
+        one.select(std::span(rows).subspan(static_cast<std::size_t>(i), 1));
+        Probe of_one;
+        CachedHeads how_one = how;
+        how_one.probe = &of_one;
+        if (biased) how_one.bias = bias.view_rows(i, i + 1);
+        EXPECT_EQ(one.attend(0, q.view_rows(i, i + 1), how_one).to_vector(), together.view_rows(i, i + 1).to_vector());
+        EXPECT_EQ(of_one.records().at(0).weights.to_vector(),
+                  probe.records().at(0).weights.view_rows(i, i + 1).to_vector());
+      }
+    }
+  }
+}
+
 TEST(KeyValueCache, JoinAppendsTheSequencesOfAnotherCache) {
   const std::int64_t heads = 4, kv_heads = 2, D = 3, W = heads * D, row = 2 * kv_heads * D;
   const CachedHeads how{.heads = heads, .kv_heads = kv_heads};

@@ -194,5 +194,19 @@ TEST_F(Corpus, GivesThePhraseBookWithoutOverlap) {
   EXPECT_EQ(run_attend("corpus phrase-book --size 300").output, train) << "what is held out must not change it";
 }
 
+TEST_F(Corpus, GivesDescriptionsOfPackagesWithoutOverlap) {
+  const std::string packages = "corpus packages --invented --size 200 ";
+  ASSERT_EQ(run_attend(packages + "-o " + path("a.tsv") + " --held-out " + path("b.tsv") + " --held-out-size 30").code,
+            0);
+  const std::string train = contents(folder_ / "a.tsv"), test = contents(folder_ / "b.tsv");
+  EXPECT_EQ(std::ranges::count(train, '\n'), 200);
+  EXPECT_EQ(std::ranges::count(train, '\t'), 200);
+  EXPECT_EQ(std::ranges::count(test, '\n'), 30);
+  std::istringstream lines(test);
+  for (std::string line; std::getline(lines, line);) EXPECT_FALSE(contains(train, line)) << line;
+  EXPECT_EQ(run_attend(packages).output, train) << "what is held out must not change it";
+  EXPECT_EQ(std::ranges::count(run_attend("corpus packages --size 200").output, '\n'), 200) << "on any system";
+}
+
 }  // namespace
 }  // namespace attend

@@ -1,4 +1,4 @@
-// attend demo: only what needs no training; the training itself is that of `attend train translation`.
+// attend demo: only what needs no training; the training itself is that of `attend train translation` and `summary`.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -18,12 +18,17 @@ TEST(Demo, SaysWhatItDoes) {
 }
 
 TEST(Demo, LooksAtAModelThatIsThereInsteadOfTrainingAnother) {
-  const test::TempFolder folder;
-  std::ofstream(folder / "model.safetensors") << "no model";
-  const test::Outcome outcome = test::run_attend("demo --output " + (folder / "").string() + " 2>/dev/null");
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_TRUE(test::contains(outcome.output, "exists; --overwrite")) << outcome.output;
-  EXPECT_FALSE(std::filesystem::exists(folder / "train.tsv"));
+  for (const auto& [task, model] :
+       {std::pair("translation", "The translator in "), {"summary", "The summarizer in "}}) {
+    const test::TempFolder folder;
+    std::ofstream(folder / "model.safetensors") << "no model";
+    const std::string command = std::string("demo --task ") + task + " --output " + (folder / "").string();
+    const test::Outcome outcome = test::run_attend(command + " 2>/dev/null");
+    EXPECT_EQ(outcome.code, 2) << task;
+    EXPECT_TRUE(test::contains(outcome.output, model)) << outcome.output;
+    EXPECT_TRUE(test::contains(outcome.output, "exists; --overwrite")) << outcome.output;
+    EXPECT_FALSE(std::filesystem::exists(folder / "train.tsv")) << task;
+  }
 }
 
 }  // namespace

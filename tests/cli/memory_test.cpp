@@ -158,6 +158,19 @@ TEST_F(Memory, WithoutJointEachTaskHasAFolderOfItsOwn) {
     EXPECT_TRUE(std::filesystem::exists(path(name))) << name;
 }
 
+TEST_F(Memory, TheHopMatrixCanBeLeftOut) {
+  const auto hop_matrix = [](const std::string& model) {
+    return Json::parse(test::contents(path(model + "/config.json"))).at("hop_matrix");
+  };
+  EXPECT_EQ(hop_matrix("model"), true);
+  const Outcome outcome = run_attend(
+      "train memory --threads 1 --joint --no-hop-matrix --init-deviation 0.1 --width 8 --epochs 1 --restarts 1 "
+      "--data " +
+      folder_->path().string() + " --output " + path("plain") + " 2>/dev/null");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_EQ(hop_matrix("plain"), false);
+}
+
 TEST_F(Memory, WrongTrainingDataIsAnError) {
   const auto train = [&](const std::string& flags) {
     const Outcome outcome = run_for_errors("train memory --epochs 1 --output " + path("none") + " " + flags);

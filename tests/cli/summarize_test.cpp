@@ -48,6 +48,22 @@ TEST(Summarize, AFileIsOneDocumentWhoseSentencesAreHighlighted) {
   EXPECT_TRUE(contains(contents(page), ">Or not to be.</span>"));
 }
 
+TEST(Summarize, HighlightsKeepTheLinesAndParagraphsOfADocument) {
+  const test::TempFolder folder;
+  std::ofstream(folder / "a.txt") << "To be. Or not to be.\nThat is the question.\n\n\nHe had no hair.\n";
+  const std::string file = " --files " + (folder / "a.txt").string();
+  const std::string page = (folder / "a.html").string();
+  EXPECT_EQ(run_attend(kSummarize + "--highlight=" + page + file + " 2>/dev/null").code, 0);
+  const std::string html = contents(page);
+  EXPECT_TRUE(contains(html, "To be.</span> <span")) << html;
+  EXPECT_TRUE(contains(html, "be.</span> <br><span")) << html;
+  EXPECT_TRUE(contains(html, "question.</span> <br><br><span")) << html;
+  const std::string shown = run_attend(kSummarize + "--highlight" + file + " 2>/dev/null").output;
+  EXPECT_TRUE(contains(shown, " Or not to be.\n0.")) << shown;
+  EXPECT_TRUE(contains(shown, " That is the question.\n\n0.")) << shown;
+  EXPECT_TRUE(shown.ends_with("He had no hair.\n\n")) << "documents are apart";
+}
+
 TEST(Summarize, LongDocumentsAreReadInPartsAndThatIsSaid) {
   std::string document;
   for (int i = 0; i < 20; ++i) document += "Once upon a time there was a king. ";

@@ -250,6 +250,49 @@ TEST_F(Train, AStoppedFineTuningResumesToTheSameModel) {
   EXPECT_FALSE(std::filesystem::exists(folder_ / "whole/best-models"));
 }
 
+TEST_F(Train, ASummarizerIsTrainedFromARecipeFineTunedAndUsed) {
+  std::ofstream notes(folder_ / "notes.tsv"), few(folder_ / "few-notes.tsv");
+  for (int i = 0; i < 60; ++i)
+    (i < 50 ? notes : few) << "It is late. Number " << i * 37 % 100 << " called again today.\tnumber " << i * 37 % 100
+                           << '\n';
+  notes.close(), few.close();
+  const auto train = [&](const std::string& output, const std::string& more) {
+    return "train summary --threads 1 --train " + file("notes.tsv") + " --validation " + file("few-notes.tsv") +
+           " --vocab-size 50 --width 16 --inner 32 --heads 2 --encoder-layers 1 --decoder-layers 1 --batch-tokens 256 "
+           "--max-source-tokens 30 --gap-sentence-epochs 1 --coverage 0.2 --output " +
+           file(output) + " " + more;
+  };
+  const Outcome trained = run_attend(train("notes", "--epochs 3 --json 2>/dev/null"));
+  ASSERT_EQ(trained.code, 0) << trained.output;
+  for (const char* score : {"loss", "rougeL", "rouge1", "rouge2"})
+    EXPECT_TRUE(nlohmann::json::parse(trained.output).contains(score)) << score;
+  const Outcome repeated = run_attend("train summary --threads 1 --config " + file("notes/recipe.toml") + " --output " +
+                                      file("again") + " 2>&1");
+  ASSERT_EQ(repeated.code, 0) << repeated.output;
+  EXPECT_EQ(contents(folder_ / "again/model.safetensors"), contents(folder_ / "notes/model.safetensors"));
+  EXPECT_TRUE(contains(run_for_errors(train("again", "--epochs 3 --resume")).output, "already finished"));
+  EXPECT_TRUE(contains(run_for_errors(train("notes", "")).output, "--resume"));
+
+  const std::string use = "summarize --model " + file("notes") + " --max-tokens 9 --json --attention " +
+                          file("copied.json") + " --layer -1 'Number 12 called. It is late.'";
+  const Outcome used = run_attend(use);
+  ASSERT_EQ(used.code, 0) << used.output;
+  EXPECT_EQ(nlohmann::json::parse(used.output).at("sentences").size(), 2u);
+  EXPECT_EQ(run_attend("summarize --model " + file("notes"), "printf '\\n' |").output, "\n");
+  EXPECT_EQ(
+      run_attend("convert --int8 --model " + file("notes") + " --output " + file("int8") + " >/dev/null 2>&1").code, 0);
+  EXPECT_EQ(run_attend("summarize --model " + file("int8") + " 'Number 12 called.'").code, 0);
+
+  const std::string finetune =
+      "finetune summary --threads 1 --from " + file("notes") + " --train " + file("notes.tsv") + " --steps 2 --output ";
+  EXPECT_EQ(run_attend(finetune + file("tuned") + " >/dev/null 2>&1").code, 0);
+  EXPECT_EQ(run_attend("summarize --model " + file("tuned") + " 'Number 12 called.'").code, 0);
+  EXPECT_TRUE(contains(run_for_errors(finetune + file("x") + " --metric rouge1").output, "needs --validation"));
+  EXPECT_TRUE(contains(run_for_errors(train("x", "--no-copy")).output, "coverage loss"));
+  EXPECT_TRUE(contains(run_for_errors(train("x", "--epochs 1")).output, "no epoch is left"));
+  EXPECT_TRUE(contains(run_for_errors(train("x", "--heads 3")).output, "--heads"));
+}
+
 TEST_F(Train, AClassifierLearnsAndShowsTheWordsThatDecided) {
   ASSERT_EQ(run_attend(classifier("model", "2>/dev/null")).code, 0);
   std::ofstream(folder_ / "texts") << "the music was lovely\nAwful actor\n\n";

@@ -29,7 +29,7 @@ PEGASUS = dict(pad_token_id=0, eos_token_id=1, decoder_start_token_id=0, forced_
                activation_function="relu", scale_embedding=True)
 SMALL = dict(d_model=14, encoder_layers=1, decoder_layers=1, encoder_attention_heads=2, decoder_attention_heads=7, encoder_ffn_dim=17,
              decoder_ffn_dim=19, activation_function="relu", scale_embedding=True, max_position_embeddings=100)
-TOKENIZERS = {"t5_tokenizer": "t5", "pegasus_tokenizer": "pegasus_spm", "mbart50_tokenizer": "mbart50_spm",
+TOKENIZERS = {"bart_tokenizer": "roberta", "t5_tokenizer": "t5", "pegasus_tokenizer": "pegasus_spm", "mbart50_tokenizer": "mbart50_spm",
               "m2m_100_tokenizer": "m2m_100", "nllb_tokenizer": "nllb"}
 LANGUAGES = {"mbart50_tokenizer": ("en_XX", "de_DE"), "m2m_100_tokenizer": ("en", "de"), "nllb_tokenizer": ("eng_Latn", "deu_Latn")}
 VARIANTS = {
@@ -39,6 +39,7 @@ VARIANTS = {
     "bart_scaled": (BartConfig, BART | dict(vocab_size=67, d_model=12, encoder_layers=1, decoder_layers=2,
                     encoder_attention_heads=3, decoder_attention_heads=1, encoder_ffn_dim=21, decoder_ffn_dim=33,
                     activation_function="relu", scale_embedding=True)),
+    "bart_tokenizer": (BartConfig, BART | SMALL | dict(forced_bos_token_id=0, forced_eos_token_id=2)),
     "t5_relu": (T5Config, T5 | dict(vocab_size=59, d_model=15, d_kv=4, d_ff=23, num_layers=3, num_decoder_layers=2,
                 num_heads=3, feed_forward_proj="relu")),
     "t5_gated": (T5Config, T5 | dict(vocab_size=63, d_model=14, d_kv=6, d_ff=19, num_layers=2, num_heads=5,

@@ -24,7 +24,7 @@ def bag(table, ids, position):
     return (encoding(len(ids)) * rows if position else rows).sum(0)
 
 
-def forward(w, hops, adjacent, position, temporal, linear, nonlinear):
+def forward(w, hops, adjacent, position, temporal, linear, nonlinear, matrix):
     logits, looked = [], []
     for story, question, ages in zip(STORIES, QUESTIONS, AGES):
         def memory(i):
@@ -37,7 +37,7 @@ def forward(w, hops, adjacent, position, temporal, linear, nonlinear):
             scores = memory(hop if adjacent else 0) @ u
             p = scores if linear else torch.softmax(scores, 0)
             o = p @ memory(hop + 1 if adjacent else 1)
-            u = (u if adjacent else w["next.weight"] @ u) + o
+            u = (w["next.weight"] @ u if matrix else u) + o
             if nonlinear and hop + 1 < hops:
                 u = torch.cat([u[:D // 2], torch.relu(u[D // 2:])])
             weights.append(F.pad(p, (0, 4 - len(p))))
@@ -46,7 +46,7 @@ def forward(w, hops, adjacent, position, temporal, linear, nonlinear):
     return torch.stack(logits), torch.stack(looked)
 
 
-def case(name, hops, adjacent=True, position=True, temporal=True, linear=False, nonlinear=False):
+def case(name, hops, adjacent=True, position=True, temporal=True, linear=False, nonlinear=False, matrix=False):
     def normal(*shape):
         return (0.7 * torch.randn(shape)).requires_grad_()
 
@@ -57,7 +57,9 @@ def case(name, hops, adjacent=True, position=True, temporal=True, linear=False, 
             w[f"embeddings.{i}.times"] = normal(TIMES, D)
     if not adjacent:
         w |= {"question": normal(ROWS, D), "next.weight": normal(D, D), "output": normal(len(ANSWER_ROWS), D)}
-    options = (hops, adjacent, position, temporal, linear, nonlinear)
+    elif matrix:
+        w["next.weight"] = normal(D, D)
+    options = (hops, adjacent, position, temporal, linear, nonlinear, matrix or not adjacent)
     tensors = {key: value.detach().clone() for key, value in w.items()}
     logits, looked = forward(w, *options)
     F.cross_entropy(logits, ANSWERS).backward()
@@ -76,4 +78,5 @@ def case(name, hops, adjacent=True, position=True, temporal=True, linear=False, 
 torch.manual_seed(0)
 everything = case("adjacent", 3) | case("layer-wise", 3, adjacent=False) | case("bag", 2, position=False, temporal=False)
 everything |= case("linear", 2, linear=True) | case("nonlinear", 3, nonlinear=True) | case("one hop", 1)
+everything |= case("hop matrix", 3, matrix=True)
 save("memory_network", everything)

@@ -27,7 +27,7 @@ import time
 TESTS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 FOLDERS = {"gpt2": "models/fixtures/gpt2_tokenizer", "changed": "models/fixtures/gpt2_tokenizer",
            "it-en": "models/fixtures/marian_tokenizer", "sentences": "tasks/fixtures/sentence_mean",
-           "labels": "tasks/fixtures/bert_labels", "words": "tasks/fixtures/bert_words"}
+           "labels": "tasks/fixtures/bert_labels", "words": "tasks/fixtures/bert_words", "t5": "models/fixtures/t5_tokenizer"}
 WORDS = "to be or not that is the question once upon a time there was king who had no hair at all essere o non".split()
 MOST_SECONDS = 5  # from SIGTERM to the end of the server
 
@@ -115,6 +115,8 @@ def content(path, body, data):
         return answer["choices"][0]["message"]["content"]
     if path == "/v1/embeddings":
         return answer["data"][0]["embedding"]
+    if path == "/v1/summarize":
+        return {key: answer["data"][0][key] for key in ("summary", "ids", "sentences")}
     return answer["translatedText"] if path == "/translate" else answer
 
 
@@ -144,6 +146,11 @@ def jobs_of(models, port):
                 jobs.append(("/v1/completions", {**body, "model": "gpt2", "prompt": text, "stream": True}, line["text"]))
     for text, line in zip(texts, program("translate", "--model", models["it-en"], "--json", lines=texts)):
         jobs.append(("/translate", {"q": text, "source": "it", "target": "en", "model": "it-en"}, line["translation"]))
+    short = {"model": "t5", "max_tokens": 9, "max_source_tokens": 30, "sentences": True}  # so that some are read in parts
+    documents = [". ".join(texts[:i + 1]).capitalize() + "." for i in range(len(texts))]
+    for text, line in zip(documents, program("summarize", "--model", models["t5"], "--json", "--max-tokens", "9",
+                                             "--max-source-tokens", "30", lines=documents)):
+        jobs.append(("/v1/summarize", {**short, "input": text}, {key: line[key] for key in ("summary", "ids", "sentences")}))
     for text, line in zip(texts, program("embed", "--model", models["sentences"], "--json", lines=texts)):
         jobs.append(("/v1/embeddings", {"model": "sentences", "input": text}, line["embedding"]))
     asked = [("/v1/lessons/positions?width=256&length=200", None), ("/v1/lessons/pooling?seed=3", None), ("/v1/models", None),
@@ -174,9 +181,11 @@ WRONG = [("/v1/completions", "{"), ("/v1/completions", "[" * 100000), ("/v1/comp
          ("/v1/completions", '{"model":"none","prompt":"a"}'), ("/v1/embeddings", '{"model":"gpt2","input":"a"}'),
          ("/translate", '{"q":[],"source":"it","target":"en"}'), ("/translate", '{"q":"a","source":"xx","target":"yy"}'),
          ("/v1/classify", '{"model":"labels","input":"' + "a " * 5000 + '"}'), ("/nothing", "{}"),
-         ("/v1/attention", '{"model":"sentences","input":"a","layers":"all"}')]
+         ("/v1/attention", '{"model":"sentences","input":"a","layers":"all"}'), ("/v1/summarize", '{"model":"words","input":"a"}'),
+         ("/v1/summarize", '{"model":"t5","input":"a","source_prefix":"' + "a " * 5000 + '","max_source_tokens":100}')]
 LARGE = [("/translate", {"q": "a. B\n" * 15000, "source": "it", "target": "en"}), ("/v1/tokenize", {"model": "it-en", "input": "ab " * 50000}),
-         ("/v1/embeddings", {"model": "sentences", "input": "a b " * 20000, "long": "split"}), ("/detect", {"q": "essere " * 50000})]
+         ("/v1/embeddings", {"model": "sentences", "input": "a b " * 20000, "long": "split"}), ("/detect", {"q": "essere " * 50000}),
+         ("/v1/summarize", {"model": "t5", "input": "To be. Or not. " * 10000, "max_source_tokens": 60, "sentences": True})]
 
 
 class Count:

@@ -43,10 +43,10 @@ class EncoderDecoderFolder : public testing::TestWithParam<const char*> {
   }
 };
 INSTANTIATE_TEST_SUITE_P(Transformer, EncoderDecoderFolder,
-                         testing::Values("bart_forced", "bart_scaled", "t5_relu", "t5_gated", "t5_untied",
-                                         "t5_tokenizer", "mbart", "m2m_100", "m2m_100_odd", "pegasus", "mt5",
-                                         "mt5_untied", "pegasus_tokenizer", "mbart50_tokenizer", "m2m_100_tokenizer",
-                                         "nllb_tokenizer"),
+                         testing::Values("bart_forced", "bart_scaled", "bart_tokenizer", "t5_relu", "t5_gated",
+                                         "t5_untied", "t5_tokenizer", "mbart", "m2m_100", "m2m_100_odd", "pegasus",
+                                         "mt5", "mt5_untied", "pegasus_tokenizer", "mbart50_tokenizer",
+                                         "m2m_100_tokenizer", "nllb_tokenizer"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_P(EncoderDecoderFolder, GivesHuggingFacesStatesLogitsAndAttention) {

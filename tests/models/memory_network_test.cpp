@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "attend/attention/pooling.h"
 #include "attend/core/error.h"
 #include "attend/models/registry.h"
@@ -45,12 +47,14 @@ struct Case {
   MemoryNetworkOptions options;
 };
 std::vector<Case> cases() {
-  std::vector<Case> all{{"adjacent", small(3)}, {"layer-wise", small(3)}, {"bag", small(2)},
-                        {"linear", small(2)},   {"nonlinear", small(3)},  {"one hop", small(1)}};
+  std::vector<Case> all{{"adjacent", small(3)},  {"layer-wise", small(3)}, {"bag", small(2)},
+                        {"linear", small(2)},    {"nonlinear", small(3)},  {"one hop", small(1)},
+                        {"hop matrix", small(3)}};
   all[1].options.tying = MemoryTying::layer_wise;
   all[2].options.encoding = SentenceEncoding::bag, all[2].options.temporal = false;
   all[3].options.linear = true;
   all[4].options.nonlinear = true;
+  all[6].options.hop_matrix = true;
   return all;
 }
 
@@ -153,6 +157,48 @@ TEST(MemoryNetwork, ASavedModelLoadsWithTheSameOutput) {
     EXPECT_EQ((*loaded)(stories()).to_vector(), model(stories()).to_vector());
     EXPECT_EQ(loaded->config().dump(), model.config().dump());
   }
+}
+
+TEST(MemoryNetwork, AHopMatrixIsAtFirstTheIdentity) {
+  for (const MemoryTying tying : {MemoryTying::adjacent, MemoryTying::layer_wise}) {
+    MemoryNetworkOptions o = small(3);
+    o.tying = tying;
+    Generator generator(5), same(5);
+    const MemoryNetwork without(o, generator);
+    o.hop_matrix = true;
+    MemoryNetwork with(o, same);
+    EXPECT_EQ(parameters(with).size(), parameters(without).size() + (tying == MemoryTying::adjacent ? 1 : 0));
+    const std::vector<float> before = with(stories()).to_vector();
+    EXPECT_EQ(before, without(stories()).to_vector());
+    with.next.weight.data()[1] += 0.5f;
+    EXPECT_NE(with(stories()).to_vector(), before);
+  }
+}
+
+TEST(MemoryNetwork, TheSecondHopOfALargeNewNetworkAttendsToWhatSharesWordsWithTheFirst) {
+  // Greg is a swan. Who else is? With large initial embeddings, the second hop finds the other swan untrained.
+  MemoryNetworkOptions o = small(2);
+  o.width = 64, o.temporal = false;
+  const StoryBatch story{// 1 Greg, 2 Lily, 3 Bob; 4 swan, 5 frog; 6 colour
+                         .sentences = Tensor::ids({1, 4, 2, 4, 3, 5}, {3, 2}),
+                         .stories = Tensor::ids({0, 1, 2}, {1, 3}),
+                         .times = Tensor::ids({2, 1, 0}, {1, 3}),
+                         .lengths = Tensor::ids({3}, {1}),
+                         .questions = Tensor::ids({6, 1}, {1, 2})};
+  const auto preference = [&](float deviation) {  // of the second hop for the other swan over the frog, as log odds
+    o.deviation = deviation;
+    double sum = 0;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      Generator generator(seed);
+      Probe probe;
+      MemoryNetwork(o, generator)(story, &probe);
+      const float* weights = probe.records().back().weights.data();
+      sum += std::log(weights[1] / weights[2]);
+    }
+    return sum / 20;
+  };
+  EXPECT_LT(preference(0.1f), 0.5);
+  EXPECT_GT(preference(0.5f), 3);
 }
 
 TEST(MemoryNetwork, BadConfigurationsAreErrorsThatNameTheKey) {

@@ -87,9 +87,10 @@ constexpr Body kBodies[] = {
     {"form: empty fields", empty_form_fields, kForm},
     {"chunks of one byte", long_text, kJson, true},
 };
-constexpr const char* kPaths[] = {
-    "/v1/completions", "/v1/chat/completions", "/v1/embeddings", "/v1/tokenize", "/v1/classify", "/v1/fill-mask",
-    "/v1/attention",   "/v1/answer",           "/translate",     "/detect",      "/languages",   "/health"};
+constexpr const char* kPaths[] = {"/v1/completions", "/v1/chat/completions", "/v1/embeddings", "/v1/tokenize",
+                                  "/v1/classify",    "/v1/fill-mask",        "/v1/attention",  "/v1/answer",
+                                  "/v1/summarize",   "/translate",           "/detect",        "/languages",
+                                  "/health"};
 
 std::string chunked(const std::string& body) {
   std::string text;

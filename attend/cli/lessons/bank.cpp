@@ -16,7 +16,7 @@
 #include "attend/tasks/masked_lm/masking.h"
 #include "attend/train/optimizer.h"
 
-namespace attend::cli {
+namespace attend::cli::bank_lesson {
 namespace {
 
 constexpr std::int64_t kWidth = 48, kLayers = 2, kSteps = 1000, kBatch = 32;
@@ -313,4 +313,4 @@ Page give() {
 const Enlist kEnlisted({"bank", "one word with two meanings: its vector before and after self-attention", give});
 
 }  // namespace
-}  // namespace attend::cli
+}  // namespace attend::cli::bank_lesson

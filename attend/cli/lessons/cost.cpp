@@ -12,7 +12,7 @@
 #include "attend/ops/softmax.h"
 #include "attend/ops/tape.h"
 
-namespace attend::cli {
+namespace attend::cli::cost_lesson {
 namespace {
 
 constexpr std::int64_t kWidth = 64, kKernel = 3;
@@ -109,4 +109,4 @@ Page give() {
 const Enlist kEnlisted({"cost", "convolution, recurrence and self-attention measured as n grows", give});
 
 }  // namespace
-}  // namespace attend::cli
+}  // namespace attend::cli::cost_lesson

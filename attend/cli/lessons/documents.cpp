@@ -10,7 +10,7 @@
 #include "attend/ops/tape.h"
 #include "attend/train/optimizer.h"
 
-namespace attend::cli {
+namespace attend::cli::documents_lesson {
 namespace {
 
 constexpr std::int64_t kSentences = 16, kWords = 6, kLength = kSentences * kWords;
@@ -148,4 +148,4 @@ Page give() {
 const Enlist kEnlisted({"documents", "find the sentence that decides, and the words in it", give});
 
 }  // namespace
-}  // namespace attend::cli
+}  // namespace attend::cli::documents_lesson

@@ -19,7 +19,7 @@
 #include "attend/train/optimizer.h"
 #include "attend/train/schedule.h"
 
-namespace attend::cli {
+namespace attend::cli::memory_lesson {
 namespace {
 
 constexpr std::int64_t kSlots = 16, kWidth = 24;
@@ -251,4 +251,4 @@ Page give() {
 const Enlist kEnlisted({"memory", "read one item among many, by content, by location and in several hops", give});
 
 }  // namespace
-}  // namespace attend::cli
+}  // namespace attend::cli::memory_lesson

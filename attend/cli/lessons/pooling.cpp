@@ -11,7 +11,7 @@
 #include "attend/ops/tape.h"
 #include "attend/train/optimizer.h"
 
-namespace attend::cli {
+namespace attend::cli::pooling_lesson {
 namespace {
 
 constexpr std::int64_t kPoints = 50;
@@ -116,4 +116,4 @@ Page give() {
 const Enlist kEnlisted({"pooling", "Nadaraya–Watson regression: average, Gaussian kernel, learned width", give});
 
 }  // namespace
-}  // namespace attend::cli
+}  // namespace attend::cli::pooling_lesson

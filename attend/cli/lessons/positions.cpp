@@ -5,7 +5,7 @@
 #include "attend/cli/lessons/lesson.h"
 #include "attend/ops/matmul.h"
 
-namespace attend::cli {
+namespace attend::cli::positions_lesson {
 namespace {
 
 constexpr std::int64_t kPositions = 60, kWidth = 32;
@@ -77,4 +77,4 @@ Page give() {
 const Enlist kEnlisted({"positions", "sinusoidal position encodings; a shift is a rotation", give});
 
 }  // namespace
-}  // namespace attend::cli
+}  // namespace attend::cli::positions_lesson

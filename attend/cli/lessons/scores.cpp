@@ -5,7 +5,7 @@
 #include "attend/cli/lessons/lesson.h"
 #include "attend/ops/softmax.h"
 
-namespace attend::cli {
+namespace attend::cli::scores_lesson {
 namespace {
 
 constexpr std::int64_t kQueries = 6, kKeys = 8, kWidth = 16;
@@ -124,4 +124,4 @@ Page give() {
 const Enlist kEnlisted({"scores", "every scoring function on the same queries and keys; why √d; masked softmax", give});
 
 }  // namespace
-}  // namespace attend::cli
+}  // namespace attend::cli::scores_lesson

@@ -12,7 +12,7 @@
 #include "attend/train/clip.h"
 #include "attend/train/optimizer.h"
 
-namespace attend::cli {
+namespace attend::cli::turing_lesson {
 namespace {
 
 constexpr std::int64_t kUpdates = 3000, kBatch = 8, kEvery = 150;
@@ -102,4 +102,4 @@ Page give() {
 const Enlist kEnlisted({"turing", "a Neural Turing Machine learns to copy with a memory", give});
 
 }  // namespace
-}  // namespace attend::cli
+}  // namespace attend::cli::turing_lesson

@@ -155,7 +155,7 @@ Likelihood likelihood_of(const std::string& text, const TextLikelihood& scored) 
   return likelihood;
 }
 
-const char* name_of(Finish finish) {
+const char* finish_name(Finish finish) {
   switch (finish) {
     case Finish::eos:
       return "eos";

@@ -27,6 +27,6 @@ LanguageModel open_language_model(const std::string& folder);
 Likelihood likelihood_of(const std::string& text, const TextLikelihood& scored);
 
 /// "eos", "length" or "stop".
-const char* name_of(Finish finish);
+const char* finish_name(Finish finish);
 
 }  // namespace attend::cli

@@ -5,10 +5,17 @@
 #include <numeric>
 
 #include "attend/core/error.h"
+#include "attend/core/stop.h"
+#include "attend/models/bounds.h"
 #include "attend/text/sentences.h"
 
 namespace attend {
 namespace {
+
+constexpr const char *kTasks = "task_specific_params", *kTask = "summarization";
+constexpr const char *kMaxSource = "attend_max_source_tokens", *kLong = "attend_long_text";
+const std::vector<std::pair<std::string, LongText>> kLongTextNames = {
+    {"split", LongText::split}, {"truncate", LongText::truncate}, {"error", LongText::error}};
 
 /// The weights of some sentences of a document.
 using SentenceWeights = std::vector<std::pair<std::size_t, float>>;
@@ -48,7 +55,7 @@ std::int64_t tokens_in(const Tokenizer& tokenizer, const std::string& text) {
 
 /// What every document of a call needs.
 struct Setting {
-  const Tokenizer& tokenizer;
+  Tokenizer tokenizer;
   std::string prefix;
   std::int64_t limit = 0;  // tokens that the model reads at once; 0: no limit
   bool sources = false;    // the weights of sentences are wanted
@@ -66,6 +73,7 @@ class Document {
         .long_text = LongText::split};
     std::int64_t end = 0;
     for (std::size_t i = 0; i < sentences_.size(); ++i) {
+      check_stop();
       const Span& span = sentences_[i];
       const std::string sentence = text_at(text, span.begin, span.end);
       std::string between = text_at(text, end, span.begin);
@@ -89,17 +97,11 @@ class Document {
     std::vector<Part> parts;
     const std::int64_t added = tokens_in(setting.tokenizer, setting.prefix);
     for (std::size_t i = 0; i < segments_.size(); ++i) {
-      if (!parts.empty()) {
-        Part longer = parts.back();
-        longer.append(segments_[i]);
-        if (setting.limit == 0 || longer.tokens <= setting.limit ||
-            tokens_in(setting.tokenizer, longer.source) <= setting.limit) {
-          parts.back() = std::move(longer);
-          continue;
-        }
+      check_stop();
+      if (parts.empty() || !joins(parts.back(), segments_[i], setting)) {
+        parts.push_back({.document = document, .first = i, .source = setting.prefix, .spans = {}, .tokens = added});
+        parts.back().append(segments_[i]);
       }
-      parts.push_back({.document = document, .first = i, .source = setting.prefix, .spans = {}, .tokens = added});
-      parts.back().append(segments_[i]);
     }
     if (rounds_++ == 0) summary.parts = std::ssize(parts);
     if (rounds_ == 1 && parts.size() == 1) {  // the text as it was given, with the white space around it
@@ -148,6 +150,19 @@ class Document {
     return end;
   }
 
+  /// Appends a segment to a part, if it fits.
+  static bool joins(Part& part, const Segment& segment, const Setting& setting) {
+    std::optional<std::int64_t> counted;
+    if (setting.limit > 0 && part.tokens + segment.tokens + 1 > setting.limit) {
+      // The sum may be too high, since a tokenizer can join what is counted apart.
+      counted = tokens_in(setting.tokenizer, part.source + segment.between + segment.text);
+      if (*counted > setting.limit) return false;
+    }
+    part.append(segment);
+    if (counted) part.tokens = *counted;
+    return true;
+  }
+
   static Segment joined(const std::vector<Segment>& segments) {
     Segment all = segments.front();
     for (std::size_t i = 1; i < segments.size(); ++i) {
@@ -186,39 +201,71 @@ class Document {
 
 }  // namespace
 
+SummaryParameters SummaryParameters::read(const Config& config) {
+  const Config own = config.object(kTasks).object(kTask);
+  SummaryParameters read{
+      .prefix = own.text("prefix", config.text("prefix", "")),
+      .max_source_tokens = own.integer_in(kMaxSource, 0, bounds::kPositions, 0),
+      .max_new_tokens = own.has("max_length") ? std::max<std::int64_t>(own.integer("max_length") - 1, 1) : 0};
+  if (own.has(kLong)) read.long_text = own.choice(kLong, kLongTextNames);
+  return read;
+}
+
+void SummaryParameters::record(const std::filesystem::path& folder) const {
+  Config config(folder / "config.json"), tasks = config.object(kTasks), own;
+  if (!prefix.empty()) own.set("prefix", prefix);
+  if (max_source_tokens > 0) own.set(kMaxSource, max_source_tokens);
+  if (max_new_tokens > 0) own.set("max_length", max_new_tokens + 1);
+  if (long_text) own.set(kLong, name_of(*long_text, kLongTextNames));
+  tasks.set(kTask, own);
+  config.set(kTasks, tasks);
+  config.save(folder / "config.json");
+}
+
 Summarizer::Summarizer(const ModelFolder& folder)
-    : translator_(folder), parameters_(folder.config().object("task_specific_params").object("summarization")) {}
+    : translator_(folder), defaults_(SummaryParameters::read(folder.config())) {
+  // As transformers' pipeline for summaries does.
+  const Config parameters = folder.config().object(kTasks).object(kTask);
+  const GenerationConfig own = translator_.generation();
+  GenerationConfig generation = GenerationConfig::read(parameters, own.search);
+  if (parameters.has("max_length") && !parameters.has("max_new_tokens")) generation.search.max_new_tokens = 0;
+  // The positions of the model are no length that the folder asks for.
+  if (!parameters.has("max_length") && GenerationConfig::read(folder.path(), {.max_length = 0}).search.max_length == 0)
+    generation.search.max_length = 0;
+  if (!generation.padding) generation.padding = own.padding;
+  generation.ignored.insert(generation.ignored.end(), own.ignored.begin(), own.ignored.end());
+  translator_ = translator_.with_generation(std::move(generation));
+}
 
 GenerationOptions Summarizer::search_of(const SummarizeOptions& options) const {
   GenerationOptions search = options.search;
-  const SearchOptions& folder = translator_.generation().search;
-  SearchOptions task = GenerationConfig::read(parameters_, folder).search;
-  // transformers counts the decoder's start token.
-  const auto length = [&](const char* key) { return std::max<std::int64_t>(parameters_.integer(key) - 1, 0); };
-  if (!search.max_new_tokens && parameters_.has("max_length"))
-    search.max_new_tokens = std::max<std::int64_t>(length("max_length"), 1);
-  if (!search.min_new_tokens && parameters_.has("min_length")) search.min_new_tokens = length("min_length");
-  visit_options([&]<typename T>(const Option<T>& option) {
-    if constexpr (std::is_same_v<T, std::int64_t> || std::is_same_v<T, double> || std::is_same_v<T, EarlyStopping>) {
-      std::optional<T>& value = search.*option.field;
-      if (!value && option.config_key && option.setting && parameters_.has(option.config_key))
-        value = option.setting(task);
-    }
-  });
-  if (search.greedy.value_or(false)) search.beam.reset();
+  const SearchOptions& folder = generation().search;
   if (!search.max_new_tokens && folder.max_new_tokens == 0 && folder.max_length == 0)
     search.max_new_tokens = kDefaultNewTokens;
   search.nbest.reset();
   return search;
 }
 
+std::int64_t Summarizer::max_tokens_of(const SummarizeOptions& options) const {
+  const SearchOptions& folder = generation().search;
+  std::int64_t most = search_of(options).max_new_tokens.value_or(folder.max_new_tokens);
+  if (most == 0) most = folder.max_length - 1;  // without the start token
+  const std::int64_t model = translator_.max_new_tokens();
+  return model > 0 ? std::min(most, model) : most;
+}
+
 std::string Summarizer::prefix_of(const SummarizeOptions& options) const {
-  return options.source_prefix ? *options.source_prefix : parameters_.text("prefix", "");
+  return options.source_prefix.value_or(defaults_.prefix);
 }
 
 std::int64_t Summarizer::limit_of(const SummarizeOptions& options) const {
-  const std::int64_t model = translator_.max_source_tokens(), asked = options.max_source_tokens;
+  const std::int64_t model = translator_.max_source_tokens();
+  const std::int64_t asked = options.max_source_tokens > 0 ? options.max_source_tokens : defaults_.max_source_tokens;
   return asked > 0 && (model == 0 || asked < model) ? asked : model;
+}
+
+LongText Summarizer::long_text_of(const SummarizeOptions& options) const {
+  return options.long_text.value_or(defaults_.long_text.value_or(LongText::split));
 }
 
 void Summarizer::check(const SummarizeOptions& options) const {
@@ -230,52 +277,86 @@ void Summarizer::check(const SummarizeOptions& options) const {
                      prefix, ")");
 }
 
-std::vector<Summary> Summarizer::operator()(std::span<const std::string> documents, const SummarizeOptions& options,
-                                            const Progress& progress) const {
-  check(options);
-  const Tokenizer& tokenizer = translator_.source_tokenizer();
-  const std::string prefix = prefix_of(options);
-  const std::int64_t limit = limit_of(options);
-  const TranslateOptions translate{.search = search_of(options),
-                                   .max_tokens = limit,
-                                   .long_text = LongText::truncate,
-                                   .sentences = SentenceMode::whole,
-                                   .batch_tokens = options.batch_tokens,
-                                   .attention = options.sources,
-                                   .maps = options.maps};
+struct SummaryJob::Content {
+  std::vector<Document> documents = {};
+  Setting setting;
+  TranslateOptions translate;
+  std::vector<Part> parts = {};  // of this round
+};
 
-  const Setting setting{tokenizer, prefix, options.long_text == LongText::truncate ? 0 : limit, options.sources};
-  std::vector<Document> all;
+SummaryJob::~SummaryJob() = default;
+SummaryJob::SummaryJob(SummaryJob&&) noexcept = default;
+SummaryJob& SummaryJob::operator=(SummaryJob&&) noexcept = default;
+
+SummaryJob::SummaryJob(const Summarizer& summarizer, std::span<const std::string> documents,
+                       const SummarizeOptions& options) {
+  summarizer.check(options);
+  const Tokenizer& tokenizer = summarizer.translator_.source_tokenizer();
+  const std::string prefix = summarizer.prefix_of(options);
+  const std::int64_t limit = summarizer.limit_of(options);
+  const LongText long_text = summarizer.long_text_of(options);
+  content_ = std::make_unique<Content>(
+      Content{.setting = {tokenizer, prefix, long_text == LongText::truncate ? 0 : limit, options.sources},
+              .translate = {.search = summarizer.search_of(options),
+                            .max_tokens = limit,
+                            .long_text = LongText::truncate,
+                            .sentences = SentenceMode::whole,
+                            .batch_tokens = options.batch_tokens,
+                            .attention = options.sources,
+                            .maps = options.maps}});
   for (std::size_t i = 0; i < documents.size(); ++i) {
-    if (options.long_text == LongText::error && limit > 0)
+    check_stop();
+    if (long_text == LongText::error && limit > 0)
       if (const std::int64_t tokens = tokens_in(tokenizer, prefix + documents[i]); tokens > limit)
         throw TextError(i, "the text is too long: got " + std::to_string(tokens) + " tokens, expected at most " +
                                std::to_string(limit));
-    all.emplace_back(documents[i], setting);
+    content_->documents.emplace_back(documents[i], content_->setting);
   }
-  for (bool first = true; std::ranges::any_of(all, [](const Document& one) { return !one.done(); }); first = false) {
-    std::vector<Part> parts;
-    for (std::size_t i = 0; i < all.size(); ++i)
-      if (!all[i].done()) std::ranges::move(all[i].parts(i, setting), std::back_inserter(parts));
-    std::vector<std::string> sources;
-    for (const Part& part : parts) sources.push_back(part.source);
-    const std::vector<std::vector<Translation>> found = translator_(sources, translate, first ? progress : Progress());
-    for (std::size_t p = 0; p < parts.size();) {
-      Document& document = all[parts[p].document];
-      std::size_t count = 0;
-      for (; p + count < parts.size() && parts[p + count].document == parts[p].document; ++count)
-        document.summary.truncated += found[p + count].front().truncated;
-      if (count == 1)
-        document.finish(parts[p], found[p].front(), setting);
-      else
-        document.go_on(std::span(parts).subspan(p, count), std::span(found).subspan(p, count), setting);
-      p += count;
-    }
-  }
+}
 
+const TranslateOptions& SummaryJob::options() const { return content_->translate; }
+
+std::vector<std::string> SummaryJob::next_sources() {
+  std::vector<Document>& documents = content_->documents;
+  content_->parts.clear();
+  for (std::size_t i = 0; i < documents.size(); ++i)
+    if (!documents[i].done())
+      std::ranges::move(documents[i].parts(i, content_->setting), std::back_inserter(content_->parts));
+  std::vector<std::string> sources;
+  for (Part& part : content_->parts) sources.push_back(std::move(part.source));
+  return sources;
+}
+
+void SummaryJob::set(std::span<const std::vector<Translation>> found) {
+  const std::span<const Part> parts = content_->parts;
+  for (std::size_t p = 0; p < parts.size();) {
+    check_stop();
+    Document& document = content_->documents[parts[p].document];
+    std::size_t count = 0;
+    for (; p + count < parts.size() && parts[p + count].document == parts[p].document; ++count)
+      document.summary.truncated += found[p + count].front().truncated;
+    if (count == 1)
+      document.finish(parts[p], found[p].front(), content_->setting);
+    else
+      document.go_on(parts.subspan(p, count), found.subspan(p, count), content_->setting);
+    p += count;
+  }
+}
+
+std::vector<Summary> SummaryJob::finish() {
   std::vector<Summary> summaries;
-  for (Document& document : all) summaries.push_back(std::move(document.summary));
+  for (Document& document : content_->documents) summaries.push_back(std::move(document.summary));
   return summaries;
+}
+
+std::vector<Summary> Summarizer::operator()(std::span<const std::string> documents, const SummarizeOptions& options,
+                                            const Progress& progress) const {
+  SummaryJob job(*this, documents, options);
+  for (bool first = true;; first = false) {
+    const std::vector<std::string> sources = job.next_sources();
+    if (sources.empty()) return job.finish();
+    job.set(translator_(sources, job.options(), first ? progress : Progress()));
+  }
 }
 
 Summary Summarizer::operator()(const std::string& document, const SummarizeOptions& options) const {

@@ -26,9 +26,10 @@ TrainableTranslator trainable(std::shared_ptr<Model> model, const TranslationTok
   made.size = count_parameters(*model);
   made.whole_texts = model->spec().whole_texts;
   made.parameters = parameters(*model);
-  made.save = [model, tokenizers, generation](const std::filesystem::path& folder) {
+  made.generation = std::make_shared<GenerationConfig>(generation);
+  made.save = [model, tokenizers, generation = made.generation](const std::filesystem::path& folder) {
     save_model(*model, tokenizers.source, folder);
-    generation.save(folder);
+    generation->save(folder);
   };
   return made;
 }
@@ -38,8 +39,8 @@ TrainableTranslator trainable_recurrent(const std::shared_ptr<RecurrentTranslato
   TrainableTranslator made = trainable(model, tokenizers, generation);
   made.start = needed_token("end-of-sentence", tokenizers.target.special().eos);
   if (model->options.attention == DecoderAttention::location) made.max_length = model->options.max_positions;
-  made.logits = [model](const TokenBatch& sources, const TokenBatch& inputs) {
-    return model->decode(model->encode(sources.ids, sources.lengths), inputs.ids);
+  made.predict = [model](const TokenBatch& sources, const TokenBatch& inputs) -> Predictions {
+    return {model->decode(model->encode(sources.ids, sources.lengths), inputs.ids), {}};
   };
   made.translator = [model, tokenizers] { return Translator(*model, tokenizers.source); };
   return made;
@@ -50,8 +51,8 @@ TrainableTranslator trainable_transformer(const std::shared_ptr<Transformer>& mo
   TrainableTranslator made = trainable(model, tokenizers, generation);
   made.start = model->options.start;
   made.max_length = model->options.max_positions;
-  made.logits = [model](const TokenBatch& sources, const TokenBatch& inputs) {
-    return model->decode(model->encode(sources.ids, sources.lengths), sources.lengths, inputs.ids);
+  made.predict = [model](const TokenBatch& sources, const TokenBatch& inputs) {
+    return model->predict(sources.ids, sources.lengths, inputs.ids);
   };
   made.translator = [model, tokenizers] { return Translator(*model, tokenizers.source, tokenizers.target); };
   return made;
@@ -162,7 +163,8 @@ TrainableTranslator continue_translator(const TranslatorFolder& from, const Tran
     if (config.number(key, 0.0) != 0)
       observer.warn(from.folder.path().string() + ": \"" + key +
                     "\" of its config.json is not followed: no layer is left out");
-  auto o = TransformerOptions::read(config);
+  const auto old = from.folder.model<Transformer>("finetune", Ability::translate);
+  TransformerOptions o = old->options;
   if (new_vocabulary) {
     const bool starts_with_end = o.start == o.end;
     o.source_vocabulary = o.target_vocabulary = tokenizers.source.size();
@@ -182,7 +184,6 @@ TrainableTranslator continue_translator(const TranslatorFolder& from, const Tran
     else
       generation.search.rules.forced_first = language;
   }
-  const auto old = from.folder.model<Transformer>("finetune", Ability::translate);
   return trainable_transformer(continued(o, *old, by_piece, seed), tokenizers, generation);
 }
 

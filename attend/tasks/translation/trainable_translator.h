@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -53,7 +54,8 @@ struct TrainableTranslator {
   bool whole_texts = false;             ///< the family reads whole texts, whatever it is trained on (Seq2SeqSpec)
   std::vector<NamedTensor> parameters;  ///< leaves of the tape
   /// Teacher forcing.   sources int32 [B, S] and inputs int32 [B, T], with their lengths -> logits [B, T, V]
-  std::function<Tensor(const TokenBatch& sources, const TokenBatch& inputs)> logits;
+  std::function<Predictions(const TokenBatch& sources, const TokenBatch& inputs)> predict;
+  std::shared_ptr<GenerationConfig> generation;  ///< saved with the model; may be changed until then
   SaveModel save;
   std::function<Translator()> translator;  ///< makes a Translator that shares the parameters
 };

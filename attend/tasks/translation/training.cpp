@@ -1,7 +1,6 @@
 #include "attend/tasks/translation/training.h"
 
 #include <algorithm>
-#include <memory>
 
 #include "attend/core/error.h"
 #include "attend/core/wording.h"
@@ -12,70 +11,19 @@
 #include "attend/tasks/translation/sentence_mode.h"
 #include "attend/tasks/translation/training_task.h"
 #include "attend/tasks/translation/translation_model.h"
-#include "attend/text/training/train_sentencepiece.h"
 #include "attend/train/run.h"
 
 namespace attend {
 namespace {
 
-/// SentencePiece keeps its lines in memory. So many are enough for any vocabulary, and take a few hundred megabytes.
-constexpr std::int64_t kLinesForSubwords = 1'000'000;
-
 using Tokenizers = TranslationTokenizers;
-
-/// Reads pairs one by one, and reports how far it is.
-std::function<bool(Record&)> open_pairs(const PairFiles& files, const Progress& progress = {}) {
-  std::shared_ptr<CorpusReader> reader =
-      files.pairs.empty()
-          ? read_parallel(TextStream::open(files.source), TextStream::open(files.target))
-          : read_tsv(TextStream::open(files.pairs), {.source = "1", .target = "2", .required = "source TAB target"});
-  return [reader, progress, any = false](Record& record) mutable {
-    const bool more = reader->next(record);
-    if (!more && !any) fail<InputError>("train", reader->name(), ": holds no pairs");
-    any = true;
-    if (progress) progress(reader->position(), 0);
-    return more;
-  };
-}
-
-/// The texts of one side, or of both sides in turn.
-LineSource lines_of(const PairFiles& files, bool sources, bool targets, const Progress& progress) {
-  return [next = open_pairs(files, progress), record = Record(), sources, targets,
-          target_is_next = false](std::string& line) mutable {
-    if (target_is_next) {
-      line = record.target;
-    } else {
-      if (!next(record)) return false;
-      line = sources ? record.source : record.target;
-    }
-    target_is_next = sources && targets && !target_is_next;
-    return true;
-  };
-}
-
-/// Learns subwords: one set for both sides together, or one for each (Marian's way).
-Tokenizer learn_tokenizer(const TranslationTrainingOptions& options, TranslatorArchitecture architecture,
-                          const TrainingObserver& observer) {
-  const SentencePieceTrainingOptions subwords{
-      .unigram = false, .vocab_size = options.vocab_size, .character_coverage = 1.0, .max_lines = kLinesForSubwords};
-  const bool each = architecture == TranslatorArchitecture::transformer;
-  observer.info("Learning " + grouped(options.vocab_size) + " subwords " + (each ? "of each side" : "from both sides"));
-  const Progress progress = observer.progress("Reading");
-  std::optional<Tokenizer> learned;
-  const auto learn = [&] {
-    learned = each ? train_sentencepiece_pair(lines_of(options.train, true, false, progress),
-                                              lines_of(options.train, false, true, progress), subwords)
-                   : train_sentencepiece(lines_of(options.train, true, true, progress), subwords);
-  };
-  observer.uninterrupted ? observer.uninterrupted(learn) : learn();
-  return *learned;
-}
 
 Tokenizer make_tokenizer(const TranslationTrainingOptions& options, TranslatorArchitecture architecture,
                          const TrainingObserver& observer) {
   if (!options.tokenizer.empty()) return load_tokenizer(options.tokenizer);
   if (!options.from.empty() && options.vocab_size == 0) return ModelFolder(options.from).tokenizer();
-  return learn_tokenizer(options, architecture, observer);
+  return learn_subwords(options.train, options.vocab_size, architecture == TranslatorArchitecture::transformer,
+                        observer);
 }
 
 /// Sets the languages of a multilingual model. Throws InputError if the model does not have them, or if one is missing.
@@ -118,19 +66,6 @@ ExampleStore stored_pairs(const PairFiles& files, const Tokenizers& tokenizers, 
       });
 }
 
-/// The first validation pairs, which are translated at each evaluation.
-struct Excerpt {
-  std::vector<std::string> sources, targets;
-};
-Excerpt read_excerpt(const PairFiles& files, std::int64_t count) {
-  Excerpt excerpt;
-  if (!files.given()) return excerpt;
-  const std::function<bool(Record&)> next = open_pairs(files);
-  for (Record record; std::ssize(excerpt.sources) < count && next(record);)
-    excerpt.sources.push_back(record.source), excerpt.targets.push_back(record.target);
-  return excerpt;
-}
-
 /// The first training sources decide whether the model is to be given sentences or whole texts.
 SentenceMode sentence_mode_of(const PairFiles& files) {
   constexpr std::int64_t kTexts = 20'000;
@@ -141,7 +76,7 @@ SentenceMode sentence_mode_of(const PairFiles& files) {
 }
 
 /// BLEU and chrF of greedy translations. `longest` is a limit: a model that has learned little finds no end.
-std::function<Scores()> scores_of(const TrainableTranslator& model, Excerpt excerpt, std::int64_t longest,
+std::function<Scores()> scores_of(const TrainableTranslator& model, PairExcerpt excerpt, std::int64_t longest,
                                   SentenceMode sentences) {
   return [translator = model.translator, excerpt = std::move(excerpt), longest, sentences]() -> Scores {
     std::vector<std::string> translations;
@@ -203,7 +138,7 @@ TrainingResult train_translation(const TranslationTrainingOptions& options, cons
   TranslationTrainingTaskOptions task_options{.padding = needed_token("padding", tokenizers.source.special().padding),
                                               .label_smoothing = options.label_smoothing,
                                               .batches = {.max_tokens = options.batch_tokens, .seed = seed}};
-  Excerpt excerpt = read_excerpt(options.validation, options.validation_sentences);
+  PairExcerpt excerpt = read_excerpt(options.validation, options.validation_sentences);
   if (!excerpt.sources.empty()) {
     std::int64_t longest = 0;
     for (const std::int32_t length : validation.lengths(kSourceField))

@@ -15,20 +15,11 @@
 #include <string>
 #include <vector>
 
+#include "attend/tasks/translation/text_pairs.h"
 #include "attend/tasks/translation/trainable_translator.h"
 #include "attend/train/trainer.h"
 
 namespace attend {
-
-/// Files of sentence pairs: one file with a source, a tab and a target on each line, or two files with a text on each
-/// line.
-struct PairFiles {
-  std::filesystem::path pairs = {};
-  std::filesystem::path source = {}, target = {};
-
-  bool given() const { return !pairs.empty() || !source.empty(); }
-  std::vector<std::filesystem::path> all() const { return {pairs, source, target}; }
-};
 
 struct TranslationTrainingOptions {
   PairFiles train, validation;

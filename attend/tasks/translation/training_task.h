@@ -11,11 +11,20 @@ namespace attend {
 
 /// The fields of a stored sentence pair. Targets end with the end-of-sentence token; so do sources if the model expects
 /// it. The source field of an example with features is empty: the features are its source.
-enum PairField : std::uint8_t { kSourceField, kTargetField, kPairFields };
+/// Examples with a pair to learn first (TranslationTrainingTaskOptions::first_epochs) have it in two more fields.
+enum PairField : std::uint8_t {
+  kSourceField,
+  kTargetField,
+  kPairFields,
+  kFirstSourceField = kPairFields,
+  kFirstTargetField
+};
 
 struct TranslationTrainingTaskOptions {
   std::int32_t padding = 0;
   float label_smoothing = 0.1f;
+  float coverage = 0;             ///< weight of the coverage loss per target; needs a model with a pointer
+  std::int64_t first_epochs = 0;  ///< in so many epochs, learn from kFirstSourceField and kFirstTargetField
   BatchOptions batches = {};
   std::function<Scores()> evaluate = {};  ///< scores besides the validation loss, such as BLEU
 };
@@ -32,7 +41,11 @@ class TranslationTrainingTask : public SampledTrainingTask {
   Scores evaluate() override;
 
  private:
-  Loss loss_of(const ExampleStore& pairs, std::span<const std::int64_t> chosen, float smoothing) const;
+  struct Objective {
+    float smoothing = 0, coverage = 0;
+    bool first = false;  ///< learn from the first pair
+  };
+  Loss loss_of(const ExampleStore& pairs, std::span<const std::int64_t> chosen, const Objective& objective) const;
 
   TrainableTranslator model_;
   ExampleStore training_, validation_;

@@ -222,8 +222,8 @@ SearchInput search_input(const TranslationModel& model, const SourcePiece& piece
 std::size_t chosen_layer(const TranslationModel& model, const TranslateOptions& options) {
   const auto [count, heads] = model.spec.cross;
   if (count == 0) fail<InputError>("translator", "the model has no attention to show");
-  // Deep decoders prepare the next token in their last layer.
-  const std::int64_t wanted = options.layer.value_or(count > 4 ? -2 : -1);
+  // Deep decoders prepare the next token in their last layer, unless it is a pointer.
+  const std::int64_t wanted = options.layer.value_or(count > 4 && !model.spec.pointer ? -2 : -1);
   if (wanted < -count || wanted >= count)
     fail<InputError>("translator", "the decoder has no such layer: got ", wanted, ", expected 0 to ", count - 1,
                      ", or -1 to ", -count, " from the last");
@@ -289,8 +289,10 @@ AttentionMap map_of(const TranslationModel& model, const std::string& text, cons
   AttentionView decoder{AttentionKind::decoder, true, read, read};
   AttentionView cross{AttentionKind::cross, false, targets, sources};
   const auto add = [&](AttentionView& view, const Seq2SeqSpec::Attention& there) {
-    if (there.layers == 0 || !prepare(view, there.layers, there.heads, selection, view.kind == AttentionKind::cross))
-      return;
+    const bool is_cross = view.kind == AttentionKind::cross;
+    AttentionSelection own = selection;
+    if (is_cross && model.spec.pointer && own.one_layer && own.layers.empty()) own.layers = {-1};
+    if (there.layers == 0 || !prepare(view, there.layers, there.heads, own, is_cross)) return;
     if (view.kind == AttentionKind::cross) map.main = map.views.size();
     map.views.push_back(std::move(view));
   };
@@ -457,6 +459,11 @@ Translator::Translator(RecurrentTranslator model, const Tokenizer& tokenizer)
 const Tokenizer& Translator::source_tokenizer() const { return model_->source; }
 const Tokenizer& Translator::target_tokenizer() const { return model_->target; }
 const GenerationConfig& Translator::generation() const { return model_->generation; }
+Translator Translator::with_generation(GenerationConfig generation) const {
+  Model changed = *model_;
+  changed.generation = std::move(generation);
+  return Translator(std::make_shared<const Model>(std::move(changed)));
+}
 const LanguageTokens& Translator::languages() const { return model_->source.languages(); }
 
 void Translator::check(const TranslateOptions& options) const {

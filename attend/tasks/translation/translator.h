@@ -103,12 +103,15 @@ class Translator {
   const Tokenizer& source_tokenizer() const;
   const Tokenizer& target_tokenizer() const;
   const GenerationConfig& generation() const;  ///< the folder's generation_config.json
+  /// The same model with other defaults.
+  Translator with_generation(GenerationConfig generation) const;
 
   std::shared_ptr<const GenerativeModel> generator() const;  ///< for an engine
 
   struct Model;
 
  private:
+  explicit Translator(std::shared_ptr<const Model> model) : model_(std::move(model)) {}
   friend class TranslationJob;
   std::shared_ptr<const Model> model_;
 };

@@ -138,6 +138,8 @@ TEST_F(StoryTraining, OnlyTheSameRunIsResumed) {
   EXPECT_ERROR(resume([](StoryTrainingOptions& o) { o.linear_epochs = 1; }), kOther);
   EXPECT_ERROR(resume([](StoryTrainingOptions& o) { o.validation = 0.3; }), kOther);
   EXPECT_ERROR(resume([](StoryTrainingOptions& o) { o.model.hops = 3; }), kOther);
+  EXPECT_ERROR(resume([](StoryTrainingOptions& o) { o.model.hop_matrix = false; }), kOther);
+  EXPECT_ERROR(resume([](StoryTrainingOptions& o) { o.model.deviation = 0.1f; }), kOther);
   const std::string before = model("run");
   resume([](StoryTrainingOptions&) {});
   EXPECT_EQ(model("run"), before);

@@ -1,7 +1,11 @@
-// Tests the Summarizer with small untrained models: properties that do not depend on the quality of summaries.
+// Tests the Summarizer with small untrained models: it gives the summaries of transformers (tests/golden/summaries.py),
+// and has properties that do not depend on the quality of summaries.
 #include "attend/tasks/summarization/summarizer.h"
 
 #include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "attend/text/sentences.h"
 #include "tests/support/errors.h"
@@ -19,6 +23,53 @@ float sum_of(const std::vector<SourceSentence>& sentences) {
   float sum = 0;
   for (const SourceSentence& one : sentences) sum += one.weight;
   return sum;
+}
+
+using Json = nlohmann::json;
+
+Json read_json(const std::filesystem::path& file) { return Json::parse(std::ifstream(file)); }
+
+TEST(Summarizer, GivesTheSummariesOfTransformersWithTheOptionsOfTheFolder) {
+  const Json golden = read_json(ATTEND_SOURCE_DIR "/tests/golden/summaries.json");
+  const std::vector<std::string> documents = golden["documents"];
+  for (const Json& one : golden["cases"]) {
+    const test::TempFolder folder;
+    std::filesystem::copy(kModels / one["folder"], folder.path(), std::filesystem::copy_options::recursive);
+    Json config = read_json(folder / "config.json");
+    config["task_specific_params"] = {{"summarization", one["parameters"]}};
+    if (one.contains("prefix")) config["prefix"] = one["prefix"];
+    std::ofstream(folder / "config.json") << config;
+    const Summarizer summarizer(folder.path());
+    const std::vector<Summary> found = summarizer(documents);
+    for (std::size_t i = 0; i < documents.size(); ++i) {
+      const Json& expected = one["summaries"][i];
+      const std::string what = one["folder"].get<std::string>() + " " + one["parameters"].dump() + ": " + documents[i];
+      EXPECT_EQ(found[i].ids, expected["ids"].get<std::vector<std::int32_t>>()) << what;
+      EXPECT_EQ(found[i].text, expected["summary"]) << what;
+      EXPECT_EQ(found[i].truncated, 0) << what;
+      if (expected.contains("score")) {
+        EXPECT_NEAR(found[i].score, expected["score"].get<double>(), 1e-4) << what;
+      }
+    }
+  }
+}
+
+TEST(Summarizer, TheCallersOptionsOverrideThoseOfTheFolder) {
+  const test::TempFolder folder;
+  std::filesystem::copy(kModels / "t5_tokenizer", folder.path(), std::filesystem::copy_options::recursive);
+  Json config = read_json(folder / "config.json");
+  config["task_specific_params"]["summarization"] = {
+      {"max_length", 30}, {"min_length", 20}, {"num_beams", 4}, {"prefix", "a king: "}, {"top_k", 5}};
+  std::ofstream(folder / "config.json") << config;
+  const Summarizer with(folder.path()), without(kModels / "t5_tokenizer");
+  const auto same = [&](GenerationOptions search) {
+    search.max_new_tokens = 7, search.min_new_tokens = 5;
+    return with(kDocument, {.search = search, .source_prefix = ""}).ids == without(kDocument, {.search = search}).ids;
+  };
+  EXPECT_TRUE(same({.beam = 2}));
+  EXPECT_TRUE(same({.greedy = true}));
+  EXPECT_TRUE(same({.sample = true, .top_k = 3, .seed = 4})) << "a beam of the folder does not hinder sampling";
+  EXPECT_FALSE(with(kDocument).ids.empty()) << "top_k alone does not ask for sampling";
 }
 
 TEST(Summarizer, ADocumentThatFitsIsOneSourceBehindItsPrefix) {

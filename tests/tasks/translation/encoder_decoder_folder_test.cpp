@@ -26,10 +26,10 @@ std::vector<std::int32_t> generated(const Tensor& ids, std::int64_t row, std::in
 class EncoderDecoderFolder : public testing::TestWithParam<const char*> {};
 INSTANTIATE_TEST_SUITE_P(Decode, EncoderDecoderFolder,
                          testing::Values("marian_tied", "marian_separate", "marian_bin", "marian_old_bin",
-                                         "marian_sharded", "marian_tokenizer", "bart_forced", "bart_scaled", "t5_relu",
-                                         "t5_gated", "t5_untied", "t5_tokenizer", "mbart", "m2m_100", "m2m_100_odd",
-                                         "pegasus", "mt5", "mt5_untied", "pegasus_tokenizer", "mbart50_tokenizer",
-                                         "m2m_100_tokenizer", "nllb_tokenizer"),
+                                         "marian_sharded", "marian_tokenizer", "bart_forced", "bart_scaled",
+                                         "bart_tokenizer", "t5_relu", "t5_gated", "t5_untied", "t5_tokenizer", "mbart",
+                                         "m2m_100", "m2m_100_odd", "pegasus", "mt5", "mt5_untied", "pegasus_tokenizer",
+                                         "mbart50_tokenizer", "m2m_100_tokenizer", "nllb_tokenizer"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST_P(EncoderDecoderFolder, GeneratesTheIdsOfTransformers) {
@@ -64,8 +64,8 @@ TEST_P(EncoderDecoderFolder, GeneratesTheIdsOfTransformers) {
 }
 
 TEST(EncoderDecoderFolder, TranslatesTextAsTransformersDoes) {
-  for (const char* name : {"marian_tokenizer", "t5_tokenizer", "pegasus_tokenizer", "mbart50_tokenizer",
-                           "m2m_100_tokenizer", "nllb_tokenizer"}) {
+  for (const char* name : {"marian_tokenizer", "bart_tokenizer", "t5_tokenizer", "pegasus_tokenizer",
+                           "mbart50_tokenizer", "m2m_100_tokenizer", "nllb_tokenizer"}) {
     const Config translations(fixture(name) / "translations.json");
     const Translator translator(fixture(name));
     TranslateOptions options;

@@ -68,8 +68,8 @@ TEST(TranslationTrainingTask, LearnsFromFeaturesAndGeneratesFromThem) {
   trainable.start = kStart;
   train_parameters(*model);
   trainable.parameters = parameters(*model);
-  trainable.logits = [model](const TokenBatch& sources, const TokenBatch& inputs) {
-    return model->logits(sources.ids, sources.lengths, inputs.ids);
+  trainable.predict = [model](const TokenBatch& sources, const TokenBatch& inputs) {
+    return model->predict(sources.ids, sources.lengths, inputs.ids);
   };
   TranslationTrainingTask task(trainable, examples, {},
                                {.label_smoothing = 0.f, .batches = {.max_tokens = 160, .seed = 1}});

@@ -6,7 +6,7 @@
 
 #include "attend/text/tokenizer.h"
 
-namespace attend::cli {
+namespace attend {
 
 class CharacterPositions {
  public:
@@ -27,4 +27,4 @@ class CharacterPositions {
   std::vector<std::int64_t> at_;
 };
 
-}  // namespace attend::cli
+}  // namespace attend
