@@ -70,7 +70,7 @@ RoleNames default_names(std::string_view family) {
 /// <mask> replaces a word, so it includes the space before it.
 bool mask_takes_space(std::string_view family) {
   return family == "Roberta" || family == "MPNet" || family == "XLMRoberta" || family == "Bart" ||
-         family == "Longformer" || family == "MBart" || family == "MBart50" || family == "Nllb" || family == "Albert";
+         family == "Longformer" || family == "MBart" || family == "MBart50" || family == "Nllb";
 }
 
 std::optional<std::int32_t> find_id(const Parts& parts, std::string_view token) {
@@ -354,6 +354,10 @@ Parts from_nllb(const SentencePieceFile& model, const fs::path& path, TokenizerC
       token.id = next++;
       config.added.push_back(std::move(token));
     }
+  }
+  if (!config.roles[6]) {  // the vocabulary does not have it
+    config.roles[6] = special_token("<mask>");
+    config.roles[6]->lstrip = true;
   }
   Parts parts;
   std::vector<BpeMerge> merges = merges_of(vocabulary, static_cast<std::int32_t>(std::size(kFirst)));

@@ -241,7 +241,7 @@ TEST(EncoderDecoder, TheKeysOfPublishedFoldersAreUnderstood) {
   for (const auto& [name, keys] : kPublished) {
     const fs::path folder = fs::path(ATTEND_SOURCE_DIR) / "tests/models/fixtures" / name;
     const test::TempFolder published;
-    fs::copy(folder, published.path(), fs::copy_options::overwrite_existing);
+    fs::copy(folder, published.path(), fs::copy_options::recursive);
     nlohmann::json config = nlohmann::json::parse(std::ifstream(folder / "config.json"));
     config.merge_patch(nlohmann::json::parse(keys));
     std::ofstream(published / "config.json") << config;
