@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "attend/core/error.h"
 #include "attend/ops/embedding.h"
@@ -74,22 +75,32 @@ std::int32_t RelativeBias::bucket(std::int64_t offset) const {
 }
 
 Tensor RelativeBias::operator()(std::int64_t T, std::int64_t S) const {
-  std::vector<std::int32_t> buckets;
+  std::vector<std::int32_t> of_offset, buckets;  // of_offset[i]: the bucket of the offset i - (T - 1)
+  for (std::int64_t offset = 1 - T; offset < S; ++offset) of_offset.push_back(bucket(offset));
   for (std::int64_t t = 0; t < T; ++t)
-    for (std::int64_t s = 0; s < S; ++s) buckets.push_back(bucket(s - t));
+    buckets.insert(buckets.end(), of_offset.begin() + (T - 1 - t), of_offset.begin() + (T - 1 - t + S));
   const std::int64_t H = table.dim(1);
   const Tensor by_pair = embedding(table, Tensor::ids(buckets, {T * S}));  // [T·S, H]
   return transpose(by_pair, 0, 1).reshape({1, H, T, S});
 }
 
 Tensor RelativeBias::last(std::span<const std::int64_t> lengths) const {
-  const std::int64_t N = std::ssize(lengths), H = table.dim(1), S = lengths.empty() ? 0 : std::ranges::max(lengths);
+  const std::int64_t H = table.dim(1), S = lengths.empty() ? 0 : std::ranges::max(lengths);
+  // Sequences of the same length share their bias.
+  const bool equal = !lengths.empty() && std::ranges::min(lengths) == S;
+  const std::int64_t N = equal ? 1 : std::ssize(lengths);
+  Tensor by_distance = Tensor::empty({H, S});  // column S - 1 - d: the bias of the key d positions before the query
+  for (std::int64_t s = 0; s < S; ++s) {
+    const float* row = table.data() + bucket(s - (S - 1)) * H;
+    for (std::int64_t h = 0; h < H; ++h) by_distance.data()[h * S + s] = row[h];
+  }
+  if (equal) return by_distance.reshape({1, H, S});
   Tensor bias = Tensor::zeros({N, H, S});
-  for (std::int64_t n = 0; n < N; ++n)
-    for (std::int64_t s = 0; s < lengths[static_cast<std::size_t>(n)]; ++s) {
-      const float* row = table.data() + bucket(s - lengths[static_cast<std::size_t>(n)] + 1) * H;
-      for (std::int64_t h = 0; h < H; ++h) bias.data()[(n * H + h) * S + s] = row[h];
-    }
+  for (std::int64_t n = 0; n < N; ++n) {
+    const std::int64_t length = lengths[static_cast<std::size_t>(n)];
+    for (std::int64_t h = 0; h < H; ++h)
+      std::copy_n(by_distance.data() + (h + 1) * S - length, length, bias.data() + (n * H + h) * S);
+  }
   return bias;
 }
 

@@ -40,7 +40,8 @@ struct RelativeBias {
   std::int32_t bucket(std::int64_t offset) const;
   /// The bias for queries at positions 0 … T - 1 and keys at 0 … S - 1. Differentiable.   -> [1, heads, T, S]
   Tensor operator()(std::int64_t T, std::int64_t S) const;
-  /// The bias for one query of each sequence, at its last position lengths[i] - 1.   -> [N, heads, longest]
+  /// The bias for one query of each sequence, at its last position lengths[i] - 1. Sequences of equal length share it.
+  ///   -> [N, heads, longest], or [1, heads, longest] if all lengths are equal
   Tensor last(std::span<const std::int64_t> lengths) const;
 
   void visit(auto&& v) { v("weight", table); }

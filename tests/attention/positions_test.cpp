@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <vector>
 
 #include "attend/ops/matmul.h"
 #include "tests/support/errors.h"
@@ -29,6 +31,29 @@ TEST(Positions, OneRotationShiftsEveryPositionByTheSameOffset) {
   const Tensor expected = sinusoidal_positions(40, 16, 11);
   for (std::int64_t i = 0; i < shifted.numel(); ++i) EXPECT_NEAR(shifted.data()[i], expected.data()[i], 1e-5);
   EXPECT_ERROR(position_rotation(1, 5), "D must be even");
+}
+
+TEST(Positions, TheLastQueryHasTheLastRowOfTheRelativeBias) {
+  const std::int64_t H = 3;
+  for (const bool bidirectional : {false, true}) {
+    const RelativeBias bias(32, H, bidirectional, 128);
+    for (const std::vector<std::int64_t>& lengths : {std::vector<std::int64_t>{5, 200, 1}, {40, 40}, {7}}) {
+      const Tensor last = bias.last(lengths);
+      const auto N = static_cast<std::int64_t>(lengths.size()), S = std::ranges::max(lengths);
+      const bool shared = std::ranges::min(lengths) == S;
+      ASSERT_EQ(last.shape(), (Shape{shared ? 1 : N, H, S}));
+      for (std::int64_t n = 0; n < N; ++n) {
+        const std::int64_t T = lengths[static_cast<std::size_t>(n)];
+        const Tensor whole = bias(T, T);
+        for (std::int64_t h = 0; h < H; ++h)
+          for (std::int64_t s = 0; s < T; ++s) {
+            const float of_key = last.data()[((shared ? 0 : n) * H + h) * S + s];
+            ASSERT_EQ(of_key, whole.data()[(h * T + T - 1) * T + s]) << "length " << T << ", key " << s;
+            ASSERT_EQ(of_key, bias.table.data()[bias.bucket(s - (T - 1)) * H + h]);
+          }
+      }
+    }
+  }
 }
 
 }  // namespace
