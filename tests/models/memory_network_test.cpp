@@ -164,7 +164,7 @@ TEST(MemoryNetwork, AHopMatrixIsAtFirstTheIdentity) {
     MemoryNetworkOptions o = small(3);
     o.tying = tying;
     Generator generator(5), same(5);
-    const MemoryNetwork without(o, generator);
+    MemoryNetwork without(o, generator);
     o.hop_matrix = true;
     MemoryNetwork with(o, same);
     EXPECT_EQ(parameters(with).size(), parameters(without).size() + (tying == MemoryTying::adjacent ? 1 : 0));
