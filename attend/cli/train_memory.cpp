@@ -60,7 +60,6 @@ void run(TrainMemoryFlags& flags) {
     if (!verb.get_option("--learning-rate")->given()) o.trainer.learning_rate = 1e-3;
     if (!verb.get_option("--adam-epsilon")->given()) o.trainer.epsilon = 1e-8;
     if (!verb.get_option("--validation-share")->given()) o.validation = 0.1;
-    if (!verb.get_option("--restarts")->given()) o.restarts = 1;
   }
   check_validation(flags.training, o.validation > 0, "--validation-share");
   if (o.architecture == StoryArchitecture::transformer) check_heads(o.transformer.heads, o.transformer.width);
@@ -100,8 +99,7 @@ void add_train_memory(Verb& parent) {
          "Number of networks to train, each from other random weights; the one with the lowest loss on the held-out "
          "questions, or else on the training questions, is kept; one that answers all held-out questions is the last",
          "N")
-      ->check(between(1, 100))
-      ->default_text("5; with --arch lstm or transformer 1");
+      ->check(between(1, 100));
   add_training_flags(*verb, flags->training, o.trainer, o.batch_tokens, {"accuracy", "loss"});
   verb->get_option("--learning-rate")->default_value("")->default_text("0.1; with --arch lstm or transformer 0.001");
   verb->get_option("--adam-epsilon")->default_value("")->default_text("0.1; with --arch lstm or transformer 1e-8");

@@ -31,7 +31,7 @@ struct StoryTrainingOptions {
   std::int64_t batch = 32;                  ///< questions in a batch
   std::int64_t batch_tokens = 65536;        ///< words in a batch, including padding
   std::int64_t memory = 50;                 ///< the number of sentences of a story that a network sees
-  std::int64_t restarts = 5;                ///< networks that are trained from other random weights; the best is kept
+  std::int64_t restarts = 1;                ///< networks that are trained from other random weights; the best is kept
   StoryArchitecture architecture = StoryArchitecture::memory;
   // The memory network:
   /// With larger initial embeddings, a hop attends from the start to sentences that share words with what the hop
