@@ -183,8 +183,8 @@ TrainingResult train_summarizer(const SummaryTrainingOptions& options, const Tra
   const ExampleStore validation =
       stored_summaries(options.validation, encoding, output / "validation.tokens", observer);
   warn_of_lengths(training, validation, encoding, observer);
-  observer.info(counted(training.size(), "pair") + ", " + grouped(validation.size()) +
-                " for validation, " + grouped(model.size) + " parameters");
+  observer.info(counted(training.size(), "pair") + ", " + grouped(validation.size()) + " for validation, " +
+                grouped(model.size) + " parameters");
 
   TrainerOptions trainer = options.trainer;
   trainer.folder = folder;
