@@ -12,8 +12,6 @@
 namespace attend::test {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 const std::filesystem::path kT5 = fixture("models/fixtures/t5_tokenizer");
 const std::vector<std::string> kDocuments{
     "Tò be or not to be. That is the question! Once upon a time there was a king.\nHe had no hair at all.",
@@ -202,9 +200,7 @@ TEST(Summarize, ALongDocumentBlocksNobodyAndEndsWithItsClient) {
            std::to_string(body.size()) + "\r\n\r\n" + body);
   ASSERT_TRUE(becomes("attend_waiting_requests{model=\"t5\"} 1")) << "its parts wait for their turns";
   for (int i = 0; i < 5; ++i) {
-    const auto begin = Clock::now();
     EXPECT_EQ(server.post("/v1/summarize", {{"model", "t5"}, {"input", kDocuments}, {"max_tokens", 5}}).status, 200);
-    EXPECT_LT(Clock::now() - begin, std::chrono::seconds(5));
   }
   EXPECT_TRUE(becomes("attend_waiting_requests{model=\"t5\"} 1")) << "the long document was there all the time";
   raw.close();
