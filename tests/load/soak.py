@@ -179,7 +179,7 @@ WRONG = [("/v1/completions", "{"), ("/v1/completions", "[" * 100000), ("/v1/comp
          ("/v1/completions", '{"model":"gpt2","prompt":5}'), ("/v1/completions", '{"model":"gpt2","prompt":"a","n":-1}'),
          ("/v1/completions", '{"model":"gpt2","prompt":[' + ",".join(['""'] * 5000) + "]}"),
          ("/v1/completions", '{"model":"none","prompt":"a"}'), ("/v1/embeddings", '{"model":"gpt2","input":"a"}'),
-         ("/translate", '{"q":[],"source":"it","target":"en"}'), ("/translate", '{"q":"a","source":"xx","target":"yy"}'),
+         ("/translate", '{"q":[],"source":"it","target":"en"}'), ("/translate", '{"q":"a","source":"xx","target":"yy","model":"it-en"}'),
          ("/v1/classify", '{"model":"labels","input":"' + "a " * 5000 + '"}'), ("/nothing", "{}"),
          ("/v1/attention", '{"model":"sentences","input":"a","layers":"all"}'), ("/v1/summarize", '{"model":"words","input":"a"}'),
          ("/v1/summarize", '{"model":"t5","input":"a","source_prefix":"' + "a " * 5000 + '","max_source_tokens":100}')]
