@@ -34,7 +34,7 @@ struct PackageBookOptions {
 struct PackageBook {
   /// Known packages; invented ones fill up.
   std::vector<PackageDescription> training;
-  /// Fewer known ones if there are not so many.
+  /// At most `held_out` descriptions of known packages: fewer if the system does not have that many.
   std::vector<PackageDescription> known_held_out, invented_held_out;
 };
 
