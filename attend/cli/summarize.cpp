@@ -17,6 +17,7 @@
 #include "attend/cli/shared/training.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/file.h"
+#include "attend/data/invalid_text.h"
 #include "attend/explain/html.h"
 #include "attend/explain/terminal.h"
 #include "attend/tasks/summarization/summarizer.h"
@@ -136,6 +137,7 @@ void run(SummarizeFlags& flags) {
       }
   }
   writer.finish();
+  if (const InvalidText invalid = invalid_text_in(flags.files); invalid.count > 0) warn(invalid.warning());
 }
 
 }  // namespace
