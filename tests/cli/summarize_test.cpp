@@ -48,6 +48,15 @@ TEST(Summarize, AFileIsOneDocumentWhoseSentencesAreHighlighted) {
   EXPECT_TRUE(contains(contents(page), ">Or not to be.</span>"));
 }
 
+TEST(Summarize, InvalidUtf8InAFileIsSaid) {
+  const test::TempFolder folder;
+  std::ofstream(folder / "a.txt") << "To be.\nOr not \xff to be.\n";
+  const Outcome outcome = run_attend(kSummarize + "--files " + (folder / "a.txt").string() + " 2>&1");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_TRUE(contains(outcome.output, "1 byte sequence could not be decoded")) << outcome.output;
+  EXPECT_TRUE(contains(outcome.output, "a.txt, line 2")) << outcome.output;
+}
+
 TEST(Summarize, HighlightsKeepTheLinesAndParagraphsOfADocument) {
   const test::TempFolder folder;
   std::ofstream(folder / "a.txt") << "To be. Or not to be.\nThat is the question.\n\n\nHe had no hair.\n";
