@@ -103,7 +103,7 @@
 #include "attend/models/decomposable_attention.h"
 #include "attend/models/esim.h"
 #include "attend/models/generative_model.h"
-#include "attend/models/gpt2.h"
+#include "attend/models/causal_lm.h"
 #include "attend/models/hierarchical_classifier.h"
 #include "attend/models/labels.h"
 #include "attend/models/memory_network.h"

@@ -28,28 +28,28 @@ std::vector<std::int32_t> random_ids(std::int64_t count, std::int64_t vocabulary
 }
 
 /// 124 million parameters.
-Gpt2Options base(float dropout) {
-  Gpt2Options o;
+CausalLmOptions base(float dropout) {
+  CausalLmOptions o;
   o.dropout = o.embedding_dropout = o.attention_dropout = dropout;
   return o;
 }
 
 /// The size of nanoGPT's character-level Shakespeare model.
-Gpt2Options mini(float dropout) {
-  Gpt2Options o = base(dropout);
+CausalLmOptions mini(float dropout) {
+  CausalLmOptions o = base(dropout);
   o.vocabulary = 65, o.positions = 256, o.width = 384, o.layers = o.heads = 6, o.bias = false, o.start = o.end = 0;
   return o;
 }
 
 /// The size of the recipe shakespeare-char.
-Gpt2Options tiny() {
-  Gpt2Options o = mini(0.f);
+CausalLmOptions tiny() {
+  CausalLmOptions o = mini(0.f);
   o.positions = 64, o.width = 128, o.layers = o.heads = 4;
   return o;
 }
 
-bench::Run step(const Gpt2Options& options, std::int64_t B, std::int64_t T) {
-  auto model = std::make_shared<Gpt2>(options);
+bench::Run step(const CausalLmOptions& options, std::int64_t B, std::int64_t T) {
+  auto model = std::make_shared<CausalLm>(options);
   train_parameters(*model);
   auto adam = std::make_shared<AdamW>(parameters(*model), AdamWOptions{.learning_rate = 3e-4});
   const Tensor ids = Tensor::ids(random_ids(B * T, options.vocabulary), {B, T});
@@ -63,7 +63,7 @@ bench::Run step(const Gpt2Options& options, std::int64_t B, std::int64_t T) {
 
 /// Greedy generation of 128 tokens after a prompt of 32, for several sequences at once.
 bench::Run write(std::int64_t texts, bool int8 = false) {
-  Gpt2 network(base(0.f));
+  CausalLm network(base(0.f));
   if (int8) quantise(network);
   const std::int64_t vocabulary = network.options.vocabulary;
   const LanguageModel model(std::move(network), test::numbered_words(vocabulary));
@@ -73,7 +73,7 @@ bench::Run write(std::int64_t texts, bool int8 = false) {
 
 /// The time to read the weights from memory, in percent of the time to generate a token.
 double share_of_bandwidth() {
-  Gpt2 network(base(0.f));
+  CausalLm network(base(0.f));
   const std::int64_t read = count_parameters(network) - network.options.positions * network.options.width;
   const Tensor weights = Tensor::full({read}, 1.f);
   const LanguageModel model(std::move(network), test::numbered_words(base(0.f).vocabulary));
@@ -93,9 +93,9 @@ double share_of_bandwidth() {
 }
 
 bench::Run prompt() {
-  auto model = std::make_shared<Gpt2>(base(0.f));
+  auto model = std::make_shared<CausalLm>(base(0.f));
   return [model, ids = random_ids(512, 50257)] {
-    Gpt2State state;
+    CausalLmState state;
     const std::span<const std::int32_t> text(ids);
     model->start(std::span(&text, 1), state);
   };

@@ -137,6 +137,7 @@ Tensor KeyValueCache::begin(std::size_t layer, const Tensor& q, const Tensor& ke
   problem.head_dim = problem.value_dim = sizes.head_dim;
   problem.scale = scale_of(how, sizes.head_dim);
   problem.causal = true, problem.segments = segments;
+  problem.cap = how.cap, problem.window = how.window;
   if (how.bias.defined()) problem.bias = {how.bias.data(), 0, how.bias.dim(2) * how.bias.dim(3), how.bias.dim(3)};
   Tensor out = Tensor::like(q);
   kernels::attention_forward(problem, out.data(), sizes.width(), nullptr);
@@ -284,6 +285,8 @@ Tensor KeyValueCache::attend(std::size_t layer, const Tensor& q, const CachedHea
                                    .kv_heads = sizes.kv_heads,
                                    .head_dim = sizes.head_dim,
                                    .scale = scale_of(how, sizes.head_dim),
+                                   .cap = how.cap,
+                                   .window = how.window,
                                    .positions = positions,
                                    .page_rows = page_rows_.data(),
                                    .page_rows_stride = capacity_,

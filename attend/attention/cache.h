@@ -25,6 +25,8 @@ struct CachedHeads {
   /// of lengths(); element i is for position i of a sequence. begin() expects [1, H, T, S], where T and S are at least
   /// the maximum length; t and s are positions within a sequence.
   Tensor bias = {};
+  float cap = 0.f;           ///< above 0: a scaled score s becomes cap · tanh(s / cap)
+  std::int64_t window = -1;  ///< attend to positions at this distance at most; -1: no limit
 };
 
 /// Shapes: N sequences (rows), H query heads and KV heads of keys and values, all of size D.

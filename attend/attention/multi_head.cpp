@@ -78,16 +78,22 @@ void place_neighbours(MultiHeadAttention& attention) {
     place_together(std::vector{&key, &value});
 }
 
-Tensor MultiHeadAttention::rotated(Tensor x, std::int64_t heads_to_rotate, const Tensor& positions) const {
-  if (!rotary.defined()) return x;
-  return rotate_heads(std::move(x), heads_to_rotate, head_dim(), positions, rotary);
+/// Normalises each head of x [..., heads · head_dim].
+Tensor MultiHeadAttention::norm_heads(const Tensor& x, const Norm& norm) const {
+  return norm.defined() ? norm(x.reshape({-1, head_dim()})).reshape(x.shape()) : x;
+}
+
+Tensor MultiHeadAttention::rotated(Tensor x, std::int64_t heads_to_rotate, const AttentionPass& pass) const {
+  const RotaryTable& table = pass.rotary.defined() ? pass.rotary : rotary;
+  if (!table.defined()) return x;
+  return rotate_heads(std::move(x), heads_to_rotate, head_dim(), pass.positions, table);
 }
 
 Tensor MultiHeadAttention::operator()(const Tensor& q, const Tensor& k, const Tensor& v,
                                       const AttentionPass& pass) const {
   const std::int64_t D = head_dim();
   const AttentionOptions options{
-      .mask = pass.mask, .scale = scale, .dropout = dropout, .bias = pass.bias, .kv_heads = kv_heads};
+      .mask = pass.mask, .scale = scale, .cap = cap, .dropout = dropout, .bias = pass.bias, .kv_heads = kv_heads};
   const auto by_head = [&](const Tensor& x) { return x.reshape({x.dim(0), x.dim(1), x.dim(2) / D, D}); };
   if (additive_v.defined()) {
     const Tensor weights = masked_softmax(additive_head_scores(query(q), key(k), additive_v), pass.mask);
@@ -97,8 +103,14 @@ Tensor MultiHeadAttention::operator()(const Tensor& q, const Tensor& k, const Te
     return output(context.reshape({q.dim(0), q.dim(1), heads * D}));
   }
   if (same(k, v) && same(q, k)) {
-    Tensor qkv = linear_together(q, std::vector{&query, &key, &value});
-    if (rotary.defined()) qkv = rotated(std::move(qkv), heads + kv_heads, positions_of(pass.mask, q.dim(0), q.dim(1)));
+    Tensor qkv = query_norm.defined()
+                     ? concat({norm_heads(query(q), query_norm), norm_heads(key(q), key_norm), value(q)}, 2)
+                     : linear_together(q, std::vector{&query, &key, &value});
+    if (rotary.defined() || pass.rotary.defined()) {
+      AttentionPass placed = pass;
+      placed.positions = positions_of(pass.mask, q.dim(0), q.dim(1));
+      qkv = rotated(std::move(qkv), heads + kv_heads, placed);
+    }
     if (pass.probe) pass.probe->record(self_attention_weights(qkv, heads, options));
     return output(self_attention(qkv, heads, options));
   }
@@ -120,23 +132,37 @@ Tensor MultiHeadAttention::keys_values(const Tensor& x) const {
   return linear_together(x, std::vector{&key, &value});
 }
 
+/// The keys and values of self-attention.
+Tensor MultiHeadAttention::own_keys_values(const Tensor& x, const AttentionPass& pass) const {
+  return rotated(key_norm.defined() ? concat({norm_heads(key(x), key_norm), value(x)}, -1) : keys_values(x), kv_heads,
+                 pass);
+}
+
+CachedHeads MultiHeadAttention::cached(const AttentionPass& pass) const {
+  return {.heads = heads,
+          .scale = scale,
+          .probe = pass.probe,
+          .kv_heads = kv_heads,
+          .bias = pass.bias,
+          .cap = cap,
+          .window = pass.mask.window_distance()};
+}
+
 Tensor MultiHeadAttention::begin(KeyValueCache& cache, std::size_t layer, const Tensor& x,
                                  std::span<const std::int64_t> lengths, const AttentionPass& pass) const {
-  return output(cache.begin(layer, rotated(query(x), heads, pass.positions),
-                            rotated(keys_values(x), kv_heads, pass.positions), lengths,
-                            {heads, scale, pass.probe, kv_heads, pass.bias}));
+  return output(cache.begin(layer, rotated(norm_heads(query(x), query_norm), heads, pass), own_keys_values(x, pass),
+                            lengths, cached(pass)));
 }
 
 Tensor MultiHeadAttention::step(KeyValueCache& cache, std::size_t layer, const Tensor& x,
                                 const AttentionPass& pass) const {
-  cache.append(layer, rotated(keys_values(x), kv_heads, pass.positions));
+  cache.append(layer, own_keys_values(x, pass));
   return over(cache, layer, x, pass);
 }
 
 Tensor MultiHeadAttention::over(const KeyValueCache& cache, std::size_t layer, const Tensor& q,
                                 const AttentionPass& pass) const {
-  return output(
-      cache.attend(layer, rotated(query(q), heads, pass.positions), {heads, scale, pass.probe, kv_heads, pass.bias}));
+  return output(cache.attend(layer, rotated(norm_heads(query(q), query_norm), heads, pass), cached(pass)));
 }
 
 }  // namespace attend

@@ -6,6 +6,7 @@
 #include "attend/attention/cache.h"
 #include "attend/attention/probe.h"
 #include "attend/nn/linear.h"
+#include "attend/nn/norm.h"
 #include "attend/ops/mask.h"
 #include "attend/ops/rotary.h"
 
@@ -27,9 +28,11 @@ struct MultiHeadOptions {
 
 /// Arguments of a forward pass besides queries, keys and values.
 struct AttentionPass {
+  /// With a cache, the causal mask is implied, and of this mask only the window is used.
   Mask mask = {};
   Tensor bias = {};       ///< added to the scores; see AttentionOptions::bias, or CachedHeads::bias with a cache
   Tensor positions = {};  ///< for rotary positions with a cache: int32, one for each row of x
+  RotaryTable rotary = {};  ///< used instead of the table of the layer, if it is defined
   Probe* probe = nullptr;
 };
 
@@ -40,8 +43,10 @@ struct MultiHeadAttention {
   Linear query, key, value, output;
   Tensor additive_v;   // [H, head_dim], or undefined for scaled dot products
   RotaryTable rotary;  // rotary positions for self-attention, or undefined
+  Norm query_norm, key_norm;  // of each head [head_dim] in self-attention, before the rotation; or undefined
   std::int64_t heads = 1, kv_heads = 1;
   std::optional<float> scale = {};
+  float cap = 0.f;  // of the scores, see AttentionOptions
   float dropout = 0.f;
 
   MultiHeadAttention() = default;
@@ -77,7 +82,10 @@ struct MultiHeadAttention {
 
  private:
   std::int64_t head_dim() const { return query.out() / heads; }
-  Tensor rotated(Tensor x, std::int64_t heads_to_rotate, const Tensor& positions) const;
+  Tensor norm_heads(const Tensor& x, const Norm& norm) const;
+  Tensor rotated(Tensor x, std::int64_t heads_to_rotate, const AttentionPass& pass) const;
+  Tensor own_keys_values(const Tensor& x, const AttentionPass& pass) const;
+  CachedHeads cached(const AttentionPass& pass) const;
 };
 
 /// Makes the weights of projections with the same input contiguous in memory, so that they are computed as one matrix

@@ -178,7 +178,7 @@ void run(const ConvertFlags& flags) {
                      flags.gguf() ? "file" : "folder");
   if (flags.gguf()) {
     const GgufType type = flags.int8 ? GgufType::q8_0 : flags.half ? GgufType::f16 : GgufType::f32;
-    save_gguf(load_gpt2(from), folder.tokenizer(), to, type,
+    save_gguf(load_causal_lm(from), folder.tokenizer(), to, type,
               fs::absolute(flags.model).lexically_normal().filename().string());
   } else {
     const std::shared_ptr<Model> model = folder.load();

@@ -13,6 +13,8 @@ namespace {
 struct TrainLanguageModelFlags {
   TrainingFlags training;
   LanguageModelTrainingOptions options;
+  const CausalLmFamily* arch = &kGpt2;  // of a new model
+  bool bias = true;
 };
 
 /// TrainLanguageModelFlags of training and of fine-tuning.
@@ -55,7 +57,7 @@ void check_and_run(TrainLanguageModelFlags& flags) {
 }  // namespace
 
 void add_train_language_model(Verb& parent) {
-  Verb* verb = parent.add_subcommand("language-model", "Train a language model (GPT-2) from plain text");
+  Verb* verb = parent.add_subcommand("language-model", "Train a language model (GPT-2 or Llama) from plain text");
   auto flags = std::make_shared<TrainLanguageModelFlags>();
   LanguageModelTrainingOptions& o = flags->options;
   add_flags(*verb, *flags);
@@ -72,16 +74,21 @@ void add_train_language_model(Verb& parent) {
   const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
     return net->add_option(name, value, help)->type_name(type);
   };
-  Gpt2Options& m = o.model;
+  CausalLmOptions& m = o.model;
+  add_choice(*net, "--arch", flags->arch, {{"gpt2", &kGpt2}, {"llama", &kLlama}},
+             "Architecture. llama: RMS norms, rotary positions and gated feed-forward networks without biases. One of");
   option("--layers", m.layers, "Number of layers", "N")->check(kPositive);
   option("--heads", m.heads, "Number of attention heads; must divide --width", "N")->check(kPositive);
+  option("--kv-heads", m.kv_heads, "With --arch llama: number of key and value heads; must divide --heads. 0: as many", "N")
+      ->check(kNotNegative);
   option("--width", m.width, "Size of the hidden states", "N")->check(kPositive);
-  option("--inner", m.inner, "Size of the feed-forward networks; 0 means four times --width", "N")->check(kNotNegative);
+  option("--inner", m.inner, "Size of the feed-forward networks; 0 means four times --width, or 8/3 for llama", "N")->check(kNotNegative);
   net->add_option("--dropout", o.dropout, "Dropout probability of embeddings, attention weights and sub-layers")
-      ->default_text("0.1")
+      ->default_text("0.1; 0 for llama")
       ->type_name("P")
       ->check(between(0.0, 0.99));
-  net->add_flag("--bias,!--no-bias", m.bias, "Biases in linear layers and norms, or none (saved as zeros)");
+  net->add_flag("--bias,!--no-bias", flags->bias,
+                "With --arch gpt2: biases in linear layers and norms, or none (saved as zeros)");
   net->add_flag("--tied-output,!--untied-output", m.tied_output,
                 "Output layer and embeddings share their weights, or not");
   verb->footer(
@@ -90,7 +97,19 @@ void add_train_language_model(Verb& parent) {
       "  attend generate --model shakespeare 'ROMEO:' --temperature 0.8\n"
       "Recipes for --config: shakespeare-char.");
   verb->callback([flags] {
-    check_heads(flags->options.model.heads, flags->options.model.width);
+    CausalLmOptions& m = flags->options.model;
+    check_heads(m.heads, m.width);
+    if (flags->arch == &kGpt2) {
+      if (m.kv_heads > 0) throw UsageError("--kv-heads", "is for --arch llama");
+      m.set_biases(flags->bias);
+    } else {
+      if (!flags->bias) throw UsageError("--no-bias", "is for --arch gpt2; a Llama has no biases");
+      if (m.kv_heads > 0 && m.heads % m.kv_heads != 0) throw UsageError("--kv-heads", "must divide --heads");
+      CausalLmOptions modern = CausalLmOptions::of(*flags->arch);
+      modern.layers = m.layers, modern.heads = m.heads, modern.kv_heads = m.kv_heads, modern.width = m.width;
+      modern.inner = m.inner, modern.tied_output = m.tied_output;
+      m = modern;
+    }
     check_and_run(*flags);
   });
 }
@@ -100,7 +119,7 @@ void add_finetune_language_model(Verb& parent) {
   auto flags = std::make_shared<TrainLanguageModelFlags>();
   LanguageModelTrainingOptions& o = flags->options;
   o = LanguageModelTrainingOptions::finetune("");
-  add_path_flag(*verb, "--from", o.from, "Folder of the model to start from: GPT-2, or one that Attend has trained",
+  add_path_flag(*verb, "--from", o.from, "Folder of the language model to start from",
                 "DIR")
       ->required();
   add_flags(*verb, *flags);

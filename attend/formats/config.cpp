@@ -124,6 +124,7 @@ Config Config::parse(std::string_view json, std::string name) {
 }
 
 bool Config::has(std::string_view key) const { return json_->find(key) != nullptr; }
+bool Config::is_null(std::string_view key) const { return !has(key) && json_->places.contains(std::string(key)); }
 
 std::int64_t Config::integer(std::string_view key, std::optional<std::int64_t> fallback) const {
   return value_of<std::int64_t>(name_, *json_, key, fallback, "an integer",
@@ -175,6 +176,13 @@ std::vector<std::int64_t> Config::integers(std::string_view key) const {
   return value_of<std::vector<std::int64_t>>(name_, *json_, key, std::vector<std::int64_t>(),
                                              "an integer or an array of integers", are_integers);
 }
+std::vector<double> Config::numbers(std::string_view key) const {
+  return value_of<std::vector<double>>(
+      name_, *json_, key, std::vector<double>(), "an array of numbers", [](const auto& v) {
+        return v.is_array() && std::all_of(v.begin(), v.end(), [](const auto& one) { return one.is_number(); });
+      });
+}
+
 std::vector<std::vector<std::int64_t>> Config::integer_lists(std::string_view key) const {
   return value_of<std::vector<std::vector<std::int64_t>>>(
       name_, *json_, key, std::vector<std::vector<std::int64_t>>(), "an array of arrays of integers",
@@ -228,9 +236,11 @@ void Config::set(std::string_view key, bool value) { json_->set(key, value); }
 void Config::set(std::string_view key, const std::string& value) { json_->set(key, value); }
 void Config::set(std::string_view key, const std::vector<std::string>& values) { json_->set(key, values); }
 void Config::set(std::string_view key, const std::vector<std::int64_t>& values) { json_->set(key, values); }
+void Config::set(std::string_view key, const std::vector<double>& values) { json_->set(key, values); }
 void Config::set(std::string_view key, const std::vector<std::vector<std::int64_t>>& values) {
   json_->set(key, values);
 }
+void Config::set_null(std::string_view key) { json_->set(key, nullptr); }
 void Config::set(std::string_view key, const Config& object) { json_->set(key, object.json_->value); }
 
 std::string Config::dump() const { return json_->value.dump(2, ' ', false, Ordered::error_handler_t::replace) + "\n"; }

@@ -22,6 +22,7 @@ class Config {
 
   const std::string& name() const { return name_; }  ///< the file, for messages
   bool has(std::string_view key) const;              ///< true if the key exists and is not null
+  bool is_null(std::string_view key) const;          ///< true if the key exists and is null
 
   /// The value of a key. Throws InputError if it has the wrong type, or if it is missing (or null) and there is no
   /// fallback.
@@ -43,6 +44,7 @@ class Config {
   Config object(std::string_view key) const;                       ///< an empty object if missing
   std::vector<Config> objects(std::string_view key) const;         ///< an array of objects; empty if missing
   std::vector<std::int64_t> integers(std::string_view key) const;  ///< an array or a single integer; empty if missing
+  std::vector<double> numbers(std::string_view key) const;         ///< an array of numbers; empty if missing
   std::vector<std::vector<std::int64_t>> integer_lists(std::string_view key) const;  ///< empty if missing
   std::string json(std::string_view key) const;  ///< a value of any type, as JSON; "null" if missing
 
@@ -70,8 +72,10 @@ class Config {
   void set(std::string_view key, const char* value) { set(key, std::string(value)); }
   void set(std::string_view key, const std::vector<std::string>& values);
   void set(std::string_view key, const std::vector<std::int64_t>& values);
+  void set(std::string_view key, const std::vector<double>& values);
   void set(std::string_view key, const std::vector<std::vector<std::int64_t>>& values);
   void set(std::string_view key, const Config& object);
+  void set_null(std::string_view key);
 
   std::string dump() const;  ///< JSON with an indent of two spaces; keys in the order in which they were set
   void save(const std::filesystem::path& path) const;

@@ -119,11 +119,26 @@ struct Head {
     return problem.window < 0 ? segment.q_rows : std::min(j + problem.window + 1, segment.q_rows);
   }
 
+  /// Replaces n scores s with cap · tanh(s / cap). `slopes` gets the derivatives, unless it is null.
+  HWY_INLINE void Cap(std::int64_t n, float* s, float* slopes) const {
+    const D d;
+    const float cap = problem.cap * kLog2E;  // of scores in log2 units
+    const V limit = hn::Set(d, cap), inverse = hn::Set(d, 1 / cap), one = hn::Set(d, 1.f);
+    ForVectors(n, [&](auto at) ATTEND_BODY {
+      const V t = Tanh(d, hn::Mul(at.Load(s), inverse));
+      at.Store(hn::Mul(t, limit), s);
+      if (slopes) at.Store(hn::NegMulAdd(t, t, one), slopes);
+    });
+  }
+
   /// Applies the mask and the bias to the scores s[0, padded) of query i and the keys from j on. Of the first `valid`
   /// keys, those from FirstVisible(i) on may be attended to; the scores of the others are set to -infinity.
-  HWY_INLINE void Mask(std::int64_t i, std::int64_t j, std::int64_t valid, std::int64_t padded, float* s) const {
+  /// If the scores are capped, `slopes` gets the derivatives of the valid ones, unless it is null.
+  HWY_INLINE void Mask(std::int64_t i, std::int64_t j, std::int64_t valid, std::int64_t padded, float* s,
+                       float* slopes = nullptr) const {
     const D d;
     valid = std::max<std::int64_t>(valid, 0);
+    if (problem.cap > 0) Cap(valid, s, slopes);
     for (std::int64_t c = valid / kLanes * kLanes; c < padded; c += kLanes) {
       const auto seen = hn::FirstN(d, static_cast<std::size_t>(std::max<std::int64_t>(valid - c, 0)));
       hn::StoreU(hn::IfThenElse(seen, hn::LoadU(d, s + c), hn::Set(d, -kInfinity)), d, s + c);

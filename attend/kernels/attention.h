@@ -41,6 +41,7 @@ struct AttentionProblem {
   std::int64_t kv_heads = 0;  ///< must divide heads; 0: the same as heads
   std::int64_t head_dim = 0, value_dim = 0;
   float scale = 1.f;
+  float cap = 0.f;           ///< above 0: a scaled score s becomes cap · tanh(s / cap), before bias and mask
   bool causal = false;       ///< query i attends only to the keys j <= i of its segment
   std::int64_t window = -1;  ///< query i attends only to the keys j with |i - j| <= window; -1: no limit
   std::span<const AttentionSegment> segments;

@@ -14,6 +14,7 @@ namespace {
 
 // With P the weights, dP = dO Vᵀ, and delta_i = dO_i · O_i:
 //   dV = Pᵀ dO,  dS = P ∘ (dP - delta),  dQ = scale · dS K,  dK = scale · dSᵀ Q,  dbias = dS.
+// If the scores are capped, dS is multiplied by the derivative 1 - tanh² before dQ and dK.
 // Dropout multiplies P (in dV only) and dP. If several heads or segments share keys, values or a bias, their gradients
 // are summed.
 
@@ -73,6 +74,11 @@ HWY_INLINE void GradientRowDropped(std::int64_t n, float logsumexp, float delta,
   }
 }
 
+/// ds *= slopes, n floats.
+HWY_INLINE void MulRow(std::int64_t n, const float* slopes, float* ds) {
+  ForVectors(n, [&](auto at) ATTEND_BODY { at.Store(hn::Mul(at.Load(ds), at.Load(slopes)), ds); });
+}
+
 HWY_INLINE float Dot(std::int64_t n, const float* x, const float* y) {
   const D d;
   V sum = hn::Zero(d);
@@ -118,6 +124,7 @@ void BackwardHead(const Pass& pass, const Head& h, std::int64_t key_begin, std::
   float* dk = g.dk ? g.dk + h.segment.k_begin * g.dk_stride + h.kv_head * p.head_dim : nullptr;
   float* dv = g.dv ? g.dv + h.segment.k_begin * g.dv_stride + h.kv_head * p.value_dim : nullptr;
   HWY_ALIGN float multipliers[kKeyTile];
+  HWY_ALIGN float slopes[kKeyTile];
 
   // At least one iteration: without queries, the gradients of the keys are zero.
   for (std::int64_t begin = 0; begin == 0 || begin < h.segment.q_rows; begin += chunk) {
@@ -156,7 +163,7 @@ void BackwardHead(const Pass& pass, const Head& h, std::int64_t key_begin, std::
           float* s = scores + r * s_stride;
           float* ds = dscores + r * s_stride;
           const std::int64_t visible = std::min(seen, h.Visible(query) - j);
-          h.Mask(query, j, visible, padded, s);
+          h.Mask(query, j, visible, padded, s, slopes);
           if (p.dropout.threshold) {
             h.Dropout(query, j, padded, pass.dropout_blocks, multipliers);
             GradientRowDropped(padded, logsumexp[i + r], delta[i + r], multipliers, s, ds);
@@ -164,6 +171,7 @@ void BackwardHead(const Pass& pass, const Head& h, std::int64_t key_begin, std::
             GradientRow(padded, logsumexp[i + r], delta[i + r], s, ds);
           }
           if (to.dbias) AddRow(visible, ds, to.dbias + query * p.bias.row_stride + j);
+          if (p.cap > 0) MulRow(visible, slopes, ds);
         }
         if (dv) GemmAt(seen, columns, m, scores, s_stride, o, o_stride, value_sums, o_stride, true);
         if (dk) GemmAt(seen, depth, m, dscores, s_stride, q, q_stride, key_sums, q_stride, true);
@@ -191,6 +199,7 @@ void BackwardShort(const Pass& pass, const Head& h, const HeadGradients& to) {
   HWY_ALIGN float weights[kShortQueries * kShortStride];
   HWY_ALIGN float dscores[kShortQueries * kShortStride];
   HWY_ALIGN float multipliers[kDropoutBlockSize];
+  HWY_ALIGN float slopes[kShortStride];
   static_assert(kShortKeys <= kDropoutBlockSize);
   // At least one iteration: without queries, the gradients of the keys are zero.
   for (std::int64_t begin = 0; begin == 0 || begin < h.segment.q_rows; begin += kShortQueries) {
@@ -205,7 +214,7 @@ void BackwardShort(const Pass& pass, const Head& h, const HeadGradients& to) {
       const std::int64_t query = begin + r, visible = h.Visible(query);
       const float logsumexp = pass.logsumexp[(row + r) * p.heads + h.head];
       const V shift = hn::Set(d, logsumexp == -kInfinity ? kInfinity : logsumexp * kLog2E);
-      h.Mask(query, 0, visible, padded, s);
+      h.Mask(query, 0, visible, padded, s, slopes);
       if (p.dropout.threshold) h.Dropout(query, 0, padded, pass.dropout_blocks, multipliers);
       V products = hn::Zero(d);
       for (std::int64_t c = 0; c < padded; c += kLanes) {
@@ -223,6 +232,7 @@ void BackwardShort(const Pass& pass, const Head& h, const HeadGradients& to) {
         if (p.dropout.threshold) hn::StoreU(hn::Mul(weight, hn::LoadU(d, multipliers + c)), d, s + c);
       }
       if (to.dbias) AddRow(visible, ds, to.dbias + query * p.bias.row_stride);
+      if (p.cap > 0) MulRow(visible, slopes, ds);
       ScaleRow(padded, ds, p.scale, ds);
     }
     if (g.dv)

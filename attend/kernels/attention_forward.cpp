@@ -224,7 +224,7 @@ void ForwardChunk(const Head& h, std::int64_t begin, std::int64_t rows, Scratch 
     PackTransposed(n, p.head_dim, h.Key(j), p.k_stride, packed_keys);
     Pack(n, p.value_dim, h.Value(j), p.v_stride, packed_values);
     // With a bias or a mask matrix there is no bound on the scores, and a window hides keys at both ends.
-    const bool general = p.bias.data || p.allowed.data || window;
+    const bool general = p.bias.data || p.allowed.data || window || p.cap > 0;
     const float key_norm = general ? kInfinity : LargestNorm(n, p.head_dim, packed_keys);
     const std::int64_t end = std::min(rows, h.EndSeeing(j + n - 1) - begin);
     std::int64_t i = std::max<std::int64_t>(0, h.FirstSeeing(j) - begin) / kQueryBlock * kQueryBlock;
@@ -517,6 +517,7 @@ void Weights(const AttentionProblem& p, std::int64_t T, std::int64_t S, float* w
     for (std::int64_t i = 0; i < T; ++i) {
       float* row = to + i * S;
       const std::int64_t visible = i < segment.q_rows ? h.Visible(i) : 0;
+      if (p.cap > 0) h.Cap(visible, row, nullptr);
       h.AddMatrices(i, 0, visible, row);
       std::fill(row + visible, row + S, -kInfinity);
       if (visible > 0) std::fill_n(row, h.FirstVisible(i), -kInfinity);

@@ -51,8 +51,14 @@ struct Seen {
 
   void Find(const CachedAttention& p, std::int64_t row) {
     keys.clear(), positions.clear();
-    for (std::size_t t = 0; t < p.positions.size(); ++t) {
-      const std::int32_t r = p.page_rows[row * p.page_rows_stride + static_cast<std::int64_t>(t)];
+    const std::int32_t* page_rows = p.page_rows + row * p.page_rows_stride;
+    std::size_t first = 0;
+    if (p.window >= 0) {
+      first = p.positions.size();
+      for (std::int64_t seen = 0; first > 0 && seen <= p.window; --first) seen += page_rows[first - 1] >= 0;
+    }
+    for (std::size_t t = first; t < p.positions.size(); ++t) {
+      const std::int32_t r = page_rows[t];
       if (r < 0) continue;
       keys.push_back(p.positions[t].first + r * p.positions[t].row_stride);
       positions.push_back(static_cast<std::int64_t>(t));
@@ -156,7 +162,13 @@ HWY_INLINE void AddWholeValues(std::int64_t n, std::span<const float* const> val
 }
 
 // Replaces n scores with their softmax.
-HWY_INLINE void Softmax(std::int64_t n, const float* bias, float* w) {
+HWY_INLINE void Softmax(std::int64_t n, float cap, const float* bias, float* w) {
+  if (cap > 0) {
+    const FloatVector limit = hn::Set(Floats(), cap), inverse = hn::Set(Floats(), 1 / cap);
+    ForVectors(n, [&](auto at) ATTEND_BODY {
+      at.Store(hn::Mul(Tanh(Floats(), hn::Mul(at.Load(w), inverse)), limit), w);
+    });
+  }
   if (bias) ForVectors(n, [&](auto at) ATTEND_BODY { at.Store(hn::Add(at.Load(w), at.Load(bias)), w); });
   const float max = FiniteMax(RowMax(n, w));
   const float sum = RowExpSum(n, w, max, [&](auto at, FloatVector e) ATTEND_BODY { at.Store(e, w); });
@@ -190,7 +202,7 @@ void AttendGroup(const CachedAttention& p, const Group& group, const Seen& seen,
     for (std::int64_t r = 0; r < group.rows; ++r) {
       const std::int64_t row = group.first + r;
       float* w = scores_of(r, head);
-      Softmax(n, p.bias ? p.bias + row * p.bias_row_stride + head * p.bias_head_stride : nullptr, w);
+      Softmax(n, p.cap, p.bias ? p.bias + row * p.bias_row_stride + head * p.bias_head_stride : nullptr, w);
       if (!weights) continue;
       const auto T = static_cast<std::int64_t>(p.positions.size());
       float* to = weights + (row * p.heads + head) * T;

@@ -11,6 +11,7 @@
 #include "attend/core/threads.h"
 #include "attend/kernels/few_rows.h"
 #include "attend/kernels/gemm-inl.h"
+#include "attend/kernels/half.h"
 #include "attend/kernels/scratch.h"
 #include "attend/kernels/totals-inl.h"
 
@@ -34,10 +35,11 @@ struct Ahead {
   int first = 0, step = 1;
 };
 
-// Types and accumulators of a product: float times float,
+// Types and accumulators of a product: float times float, or times a 16-bit number that is converted to float,
+template <class Weight>
 struct FloatProducts {
   using X = float;
-  using W = float;
+  using W = Weight;
   using Vectors = Floats;
   static constexpr int kTurns = 4;
   static constexpr bool kScaled = false;
@@ -188,7 +190,15 @@ void FewRowsOf(const FewRows& s, const typename P::X* x, const typename P::W* w,
 }
 
 void FewFloatRows(const FewRows& s, const float* x, const float* w, float* y, const float* bias) {
-  FewRowsOf<FloatProducts>(s, x, w, y, {nullptr, nullptr, bias});
+  FewRowsOf<FloatProducts<float>>(s, x, w, y, {nullptr, nullptr, bias});
+}
+
+template <class Half>
+void FewHalfRowsOf(const FewRows& s, const float* x, const std::uint16_t* w, float* y, const float* bias) {
+  FewRowsOf<FloatProducts<Half>>(s, x, reinterpret_cast<const Half*>(w), y, {nullptr, nullptr, bias});
+}
+void FewHalfRows(const FewRows& s, const float* x, HalfNumbers w, float* y, const float* bias) {
+  (w.bfloat16 ? FewHalfRowsOf<hwy::bfloat16_t> : FewHalfRowsOf<hwy::float16_t>)(s, x, w.data, y, bias);
 }
 
 void FewByteRows(const FewRows& s, const std::int16_t* x, const float* x_scale, const std::int8_t* w,
@@ -225,11 +235,16 @@ HWY_AFTER_NAMESPACE();
 namespace attend::kernels {
 
 HWY_EXPORT(FewFloatRows);
+HWY_EXPORT(FewHalfRows);
 HWY_EXPORT(FewByteRows);
 HWY_EXPORT(RoundRows);
 
 void few_rows(const FewRows& shape, const float* x, const float* w, float* y, const float* bias) {
   if (shape.m > 0 && shape.n > 0) HWY_DYNAMIC_DISPATCH(FewFloatRows)(shape, x, w, y, bias);
+}
+
+void few_rows(const FewRows& shape, const float* x, HalfNumbers w, float* y, const float* bias) {
+  if (shape.m > 0 && shape.n > 0) HWY_DYNAMIC_DISPATCH(FewHalfRows)(shape, x, w, y, bias);
 }
 
 void few_rows(const FewRows& shape, const float* x, const std::int8_t* w, const float* scale, float* y,

@@ -34,6 +34,15 @@ HWY_INLINE FloatVector ToFloats(hn::Vec<Bytes> v) {
   return hn::ConvertTo(Floats(), hn::PromoteTo(hn::Rebind<std::int32_t, Floats>(), v));
 }
 
+using HalfBits = hn::Rebind<std::uint16_t, Floats>;
+HWY_INLINE FloatVector ToFloats(hn::Vec<HalfBits> bits, hwy::bfloat16_t /*kind*/) {
+  return hn::BitCast(Floats(),
+                     hn::ShiftLeft<16>(hn::PromoteTo(hn::Rebind<std::uint32_t, Floats>(), bits)));
+}
+HWY_INLINE FloatVector ToFloats(hn::Vec<HalfBits> bits, hwy::float16_t /*kind*/) {
+  return hn::PromoteTo(Floats(), hn::BitCast(hn::Rebind<hwy::float16_t, Floats>(), bits));
+}
+
 /// Elements [index, index + lanes). Load() converts bytes and shorts to shorts; a vector has twice as many shorts as
 /// floats.
 struct Whole {
@@ -43,6 +52,8 @@ struct Whole {
   HWY_INLINE ShortVector Load(const std::int8_t* p) const {
     return hn::PromoteTo(Shorts(), hn::LoadU(BytesOfShorts(), p + index));
   }
+  HWY_INLINE FloatVector Load(const hwy::bfloat16_t* p) const { return LoadHalf(p); }
+  HWY_INLINE FloatVector Load(const hwy::float16_t* p) const { return LoadHalf(p); }
   HWY_INLINE FloatVector LoadFloats(const std::int8_t* p) const { return ToFloats(hn::LoadU(Bytes(), p + index)); }
   HWY_INLINE void Store(FloatVector v, float* p) const { hn::StoreU(v, Floats(), p + index); }
   HWY_INLINE void Store(IntVector v, std::int16_t* p) const {
@@ -50,6 +61,12 @@ struct Whole {
   }
   /// v, with the lanes beyond the end replaced by `other`.
   HWY_INLINE FloatVector Or(FloatVector v, float /*other*/) const { return v; }
+
+ private:
+  template <class Half>
+  HWY_INLINE FloatVector LoadHalf(const Half* p) const {
+    return ToFloats(hn::LoadU(HalfBits(), reinterpret_cast<const std::uint16_t*>(p) + index), Half());
+  }
 };
 
 /// Elements [index, index + count) with count < lanes.
@@ -61,6 +78,8 @@ struct Rest {
   HWY_INLINE ShortVector Load(const std::int8_t* p) const {
     return hn::PromoteTo(Shorts(), LoadFirst(BytesOfShorts(), p));
   }
+  HWY_INLINE FloatVector Load(const hwy::bfloat16_t* p) const { return LoadHalf(p); }
+  HWY_INLINE FloatVector Load(const hwy::float16_t* p) const { return LoadHalf(p); }
   HWY_INLINE FloatVector LoadFloats(const std::int8_t* p) const { return ToFloats(LoadFirst(Bytes(), p)); }
   HWY_INLINE void Store(FloatVector v, float* p) const {
     HWY_ALIGN float buffer[hn::MaxLanes(Floats())];
@@ -77,6 +96,10 @@ struct Rest {
   }
 
  private:
+  template <class Half>
+  HWY_INLINE FloatVector LoadHalf(const Half* p) const {
+    return ToFloats(LoadFirst(HalfBits(), reinterpret_cast<const std::uint16_t*>(p)), Half());
+  }
   template <class D>
   HWY_INLINE hn::Vec<D> LoadFirst(D d, const hn::TFromD<D>* p) const {
     HWY_ALIGN hn::TFromD<D> buffer[hn::MaxLanes(d)] = {};

@@ -44,19 +44,28 @@ TransformerBlock::TransformerBlock(const BlockOptions& o, const BlockNames& bloc
       feed_forward_norm(o.width, o.norm),
       pre_norm(o.pre_norm),
       causal(o.causal),
+      parallel(o.parallel),
+      rotates(o.rotates),
       window(o.window),
       dropout(o.dropout),
       names(&block_names) {
-  self_attention.rotary = o.rotary;
+  self_attention.rotary = o.rotary, self_attention.cap = o.score_cap;
+  if (o.output_norm) self_output_norm = Norm(o.width, o.norm), feed_forward_output_norm = Norm(o.width, o.norm);
+  if (!o.head_norm) return;
+  NormOptions head = o.norm;
+  head.kind = NormKind::rms_norm;
+  const std::int64_t head_dim = self_attention.query.out() / o.heads;
+  self_attention.query_norm = Norm(head_dim, head), self_attention.key_norm = Norm(head_dim, head);
 }
 
 Tensor TransformerBlock::self_attend(const Tensor& x, std::size_t index, const BlockPass& pass) const {
   Mask mask = causal ? pass.mask & Mask::causal() : pass.mask;
-  if (window >= 0) {
-    if (pass.cache) fail("block", "a window is not supported with a cache");
-    mask = mask & Mask::window(window);
-  }
-  const AttentionPass how{.mask = mask, .bias = pass.bias, .positions = pass.positions, .probe = pass.probe};
+  if (window >= 0) mask = mask & Mask::window(window);
+  const AttentionPass how{.mask = mask,
+                          .bias = pass.bias,
+                          .positions = pass.positions,
+                          .rotary = rotates ? pass.rotary : RotaryTable(),
+                          .probe = pass.probe};
   if (!pass.cache) return self_attention(x, x, x, how);
   if (pass.lengths.empty()) return self_attention.step(*pass.cache, index, x, how);
   return self_attention.begin(*pass.cache, index, x, pass.lengths, how);
@@ -81,15 +90,20 @@ AddNorm TransformerBlock::operator()(const AddNorm& x, const Norm* next, std::si
     if (!pre_norm) added.sum = added.normed;
     return added;
   };
+  const auto normed = [](const Norm& norm, const Tensor& output) { return norm.defined() ? norm(output) : output; };
   const bool crosses = cross_attention.defined();
   if (pass.probe) pass.probe->enter(place + ".self");
+  if (parallel) {
+    const Tensor sum = add(x.sum, self_attend(x.normed, index, pass), nullptr).sum;
+    return add(sum, feed_forward(feed_forward_norm(x.sum)), next);
+  }
   const Norm* after_self = !pre_norm ? &self_norm : crosses ? &cross_norm : &feed_forward_norm;
-  AddNorm h = add(x.sum, self_attend(x.normed, index, pass), after_self);
+  AddNorm h = add(x.sum, normed(self_output_norm, self_attend(x.normed, index, pass)), after_self);
   if (crosses) {
     if (pass.probe) pass.probe->enter(place + ".cross");
     h = add(h.sum, cross_attend(h.normed, index, pass), pre_norm ? &feed_forward_norm : &cross_norm);
   }
-  return add(h.sum, feed_forward(h.normed), pre_norm ? next : &feed_forward_norm);
+  return add(h.sum, normed(feed_forward_output_norm, feed_forward(h.normed)), pre_norm ? next : &feed_forward_norm);
 }
 
 Tensor TransformerStack::operator()(const Tensor& x, const BlockPass& pass) const {

@@ -24,11 +24,16 @@ struct BlockOptions {
   bool gated = false;  ///< gated feed-forward networks (GLU)
   bool bias = true;    ///< linear layers have a bias
   NormOptions norm = {};
+  bool head_norm = false;    ///< RMS norms of the queries and keys of each head in self-attention
+  bool output_norm = false;  ///< with pre_norm: also normalise the output of each sub-layer, before the residual sum
+  bool parallel = false;     ///< with pre_norm: both sub-layers read the input of the block
+  float score_cap = 0.f;     ///< above 0: an attention score s becomes score_cap · tanh(s / score_cap)
   bool pre_norm = false;            ///< normalise the input of each sub-layer instead of the residual sum after it
   bool causal = false;              ///< causal self-attention
   bool cross = false;               ///< the block has cross-attention over the states of an encoder
   std::optional<float> scale = {};  ///< factor of the attention scores; empty: 1 / √head_dim
   RotaryTable rotary = {};          ///< rotary positions of self-attention; undefined: none
+  bool rotates = false;             ///< self-attention uses the rotary positions of BlockPass
   std::int64_t window = -1;         ///< self-attention to tokens at this distance at most; -1: no limit
   float dropout = 0.f;              ///< on the output of each sub-layer
   float attention_dropout = 0.f;    ///< on the attention weights
@@ -39,9 +44,10 @@ struct BlockOptions {
 struct BlockNames {
   struct Attention {
     const char *query = "", *key = "", *value = "", *output = "", *norm = "";
+    const char *query_norm = "", *key_norm = "", *output_norm = "";
   };
   Attention self = {}, cross = {};
-  const char *up = "", *gate = "", *down = "", *feed_forward_norm = "";
+  const char *up = "", *gate = "", *down = "", *feed_forward_norm = "", *feed_forward_output_norm = "";
 };
 
 /// The arguments of one forward pass through a stack of blocks, besides the input x. There are two modes: without and
@@ -58,6 +64,7 @@ struct BlockPass {
   std::span<const std::int64_t> lengths = {};
   Tensor bias = {};        ///< added to the scores of self-attention, see AttentionPass
   Tensor positions = {};   ///< int32 [N], the position of each token; needed for rotary positions with a cache
+  RotaryTable rotary = {};  ///< of blocks with BlockOptions::rotates
   Probe* probe = nullptr;  ///< records the layers "NAME.0.self", "NAME.0.cross", …, where NAME is the stack's name
 };
 
@@ -67,7 +74,8 @@ struct TransformerBlock {
   MultiHeadAttention self_attention, cross_attention;
   FeedForward feed_forward;
   Norm self_norm, cross_norm, feed_forward_norm;  // the first block of a pre-norm stack may have no self_norm
-  bool pre_norm = false, causal = false;
+  Norm self_output_norm, feed_forward_output_norm;  // with BlockOptions::output_norm
+  bool pre_norm = false, causal = false, parallel = false, rotates = false;
   std::int64_t window = -1;
   float dropout = 0.f;
   const BlockNames* names = nullptr;
@@ -83,12 +91,14 @@ struct TransformerBlock {
     const auto attention = [&](const BlockNames::Attention& name, MultiHeadAttention& part, Norm& norm) {
       v(name.query, part.query), v(name.key, part.key), v(name.value, part.value);
       v(name.output, part.output), v(name.norm, norm);
+      v(name.query_norm, part.query_norm), v(name.key_norm, part.key_norm);
     };
 
     attention(names->self, self_attention, self_norm);
     attention(names->cross, cross_attention, cross_norm);
     v(names->gate, feed_forward.gate), v(names->up, feed_forward.up), v(names->down, feed_forward.down);
     v(names->feed_forward_norm, feed_forward_norm);
+    v(names->self.output_norm, self_output_norm), v(names->feed_forward_output_norm, feed_forward_output_norm);
   }
 
  private:

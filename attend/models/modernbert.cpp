@@ -31,10 +31,10 @@ void read_modernbert(const Config& config, BertOptions& o) {
   // Before version 5 of transformers, the bases of the frequencies had keys of their own, and "rope_scaling" was for
   // all layers.
   const Config parameters = config.object("rope_parameters"), scaling = config.object("rope_scaling");
-  rotary.global = RotaryParameters::read(parameters.object(kFullAttention), scaling,
-                                         config.number("global_rope_theta", 160000.0), o.positions);
-  rotary.local_layers = RotaryParameters::read(parameters.object(kLocalAttention), scaling,
-                                               config.number("local_rope_theta", 10000.0), o.positions);
+  rotary.global = RotaryParameters::read(parameters.object(kFullAttention), scaling, o.positions,
+                                         {.theta = config.number("global_rope_theta", 160000.0)});
+  rotary.local_layers = RotaryParameters::read(parameters.object(kLocalAttention), scaling, o.positions,
+                                               {.theta = config.number("local_rope_theta", 10000.0)});
   rotary.window = config.integer_in("local_attention", 1, bounds::kPositions, 128) / 2;
   const std::int64_t every = config.integer_in("global_attn_every_n_layers", 1, bounds::kLayers, 3);
   for (std::int64_t i = 0; i < o.layers; ++i) rotary.local.push_back(i % every != 0);

@@ -16,7 +16,7 @@
 #include "attend/models/check_weights.h"
 #include "attend/models/decomposable_attention.h"
 #include "attend/models/esim.h"
-#include "attend/models/gpt2.h"
+#include "attend/models/causal_lm.h"
 #include "attend/models/hierarchical_classifier.h"
 #include "attend/models/memory_network.h"
 #include "attend/models/recurrent_classifier.h"
@@ -59,8 +59,9 @@ std::vector<Ability> abilities_of_classifier(const Config& config) {
   return config.has("stories") ? std::vector{classify, stories} : std::vector{classify};
 }
 
-std::vector<Ability> abilities_of_gpt2(const Config& config) {
-  return {Gpt2Options::read(config).labels.empty() ? generate : classify};
+template <const CausalLmFamily& family>
+std::vector<Ability> abilities_of_causal_lm(const Config& config) {
+  return {CausalLmOptions::read(config, family).labels.empty() ? generate : classify};
 }
 
 template <const TransformerFamily& family>
@@ -75,8 +76,13 @@ template <const BertVariant& variant>
 ModelFamily bert_row() {
   return {variant.type, {embed, fill_mask, classify, tag, answer}, abilities_of_bert<variant>, bert<variant>};
 }
-std::shared_ptr<Model> gpt2(const Config& config, const Weights& weights, bool mapped) {
-  return std::make_shared<Gpt2>(load_gpt2(config, weights, mapped));
+template <const CausalLmFamily& family>
+std::shared_ptr<Model> causal_lm(const Config& config, const Weights& weights, bool mapped) {
+  return std::make_shared<CausalLm>(load_causal_lm(config, weights, family, mapped));
+}
+template <const CausalLmFamily& family>
+ModelFamily causal_lm_row() {
+  return {family.type, {generate, classify}, abilities_of_causal_lm<family>, causal_lm<family>};
 }
 /// A network that only Attend has, by the type of its options.
 template <typename Options>
@@ -102,7 +108,15 @@ const std::vector<ModelFamily>& rows() {
       {"t5", {translate}, nullptr, transformer<kT5>},
       {"mt5", {translate}, nullptr, transformer<kMt5>},
       {"attend-recurrent-translator", {translate}, nullptr, network<RecurrentTranslatorOptions>},
-      {"gpt2", {generate, classify}, abilities_of_gpt2, gpt2},
+      causal_lm_row<kGpt2>(),
+      causal_lm_row<kGptNeox>(),
+      causal_lm_row<kLlama>(),
+      causal_lm_row<kMistral>(),
+      causal_lm_row<kQwen2>(),
+      causal_lm_row<kQwen3>(),
+      causal_lm_row<kSmolLm3>(),
+      causal_lm_row<kGemma2>(),
+      causal_lm_row<kPhi3>(),
       bert_row<kBert>(),
       bert_row<kDistilBert>(),
       bert_row<kRoberta>(),
@@ -298,6 +312,9 @@ const TransformerFamily* const kTransformers[] = {&kMarian, &kAttendTransformer,
 const BertVariant* const kBerts[] = {&kBert,    &kDistilBert, &kRoberta, &kXlmRoberta, &kCamembert,
                                      &kElectra, &kMpnet,      &kAlbert,  &kModernBert};
 
+const CausalLmFamily* const kCausalLms[] = {&kGpt2,  &kGptNeox, &kLlama,  &kMistral, &kQwen2,
+                                            &kQwen3, &kSmolLm3, &kGemma2, &kPhi3};
+
 template <typename Kind>
 const Kind& find_kind(const char* op, const Config& config, std::span<const Kind* const> kinds) {
   const std::string type = config.text("model_type", "");
@@ -335,10 +352,14 @@ Bert load_bert(const std::filesystem::path& path, const BertLoading& loading) {
   return load_bert(config, Weights(folder), find_kind<BertVariant>("bert", config, kBerts), loading);
 }
 
-Gpt2 load_gpt2(const std::filesystem::path& folder, bool mapped) {
-  const ModelFolder opened(folder);
-  if (opened.family().load != gpt2) opened.require("gpt2", Ability::generate);
-  return load_gpt2(opened.config(), opened.weights(), mapped);
+CausalLmOptions CausalLmOptions::read(const Config& config) {
+  return read(config, find_kind<CausalLmFamily>("language model", config, kCausalLms));
+}
+
+CausalLm load_causal_lm(const std::filesystem::path& path, bool mapped) {
+  const ModelFolder opened(path);
+  const auto& family = find_kind<CausalLmFamily>("language model", opened.config(), kCausalLms);
+  return load_causal_lm(opened.config(), opened.weights(), family, mapped);
 }
 
 }  // namespace attend

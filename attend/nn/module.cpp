@@ -53,14 +53,15 @@ Loaded find_parameters(std::span<const NamedTensor> parameters, const Weights& w
     const auto& [name, tensor] = parameters[i];
     wanted.insert(name);
     if (!weights.contains(name)) continue;
-    if (tensor.dtype() != DType::f32 && tensor.dtype() != DType::i8)
+    if (tensor.dtype() == DType::i32)
       fail("load", "parameter \"", name, "\" has the wrong dtype: got ", tensor.dtype(), ", expected float32");
     loaded[i] = weights.get(name);
     const bool holds_integers = loaded[i].dtype() == DType::i8 || loaded[i].dtype() == DType::i32;
     if (holds_integers != (tensor.dtype() == DType::i8) || loaded[i].dtype() == DType::i32)
       fail<InputError>("load", file, ": tensor \"", name, "\" has the wrong dtype: got ", loaded[i].dtype(),
                        ", expected ", tensor.dtype() == DType::i8 ? "int8 weights" : "floating-point weights");
-    if (!holds_integers) loaded[i] = convert(loaded[i], DType::f32);
+    if (loaded[i].dtype() != tensor.dtype()) loaded[i] = convert(loaded[i], DType::f32);
+    if (loaded[i].dtype() != tensor.dtype()) loaded[i] = convert(loaded[i], tensor.dtype());
     if (loaded[i].shape() != tensor.shape())
       fail<InputError>("load", file, ": tensor \"", name, "\" has the wrong shape: got ", loaded[i].shape(),
                        ", expected ", tensor.shape());

@@ -38,6 +38,7 @@ struct Call {
 
   void check() const {
     for (const Columns* part : {&q, &k, &v}) check_float(op, "an input", part->tensor);
+    if (!(options.cap >= 0.f)) fail(op, "the cap of the scores is ", options.cap, ", expected 0 or more");
     if (!(options.dropout >= 0.f && options.dropout <= 1.f))
       fail(op, "the dropout probability is out of range: got ", options.dropout, ", expected 0 to 1");
     options.mask.check(op, B, H, T, S);
@@ -78,6 +79,7 @@ struct Call {
     p.q_stride = q.stride, p.k_stride = k.stride, p.v_stride = v.stride;
     p.heads = H, p.kv_heads = KV, p.head_dim = D, p.value_dim = E;
     p.scale = options.scale.value_or(1.f / std::sqrt(static_cast<float>(std::max<std::int64_t>(D, 1))));
+    p.cap = options.cap;
     p.causal = options.mask.is_causal(), p.window = options.mask.window_distance();
     p.segments = segments;
     if (const Tensor& matrix = options.mask.matrix(); matrix.defined()) p.allowed = score_matrix<std::int8_t>(matrix);

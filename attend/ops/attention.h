@@ -12,6 +12,7 @@ namespace attend {
 struct AttentionOptions {
   Mask mask = {};                   ///< which keys each query may attend to
   std::optional<float> scale = {};  ///< factor of the scores; 1 / √D if not set
+  float cap = 0.f;                  ///< above 0: a scaled score s becomes cap · tanh(s / cap) (Gemma 2)
   float dropout = 0.f;              ///< on the attention weights; only inside a Training scope
   /// Added to the scaled scores, for example for relative positions (Raffel et al. 2020, section 2.1). It gets a
   /// gradient. float32 [T, S], [B, T, S] or [B, H, T, S], where B and H may be 1 for all sequences or heads. For packed

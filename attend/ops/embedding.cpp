@@ -2,11 +2,31 @@
 
 #include "attend/kernels/movement.h"
 #include "attend/ops/check.h"
+#include "attend/ops/half.h"
 #include "attend/ops/tape.h"
 
 namespace attend {
 
+namespace {
+
+/// embedding() with a table in float16 or bfloat16, which has no gradient.
+Tensor embedding_of_half(const Tensor& table, const Tensor& ids, const EmbeddingOptions& options) {
+  if (table.rank() != 2) fail("embedding", "wrong shape of the table: got ", table.shape(), ", expected [V, D]");
+  check_ids("embedding", ids, table.dim(0), kUnknownId);
+  const std::int64_t width = table.dim(1);
+  Tensor y = Tensor::empty(ids.shape().inserted(ids.rank(), width));
+  float* to = y.data();
+  for (const std::int32_t id : ids.span<std::int32_t>()) {
+    kernels::widen(width, half_numbers(table) + id * width, to);
+    for (float* const end = to + width; to < end; ++to) *to *= options.scale;
+  }
+  return y;
+}
+
+}  // namespace
+
 Tensor embedding(const Tensor& table, const Tensor& ids, const EmbeddingOptions& options) {
+  if (is_half(table)) return embedding_of_half(table, ids, options);
   check_float("embedding", "the table", table);
   if (table.rank() != 2) fail("embedding", "wrong shape of the table: got ", table.shape(), ", expected [V, D]");
   check_ids("embedding", ids, table.dim(0), kUnknownId);

@@ -6,14 +6,23 @@
 #include "attend/kernels/matmul.h"
 #include "attend/kernels/weight_gradient.h"
 #include "attend/ops/check.h"
+#include "attend/ops/half.h"
 #include "attend/ops/tape.h"
 
 namespace attend {
 namespace {
 
+/// y = x Wᵀ + bias, for a weight in float32, float16 or bfloat16.
+void multiply(const kernels::MatmulShape& shape, const float* x, const Tensor& weight, float* y, const float* bias) {
+  if (is_half(weight)) return kernels::matmul(shape, x, half_numbers(weight), y, bias);
+  kernels::matmul(shape, x, weight.data(), y, bias);
+}
+
 void check(const Tensor& x, const Tensor& weight, const Tensor& bias) {
   check_float("linear", "x", x);
-  check_float("linear", "weight", weight);
+  if (!is_half(weight)) check_float("linear", "weight", weight);
+  if (is_half(weight) && needs_grad({&x, &weight, &bias}))
+    fail("linear", "a ", weight.dtype(), " weight can be used, but not trained: there is no gradient");
   if (bias.defined()) check_float("linear", "bias", bias);
   if (weight.rank() != 2) fail("linear", "wrong shape of the weight: got ", weight.shape(), ", expected [N, K]");
   if (x.rank() < 1 || x.dim(-1) != weight.dim(1))
@@ -35,8 +44,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activat
   const std::int64_t rows = x.rows(), in = weight.dim(1), out = weight.dim(0);
   const float* bias_data = bias.defined() ? bias.data() : nullptr;
   Tensor y = Tensor::empty(x.shape().with(-1, out));
-  kernels::matmul({.m = rows, .n = out, .k = in, .transpose_b = true}, x.data(), weight.data(), y.data(),
-                  activation == Activation::none ? bias_data : nullptr);
+  multiply({.m = rows, .n = out, .k = in, .transpose_b = true}, x.data(), weight, y.data(),
+           activation == Activation::none ? bias_data : nullptr);
 
   Tensor saved;  // the tensor from which the activation's derivative is computed
   if (activation != Activation::none) {
@@ -83,7 +92,7 @@ namespace {
 /// Whether the tensors are contiguous in memory, one after the other.
 bool together(std::span<const Tensor> parts) {
   for (std::size_t i = 1; i < parts.size(); ++i)
-    if (!parts[i].shares_memory_with(parts[0]) || parts[i].data() != parts[i - 1].data() + parts[i - 1].numel())
+    if (!parts[i].shares_memory_with(parts[0]) || parts[i].raw() != parts[i - 1].raw() + parts[i - 1].bytes())
       return false;
   return true;
 }
@@ -118,8 +127,8 @@ Tensor linear_together(const Tensor& x, std::span<const Tensor> weights, std::sp
   const auto width = [=](std::size_t i) { return one ? out : starts[i + 1] - starts[i]; };
   Tensor y = Tensor::empty(x.shape().with(-1, out));
   for (std::size_t i = 0; i < products; ++i)
-    kernels::matmul({.m = rows, .n = width(i), .k = in, .transpose_b = true, .c_stride = out}, x.data(),
-                    weights[i].data(), y.data() + starts[i], biases.empty() ? nullptr : biases[i].data());
+    multiply({.m = rows, .n = width(i), .k = in, .transpose_b = true, .c_stride = out}, x.data(), weights[i],
+             y.data() + starts[i], biases.empty() ? nullptr : biases[i].data());
 
   std::vector<Tensor> inputs{x}, kept;
   inputs.insert(inputs.end(), weights.begin(), weights.end());

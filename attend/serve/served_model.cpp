@@ -131,7 +131,7 @@ void ServedModel::open() {
   tokenizer = opened.tokenizer();
   if (opened.can(Ability::generate)) {
     language_model.emplace(opened);
-    const Gpt2Options& o = language_model->network().options;
+    const CausalLmOptions& o = language_model->network().options;
     layers = o.layers, heads = o.heads, context = o.positions;
     attention.emplace(*language_model);
     engine_limits_ = {.rows = limits_.batch_rows, .tokens = limits_.batch_tokens};

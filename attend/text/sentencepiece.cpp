@@ -177,7 +177,12 @@ SentencePieceFile read_sentencepiece(std::string_view bytes, const std::string& 
       }
       if (!trainer.good()) garbled(file, "its settings are garbled");
     }
-    if (field.number == 3) model.charsmap = read_charsmap(field.bytes, file);
+    if (field.number == 3) {
+      model.charsmap = read_charsmap(field.bytes, file);
+      Message normalizer(field.bytes);
+      for (Message::Field setting; normalizer.next(setting);)
+        if (setting.number == 3 && setting.type == Message::varint) model.dummy_prefix = setting.value != 0;
+    }
     if (field.number == 5) read_charsmap(field.bytes, file);  // for decoding, which only the library uses
   }
   if (!message.good()) garbled(file, "it ends early or is something else");

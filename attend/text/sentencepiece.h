@@ -25,6 +25,7 @@ struct SentencePieceFile {
   std::vector<Piece> pieces;  ///< by id
   Model model = Model::unigram;
   bool byte_fallback = false;
+  bool dummy_prefix = true;  ///< a space is put before a text
   std::string charsmap;  ///< for normalizer::Precompiled; empty: none
 };
 /// Throws InputError if the model is incomplete or its maps point out of bounds. `file` is used in messages.

@@ -39,6 +39,7 @@ struct TokenizerConfig {
   std::string source_language, target_language;  ///< "src_lang" and "tgt_lang"
   std::string language_codes = "m2m100";         ///< of M2M-100
   bool legacy_behaviour = false;                 ///< of NLLB: the language of a source is its last token
+  bool legacy = false;                           ///< of Llama: a space is also put behind special tokens
   bool separate_vocabs = false;                  ///< of Marian
   std::int64_t max_tokens = 0;                   ///< 0: not set
 

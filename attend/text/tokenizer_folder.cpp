@@ -370,6 +370,54 @@ Parts from_nllb(const SentencePieceFile& model, const fs::path& path, TokenizerC
   return parts;  // add_languages() makes the post-processor
 }
 
+/// Llama and Llama 2, Mistral and others: a BPE in which characters that are not in the vocabulary become bytes.
+Parts from_llama(const fs::path& path, TokenizerConfig config) {
+  const SentencePieceFile model = read_sentencepiece(read_text(path), path.string());
+  if (model.model != SentencePieceFile::Model::bpe)
+    fail<InputError>("tokenizer", path.string(), ": not a BPE model; save it with tokenizer.json instead");
+  if (!model.charsmap.empty())
+    fail<InputError>("tokenizer", path.string(), ": a BPE model that normalises its texts is not supported; save it ",
+                     "with tokenizer.json instead");
+  Vocabulary vocabulary;
+  std::vector<std::int32_t> by_score;
+  for (std::size_t i = 0; i < model.pieces.size(); ++i) {
+    vocabulary.add(model.pieces[i].text, static_cast<std::int32_t>(i));
+    if (model.pieces[i].kind == SentencePieceFile::Kind::normal) by_score.push_back(static_cast<std::int32_t>(i));
+  }
+  const auto score = [&](std::int32_t id) { return model.pieces[static_cast<std::size_t>(id)].score; };
+  std::ranges::stable_sort(by_score, std::greater(), score);
+  std::vector<BpeMerge> merges;
+  for (const std::int32_t id : by_score) {
+    const std::string_view token = vocabulary.token(id);
+    for (std::size_t at = token.size(); at-- > 1;) {
+      if ((token[at] & 0xC0) == 0x80) continue;  // inside a character
+      const auto left = vocabulary.id(token.substr(0, at)), right = vocabulary.id(token.substr(at));
+      if (left && right) merges.push_back({*left, *right});
+    }
+  }
+  constexpr RoleNames kRoles = {"<s>", "</s>", "<unk>", "", "", "", ""};
+  for (std::size_t role = 0; role < kRoles.size(); ++role)
+    if (!config.roles[role] && !kRoles[role].empty() && vocabulary.id(kRoles[role]))
+      config.roles[role] = special_token(std::string(kRoles[role]));
+  Parts parts;
+  parts.model = Bpe(std::move(vocabulary), std::move(merges),
+                    {.unk_token = config.roles[2] ? std::optional(config.roles[2]->content) : std::nullopt,
+                     .fuse_unk = true,
+                     .byte_fallback = model.byte_fallback});
+  using Prepend = pre_tokenizer::Metaspace::Prepend;
+  const bool prefix = config.add_prefix_space.value_or(model.dummy_prefix);
+  parts.pre_tokenizer = {pre_tokenizer::Metaspace{
+      "▁", !prefix ? Prepend::never : config.legacy ? Prepend::always : Prepend::first, false}};
+  parts.decoder = {decoder::Replace{Pattern::string("▁"), " "}, decoder::ByteFallback{}, decoder::Fuse{}};
+  if (prefix) parts.decoder.emplace_back(decoder::Strip{" ", 1, 0});
+  add_special_tokens(parts, config);
+  if (config.add_bos_token.value_or(true) && parts.special.bos) {
+    const std::string bos = config.roles[0]->content;
+    parts.post_processor = {make_template(parts, {{bos, 0}, {"A", 0}}, {{bos, 0}, {"A", 0}, {bos, 1}, {"B", 1}})};
+  }
+  return parts;
+}
+
 /// A single SentencePiece model: that of T5, or of XLM-R, mBART and PEGASUS, whose ids are shifted. T5 and XLM-R first
 /// split a text at spaces, as in transformers.
 Parts from_sentencepiece(const fs::path& path, const TokenizerConfig& config) {
@@ -537,9 +585,10 @@ Parts read_parts(const fs::path& folder, TokenizerConfig config, Side side) {
   if (has("spiece.model")) return from_sentencepiece(folder / "spiece.model", family("T5"));
   if (has("sentencepiece.bpe.model"))
     return from_sentencepiece(folder / "sentencepiece.bpe.model", family("XLMRoberta"));
+  if (has("tokenizer.model")) return from_llama(folder / "tokenizer.model", family("Llama"));
   fail<InputError>("tokenizer", folder.string(), ": there is no tokenizer; looked for tokenizer.json, vocab.txt, ",
-                   "vocab.json with merges.txt, source.spm and target.spm with vocab.json, spiece.model, and ",
-                   "sentencepiece.bpe.model (for M2M-100 with vocab.json)");
+                   "vocab.json with merges.txt, source.spm and target.spm with vocab.json, spiece.model, ",
+                   "sentencepiece.bpe.model (for M2M-100 with vocab.json), and tokenizer.model");
 }
 
 void write_file(const fs::path& path, std::string_view text) {

@@ -7,7 +7,7 @@
 #include "attend/models/bert.h"
 #include "attend/models/decomposable_attention.h"
 #include "attend/models/esim.h"
-#include "attend/models/gpt2.h"
+#include "attend/models/causal_lm.h"
 #include "attend/models/hierarchical_classifier.h"
 #include "attend/models/recurrent_classifier.h"
 #include "attend/models/recurrent_translator.h"
@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     Config config = Config::parse(text.substr(text[0] == '{' ? 0 : 1), "fuzz");
     if (text[0] != '{') config.set("model_type", kTypes[data[0] % std::size(kTypes)]);
-    read<TransformerOptions>(config), read<BertOptions>(config), read<Gpt2Options>(config);
+    read<TransformerOptions>(config), read<BertOptions>(config), read<CausalLmOptions>(config);
     read<RecurrentTranslatorOptions>(config), read<RecurrentClassifierOptions>(config), read<EsimOptions>(config);
     read<DecomposableAttentionOptions>(config), read<HierarchicalClassifierOptions>(config);
     const std::string written = config.dump();

@@ -1,5 +1,5 @@
 // GPT-2 is compared with Hugging Face's (tests/golden/gpt2.py). Padded, packed and cached passes must agree.
-#include "attend/models/gpt2.h"
+#include "attend/models/causal_lm.h"
 
 #include <gtest/gtest.h>
 
@@ -28,9 +28,9 @@ constexpr test::Tolerance kClose{.relative = 1e-5f, .absolute = 3e-5f};
 
 fs::path fixture(const std::string& name) { return fs::path(ATTEND_SOURCE_DIR) / "tests/models/fixtures" / name; }
 
-Gpt2Options small() {
-  Gpt2Options o;
-  o.vocabulary = 37, o.positions = 20, o.width = 12, o.layers = 2, o.heads = 3, o.inner = 17, o.start = o.end = 36;
+CausalLmOptions small() {
+  CausalLmOptions o;
+  o.vocabulary = 37, o.positions = 20, o.width = 12, o.layers = 2, o.heads = 3, o.inner = 17, o.start = 36, o.ends = {36};
   o.deviation = 0.3f;
   return o;
 }
@@ -55,7 +55,7 @@ INSTANTIATE_TEST_SUITE_P(Models, Gpt2Folder,
 
 TEST_P(Gpt2Folder, GivesHuggingFacesLogitsAndAttention) {
   for (const bool mapped : {false, true}) {
-    const Gpt2 model = load_gpt2(folder_, mapped);
+    const CausalLm model = load_causal_lm(folder_, mapped);
     const NoGrad no_grad;
     Probe probe;
     EXPECT_TRUE(test::close(model(ids_, &probe), golden_.get("logits"), kClose));
@@ -67,7 +67,7 @@ TEST_P(Gpt2Folder, GivesHuggingFacesLogitsAndAttention) {
 }
 
 TEST_P(Gpt2Folder, PackingDoesNotChangeTheLogitsOfAText) {
-  const Gpt2 model = load_gpt2(folder_, true);
+  const CausalLm model = load_causal_lm(folder_, true);
   const std::vector<Ids> texts{prompt(0), prompt(1), {}, prompt(2)};
   const Tensor together = model.logits(model.read(spans(texts)));
   const Tensor expected = golden_.get("logits");
@@ -81,9 +81,9 @@ TEST_P(Gpt2Folder, PackingDoesNotChangeTheLogitsOfAText) {
 }
 
 TEST_P(Gpt2Folder, GeneratesHuggingFacesGreedyTokens) {
-  const Gpt2 model = load_gpt2(folder_, true);
+  const CausalLm model = load_causal_lm(folder_, true);
   const std::vector<Ids> texts{prompt(0), prompt(1), prompt(2)};
-  Gpt2State state;
+  CausalLmState state;
   Tensor logits = model.start(spans(texts), state);
   const std::int64_t V = model.options.vocabulary;
   for (std::int64_t t = 0; t < 12; ++t) {
@@ -101,7 +101,7 @@ TEST_P(Gpt2Folder, GeneratesHuggingFacesGreedyTokens) {
 }
 
 TEST_P(Gpt2Folder, TenTrainingStepsMatchPyTorch) {
-  Gpt2 model = load_gpt2(folder_);
+  CausalLm model = load_causal_lm(folder_);
   train_parameters(model);
   AdamW optimizer(parameters(model), {.learning_rate = 3e-3, .weight_decay = 0.01f});
   const Tensor losses = golden_.get("losses");
@@ -118,7 +118,7 @@ TEST_P(Gpt2Folder, TenTrainingStepsMatchPyTorch) {
 
 TEST_P(Gpt2Folder, ALoadedModelIsSavedUnchanged) {
   const test::TempFolder saved;
-  Gpt2 model = load_gpt2(folder_);
+  CausalLm model = load_causal_lm(folder_);
   model.save(saved.path());
   const Weights before(folder_), after(saved.path());
   for (const std::string& name : after.names()) {
@@ -126,14 +126,14 @@ TEST_P(Gpt2Folder, ALoadedModelIsSavedUnchanged) {
     EXPECT_EQ(after.get(name).shape(), before.get(old_name).shape()) << name;
     EXPECT_EQ(after.get(name).to_vector(), before.get(old_name).to_vector()) << name;
   }
-  const Gpt2 again = load_gpt2(saved.path(), true);
+  const CausalLm again = load_causal_lm(saved.path(), true);
   const NoGrad no_grad;
   EXPECT_EQ(again(ids_).to_vector(), model(ids_).to_vector());
 }
 
 TEST(Gpt2, StepsEqualTheFullPassAtEveryPosition) {
   Generator generator(3);
-  const Gpt2 model(small(), generator);
+  const CausalLm model(small(), generator);
   const std::vector<Ids> whole{{1, 2, 3, 4, 5, 6, 7, 8, 9}, {9, 8, 7, 6, 5, 4, 3, 2, 1}, {5, 5, 5, 6, 6, 6, 7, 7, 7}};
   std::vector<float> expected[3];
   const NoGrad no_grad;
@@ -142,7 +142,7 @@ TEST(Gpt2, StepsEqualTheFullPassAtEveryPosition) {
        std::vector<std::vector<std::int64_t>>{{1, 1, 1}, {4, 2, 6}, {1, 6, 3}}) {
     std::vector<std::span<const std::int32_t>> texts;
     for (std::size_t i = 0; i < 3; ++i) texts.emplace_back(whole[i].data(), prompts[i]);
-    Gpt2State state;
+    CausalLmState state;
     Tensor logits = model.start(texts, state);
     for (std::int64_t step = 0; step < 3; ++step) {
       Ids next;
@@ -161,25 +161,25 @@ TEST(Gpt2, StepsEqualTheFullPassAtEveryPosition) {
 
 TEST(Gpt2, SelectedRowsKeepTheirState) {
   Generator generator(4);
-  const Gpt2 model(small(), generator);
+  const CausalLm model(small(), generator);
   const std::vector<Ids> prompts{{1, 2, 3}, {4}};
-  Gpt2State state;
+  CausalLmState state;
   model.start(spans(prompts), state);
   state.select(std::vector<std::int64_t>{1, 0, 1});
   const Tensor logits = model.step(Tensor::ids({7, 8, 9}, {3}), state);
   const std::vector<Ids> whole{{4, 7}, {1, 2, 3, 8}, {4, 9}};
-  Gpt2State other;
+  CausalLmState other;
   EXPECT_TRUE(test::close(logits, model.start(spans(whole), other), kClose));
 }
 
 TEST(Gpt2, ATextHasTheSameBitsAloneAndInABatch) {
   Generator generator(5);
-  const Gpt2 model(small(), generator);
+  const CausalLm model(small(), generator);
   const std::vector<Ids> prompts{{1, 2, 3, 4, 5}, {6, 7}, {8, 9, 10}};
-  Gpt2State all;
+  CausalLmState all;
   const Tensor first = model.start(spans(prompts), all), second = model.step(Tensor::ids({1, 2, 3}, {3}), all);
   for (std::int64_t i = 0; i < 3; ++i) {
-    Gpt2State one;
+    CausalLmState one;
     const std::vector<Ids> prompt{prompts[static_cast<std::size_t>(i)]};
     EXPECT_EQ(model.start(spans(prompt), one).to_vector(), first.view_rows(i, i + 1).to_vector());
     EXPECT_EQ(model.step(Tensor::ids({static_cast<std::int32_t>(i + 1)}, {1}), one).to_vector(),
@@ -189,7 +189,7 @@ TEST(Gpt2, ATextHasTheSameBitsAloneAndInABatch) {
 
 TEST(Gpt2, DropoutIsAppliedOnlyInTraining) {
   Generator generator(6);
-  const Gpt2 model(small(), generator);
+  const CausalLm model(small(), generator);
   const Tensor ids = Tensor::ids({1, 2, 3, 4}, {1, 4});
   const NoGrad no_grad;
   const std::vector<float> plain = model(ids).to_vector();
@@ -201,18 +201,18 @@ TEST(Gpt2, DropoutIsAppliedOnlyInTraining) {
 }
 
 TEST(Gpt2, AModelWithoutBiasesIsSavedWithBiasesOfZero) {
-  Gpt2Options o = small();
-  o.bias = false, o.tied_output = false;
+  CausalLmOptions o = small();
+  o.set_biases(false), o.tied_output = false;
   Generator generator(8);
-  Gpt2 model(o, generator);
+  CausalLm model(o, generator);
   for (const NamedTensor& named : parameters(model)) EXPECT_FALSE(named.name.ends_with(".bias")) << named.name;
   const test::TempFolder folder;
   model.save(folder.path());
   const Weights saved(folder.path());
   EXPECT_EQ(saved.get("transformer.h.1.mlp.c_fc.bias").to_vector(), std::vector<float>(17, 0.f));
   EXPECT_EQ(saved.get("transformer.ln_f.bias").to_vector(), std::vector<float>(12, 0.f));
-  Gpt2 again = load_gpt2(folder.path());
-  EXPECT_FALSE(again.options.bias);
+  CausalLm again = load_causal_lm(folder.path());
+  EXPECT_FALSE(again.options.norm.bias);
   EXPECT_EQ(parameters(again).size(), parameters(model).size());
   const Tensor ids = Tensor::ids({1, 2, 3, 4}, {2, 2});
   const NoGrad no_grad;
@@ -223,13 +223,13 @@ TEST(Gpt2, AModelWithoutBiasesIsSavedWithBiasesOfZero) {
   for (const std::string& name : saved.names()) tensors.push_back({name, saved.get(name).copy()});
   std::ranges::find(tensors, "transformer.h.0.ln_1.bias", &NamedTensor::name)->tensor.fill(0.5f);
   save_safetensors(folder / "model.safetensors", tensors);
-  EXPECT_TRUE(load_gpt2(folder.path()).options.bias);
+  EXPECT_TRUE(load_causal_lm(folder.path()).options.norm.bias);
 }
 
 struct Editable : test::EditableFolder {
   explicit Editable(const std::string& name) : EditableFolder(fixture(name)) {}
-  Gpt2 load() const {
-    return loaded([](const std::filesystem::path& folder) { return load_gpt2(folder); });
+  CausalLm load() const {
+    return loaded([](const std::filesystem::path& folder) { return load_causal_lm(folder); });
   }
 };
 
@@ -273,7 +273,7 @@ TEST(Gpt2, UnsupportedConfigurationsAreErrorsThatNameTheKey) {
 
 TEST(Gpt2, Int8LogitsStayCloseAndLoadUnchanged) {
   for (const char* name : {"gpt2_tokenizer", "gpt2_switches"}) {
-    Gpt2 model = load_gpt2(fixture(name));
+    CausalLm model = load_causal_lm(fixture(name));
     const NoGrad no_grad;
     const Ids text{3, 1, 4, 1, 5, 9, 2, 6};
     const Tensor ids = Tensor::ids(text, {1, std::ssize(text)});
@@ -291,21 +291,21 @@ TEST(Gpt2, Int8LogitsStayCloseAndLoadUnchanged) {
 
     const test::TempFolder folder;
     model.save(folder.path());
-    const Gpt2 again = load_gpt2(folder.path(), true);
+    const CausalLm again = load_causal_lm(folder.path(), true);
     EXPECT_EQ(again(ids).to_vector(), rounded.to_vector()) << name;
-    Gpt2State state;
+    CausalLmState state;
     const std::vector<Ids> texts{text};
     const Tensor started = again.start(spans(texts), state);
     const std::int64_t last = (std::ssize(text) - 1) * model.options.vocabulary;
     for (std::int64_t i = 0; i < started.numel(); ++i)
       EXPECT_NEAR(started.data()[i], rounded.data()[last + i], 1e-3f * most);
-    EXPECT_ERROR(load_gpt2(folder.path()), "holds int8 weights, which can be run, but not trained");
+    EXPECT_ERROR(load_causal_lm(folder.path()), "holds int8 weights, which can be run, but not trained");
   }
 }
 
 TEST(Gpt2, GivesHuggingFacesClassificationLogits) {
   const SafetensorsFile golden(fixture("gpt2_labels") / "golden.safetensors");
-  Gpt2 model = load_gpt2(fixture("gpt2_labels"), true);
+  CausalLm model = load_causal_lm(fixture("gpt2_labels"), true);
   EXPECT_EQ(model.options.labels, (std::vector<std::string>{"bad", "good", "neither"}));
   const Tensor ids = golden.get("ids"), lengths = golden.get("lengths");
   std::vector<Ids> texts;
@@ -316,18 +316,18 @@ TEST(Gpt2, GivesHuggingFacesClassificationLogits) {
   EXPECT_TRUE(test::close(model.label(spans(texts)), golden.get("logits"), kClose));
   const test::TempFolder folder;
   model.save(folder.path());
-  const Gpt2 again = load_gpt2(folder.path());
+  const CausalLm again = load_causal_lm(folder.path());
   EXPECT_EQ(again.options.labels, model.options.labels);
   EXPECT_EQ(again.label(spans(texts)).to_vector(), model.label(spans(texts)).to_vector());
-  EXPECT_ERROR(load_gpt2(fixture("gpt2_tokenizer")).label(spans(texts)), "this model has no labels");
+  EXPECT_ERROR(load_causal_lm(fixture("gpt2_tokenizer")).label(spans(texts)), "this model has no labels");
 }
 
 TEST(Gpt2, TextsThatAreTooLongOrEmptyAreErrors) {
-  const Gpt2 model(small());
+  const CausalLm model(small());
   const NoGrad no_grad;
   EXPECT_ERROR(model(Tensor::zeros({1, 21}, DType::i32)),
                "the texts are too long or have a wrong shape: got ids [1, 21]");
-  Gpt2State state;
+  CausalLmState state;
   const std::vector<Ids> full{Ids(20, 1)}, longer{Ids(21, 1)}, empty{{1}, {}};
   EXPECT_ERROR(model.start(spans(longer), state), "got 21 tokens, the model has positions for 20");
   EXPECT_ERROR(model.start(spans(empty), state), "text 1 is empty");
@@ -336,17 +336,17 @@ TEST(Gpt2, TextsThatAreTooLongOrEmptyAreErrors) {
   EXPECT_ERROR(model.step(Tensor::ids({1, 2}, {2}), state, nullptr), "expected one token for each sequence");
 }
 
-// Writes folders for tests/golden/gpt2_round_trip.py, which loads them with transformers.
+// Writes folders for tests/golden/causal_lm_round_trip.py, which loads them with transformers.
 TEST(Gpt2, DISABLED_WritesFoldersForTransformers) {
   const char* target = std::getenv("ATTEND_SAVED");
   ASSERT_TRUE(target) << "set ATTEND_SAVED to the output folder";
   Generator generator(7);
   for (int choice = 0; choice < 8; ++choice) {
-    Gpt2Options o = small();
-    o.bias = !(choice & 1), o.tied_output = !(choice & 2), o.scale_by_inverse_layer = choice & 2;
+    CausalLmOptions o = small();
+    o.set_biases(!(choice & 1)), o.tied_output = !(choice & 2), o.scale_by_inverse_layer = choice & 2;
     o.scale_attention = choice & 4, o.inner = choice & 1 ? 0 : 31;
     o.activation = choice & 4 ? Activation::gelu_tanh : Activation::silu;
-    Gpt2 model(o, generator);
+    CausalLm model(o, generator);
     const fs::path folder = fs::path(target) / ("gpt2_" + std::to_string(choice));
     fs::create_directories(folder);
     model.save(folder);

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "attend/core/folder.h"
-#include "attend/models/gpt2.h"
+#include "attend/models/causal_lm.h"
 #include "attend/text/training/train_words.h"
 #include "tests/support/errors.h"
 #include "tests/support/temp_folder.h"
@@ -23,10 +23,10 @@ Tokenizer characters_of(const std::string& text) {
 
 /// Saves a small model with its tokenizer.
 void save_small(const Tokenizer& tokenizer, const fs::path& folder) {
-  Gpt2Options options;
+  CausalLmOptions options;
   options.vocabulary = tokenizer.size(), options.positions = 4, options.width = 4, options.layers = 1;
   options.heads = 1, options.start = options.end = 0;
-  Gpt2 model(options);
+  CausalLm model(options);
   save_model(model, tokenizer, folder);
 }
 

@@ -273,10 +273,10 @@ struct BertModel : Classifier::Model {
 };
 
 struct Gpt2Model : Classifier::Model {
-  Gpt2 gpt2;
+  CausalLm gpt2;
   Tokenizer tokenizer;
 
-  Gpt2Model(Gpt2 model, const Tokenizer& tokens) : gpt2(std::move(model)), tokenizer(tokens) {}
+  Gpt2Model(CausalLm model, const Tokenizer& tokens) : gpt2(std::move(model)), tokenizer(tokens) {}
 
   const std::vector<std::string>& labels() const override { return gpt2.options.labels; }
   bool several_labels() const override { return gpt2.options.several_labels; }
@@ -291,7 +291,7 @@ struct Gpt2Model : Classifier::Model {
     std::vector<std::vector<std::int32_t>> ids;
     std::vector<std::int32_t> lengths;
     for (const Encoding& encoding : encodings) {
-      ids.push_back(encoding.ids.empty() ? std::vector{gpt2.options.end} : encoding.ids);
+      ids.push_back(encoding.ids.empty() ? std::vector{gpt2.options.end()} : encoding.ids);
       lengths.push_back(static_cast<std::int32_t>(ids.back().size()));
     }
     const std::int64_t tokens = options.batch_tokens ? options.batch_tokens : kBertBatchTokens;
@@ -332,7 +332,7 @@ std::shared_ptr<const Classifier::Model> load(const ModelFolder& folder) {
   if (folder.can(Ability::embed))
     return std::make_shared<BertModel>(BertReader(folder, BertHead::sequence_classification));
   const auto model = folder.model<attend::Model>("classifier", Ability::classify);
-  if (const auto* gpt2 = dynamic_cast<const Gpt2*>(model.get()))
+  if (const auto* gpt2 = dynamic_cast<const CausalLm*>(model.get()))
     return std::make_shared<Gpt2Model>(*gpt2, folder.tokenizer());
   return std::make_shared<NetworkModel>(std::dynamic_pointer_cast<const TextClassifier>(model), folder.tokenizer());
 }

@@ -15,7 +15,7 @@
 #include "attend/core/progress.h"
 #include "attend/core/text_error.h"
 #include "attend/models/bert.h"
-#include "attend/models/gpt2.h"
+#include "attend/models/causal_lm.h"
 #include "attend/models/registry.h"
 #include "attend/text/tokenizer.h"
 

@@ -7,7 +7,7 @@
 #include "attend/core/wording.h"
 #include "attend/data/tokenized_texts.h"
 #include "attend/models/bert.h"
-#include "attend/models/gpt2.h"
+#include "attend/models/causal_lm.h"
 #include "attend/models/registry.h"
 #include "attend/ops/embedding.h"
 #include "attend/ops/tape.h"
@@ -156,7 +156,7 @@ Prepared prepared_network(const std::shared_ptr<TextClassifier>& network, const 
                    .unknown = tokenizer.special().unknown.value_or(-1)}};
 }
 
-Prepared prepared_gpt2(const std::shared_ptr<Gpt2>& model, const Tokenizer& tokenizer, std::int64_t max_tokens) {
+Prepared prepared_gpt2(const std::shared_ptr<CausalLm>& model, const Tokenizer& tokenizer, std::int64_t max_tokens) {
   train_parameters(*model);
   const auto logits = [model](const TokenBatch& texts, const Tensor&) {
     const Tensor states = model->states(texts.ids);  // [B, T, width]
@@ -176,7 +176,7 @@ Prepared prepared_gpt2(const std::shared_ptr<Gpt2>& model, const Tokenizer& toke
       .config = model->config().dump(),
       .parameters = count_parameters(*model),
       .encode =
-          [tokenizer, end = model->options.end,
+          [tokenizer, end = model->options.end(),
            limit = EncodeOptions{.max_tokens = max_tokens, .long_text = LongText::truncate}](const LabelledText& text) {
             Encoding encoding = tokenizer.encode(text.text, limit);
             if (encoding.ids.empty()) encoding.ids.push_back(end);
@@ -230,10 +230,10 @@ Prepared continued_classifier(const ModelFolder& folder, const Options& options,
   const Labels labels = learned_labels(options, observer);
   warn_of_weights(folder.weights(), observer);
   const std::shared_ptr<Model> model = folder.load();
-  if (const auto gpt2 = std::dynamic_pointer_cast<Gpt2>(model)) {
-    Gpt2Options& o = gpt2->options;
+  if (const auto gpt2 = std::dynamic_pointer_cast<CausalLm>(model)) {
+    CausalLmOptions& o = gpt2->options;
     if (!options.columns.pair.empty())
-      fail<InputError>("finetune", folder.path().string(), ": GPT-2 reads single texts, not pairs (--pair-column)");
+      fail<InputError>("finetune", folder.path().string(), ": a language model reads single texts, not pairs (--pair-column)");
     if (o.several_labels)
       fail<InputError>("finetune", folder.path().string(), ": gives texts any number of labels, expected one each");
     fit_head(gpt2->labels, o.labels, labels, options.trainer.seed, observer);

@@ -61,7 +61,7 @@ TokenTable table_of(const Tokenizer& tokenizer, std::int64_t vocabulary) {
   return table;
 }
 
-void check(const Gpt2& model) {
+void check(const CausalLm& model) {
   const auto& o = model.options;
   if (o.activation != Activation::gelu_tanh)
     fail<InputError>("gguf", "llama.cpp's GPT-2 has the activation gelu_new, this model another one");
@@ -73,10 +73,10 @@ void check(const Gpt2& model) {
 
 }  // namespace
 
-void save_gguf(const Gpt2& model, const Tokenizer& tokenizer, const std::filesystem::path& path, GgufType type,
+void save_gguf(const CausalLm& model, const Tokenizer& tokenizer, const std::filesystem::path& path, GgufType type,
                const std::string& name) {
   check(model);
-  const Gpt2Options& o = model.options;
+  const CausalLmOptions& o = model.options;
   GgufWriter writer;
   const auto number = [&](const char* key, std::int64_t value) { writer.set(key, static_cast<std::uint32_t>(value)); };
   writer.set("general.architecture", std::string("gpt2"));
@@ -87,7 +87,7 @@ void save_gguf(const Gpt2& model, const Tokenizer& tokenizer, const std::filesys
   number("gpt2.feed_forward_length", o.inner_width());
   number("gpt2.block_count", o.layers);
   number("gpt2.attention.head_count", o.heads);
-  writer.set("gpt2.attention.layer_norm_epsilon", o.epsilon);
+  writer.set("gpt2.attention.layer_norm_epsilon", o.norm.eps);
 
   TokenTable table = table_of(tokenizer, o.vocabulary);
   writer.set("tokenizer.ggml.model", std::string("gpt2"));
@@ -96,7 +96,7 @@ void save_gguf(const Gpt2& model, const Tokenizer& tokenizer, const std::filesys
   writer.set("tokenizer.ggml.token_type", std::move(table.kinds));
   writer.set("tokenizer.ggml.merges", std::move(table.merges));
   number("tokenizer.ggml.bos_token_id", o.start);
-  number("tokenizer.ggml.eos_token_id", o.end);
+  number("tokenizer.ggml.eos_token_id", o.end());
   writer.set("tokenizer.ggml.add_bos_token", false);
 
   const auto norm = [&](const std::string& to, const Norm& from) {

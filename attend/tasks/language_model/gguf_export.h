@@ -4,7 +4,7 @@
 #include <string>
 
 #include "attend/formats/gguf.h"
-#include "attend/models/gpt2.h"
+#include "attend/models/causal_lm.h"
 #include "attend/text/tokenizer.h"
 
 namespace attend {
@@ -12,7 +12,7 @@ namespace attend {
 /// Stores matrices as `type`, and positions, norms and biases as float32. Throws InputError if llama.cpp's GPT-2 does
 /// not support the model: the activation must be the tanh approximation of GELU, the attention scores must have the
 /// usual scale, and the tokenizer must be byte-level BPE or characters.
-void save_gguf(const Gpt2& model, const Tokenizer& tokenizer, const std::filesystem::path& path, GgufType type,
+void save_gguf(const CausalLm& model, const Tokenizer& tokenizer, const std::filesystem::path& path, GgufType type,
                const std::string& name);
 
 }  // namespace attend

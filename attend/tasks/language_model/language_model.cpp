@@ -16,7 +16,7 @@
 namespace attend {
 
 struct LanguageModel::Model {
-  std::shared_ptr<const Gpt2> network;
+  std::shared_ptr<const CausalLm> network;
   Tokenizer tokenizer;
   GenerationConfig generation;
 };
@@ -25,29 +25,29 @@ namespace {
 
 constexpr std::int64_t kLogitRows = 128;  // of scores at a time: a row of logits is as long as the vocabulary
 
-SearchOptions untold(const Gpt2Options& o) { return {.max_length = 0, .start = o.start, .ends = {o.end}}; }
+SearchOptions untold(const CausalLmOptions& o) { return {.max_length = 0, .start = o.start, .ends = o.ends}; }
 
 }  // namespace
 
 LanguageModel::LanguageModel(const ModelFolder& folder) {
-  const auto network = folder.model<Gpt2>("language model", Ability::generate);
+  const auto network = folder.model<CausalLm>("language model", Ability::generate);
   model_ = std::make_shared<const Model>(
       Model{network, folder.tokenizer(), GenerationConfig::read(folder.path(), untold(network->options))});
 }
 
-LanguageModel::LanguageModel(Gpt2 model, Tokenizer tokenizer) {
+LanguageModel::LanguageModel(CausalLm model, Tokenizer tokenizer) {
   const SearchOptions search = untold(model.options);
   model_ = std::make_shared<const Model>(
-      Model{std::make_shared<const Gpt2>(std::move(model)), std::move(tokenizer), {search}});
+      Model{std::make_shared<const CausalLm>(std::move(model)), std::move(tokenizer), {search}});
 }
 
 const Tokenizer& LanguageModel::tokenizer() const { return model_->tokenizer; }
 const GenerationConfig& LanguageModel::generation() const { return model_->generation; }
-const Gpt2& LanguageModel::network() const { return *model_->network; }
+const CausalLm& LanguageModel::network() const { return *model_->network; }
 std::shared_ptr<const GenerativeModel> LanguageModel::generator() const { return model_->network; }
 std::int64_t LanguageModel::positions() const { return model_->network->options.positions; }
 std::int32_t LanguageModel::start() const { return model_->generation.search.start; }
-std::int32_t LanguageModel::end() const { return model_->network->options.end; }
+std::int32_t LanguageModel::end() const { return model_->network->options.end(); }
 
 std::vector<std::vector<Generation>> LanguageModel::generate(std::span<const std::string> prompts,
                                                              const GenerateOptions& options,
@@ -175,7 +175,7 @@ std::vector<TextLikelihood> LanguageModel::score(std::vector<std::vector<std::in
                                                  const LikelihoodOptions& options) const {
   const NoGrad no_grad;
   const Training no_training(false);
-  const Gpt2& network = *model_->network;
+  const CausalLm& network = *model_->network;
   std::vector<TextLikelihood> all(texts.size());
   std::vector<Window> windows;
   for (std::size_t i = 0; i < texts.size(); ++i) {
@@ -213,11 +213,11 @@ AttentionMap LanguageModel::attention_map(const std::string& text, std::span<con
                                           const AttentionSelection& selection, LongText long_text) const {
   const NoGrad no_grad;
   const Training no_training(false);
-  const Gpt2& network = *model_->network;
+  const CausalLm& network = *model_->network;
   Encoding encoding = model_->tokenizer.encode(text);
   if (encoding.ids.empty() && !generated.empty()) encoding.ids = {start()}, encoding.spans = {{}};
   AttentionMap map;
-  map.kind = "gpt2", map.text = text, map.generated = std::ssize(generated);
+  map.kind = network.options.family->type, map.text = text, map.generated = std::ssize(generated);
   std::vector<std::int32_t> ids = std::move(encoding.ids);
   std::vector<Span> spans = std::move(encoding.spans);
   std::string whole = text;

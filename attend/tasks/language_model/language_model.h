@@ -16,7 +16,7 @@
 #include "attend/core/text_error.h"
 #include "attend/decode/generation_config.h"
 #include "attend/decode/generation_options.h"
-#include "attend/models/gpt2.h"
+#include "attend/models/causal_lm.h"
 #include "attend/models/registry.h"
 #include "attend/text/tokenizer.h"
 
@@ -75,7 +75,7 @@ class LanguageModel {
   explicit LanguageModel(const ModelFolder& folder);
   explicit LanguageModel(const std::filesystem::path& folder) : LanguageModel(ModelFolder(folder)) {}
   /// Uses a model in memory, for example one in training, and shares its parameters.
-  LanguageModel(Gpt2 model, Tokenizer tokenizer);
+  LanguageModel(CausalLm model, Tokenizer tokenizer);
 
   /// Generates nbest texts for each prompt, in the order of the prompts. An empty prompt is replaced by the start
   /// token. Throws TextError if a prompt leaves no room for new tokens, with LongContext::refuse.
@@ -107,7 +107,7 @@ class LanguageModel {
   /// The ids of the model that the tokenizer does not have. Embedding tables are often padded to a round size; such ids
   /// are never generated.
   std::vector<std::int32_t> ids_without_tokens() const;
-  const Gpt2& network() const;
+  const CausalLm& network() const;
   std::shared_ptr<const GenerativeModel> generator() const;  ///< network(), for an engine
   const GenerationConfig& generation() const;                ///< the folder's generation_config.json
   std::int64_t positions() const;                            ///< the size of the context in tokens

@@ -49,18 +49,19 @@ TokenStore tokenized(const Options& options, const Files& files, const Tokenizer
       .store;
 }
 
-Gpt2 new_model(const Options& options, const Tokenizer& tokenizer) {
-  Gpt2Options o = options.model;
+CausalLm new_model(const Options& options, const Tokenizer& tokenizer) {
+  CausalLmOptions o = options.model;
   o.vocabulary = tokenizer.size(), o.positions = options.context;
-  o.dropout = o.embedding_dropout = o.attention_dropout = options.dropout.value_or(0.1f);
-  o.end = tokenizer.special().eos.value_or(0), o.start = tokenizer.special().bos.value_or(o.end);
+  if (options.dropout) o.dropout = o.embedding_dropout = o.attention_dropout = *options.dropout;
+  if (o.gated && o.inner == 0) o.inner = (8 * o.width / 3 + 31) / 32 * 32;  // as many weights as without the gate
+  o.ends = {tokenizer.special().eos.value_or(0)}, o.start = tokenizer.special().bos.value_or(o.end());
   Generator generator(options.trainer.seed);
-  return Gpt2(o, generator);
+  return CausalLm(o, generator);
 }
 
-Gpt2 folder_model(const Options& options, const Tokenizer& tokenizer) {
-  Gpt2 model = load_gpt2(options.from);
-  Gpt2Options& o = model.options;
+CausalLm folder_model(const Options& options, const Tokenizer& tokenizer) {
+  CausalLm model = load_causal_lm(options.from);
+  CausalLmOptions& o = model.options;
   if (tokenizer.size() > o.vocabulary)
     fail<InputError>("finetune", options.from.string(), ": its tokenizer has ", tokenizer.size(), " tokens, its model ",
                      o.vocabulary);
@@ -75,7 +76,7 @@ Gpt2 folder_model(const Options& options, const Tokenizer& tokenizer) {
 }
 
 /// Where texts begin and end; or the file of the folder that the model comes from.
-void save_generation(const Options& options, const Gpt2Options& o, const std::filesystem::path& folder) {
+void save_generation(const Options& options, const CausalLmOptions& o, const std::filesystem::path& folder) {
   const std::filesystem::path old = current_folder(options.from) / "generation_config.json";
   if (!options.from.empty() && std::filesystem::exists(old)) {
     std::filesystem::copy_file(old, folder / "generation_config.json",
@@ -83,11 +84,11 @@ void save_generation(const Options& options, const Gpt2Options& o, const std::fi
     return;
   }
   Config config;
-  config.set("bos_token_id", std::int64_t{o.start}), config.set("eos_token_id", std::int64_t{o.end});
+  config.set("bos_token_id", std::int64_t{o.start}), config.set("eos_token_id", std::int64_t{o.end()});
   config.save(folder / "generation_config.json");
 }
 
-std::string sample(const Options& options, const Gpt2& model, const Tokenizer& tokenizer) {
+std::string sample(const Options& options, const CausalLm& model, const Tokenizer& tokenizer) {
   const LanguageModel writer(model, tokenizer);
   GenerateOptions how{.long_context = LongContext::slide};
   how.search.temperature = 0.8, how.search.top_k = 200, how.search.seed = options.trainer.seed;
@@ -113,7 +114,7 @@ TrainingResult train_language_model(const Options& given_options, const Training
   const Tokenizer tokenizer = !options.from.empty()        ? ModelFolder(options.from).tokenizer()
                               : !options.tokenizer.empty() ? load_tokenizer(options.tokenizer)
                                                            : learn_tokenizer(options, observer);
-  Gpt2 model = options.from.empty() ? new_model(options, tokenizer) : folder_model(options, tokenizer);
+  CausalLm model = options.from.empty() ? new_model(options, tokenizer) : folder_model(options, tokenizer);
   train_parameters(model);
   const TokenStore store = tokenized(options, options.train, tokenizer, "train.tokens", observer);
   StoredText training{store, {0, store.size()}};

@@ -1,4 +1,4 @@
-// Trains a language model (GPT-2) on plain text, or fine-tunes one:
+// Trains a language model (GPT-2 or Llama) on plain text, or fine-tunes one:
 //
 //   attend::LanguageModelTrainingOptions options;
 //   options.train = {"input.txt"};
@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "attend/data/tokenized_texts.h"
-#include "attend/models/gpt2.h"
+#include "attend/models/causal_lm.h"
 #include "attend/train/trainer.h"
 
 namespace attend {
@@ -37,8 +37,9 @@ struct LanguageModelTrainingOptions {
   std::int64_t vocab_size = 8000;    ///< the maximum number of tokens to learn
   std::int64_t context = 256;        ///< tokens in a window; also the positions of a new model. 0: those of `from`
   std::int64_t batch_tokens = 4096;  ///< tokens in a batch of windows
-  Gpt2Options model = {.width = 256, .layers = 6, .heads = 8};
-  std::optional<float> dropout = {};  ///< of all kinds; empty: 0.1, or the values of the model to fine-tune
+  /// Of a new model: its family and its sizes. For another family than GPT-2, begin with CausalLmOptions::of().
+  CausalLmOptions model = {.width = 256, .layers = 6, .heads = 8};
+  std::optional<float> dropout = {};  ///< of all kinds; empty: the values of the model
   std::string sample_prompt = {};     ///< the model continues this text after each evaluation
   std::int64_t sample_tokens = 0;     ///< the number of tokens to generate, for TrainingObserver::sampled; 0: none
   TrainerOptions trainer = {.epochs = 3,

@@ -23,9 +23,9 @@ TEST(GgufExport, CharactersOfSeveralBytesHaveMerges) {
     line = "né €";
     return !std::exchange(read, true);
   });
-  Gpt2Options o;
+  CausalLmOptions o;
   o.vocabulary = characters.size(), o.positions = 8, o.width = 4, o.layers = 1, o.heads = 2, o.start = o.end = 0;
-  save_gguf(Gpt2(o), characters, folder / "m.gguf", GgufType::f32, "m");
+  save_gguf(CausalLm(o), characters, folder / "m.gguf", GgufType::f32, "m");
   const std::string file = (std::stringstream() << std::ifstream(folder / "m.gguf").rdbuf()).str();
   for (const char* part : {"Ã ©", "â Ĥ", "âĤ ¬", "Ċ", "Ġ"}) EXPECT_NE(file.find(part), file.npos) << part;
 }
@@ -34,12 +34,12 @@ TEST(GgufExport, ModelsThatLlamaCppDoesNotSupportAreErrors) {
   const test::TempFolder folder;
   const Tokenizer tokenizer = load_tokenizer(fixture("gpt2_tokenizer"));
   const auto save = [&](const char* model) {
-    save_gguf(load_gpt2(fixture(model)), tokenizer, folder / "m.gguf", GgufType::f32, "m");
+    save_gguf(load_causal_lm(fixture(model)), tokenizer, folder / "m.gguf", GgufType::f32, "m");
   };
   EXPECT_ERROR(save("gpt2_switches"), "llama.cpp's GPT-2");
   EXPECT_ERROR(save("gpt2_unscaled"), "llama.cpp's GPT-2");
   const Tokenizer words = load_tokenizer(fs::path(ATTEND_SOURCE_DIR) / "tests/tasks/fixtures/bert_words");
-  EXPECT_ERROR(save_gguf(load_gpt2(fixture("gpt2_tokenizer")), words, folder / "m.gguf", GgufType::f32, "m"),
+  EXPECT_ERROR(save_gguf(load_causal_lm(fixture("gpt2_tokenizer")), words, folder / "m.gguf", GgufType::f32, "m"),
                "llama.cpp has no tokenizer like this model's");
 }
 

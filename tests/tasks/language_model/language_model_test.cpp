@@ -32,8 +32,8 @@ Ids row_of(const Tensor& ids, std::int64_t row, std::int64_t length) {
 
 TEST_P(Gpt2Folder, GeneratesTheTokensOfTransformers) {
   const SafetensorsFile golden(fixture(GetParam()) / "golden.safetensors");
-  const Gpt2 model = load_gpt2(fixture(GetParam()), true);
-  const std::int32_t end = model.options.end;
+  const CausalLm model = load_causal_lm(fixture(GetParam()), true);
+  const std::int32_t end = model.options.end();
   const LanguageModel writer(model, test::numbered_words(model.options.vocabulary));
   std::vector<Ids> prompts;
   for (std::int64_t row = 0; row < 3; ++row)
@@ -110,9 +110,9 @@ TEST(LanguageModel, TheSameSeedGivesTheSameTexts) {
 }
 
 TEST(LanguageModel, SamplesFollowTheDistribution) {
-  const Gpt2 model = load_gpt2(fixture("gpt2_tokenizer"));
+  const CausalLm model = load_causal_lm(fixture("gpt2_tokenizer"));
   const Ids prompt = language_model().tokenizer().ids("The");
-  Gpt2State state;
+  CausalLmState state;
   const std::span<const std::int32_t> text(prompt);
   const Tensor logits = model.start(std::span(&text, 1), state);
   double total = 0;
@@ -207,9 +207,9 @@ TEST(LanguageModel, LongContextsSlideOrAreErrors) {
   // Each token is predicted from the tokens in the context: 24 at first, and 18 after it has slid.
   Ids all(24, 7);
   std::size_t next = 0;
-  const Gpt2 network = load_gpt2(fixture("gpt2_tokenizer"));
+  const CausalLm network = load_causal_lm(fixture("gpt2_tokenizer"));
   for (; next < 60; ++next) {
-    Gpt2State state;
+    CausalLmState state;
     const std::span<const std::int32_t> seen(all);
     const Tensor logits = network.start(std::span(&seen, 1), state);
     logits.data()[network.options.end] = -1e30f;
@@ -222,7 +222,7 @@ TEST(LanguageModel, LongContextsSlideOrAreErrors) {
 
 TEST(LanguageModel, ScoresAreLogProbabilities) {
   const auto& model = language_model();
-  const Gpt2 network = load_gpt2(fixture("gpt2_tokenizer"));
+  const CausalLm network = load_causal_lm(fixture("gpt2_tokenizer"));
   const std::vector<std::string> texts{"To be or not", "", "x",
                                        "once upon a time there was a king who had no hair at all"};
   const auto scored = model.score(texts);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-# Checks that transformers loads the GPT-2 folders that Attend writes, without missing tensors, and computes the same
+# Checks that transformers loads the folders of language models that Attend writes, without missing tensors, and computes the same
 # logits.
-#   ATTEND_SAVED=saved build/release/tests/models_test --gtest_also_run_disabled_tests --gtest_filter='Gpt2.*ForTransformers'
-#   python3 tests/golden/gpt2_round_trip.py saved
+#   ATTEND_SAVED=saved build/release/tests/models_test --gtest_also_run_disabled_tests --gtest_filter="*ForTransformers"
+#   python3 tests/golden/causal_lm_round_trip.py saved
 import pathlib
 import sys
 
