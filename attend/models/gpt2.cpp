@@ -263,14 +263,7 @@ constexpr std::string_view kPrefix = "transformer.";
 
 /// The parameters as a folder stores them: c_attn holds three.
 std::vector<StoredParameter> stored_of(Gpt2& model) {
-  constexpr std::string_view kJoined = ".c_attn.";
-  return stored_parameters_of(model, [&](std::string name) {
-    if (const std::size_t joined = name.find(kJoined); joined != std::string::npos) {
-      const std::size_t part = joined + kJoined.size();
-      name.erase(part, name.find('.', part) + 1 - part);  // "query.", "key." or "value."
-    }
-    return name;
-  });
+  return stored_parameters_of(model, [&](std::string name) { return model.stored_name(std::move(name)); });
 }
 
 /// Whether a parameter is stored as [in, out], as Hugging Face's Conv1D is; int8 matrices are not.
@@ -363,6 +356,15 @@ Gpt2 load_gpt2(const Config& config, const Weights& weights, bool mapped) {
   release_cached_memory();
   if (!wants_bias && !has_biases(model)) set_biases(model, false);
   return model;
+}
+
+std::string Gpt2::stored_name(std::string name) const {
+  constexpr std::string_view kJoined = ".c_attn.";
+  if (const std::size_t joined = name.find(kJoined); joined != std::string::npos) {
+    const std::size_t part = joined + kJoined.size();
+    name.erase(part, name.find('.', part) + 1 - part);  // "query.", "key." or "value."
+  }
+  return name;
 }
 
 Config Gpt2::config() const {

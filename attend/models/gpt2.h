@@ -104,6 +104,7 @@ struct Gpt2 : ModelOf<Gpt2>, GenerativeModel {
   /// With Hugging Face's names and shapes. A model without biases is stored with biases of 0; loading the folder drops
   /// them again.
   std::vector<NamedTensor> stored_parameters() override;
+  std::string stored_name(std::string name) const;
 
   void visit(auto&& v) {
     v("transformer.wte", tokens), v("transformer.wpe.weight", positions);
