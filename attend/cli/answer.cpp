@@ -31,7 +31,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct AnswerFlags {
-  std::string model, output;
+  std::string model, adapter, output;
   std::optional<std::string> question, text;
   std::vector<std::string> input;
   AnswerOptions options;
@@ -150,7 +150,7 @@ std::optional<std::string> whole(const std::vector<std::string>& paths) {
 }
 
 void run(const Verb& verb, AnswerFlags& flags) {
-  const ModelFolder folder(flags.model);
+  const ModelFolder folder = open_model(flags.model, flags.adapter);
   if (folder.can(Ability::stories)) {
     refuse(verb, {"--max-answer-tokens", "--may-lack", "--max-tokens", "--overlap"},
            "models that find the answer in a text");
@@ -230,7 +230,7 @@ void add_answer(Verb& program) {
   verb->group(kUseAModel);
   auto flags = std::make_shared<AnswerFlags>();
   AnswerOptions& options = flags->options;
-  add_model_flag(*verb, flags->model);
+  add_model_flags(*verb, flags->model, flags->adapter);
   Flag* question = verb->add_option("-q,--question", flags->question,
                                     "The question; without it, each line of the input is a question, a tab and a text");
   question->type_name("TEXT");

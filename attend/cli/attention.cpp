@@ -29,7 +29,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct AttentionFlags {
-  std::string model, output, view;
+  std::string model, adapter, output, view;
   std::vector<std::string> texts, input;
   std::optional<std::string> target;
   AttentionRequest request;
@@ -118,7 +118,7 @@ void run(AttentionFlags& flags) {
   std::optional<AttentionFile> file;
   if (!flags.output.empty()) file.emplace("--output", flags.output, flags.choice);
   Texts texts(flags);
-  const AttentionReader reader{std::filesystem::path(flags.model)};
+  const AttentionReader reader(open_model(flags.model, flags.adapter));
   warn_of_weights(flags.model);
   AttentionSelection& selection = flags.request.selection;
   selection = file ? file->selection() : selection_of(flags.choice);
@@ -214,7 +214,7 @@ void add_attention(Verb& program) {
   verb->group(kUseAModel);
   auto flags = std::make_shared<AttentionFlags>();
   verb->add_option("text", flags->texts, "Texts")->type_name("TEXT")->default_text("the lines of --input");
-  add_model_flag(*verb, flags->model);
+  add_model_flags(*verb, flags->model, flags->adapter);
   add_input_flag(*verb, flags->input)->excludes("text");
   Flag* output =
       verb->add_option("-o,--output", flags->output,

@@ -10,6 +10,7 @@
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/interrupt.h"
 #include "attend/cli/shared/json_line.h"
+#include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/tasks/language_model/conversation.h"
@@ -20,14 +21,14 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct ChatFlags {
-  std::string model;
+  std::string model, adapter;
   std::vector<std::string> input;
   GenerateOptions options;
   bool json = false;
 };
 
 void run(ChatFlags& flags) {
-  const LanguageModel model = open_language_model(flags.model);
+  const LanguageModel model = open_language_model(flags.model, flags.adapter);
   GenerationOptions& search = flags.options.search;
   if (!search.max_new_tokens)
     search.max_new_tokens = std::min<std::int64_t>(128, std::max<std::int64_t>(model.positions() / 4, 1));
@@ -83,6 +84,7 @@ void add_chat(Verb& program) {
   verb->add_option("-m,--model", flags->model, "Folder of the model, for example DialoGPT")
       ->type_name("DIR")
       ->required();
+  add_adapter_flag(*verb, flags->adapter);
   add_input_flag(*verb, flags->input);
   verb->add_flag("--json", flags->json, "Print one JSON object per reply: prompt, text, ids, finish");
   add_generation_flags(*verb, flags->options.search, OptionModels::language_models, {"nbest"});

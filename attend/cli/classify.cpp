@@ -151,7 +151,7 @@ std::string text_line(const std::string& line, const Classification& result, con
 void run(const ClassifyFlags& flags) {
   std::optional<AttentionFile> attention;
   if (!flags.attention_file.empty()) attention.emplace("--attention", flags.attention_file, flags.shown);
-  const Classifier classifier(flags.lines.model);
+  const Classifier classifier(open_model(flags.lines.model, flags.lines.adapter));
   warn_of_weights(flags.lines.model);
   const bool several = classifier.several_labels();
   TextWriter writer(flags.lines.output);

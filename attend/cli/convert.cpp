@@ -8,12 +8,14 @@
 #include "attend/cli/shared/generation.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/language_flags.h"
+#include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
 #include "attend/core/file.h"
 #include "attend/core/folder.h"
 #include "attend/explain/page.h"
+#include "attend/models/adapter.h"
 #include "attend/models/registry.h"
 #include "attend/tasks/classification/classifier.h"
 #include "attend/tasks/embedding/text_encoder.h"
@@ -27,10 +29,10 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ConvertFlags {
-  std::string model, output;
+  std::string model, adapter, output;
   std::vector<std::string> check;
   TranslateOptions languages;  // of the check
-  bool int8 = false, half = false, overwrite = false;
+  bool int8 = false, half = false, merge = false, overwrite = false;
 
   bool gguf() const { return fs::path(output).extension() == ".gguf"; }
 };
@@ -130,7 +132,7 @@ void report_check(const ConvertFlags& flags) {
     if (!line.empty()) lines.push_back(line);
   if (lines.empty()) fail<InputError>("convert", "there is no text to check the weights with");
   std::cerr << "Running both models on " << counted(std::ssize(lines), "line") << '\n';
-  const ModelFolder before(transformer_in(flags.model)), after(transformer_in(flags.output));
+  const ModelFolder before = open_model(flags.model, flags.adapter), after(transformer_in(flags.output));
   if (before.can(Ability::generate)) {
     const double old = perplexity(LanguageModel(before), lines), rounded = perplexity(LanguageModel(after), lines);
     const double change = 100 * (rounded / old - 1);
@@ -144,14 +146,21 @@ void report_check(const ConvertFlags& flags) {
   } else if (before.can(Ability::classify)) {
     std::cout << same(labels(Classifier(before), lines), labels(Classifier(after), lines), "label") << '\n';
   } else {
-    const Tensor old = TextEncoder(flags.model).embed(lines).vectors,
+    const Tensor old = TextEncoder(flags.model, before).embed(lines).vectors,
                  rounded = TextEncoder(flags.output).embed(lines).vectors;
     std::cout << "mean cosine between the vectors of float32 and int8: " << fixed(mean_cosine(old, rounded), 5) << '\n';
   }
 }
 
 void run(const ConvertFlags& flags) {
-  const fs::path from = current_folder(flags.model), to = flags.output;
+  const bool is_adapter = holds_adapter(flags.model);
+  if (is_adapter && !flags.adapter.empty()) throw UsageError("--adapter", "is not for a model that is an adapter");
+  const bool adapted = is_adapter || !flags.adapter.empty();
+  if (adapted != flags.merge)
+    throw UsageError("--merge", adapted ? "is missing: it writes a model with the weights of the adapter"
+                                        : "needs an adapter: give its folder as --model, or as --adapter");
+  const fs::path to = flags.output;
+  const fs::path from = current_folder(is_adapter ? AdapterFolder(flags.model).base() : fs::path(flags.model));
   if (!flags.check.empty() && (!flags.int8 || flags.gguf()))
     throw UsageError("--check", "compares an int8 folder with its original: give --int8, and a folder for --output");
   if (flags.half && !flags.gguf())
@@ -164,7 +173,7 @@ void run(const ConvertFlags& flags) {
     throw UsageError("--output", "is inside the folder of the model; give a folder or file outside it");
 
   const fs::path inside = fs::relative(transformer_in(from), from);  // of a sentence-transformers model
-  const ModelFolder folder(from / inside);
+  const ModelFolder folder = is_adapter ? ModelFolder(flags.model) : open_model(from, flags.adapter);
   std::optional<FolderLock> lock;
   if (!flags.gguf()) {
     check_output_folder(to);
@@ -178,10 +187,13 @@ void run(const ConvertFlags& flags) {
                      flags.gguf() ? "file" : "folder");
   if (flags.gguf()) {
     const GgufType type = flags.int8 ? GgufType::q8_0 : flags.half ? GgufType::f16 : GgufType::f32;
-    save_gguf(load_causal_lm(from), folder.tokenizer(), to, type,
-              fs::absolute(flags.model).lexically_normal().filename().string());
+    CausalLm model = load_causal_lm(folder.path());
+    folder.attach_adapter(model);
+    merge_adapters(model);
+    save_gguf(model, folder.tokenizer(), to, type, fs::absolute(flags.model).lexically_normal().filename().string());
   } else {
     const std::shared_ptr<Model> model = folder.load();
+    merge_adapters(*model);
     if (flags.int8) quantise(*model);
     FolderUpdate update(to);
     const fs::path& stage = update.stage();
@@ -202,7 +214,8 @@ void run(const ConvertFlags& flags) {
 }  // namespace
 
 void add_convert(Verb& program) {
-  Verb* verb = program.add_subcommand("convert", "Quantize a model to int8, or write a GGUF file for llama.cpp");
+  Verb* verb = program.add_subcommand("convert",
+                                      "Quantize a model to int8, merge an adapter, or write a GGUF file for llama.cpp");
   verb->group(kMakeAModel);
   auto flags = std::make_shared<ConvertFlags>();
   verb->add_option("-m,--model", flags->model, "Folder of the model; GGUF files can be made from GPT-2 models only")
@@ -214,6 +227,8 @@ void add_convert(Verb& program) {
   verb->add_flag("--int8", flags->int8,
                  "Store matrices as int8 with one scale per row (in a GGUF file: q8_0); takes a quarter of the memory");
   verb->add_flag("--half", flags->half, "Store two bytes per weight (f16); GGUF files only")->excludes("--int8");
+  verb->add_flag("--merge", flags->merge, "Add the adapter to the weights, and write a model that needs no adapter");
+  add_adapter_flag(*verb, flags->adapter);
   verb->add_flag("--overwrite", flags->overwrite, "Convert even if the output already holds a model");
   Flag* check =
       verb->add_option(
@@ -228,7 +243,8 @@ void add_convert(Verb& program) {
       "cannot be trained further.\n"
       "Examples:\n"
       "  attend convert --model gpt2 --int8 --output gpt2-int8 --check held-out.txt\n"
-      "  attend convert --model gpt2 --output gpt2.gguf");
+      "  attend convert --model gpt2 --output gpt2.gguf\n"
+      "  attend convert --model gpt2-letters --merge --output gpt2-merged");
   verb->callback([flags] { run(*flags); });
 }
 

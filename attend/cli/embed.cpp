@@ -92,7 +92,7 @@ class VectorWriter {
 
 void run(const EmbedFlags& flags) {
   const Format format = format_of(flags);
-  const TextEncoder encoder(flags.embedding.model);
+  const TextEncoder encoder(flags.embedding.model, open_model(flags.embedding.model, flags.embedding.adapter));
   warn_of_weights(flags.embedding.model);
   const EmbedOptions options = options_of(flags.embedding, encoder);
   VectorWriter writer(flags.lines.output, format, encoder.size(options));

@@ -13,6 +13,7 @@
 #include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/evaluate_report.h"
 #include "attend/cli/shared/input.h"
+#include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/shared/story_errors.h"
@@ -441,6 +442,7 @@ void add_evaluate(Verb& program) {
                     ->excludes("--input")
                     ->excludes("--reference")
                     ->group(kModels);
+  add_adapter_flag(*verb, answers->adapter)->needs(model)->group(kModels);
   Flag* babi = add_paths_flag(*verb, "--stories", stories->data,
                               "Folders with test files of the bAbI tasks: qaN_NAME_test.txt; prints the model's error "
                               "on each task, and the mean")

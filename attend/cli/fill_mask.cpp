@@ -51,7 +51,7 @@ std::string text_lines(const FilledText& filled) {
 }
 
 void run(const FillMaskFlags& flags) {
-  const MaskFiller filler(flags.lines.model);
+  const MaskFiller filler(open_model(flags.lines.model, flags.lines.adapter));
   warn_of_weights(flags.lines.model);
   TextWriter writer(flags.lines.output);
   std::int64_t texts = 0, filled = 0, lost = 0;

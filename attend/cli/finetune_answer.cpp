@@ -26,6 +26,7 @@ void add_finetune_answer(Verb& parent) {
       ->default_text("the model's own")
       ->type_name("P")
       ->check(between(0.0, 0.99));
+  add_lora_flags(*verb, o.lora);
   verb->footer(
       "Example:\n"
       "  attend finetune answer --from bert-base-uncased --train squad.json --validation dev.json --output answers\n"

@@ -39,6 +39,7 @@ void add_finetune_classifier(Verb& parent) {
       ->default_text("the model's own")
       ->type_name("P")
       ->check(between(0.0, 0.99));
+  add_lora_flags(*verb, o.lora);
   add_label_learning_flags(*verb, *flags);
   verb->footer(
       "Example:\n"

@@ -9,6 +9,7 @@
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/interrupt.h"
 #include "attend/cli/shared/json_line.h"
+#include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
@@ -19,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 struct GenerateFlags {
-  std::string model, output, attention_file;
+  std::string model, adapter, output, attention_file;
   std::vector<std::string> prompts, input;
   GenerateOptions options;
   AttentionChoice shown;
@@ -101,7 +102,7 @@ class Writer {
 
 void run(const GenerateFlags& flags) {
   Writer writer(flags);  // throws if it cannot write, before a model is loaded
-  const LanguageModel model = open_language_model(flags.model);
+  const LanguageModel model = open_language_model(flags.model, flags.adapter);
   if (!flags.prompts.empty()) {
     ProgressBar bar("Generating", "prompts");
     writer.write(model, flags.prompts, flags.prompts.size() > 1 ? bar.progress() : Progress());
@@ -132,6 +133,7 @@ void add_generate(Verb& program) {
   verb->add_option("-m,--model", flags->model, "Folder of the model: GPT-2, DialoGPT, or one that Attend has trained")
       ->type_name("DIR")
       ->required();
+  add_adapter_flag(*verb, flags->adapter);
   add_input_flag(*verb, flags->input)->excludes("prompt");
   add_output_flag(*verb, flags->output);
   verb->add_flag("--echo", flags->echo, "Print the prompt before the generated text");

@@ -42,7 +42,9 @@ std::string json_line(const LanguageModel& model, const std::string& text, const
 class Scorer {
  public:
   explicit Scorer(const ScoreFlags& flags)
-      : flags_(flags), model_(open_language_model(flags.lines.model)), writer_(flags.lines.output) {}
+      : flags_(flags),
+        model_(open_language_model(flags.lines.model, flags.lines.adapter)),
+        writer_(flags.lines.output) {}
 
   void score(const std::vector<std::string>& texts) {
     const std::vector<TextLikelihood> scored = model_.score(texts, flags_.options);

@@ -1,8 +1,10 @@
 // attend serve: serves models over HTTP.
+#include <algorithm>
 #include <fstream>
 #include <future>
 #include <iostream>
 #include <memory>
+#include <utility>
 
 #include "attend/cli/shared/interrupt.h"
 #include "attend/cli/shared/model_folder.h"
@@ -10,6 +12,7 @@
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/error.h"
+#include "attend/models/adapter.h"
 #include "attend/serve/access.h"
 #include "attend/serve/server.h"
 
@@ -17,7 +20,7 @@ namespace attend::cli {
 namespace {
 
 struct ServeFlags {
-  std::vector<std::string> models;
+  std::vector<std::string> models, adapters;
   std::string key_file;
   std::int64_t timeout = 300, body_limit = 8, memory = 0, grace = 2;
   ServerOptions options;
@@ -28,6 +31,25 @@ ServerOptions::Model model_of(const std::string& text) {
   const std::size_t equals = text.find('=');
   if (equals != std::string::npos) return {text.substr(0, equals), text.substr(equals + 1)};
   return {std::filesystem::weakly_canonical(text).filename().string(), text};
+}
+
+/// NAME=DIR of an adapter, and the folder of its model: the only model, or the one that the adapter names.
+ServerOptions::Model adapter_of(const std::string& text, const std::vector<ServerOptions::Model>& models) {
+  ServerOptions::Model made = model_of(text);
+  made.adapter = std::exchange(made.folder, {});
+  if (models.size() == 1) {
+    made.folder = models.front().folder;
+    return made;
+  }
+  const std::filesystem::path base = AdapterFolder(made.adapter).base();
+  const auto found = std::ranges::find_if(models, [&](const ServerOptions::Model& model) {
+    std::error_code different;
+    return std::filesystem::equivalent(model.folder, base, different);
+  });
+  if (found == models.end())
+    fail<InputError>("serve", "adapter ", made.name, ": its model ", base.string(), " is none of the --model folders");
+  made.folder = found->folder;
+  return made;
 }
 
 /// One key per line, without the white space around it; empty lines and lines that begin with # are ignored.
@@ -63,6 +85,8 @@ void run(ServeFlags& flags) {
   ServerOptions& options = flags.options;
   check_names(options);
   for (const std::string& text : flags.models) options.models.push_back(model_of(text));
+  const std::vector<ServerOptions::Model> bases = options.models;
+  for (const std::string& text : flags.adapters) options.models.push_back(adapter_of(text, bases));
   if (!flags.key_file.empty()) options.api_keys = read_keys(flags.key_file);
   options.timeout = std::chrono::seconds(flags.timeout);
   options.body_limit = flags.body_limit << 20;
@@ -70,7 +94,7 @@ void run(ServeFlags& flags) {
   options.grace = std::chrono::seconds(flags.grace);
   Server server(options);
   std::string names;
-  for (const auto& [name, folder] : options.models) names += (names.empty() ? "" : ", ") + name;
+  for (const auto& [name, folder, adapter] : options.models) names += (names.empty() ? "" : ", ") + name;
   std::cerr << "Serving " << names << " at http://" << options.host << ':' << server.port() << "  (Ctrl-C stops it)\n";
   if (!serve::is_loopback(options.host) && options.api_keys.empty())
     warn("everyone who can reach " + options.host + " can use these models; --api-key-file restricts access");
@@ -97,6 +121,11 @@ void add_serve(Verb& program) {
                    "Folder of a model, and the name under which it is served; repeat the flag for several models")
       ->type_name("NAME=DIR")
       ->required()
+      ->one_at_a_time();
+  verb->add_option("--adapter", flags->adapters,
+                   "Folder of an adapter (LoRA) of one of the models, and the name under which that model with the "
+                   "adapter is served; repeat the flag for several adapters")
+      ->type_name("NAME=DIR")
       ->one_at_a_time();
   verb->add_option("--host", flags->options.host,
                    "Address to listen on; 0.0.0.0 accepts connections from other machines")
@@ -163,6 +192,7 @@ void add_serve(Verb& program) {
       "/languages and /detect. GET /openapi.json describes both; a browser gets the explorer.\n"
       "Ctrl-C or SIGTERM stops the server after it has answered the requests that it has accepted.\n"
       "Examples:\n"
+      "  attend serve --model gpt2=models/gpt2 --adapter letters=gpt2-letters --adapter mails=gpt2-mails\n"
       "  attend serve --model gpt2=models/gpt2 --model it-en=models/opus-mt-it-en\n"
       "  attend serve --model minilm=all-MiniLM-L6-v2 --host 0.0.0.0 --port 80 --api-key-file keys.txt");
   verb->callback([flags] { run(*flags); });

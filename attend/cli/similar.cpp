@@ -134,7 +134,7 @@ std::int64_t rerank(const Reranker& reranker, const std::string& query, const Nu
 }
 
 void run(const SimilarFlags& flags) {
-  const TextEncoder encoder(flags.embedding.model);
+  const TextEncoder encoder(flags.embedding.model, open_model(flags.embedding.model, flags.embedding.adapter));
   warn_of_weights(flags.embedding.model);
   std::optional<Reranker> reranker;
   if (!flags.rerank.empty()) reranker.emplace(flags.rerank), warn_of_weights(flags.rerank);

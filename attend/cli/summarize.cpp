@@ -54,7 +54,10 @@ std::string json_line(const std::string& document, const Summary& summary) {
 class SummaryWriter {
  public:
   explicit SummaryWriter(SummarizeFlags& flags)
-      : flags_(flags), attention_(attention_file(flags)), summarizer_(flags.lines.model), out_(flags.lines.output) {
+      : flags_(flags),
+        attention_(attention_file(flags)),
+        summarizer_(open_model(flags.lines.model, flags.lines.adapter)),
+        out_(flags.lines.output) {
     if (!flags.highlight_file.empty()) page_file_.emplace(flags.highlight_file);
     warn_of_weights(flags.lines.model);
     flags.options.sources = flags.highlight || flags.lines.json;

@@ -52,7 +52,7 @@ std::string text_line(const std::string& line, const TaggedText& tagged) {
 }
 
 void run(TagFlags& flags) {
-  const Tagger tagger(flags.lines.model);
+  const Tagger tagger(open_model(flags.lines.model, flags.lines.adapter));
   warn_of_weights(flags.lines.model);
   if (flags.all) flags.options.ignored.clear();
   if (flags.words) flags.options.group = false;

@@ -127,6 +127,7 @@ void add_finetune_language_model(Verb& parent) {
       ->default_text("the model's own")
       ->type_name("P")
       ->check(between(0.0, 0.99));
+  add_lora_flags(*verb, o.lora);
   verb->footer(
       "Example:\n"
       "  attend finetune language-model --from gpt2 --train letters.txt --output ours\n"

@@ -92,6 +92,7 @@ void add_finetune_masked_lm(Verb& parent) {
                 "Folder of the encoder to start from (BERT, RoBERTa, ELECTRA, ModernBERT, …)", "DIR")
       ->required();
   add_flags(*verb, *flags);
+  add_lora_flags(*verb, flags->options.lora);
   verb->footer("Example: attend finetune masked-lm --from bert-base-uncased --train texts.txt --output our-bert");
   verb->callback([flags] { check_and_run(*flags); });
 }

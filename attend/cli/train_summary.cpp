@@ -104,6 +104,7 @@ void add_finetune_summary(Verb& parent) {
       ->default_text("the model's own")
       ->type_name("P")
       ->check(between(0.0, 0.99));
+  add_lora_flags(*verb, o.lora);
   verb->footer(
       "Example:\n"
       "  attend finetune summary --from t5-small --train ours.tsv --validation held-out.tsv --output t5-ours\n"

@@ -165,6 +165,7 @@ void add_finetune_translation(Verb& parent) {
       ->default_text("the model's own")
       ->type_name("P")
       ->check(between(0.0, 0.99));
+  add_lora_flags(*verb, o.lora);
   verb->footer(
       "Example:\n"
       "  attend finetune translation --from opus-mt-en-it --train pairs.tsv --validation held-out.tsv --output ours\n"

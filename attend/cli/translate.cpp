@@ -128,13 +128,16 @@ std::string output_of(const std::string& source, const std::vector<Translation>&
 std::uint64_t fingerprint_of(const TranslateFlags& flags) {
   Fingerprint all;
   std::set<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(flags.lines.model)) {
-    const std::string name = entry.path().filename().string();
-    const bool is_model = name == "config.json" || name == "generation_config.json" || name == "tokenizer.json" ||
-                          name.starts_with("vocab.") || name.ends_with(".safetensors") || name.ends_with(".bin") ||
-                          name.ends_with(".spm") || name.ends_with(".model");
-    if (is_model) files.insert(entry.path());
-  }
+  std::vector<std::filesystem::path> folders{flags.lines.model};
+  if (!flags.lines.adapter.empty()) folders.emplace_back(flags.lines.adapter);
+  for (const std::filesystem::path& folder : folders)
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      const std::string name = entry.path().filename().string();
+      const bool is_model = name == "config.json" || name == "generation_config.json" || name == "tokenizer.json" ||
+                            name.starts_with("vocab.") || name.ends_with(".safetensors") || name.ends_with(".bin") ||
+                            name.ends_with(".spm") || name.ends_with(".model");
+      if (is_model) files.insert(entry.path());
+    }
   for (const std::filesystem::path& file : files) all.add_file(file);
   const TranslateOptions& o = flags.options;
   visit_options([&]<typename T>(const Option<T>& option) {
@@ -163,7 +166,9 @@ std::uint64_t fingerprint_of(const TranslateFlags& flags) {
 class Work {
  public:
   explicit Work(TranslateFlags& flags)
-      : flags_(flags), attention_(attention_file(flags)), translator_(flags.lines.model) {
+      : flags_(flags),
+        attention_(attention_file(flags)),
+        translator_(open_model(flags.lines.model, flags.lines.adapter)) {
     const std::string& output = flags.lines.output;
     warn_of_weights(flags.lines.model);
     warn_of_limits(translator_, flags);

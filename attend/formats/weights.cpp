@@ -93,7 +93,15 @@ Tensor Weights::get(std::string_view name) const {
   const auto found = file_of_.find(name);
   if (found == file_of_.end())
     fail<InputError>("load", name_, ": has no tensor ", in_quotes(name), " among its ", file_of_.size());
-  return files_[found->second].get(name);
+  const auto renamed = name_in_file_.find(name);
+  return files_[found->second].get(renamed == name_in_file_.end() ? name : std::string_view(renamed->second));
+}
+
+void Weights::add(const Weights& others, const std::map<std::string, std::string>& names) {
+  const std::size_t first = files_.size();
+  files_.insert(files_.end(), others.files_.begin(), others.files_.end());
+  for (const auto& [name, there] : names)
+    file_of_[name] = first + others.file_of_.at(there), name_in_file_[name] = there;
 }
 
 Tensor Weights::get_float32(std::string_view name) const { return convert(get(name), DType::f32); }

@@ -22,6 +22,8 @@ class Weights {
 
   const std::string& name() const { return name_; }  ///< the path, for error messages
   std::vector<std::string> names() const;
+  /// Adds tensors of other weights under new names (new name -> name there). They replace tensors of these names.
+  void add(const Weights& others, const std::map<std::string, std::string>& names);
   bool contains(std::string_view name) const { return file_of_.contains(name); }
   /// As in TensorFile.
   Tensor get(std::string_view name) const;
@@ -38,7 +40,8 @@ class Weights {
   std::string name_;
   std::vector<TensorFile> files_;
   SafetensorsMetadata metadata_;
-  std::map<std::string, std::size_t, std::less<>> file_of_;  // tensor -> index in files_
+  std::map<std::string, std::size_t, std::less<>> file_of_;       // tensor -> index in files_
+  std::map<std::string, std::string, std::less<>> name_in_file_;  // of a tensor that was added under a new name
 };
 
 }  // namespace attend

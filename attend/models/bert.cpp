@@ -307,7 +307,10 @@ Tensor Bert::pool(const Tensor& states, const std::vector<std::int64_t>& lengths
 Tensor Bert::predict_tokens(const Tensor& states, const Tensor& rows) const {
   if (!output_bias.defined()) fail("bert", "this model has no head for masked tokens");
   const Tensor x = transformed(index_select(states, rows, 0));
-  return output.defined() ? Linear(output.weight, output_bias, output.scales)(x) : tokens.project(x, output_bias);
+  if (!output.defined()) return tokens.project(x, output_bias);
+  Linear biased = output;
+  biased.bias = output_bias;
+  return biased(x);
 }
 
 Tensor Bert::predict_next_sentence(const Tensor& states, const std::vector<std::int64_t>& lengths) const {
@@ -379,6 +382,7 @@ Bert load_bert(const Config& config, const Weights& weights, const BertVariant& 
     }
   }
   expect_precision("bert", config, loading.mapped, model);
+  const bool quantised = model.tokens.scales.defined();
   const std::string prefix(family.prefix), decoder = name_in_folder(o, "cls.predictions.decoder.");
   // The name of a parameter in this folder.
   const auto stored = [&](const std::string& ours) {
@@ -394,6 +398,17 @@ Bert load_bert(const Config& config, const Weights& weights, const BertVariant& 
     const auto there = std::ranges::find_if(names, [&](const std::string& each) { return weights.contains(each); });
     return there == names.end() ? name : *there;
   };
+  // A head that an adapter of an int8 model brings is float32.
+  if (quantised)
+    for_each_parameter(model, [&](const std::string& name, Tensor& tensor) {
+      const bool scale = name.ends_with("weight_scale");
+      const std::string weight = stored(scale ? name.substr(0, name.size() - 6) : name);
+      if (!weights.contains(weight) || weights.get(weight).dtype() == DType::i8) return;
+      if (scale)
+        tensor = {};
+      else if (tensor.dtype() == DType::i8)
+        tensor = Tensor::empty(tensor.shape());
+    });
   // The layer of another head may have the same name and another shape: it is not loaded.
   const bool new_answer =
       o.head == BertHead::question_answering && own != BertHead::none && own != BertHead::question_answering;
@@ -425,10 +440,15 @@ Bert load_bert(const Config& config, const Weights& weights, const BertVariant& 
     const bool pooler = name.starts_with("bert.pooler.");
     if (pooler && o.head == BertHead::none) return;
     const bool may_initialise = is_new(name) || (o.head != own && (pooler || !name.starts_with("bert.")));
-    if (!may_initialise || loading.mapped) {
+    if (!may_initialise || (loading.mapped && !loading.initialised)) {
       lacking += (lacking.empty() ? "" : ", ") + stored(name);
       return;
     }
+    if (name.ends_with("weight_scale")) {  // of a new layer of an int8 model
+      tensor = {};
+      return;
+    }
+    if (tensor.dtype() == DType::i8) tensor = Tensor::empty(tensor.shape());
     initialise(name, tensor, o.deviation, default_generator());
     if (loading.initialised) loading.initialised->push_back(name_in_folder(o, name));
   });
@@ -449,13 +469,17 @@ Config Bert::config() const {
   return config;
 }
 
+std::string Bert::stored_name(std::string name) const {
+  name = name_in_folder(options, std::move(name));
+  const std::string_view prefix = options.family().prefix;
+  if (options.head == BertHead::none && name.starts_with(prefix)) name.erase(0, prefix.size());  // there is no head
+  return name;
+}
+
 std::vector<NamedTensor> Bert::stored_parameters() {
   std::vector<NamedTensor> all;
-  const auto name = [&](const std::string& ours) { return name_in_folder(options, ours); };
+  const auto name = [&](const std::string& ours) { return stored_name(ours); };
   for (const StoredParameter& one : stored_parameters_of(*this, name)) all.push_back({one.name, one.joined()});
-  const std::string_view prefix = options.family().prefix;
-  for (NamedTensor& parameter : all)  // the names of a model without a head have no prefix
-    if (options.head == BertHead::none && parameter.name.starts_with(prefix)) parameter.name.erase(0, prefix.size());
   if (output.defined() && second_bias(options) != name("cls.predictions.bias"))  // stored under two names
     all.push_back({second_bias(options), output_bias});
   return all;

@@ -178,6 +178,7 @@ struct Bert : ModelOf<Bert> {
 
   Config config() const override;
   std::vector<NamedTensor> stored_parameters() override;
+  std::string stored_name(std::string name) const;
 
   /// With the names of Hugging Face's BERT. The folders of the other families have other names: see
   /// stored_parameters().
@@ -207,14 +208,14 @@ struct BertLoading {
   std::vector<std::string> labels = {};  ///< the labels of a classification head; empty: those of the folder. If the
                                          ///< folder has the same labels in any order, its head and order are kept
   bool several_labels = false;           ///< used with `labels`: see BertOptions
-  bool mapped = false;                   ///< the weights stay in the mapped file; the model cannot be trained
+  bool mapped = false;                   ///< the weights stay in the mapped file; only adapters can be trained
   std::vector<std::string>* initialised = {};  ///< output: the names of weights that were initialised, as the folder
                                                ///< does not have them
   std::vector<std::string>* unused = {};  ///< output: the names of the folder's weights that the model does not use
 };
 /// Loads a model from config.json and the weights of a folder (see Weights). The names of the weights may have the
 /// encoder's prefix ("bert.") or not, and norms may be called "gamma" and "beta". Throws InputError if a weight of the
-/// encoder or of the folder's own head is missing, or, with `mapped`, any weight.
+/// encoder or of the folder's own head is missing, or, with `mapped` and without `initialised`, any weight.
 Bert load_bert(const Config& config, const Weights& weights, const BertVariant& variant,
                const BertLoading& loading = {});
 Bert load_bert(const std::filesystem::path& folder, const BertLoading& loading = {});

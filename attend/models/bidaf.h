@@ -55,7 +55,7 @@ struct Highway {
   void visit(auto&& v) { v("transform", transform), v("gate", gate); }
 };
 
-struct Bidaf : SpanModel {
+struct Bidaf : ModelOf<Bidaf, SpanModel> {
   BidafOptions options;
   Embedding embedding;
   Embedding bytes;  // [257, byte_embedding]: row 0 is the border of a word
@@ -86,8 +86,6 @@ struct Bidaf : SpanModel {
   void train_all() override { train_parameters(*this); }
   Embedding& words() override { return embedding; }
 
-  void visit_matrices(FunctionRef<void(Tensor&, Tensor&)> take) override { for_each_matrix(*this, take); }
-  std::vector<NamedTensor> stored_parameters() override { return parameters(*this); }
   Config config() const override;
 
   void visit(auto&& v) {

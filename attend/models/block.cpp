@@ -3,6 +3,7 @@
 #include "attend/core/error.h"
 #include "attend/ops/arithmetic.h"
 #include "attend/ops/dropout.h"
+#include "attend/ops/recompute.h"
 
 namespace attend {
 namespace {
@@ -113,7 +114,17 @@ Tensor TransformerStack::operator()(const Tensor& x, const BlockPass& pass) cons
   for (std::size_t i = 0; i < blocks.size(); ++i)
     for (std::size_t n = 0, times = static_cast<std::size_t>(repeats); n < times; ++n) {
       if (pass.probe) pass.probe->enter(name + "." + std::to_string(i * times + n));
-      h = blocks[i](h, i + 1 < blocks.size() ? &blocks[i + 1].self_norm : last, i, pass);
+      const Norm* next = i + 1 < blocks.size() ? &blocks[i + 1].self_norm : last;
+      if (!recomputing() || pass.probe) {
+        h = blocks[i](h, next, i, pass);
+        continue;
+      }
+      const Tensor inputs[] = {h.sum, h.normed, pass.states, pass.bias};
+      std::vector<Tensor> results = recompute(inputs, [&block = blocks[i], h, next, i, pass] {
+        const AddNorm out = block(h, next, i, pass);
+        return std::vector<Tensor>{out.sum, out.normed};
+      });
+      h = {std::move(results[0]), std::move(results[1])};
     }
   return last && !pre_norm ? (*last)(h.sum) : h.normed;
 }

@@ -112,7 +112,8 @@ struct TransformerStack {
   std::string name;          // prefix of layer names in a probe: "encoder", "decoder", "layers"
   std::int64_t repeats = 1;  // each block is this many layers in a row, which share its weights; needs post-norm
 
-  /// Returns the output of the last block, of the same shape as x (see BlockPass).
+  /// Returns the output of the last block, of the same shape as x (see BlockPass). Inside a Recompute scope, only the
+  /// inputs of the blocks are kept for the backward pass, until which the stack must not move.
   Tensor operator()(const Tensor& x, const BlockPass& pass) const;
 
   /// Copies the weights of projections that read the same input next to each other in memory, so that they run as one

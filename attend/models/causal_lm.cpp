@@ -353,18 +353,20 @@ Tensor CausalLm::advance_over(std::int64_t most, const Tensor& ids, CausalLmStat
 
 // ---- folders ----
 
+std::string CausalLm::stored_name(std::string name) const {
+  for (const std::string_view joined : options.family->names.joined)
+    if (const std::size_t at = name.find(std::string(joined) + "."); at != std::string::npos) {
+      const std::size_t part = at + joined.size();
+      name.erase(part, name.find('.', part + 1) - part);  // ".query", ".key" or ".value"
+    }
+  return name;
+}
+
 namespace {
 
 /// The parameters as a folder stores them: some tensors hold several.
 std::vector<StoredParameter> stored_of(CausalLm& model) {
-  return stored_parameters_of(model, [&](std::string name) {
-    for (const std::string_view joined : model.options.family->names.joined)
-      if (const std::size_t at = name.find(std::string(joined) + "."); at != std::string::npos) {
-        const std::size_t part = at + joined.size();
-        name.erase(part, name.find('.', part + 1) - part);  // ".query", ".key" or ".value"
-      }
-    return name;
-  });
+  return stored_parameters_of(model, [&](std::string name) { return model.stored_name(std::move(name)); });
 }
 
 /// [m, n] -> [n, m]

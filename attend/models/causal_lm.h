@@ -174,6 +174,7 @@ struct CausalLm : ModelOf<CausalLm>, GenerativeModel {
   /// With Hugging Face's names and shapes. A model without biases is stored with biases of 0; loading the folder drops
   /// them again.
   std::vector<NamedTensor> stored_parameters() override;
+  std::string stored_name(std::string name) const;
 
   void visit(auto&& v) {
     const CausalLmFamily::Names& names = options.family->names;

@@ -55,20 +55,23 @@ bool holds_int8(const char* op, const Config& config) {
 
 std::string Model::type() const { return config().text("model_type"); }
 
-void Model::save(const std::filesystem::path& folder, const std::string& vocabulary) {
+Config Model::stored_config() {
   Config description = config();
-  const std::vector<NamedTensor> stored = stored_parameters();
-  for (const NamedTensor& one : stored) {
-    if (one.tensor.dtype() != DType::i8) continue;
+  bool int8 = false;
+  visit_matrices([&](Tensor& weight, Tensor&) { int8 |= weight.defined() && weight.dtype() == DType::i8; });
+  if (int8) {
     Config method;
     method.set("quant_method", kMethod);
     description.set(kKey, method);
-    break;
   }
-  description.save(folder / "config.json");
+  return description;
+}
+
+void Model::save(const std::filesystem::path& folder, const std::string& vocabulary) {
+  stored_config().save(folder / "config.json");
   SafetensorsMetadata metadata{{"format", "pt"}};
   if (!vocabulary.empty()) metadata.emplace(kVocabularyKey, vocabulary);
-  save_safetensors(folder / "model.safetensors", stored, metadata);
+  save_safetensors(folder / "model.safetensors", stored_parameters(), metadata);
 }
 
 }  // namespace attend

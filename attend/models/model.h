@@ -2,6 +2,7 @@
 // declared by further interfaces (GenerativeModel, Seq2SeqModel, …). The registry says which of them a folder provides.
 #pragma once
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "attend/core/threads.h"
 #include "attend/formats/config.h"
 #include "attend/formats/weights.h"
+#include "attend/nn/linear_layers.h"
 #include "attend/nn/module.h"
 #include "attend/nn/quantise.h"
 
@@ -20,9 +22,19 @@ class Model {
 
   /// Calls `take` for every weight matrix and its int8 scales; the scales are undefined in a float32 model.
   virtual void visit_matrices(FunctionRef<void(Tensor& weight, Tensor& scales)> take) = 0;
+  /// Calls `take` for every linear layer, with the name of its module in `transformers`. Layers that are one module
+  /// there, such as the projections of queries, keys and values in GPT-2, have the same name.
+  virtual void visit_linear_layers(FunctionRef<void(const std::string& name, Linear& layer)> take) = 0;
+  /// Calls `take` for every parameter, with its name in model.safetensors. Parameters that are stored as one have the
+  /// same name.
+  virtual void visit_parameters(FunctionRef<void(const std::string& name, Tensor& parameter)> take) = 0;
+  /// A copy that shares all parameters, and can have other adapters (see adapter.h).
+  virtual std::shared_ptr<Model> share() const = 0;
 
   /// The contents of config.json, in the format of the model's family.
   virtual Config config() const = 0;
+  /// The same, and how the matrices are quantised, as save() writes it.
+  Config stored_config();
   /// "model_type" in config.json.
   std::string type() const;
   /// The parameters with the names and shapes that they have in model.safetensors.
@@ -42,14 +54,32 @@ class Model {
 /// In the metadata of model.safetensors: the vocabulary of the tokenizer that belongs to the weights.
 inline constexpr const char* kVocabularyKey = "attend.vocabulary";
 
-/// Implements Model for a struct that has a visit(v) over all of its parts.
-template <typename Self>
-class ModelOf : public Model {
+/// Implements Model, or an interface that extends it, for a struct that has a visit(v) over all of its parts. A struct
+/// whose parameters have other names in folders also has stored_name().
+template <typename Self, typename Interface = Model>
+class ModelOf : public Interface {
  public:
-  void visit_matrices(FunctionRef<void(Tensor&, Tensor&)> take) override {
-    for_each_matrix(static_cast<Self&>(*this), take);
+  void visit_matrices(FunctionRef<void(Tensor&, Tensor&)> take) override { for_each_matrix(self(), take); }
+  void visit_linear_layers(FunctionRef<void(const std::string&, Linear&)> take) override {
+    constexpr std::string_view kWeight = ".weight";
+    for_each_linear(self(), [&](const std::string& name, Linear& layer) {
+      std::string stored = self().stored_name(name + std::string(kWeight));
+      stored.resize(stored.size() - kWeight.size());
+      take(stored, layer);
+    });
   }
-  std::vector<NamedTensor> stored_parameters() override { return parameters(static_cast<Self&>(*this)); }
+  void visit_parameters(FunctionRef<void(const std::string&, Tensor&)> take) override {
+    for_each_parameter(self(),
+                       [&](const std::string& name, Tensor& tensor) { take(self().stored_name(name), tensor); });
+  }
+  std::shared_ptr<Model> share() const override { return std::make_shared<Self>(static_cast<const Self&>(*this)); }
+  std::vector<NamedTensor> stored_parameters() override { return parameters(self()); }
+
+  /// The name in model.safetensors of a parameter that visit() names.
+  std::string stored_name(std::string name) const { return name; }
+
+ private:
+  Self& self() { return static_cast<Self&>(*this); }
 };
 
 /// Converts every weight matrix to int8 (see quantise() of a tensor). Other tensors that share the float32 weights are

@@ -11,6 +11,7 @@
 
 #include "attend/core/folder.h"
 #include "attend/data/fingerprint.h"
+#include "attend/models/adapter.h"
 #include "attend/models/bert.h"
 #include "attend/models/bidaf.h"
 #include "attend/models/check_weights.h"
@@ -200,10 +201,13 @@ FileState state_of(const std::filesystem::path& file) {
 
 struct ModelFolder::Content {
   std::filesystem::path path;
+  std::filesystem::path config_file;
   FileState config_state;  // an update removes config.json first and writes it last
   Config config;
   const ModelFamily* family = nullptr;
   std::vector<Ability> abilities;
+  std::optional<ModelFolder> base;       // with an adapter
+  std::optional<AdapterFolder> adapter;  //
 
   std::mutex mutex;
   std::optional<Weights> weights;
@@ -213,14 +217,37 @@ struct ModelFolder::Content {
 
 ModelFolder::ModelFolder(const std::filesystem::path& folder) : content_(std::make_shared<Content>()) {
   const std::filesystem::path path = current_folder(folder);
+  if (holds_adapter(path)) {
+    *this = ModelFolder(ModelFolder(AdapterFolder(path).base()), path);
+    return;
+  }
   std::error_code ignored;
   if (std::filesystem::is_directory(path, ignored) && !std::filesystem::exists(path / "config.json", ignored))
     fail<InputError>("model", path.string(), ": holds no model: there is no config.json",
                      std::filesystem::exists(path / "checkpoint.safetensors", ignored)
                          ? "; it holds a training run that was stopped, which --resume continues"
                          : "");
-  content_->path = path, content_->config_state = state_of(path / "config.json");
-  content_->config = Config(path / "config.json");
+  content_->path = path;
+  read_config(path);
+}
+
+ModelFolder::ModelFolder(const ModelFolder& base, const std::filesystem::path& adapter)
+    : content_(std::make_shared<Content>()) {
+  if (base.has_adapter()) fail<InputError>("adapter", adapter.string(), ": its base model is an adapter itself");
+  content_->base = base, content_->adapter.emplace(adapter);
+  content_->path = base.path();
+  const std::filesystem::path own = content_->adapter->path();
+  std::error_code unreadable;
+  read_config(std::filesystem::exists(own / "config.json", unreadable) ? own : base.path());
+  if (family().type != base.family().type)
+    fail<InputError>("adapter", own.string(), ": is for a model of type \"", family().type, "\", but ",
+                     base.path().string(), " holds one of type \"", base.family().type, "\"");
+}
+
+void ModelFolder::read_config(const std::filesystem::path& path) {
+  content_->config_file = path / "config.json";
+  content_->config_state = state_of(content_->config_file);
+  content_->config = Config(content_->config_file);
   const std::string type = content_->config.text("model_type", "");
   const auto row = std::ranges::find(rows(), type, &ModelFamily::type);
   if (row == rows().end())
@@ -257,13 +284,14 @@ void ModelFolder::refuse(const char* op, std::span<const Ability> expected) cons
 }
 
 void ModelFolder::check_unchanged() const {
-  if (state_of(path() / "config.json") != content_->config_state)
+  if (state_of(content_->config_file) != content_->config_state)
     fail<InputError>("model", path().string(), ": was changed while it was being read; try again");
 }
 
 const Weights& ModelFolder::weights_locked() const {
   if (!content_->weights) {
-    Weights opened(path());
+    Weights opened = content_->base ? content_->base->weights() : Weights(path());
+    if (content_->adapter) content_->adapter->add_saved(opened);
     check_unchanged();
     content_->weights.emplace(std::move(opened));
   }
@@ -297,11 +325,28 @@ const Tokenizer& ModelFolder::tokenizer(Side side) const {
 std::shared_ptr<const Model> ModelFolder::model() const {
   const Weights& mapped = weights();
   const std::lock_guard lock(content_->mutex);
-  if (!content_->model) content_->model = family().load(config(), mapped, /*mapped=*/true);
-  return content_->model;
+  if (content_->model) return content_->model;
+  // Without layers of its own, an adapter needs no more memory than its tensors.
+  const bool shares = content_->adapter && content_->adapter->info().saved.empty();
+  const std::shared_ptr<Model> made =
+      shares ? content_->base->model()->share() : family().load(config(), mapped, /*mapped=*/true);
+  attach_adapter(*made);
+  return content_->model = made;
 }
 
-std::shared_ptr<Model> ModelFolder::load() const { return family().load(config(), weights(), /*mapped=*/false); }
+std::shared_ptr<Model> ModelFolder::load() const {
+  std::shared_ptr<Model> model = family().load(config(), weights(), /*mapped=*/false);
+  attach_adapter(*model);
+  return model;
+}
+
+bool ModelFolder::has_adapter() const { return content_->adapter.has_value(); }
+std::filesystem::path ModelFolder::adapter_path() const {
+  return has_adapter() ? content_->adapter->path() : std::filesystem::path();
+}
+void ModelFolder::attach_adapter(Model& model) const {
+  if (content_->adapter) content_->adapter->attach(model);
+}
 
 // ---- loading functions for callers that know the class ----
 
@@ -336,10 +381,11 @@ TransformerOptions TransformerOptions::read(const Config& config) {
 }
 
 Transformer load_transformer(const std::filesystem::path& path, bool mapped) {
-  const std::filesystem::path folder = current_folder(path);
-  const Config config(folder / "config.json");
-  const auto& family = find_kind<TransformerFamily>("transformer", config, kTransformers);
-  return load_transformer(config, Weights(folder), family, mapped);
+  const ModelFolder folder(path);
+  const auto& family = find_kind<TransformerFamily>("transformer", folder.config(), kTransformers);
+  Transformer model = load_transformer(folder.config(), folder.weights(), family, mapped);
+  folder.attach_adapter(model);
+  return model;
 }
 
 BertOptions BertOptions::read(const Config& config) {
@@ -347,9 +393,11 @@ BertOptions BertOptions::read(const Config& config) {
 }
 
 Bert load_bert(const std::filesystem::path& path, const BertLoading& loading) {
-  const std::filesystem::path folder = current_folder(path);
-  const Config config(folder / "config.json");
-  return load_bert(config, Weights(folder), find_kind<BertVariant>("bert", config, kBerts), loading);
+  const ModelFolder folder(path);
+  const auto& variant = find_kind<BertVariant>("bert", folder.config(), kBerts);
+  Bert model = load_bert(folder.config(), folder.weights(), variant, loading);
+  folder.attach_adapter(model);
+  return model;
 }
 
 CausalLmOptions CausalLmOptions::read(const Config& config) {
@@ -359,7 +407,9 @@ CausalLmOptions CausalLmOptions::read(const Config& config) {
 CausalLm load_causal_lm(const std::filesystem::path& path, bool mapped) {
   const ModelFolder opened(path);
   const auto& family = find_kind<CausalLmFamily>("language model", opened.config(), kCausalLms);
-  return load_causal_lm(opened.config(), opened.weights(), family, mapped);
+  CausalLm model = load_causal_lm(opened.config(), opened.weights(), family, mapped);
+  opened.attach_adapter(model);
+  return model;
 }
 
 }  // namespace attend

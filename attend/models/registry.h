@@ -49,14 +49,18 @@ void save_model(Model& model, const Tokenizer& tokenizer, const std::filesystem:
 /// The digest of the first `most` tokens: their number, and a hash of them and their ids.
 std::string vocabulary_digest(const Tokenizer& tokenizer, std::int64_t most = std::numeric_limits<std::int64_t>::max());
 
-/// The folder of a model. Weights, tokenizers and the model are read when they are first needed. Copies of this object
-/// share them. Thread-safe. Throws InputError if the model is replaced by another one before all of it is read.
+/// The folder of a model, or of an adapter for a model (see adapter.h). Weights, tokenizers and the model are read when
+/// they are first needed. Copies of this object share them. Thread-safe. Throws InputError if the model is replaced by
+/// another one before all of it is read.
 class ModelFolder {
  public:
   /// Reads config.json. Throws InputError if there is none, or if its "model_type" is not known.
+  /// The folder of an adapter names that of its base model.
   explicit ModelFolder(const std::filesystem::path& path);
+  /// The base model with an adapter. Models of several adapters share the tensors of one base.
+  ModelFolder(const ModelFolder& base, const std::filesystem::path& adapter);
 
-  const std::filesystem::path& path() const;
+  const std::filesystem::path& path() const;  ///< of the base model, if there is an adapter
   const Config& config() const;
   const ModelFamily& family() const;
   bool can(Ability ability) const;
@@ -83,8 +87,13 @@ class ModelFolder {
   }
   /// A new copy of the model in memory, for training or conversion.
   std::shared_ptr<Model> load() const;
+  /// Gives a model that was made of config() and weights() the adapter, if there is one.
+  void attach_adapter(Model& model) const;
+  bool has_adapter() const;
+  std::filesystem::path adapter_path() const;  ///< empty if there is none
 
  private:
+  void read_config(const std::filesystem::path& folder);
   const Weights& weights_locked() const;
   void check_unchanged() const;
   [[noreturn]] void refuse(const char* op, std::span<const Ability> expected) const;

@@ -57,10 +57,8 @@ class TextClassifier : public Model {
 
 /// Implements TextClassifier for a struct with `options` (labels, dropout), `embedding`, `output` and a visit().
 template <typename Self>
-class TextClassifierOf : public TextClassifier {
+class TextClassifierOf : public ModelOf<Self, TextClassifier> {
  public:
-  void visit_matrices(FunctionRef<void(Tensor&, Tensor&)> take) override { for_each_matrix(self(), take); }
-  std::vector<NamedTensor> stored_parameters() override { return parameters(self()); }
   Config config() const override {
     Config config;
     self().options.write(config);

@@ -136,7 +136,9 @@ Tensor Transformer::project(const Tensor& states) const {
   const Tensor bias = output_bias.defined() ? output_bias.reshape({options.target_vocabulary}) : Tensor();
   const Tensor x = options.scale_output ? states * (1.f / std::sqrt(static_cast<float>(options.width))) : states;
   if (options.tied_output) return embedding_of(target_embedding).project(x, bias);
-  return Linear(output.weight, bias, output.scales)(x);
+  Linear biased = output;
+  biased.bias = bias;
+  return biased(x);
 }
 
 Tensor Transformer::encode(const Tensor& input, const Tensor& lengths, Probe* probe) const {

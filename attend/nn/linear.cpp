@@ -2,6 +2,8 @@
 
 #include <vector>
 
+#include "attend/ops/activation.h"
+
 namespace attend {
 
 Linear::Linear(std::int64_t in, std::int64_t out, bool with_bias, Generator& generator)
@@ -12,7 +14,16 @@ Linear::Linear(std::int64_t in, std::int64_t out, bool with_bias, Generator& gen
   init::uniform_fan_in(bias, in, generator);
 }
 
+Tensor Linear::adapted(const Tensor& x, Activation activation) const {
+  Linear plain = *this;
+  plain.adapter = nullptr;
+  const Tensor y = add_low_rank(plain(x), x, {adapter.get(), 1});
+  return activation == Activation::none ? y : activate(y, activation);
+}
+
 Tensor linear_together(const Tensor& x, std::span<const Linear* const> layers) {
+  std::vector<LowRank> updates;
+  std::int64_t first = 0;
   std::vector<Tensor> weights, biases;
   std::vector<Int8Matrix> matrices;
   for (const Linear* layer : layers) {
@@ -21,8 +32,11 @@ Tensor linear_together(const Tensor& x, std::span<const Linear* const> layers) {
     else
       weights.push_back(layer->weight);
     if (layer->bias.defined()) biases.push_back(layer->bias);
+    if (layer->adapter) updates.push_back(*layer->adapter), updates.back().first = first;
+    first += layer->out();
   }
-  return matrices.empty() ? linear_together(x, weights, biases) : linear_together(x, matrices, biases);
+  const Tensor y = matrices.empty() ? linear_together(x, weights, biases) : linear_together(x, matrices, biases);
+  return updates.empty() ? y : add_low_rank(y, x, updates);
 }
 
 void place_together(std::span<Linear* const> layers) {

@@ -1,12 +1,14 @@
 // The linear layer. It owns its weight, in float32 or int8; models and caches call the layer instead of reading the
 // weight.
 #pragma once
+#include <memory>
 #include <span>
 #include <utility>
 
 #include "attend/nn/init.h"
 #include "attend/ops/int8.h"
 #include "attend/ops/linear.h"
+#include "attend/ops/low_rank.h"
 
 namespace attend {
 
@@ -15,6 +17,8 @@ struct Linear {
   Tensor weight;  // [out, in]
   Tensor bias;    // [out], or undefined
   Tensor scales;  // [out] if the weight is int8 (see quantise.h), otherwise undefined
+  std::shared_ptr<const LowRank>
+      adapter;  // added to x Wᵀ (see models/adapter.h), or null; copies of the layer share it
 
   Linear() = default;
   /// From existing parameters.
@@ -28,11 +32,15 @@ struct Linear {
   std::int64_t out() const { return weight.dim(0); }
 
   Tensor operator()(const Tensor& x, Activation activation = Activation::none) const {
+    if (adapter) return adapted(x, activation);
     if (scales.defined()) return linear(x, Int8Matrix{weight, scales}, bias, activation);
     return linear(x, weight, bias, activation);
   }
 
   void visit(auto&& v) { v("weight", weight), v("bias", bias), v("weight_scale", scales); }
+
+ private:
+  Tensor adapted(const Tensor& x, Activation activation) const;
 };
 
 /// The concatenated outputs of several layers with the same input.   [..., in] -> [..., out_0 + out_1 + …]

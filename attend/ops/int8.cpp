@@ -4,6 +4,8 @@
 #include <cmath>
 
 #include "attend/kernels/int8.h"
+#include "attend/kernels/matmul.h"
+#include "attend/ops/activation.h"
 #include "attend/ops/check.h"
 #include "attend/ops/concat.h"
 #include "attend/ops/tape.h"
@@ -17,6 +19,27 @@ void check(const char* op, const Int8Matrix& matrix) {
   if (matrix.values.rank() != 2 || matrix.scales.shape() != Shape{matrix.values.dim(0)})
     fail(op, "the matrix needs one scale for each row: got values ", matrix.values.shape(), " and scales ",
          matrix.scales.shape(), ", expected [N, K] and [N]");
+}
+
+/// Records y = x Wᵀ, for the gradient of x: that of the product with the restored weight. `weight` is the first of the
+/// matrices, which are contiguous in memory, and whose rows are the columns of y.
+Tensor recorded(Tensor y, const Tensor& x, const Int8Matrix& weight, std::span<const Tensor> biases) {
+  for (const Tensor& bias : biases)
+    if (needs_grad({&bias})) fail("linear", "the bias of an int8 layer has no gradient: it cannot be trained");
+  return record("linear", std::move(y), {x}, [weight](const Tensor& dy, Grads& grads) {
+    const std::int64_t rows = dy.rows(), out = dy.dim(-1), in = weight.values.dim(1);
+    Grads::Target dx = grads.target(0);
+    constexpr std::int64_t kRestored = 1024;  // rows that are restored at a time
+    const Tensor part = Tensor::empty({std::min(out, kRestored), in});
+    for (std::int64_t begin = 0; begin < out; begin += kRestored) {
+      const std::int64_t count = std::min(out - begin, kRestored);
+      kernels::restore_rows(count, in, weight.values.data<std::int8_t>() + begin * in, weight.scales.data() + begin,
+                            part.data());
+      kernels::matmul({.m = rows, .n = in, .k = count, .accumulate = dx.accumulate, .a_stride = out}, dy.data() + begin,
+                      part.data(), dx.tensor.data());
+      dx.accumulate = true;
+    }
+  });
 }
 
 }  // namespace
@@ -49,14 +72,14 @@ Tensor linear(const Tensor& x, const Int8Matrix& weight, const Tensor& bias, Act
          weight.values.shape(), ", expected x [..., ", in, "]");
   if (bias.defined() && bias.shape() != Shape{out})
     fail("linear", "the bias does not fit the weight: got bias ", bias.shape(), ", expected [", out, "]");
-  if (needs_grad({&x, &bias})) fail("linear", "an int8 weight does not support gradients: use a NoGrad scope");
+  if (activation != Activation::none && needs_grad({&x})) return activate(linear(x, weight, bias), activation);
   const float* bias_data = bias.defined() ? bias.data() : nullptr;
   Tensor y = Tensor::empty(x.shape().with(-1, out));
   const bool plain = activation == Activation::none;
   kernels::matmul({.m = x.rows(), .n = out, .k = in}, x.data(), weight.values.data<std::int8_t>(), weight.scales.data(),
                   y.data(), plain ? bias_data : nullptr);
   if (!plain) kernels::bias_activation(x.rows(), out, y.data(), bias_data, activation, nullptr, y.data());
-  return y;
+  return recorded(std::move(y), x, weight, {&bias, 1});
 }
 
 Tensor linear_together(const Tensor& x, std::span<const Int8Matrix> weights, std::span<const Tensor> biases) {
@@ -90,7 +113,7 @@ Tensor linear_together(const Tensor& x, std::span<const Int8Matrix> weights, std
   Tensor y = Tensor::empty(x.shape().with(-1, out));
   kernels::matmul({.m = x.rows(), .n = out, .k = in}, x.data(), weights.front().values.data<std::int8_t>(),
                   weights.front().scales.data(), y.data(), biases.empty() ? nullptr : biases.front().data());
-  return y;
+  return recorded(std::move(y), x, weights.front(), biases);
 }
 
 Tensor embedding(const Int8Matrix& table, const Tensor& ids, float scale) {

@@ -1,4 +1,5 @@
-// Matrices quantised to int8, for inference. The ops have no gradients.
+// Matrices quantised to int8. Linear maps have the gradient of x, so that a model with int8 weights can train adapters;
+// the matrices themselves have none.
 #pragma once
 #include <span>
 

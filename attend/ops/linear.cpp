@@ -55,36 +55,38 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activat
     kernels::bias_activation(rows, out, y.data(), bias_data, activation, pre, y.data());
   }
 
-  return record("linear", y, {x, weight, bias},
-                [=, x = x.detach(), weight = weight.detach()](const Tensor& dy, Grads& grads) {
-                  Tensor dpre = dy;
-                  if (activation != Activation::none || grads.wants(2)) {
-                    kernels::ActivationGradient gradient;
-                    if (activation != Activation::none) {
-                      dpre = Tensor::like(dy);
-                      gradient.dx = dpre.data();
-                    }
-                    if (grads.wants(2)) {
-                      const Grads::Target dbias = grads.target(2);
-                      gradient.dbias = dbias.tensor.data(), gradient.add_to_dbias = dbias.accumulate;
-                    }
-                    kernels::bias_activation_backward(rows, out, dy.data(), saved.defined() ? saved.data() : nullptr,
-                                                      activation, gradient);
-                  }
-                  if (grads.wants(0)) {
-                    const Grads::Target dx = grads.target(0);
-                    kernels::matmul({.m = rows, .n = in, .k = out, .accumulate = dx.accumulate}, dpre.data(),
-                                    weight.data(), dx.tensor.data());
-                  }
-                  if (grads.wants(1) && rows < kFewRows) {
-                    grads.product(1, dpre, x);
-                  } else if (grads.wants(1)) {
-                    const Grads::Target dweight = grads.target(1);
-                    const kernels::BatchRows all{rows, dpre.data(), x.data()};
-                    kernels::weight_gradient({.m = out, .n = in, .accumulate = dweight.accumulate}, {&all, 1},
-                                             dweight.tensor.data());
-                  }
-                });
+  // A frozen weight needs no x.
+  return record(
+      "linear", y, {x, weight, bias},
+      [=, x = requires_grad(weight) ? x.detach() : Tensor(), weight = weight.detach()](const Tensor& dy, Grads& grads) {
+        Tensor dpre = dy;
+        if (activation != Activation::none || grads.wants(2)) {
+          kernels::ActivationGradient gradient;
+          if (activation != Activation::none) {
+            dpre = Tensor::like(dy);
+            gradient.dx = dpre.data();
+          }
+          if (grads.wants(2)) {
+            const Grads::Target dbias = grads.target(2);
+            gradient.dbias = dbias.tensor.data(), gradient.add_to_dbias = dbias.accumulate;
+          }
+          kernels::bias_activation_backward(rows, out, dy.data(), saved.defined() ? saved.data() : nullptr, activation,
+                                            gradient);
+        }
+        if (grads.wants(0)) {
+          const Grads::Target dx = grads.target(0);
+          kernels::matmul({.m = rows, .n = in, .k = out, .accumulate = dx.accumulate}, dpre.data(), weight.data(),
+                          dx.tensor.data());
+        }
+        if (grads.wants(1) && rows < kFewRows) {
+          grads.product(1, dpre, x);
+        } else if (grads.wants(1)) {
+          const Grads::Target dweight = grads.target(1);
+          const kernels::BatchRows all{rows, dpre.data(), x.data()};
+          kernels::weight_gradient({.m = out, .n = in, .accumulate = dweight.accumulate}, {&all, 1},
+                                   dweight.tensor.data());
+        }
+      });
 }
 
 namespace {
@@ -135,7 +137,8 @@ Tensor linear_together(const Tensor& x, std::span<const Tensor> weights, std::sp
   inputs.insert(inputs.end(), biases.begin(), biases.end());
   for (const Tensor& weight : weights) kept.push_back(weight.detach());
   const std::size_t parts = weights.size(), bias_parts = biases.size();
-  return record("linear", y, inputs, [=, x = x.detach()](const Tensor& dy, Grads& grads) {
+  const bool trained = std::ranges::any_of(weights, requires_grad);
+  return record("linear", y, inputs, [=, x = trained ? x.detach() : Tensor()](const Tensor& dy, Grads& grads) {
     if (grads.wants(0)) {
       const Grads::Target dx = grads.target(0);
       for (std::size_t i = 0; i < products; ++i)

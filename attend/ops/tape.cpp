@@ -67,6 +67,22 @@ bool recording() { return recording_enabled; }
 NoGrad::NoGrad() : before_(recording_enabled) { recording_enabled = false; }
 NoGrad::~NoGrad() { recording_enabled = before_; }
 
+namespace {
+
+/// Enables recording, which backward() disables.
+class Recording {
+ public:
+  Recording() : before_(recording_enabled) { recording_enabled = true; }
+  ~Recording() { recording_enabled = before_; }
+  Recording(const Recording&) = delete;
+  Recording& operator=(const Recording&) = delete;
+
+ private:
+  bool before_;
+};
+
+}  // namespace
+
 void require_grad(Tensor& tensor) {
   if (!tensor.defined() || tensor.dtype() != DType::f32)
     fail("require_grad", "only float32 tensors have gradients: got ",
@@ -131,6 +147,24 @@ Tensor record(const char* op, Tensor y, const std::vector<Tensor>& inputs, Backw
   record(op, std::span(&y, 1), inputs,
          [backward = std::move(backward)](std::span<const Tensor> dys, Grads& grads) { backward(dys[0], grads); });
   return y;
+}
+
+void record_again(std::span<Tensor> results, std::span<const Tensor> inputs,
+                  std::function<std::vector<Tensor>()> again) {
+  auto node = std::make_shared<Node>();
+  for (const Tensor& input : inputs)
+    node->edges.push_back({input.node(), static_cast<std::size_t>(input.node_output())});
+  node->op = "recompute";
+  node->sequence = next_sequence.fetch_add(1, std::memory_order_relaxed);
+  node->function = [again = std::move(again)](std::span<const Tensor> dys, Grads& grads) {
+    const Recording on;
+    const std::vector<Tensor> results = again();
+    for (std::size_t i = 0; i < results.size(); ++i)
+      if (dys[i].defined()) grads.resume(results[i], dys[i]);
+  };
+  for (const Tensor& result : results) node->shapes.push_back(result.shape());
+  node->grads.resize(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) results[i].set_node(node, static_cast<int>(i));
 }
 
 bool Grads::wants(std::size_t i) const {
@@ -226,6 +260,13 @@ void Grads::add(std::size_t i, const Tensor& gradient) {
     accumulate(edge.grad(), gradient, edge.shape());
 }
 
+void Grads::resume(const Tensor& result, const Tensor& dy) {
+  const auto output = static_cast<std::size_t>(result.node_output());
+  if (!result.node()) return;
+  accumulate(result.node()->grads[output], dy, result.node()->shapes[output]);
+  resumed_.push_back(result.node());
+}
+
 void Grads::add_repeated() {
   for (const auto& [i, gradient] : late_) accumulate(node_.edges[i].grad(), gradient, node_.edges[i].shape());
 }
@@ -275,7 +316,9 @@ void backward(const Tensor& loss, const Tensor& seed) {
     Grads grads(*node);
     node->function(node->grads, grads);
     grads.add_repeated();
+    for (const std::shared_ptr<Node>& again : grads.resumed_) reach(again);
     node->done = true;
+    seen.erase(node.get());  // a node that is recorded again may get its address
     node->function = nullptr;
     node->grads.assign(node->grads.size(), Tensor());
     Node::unlink(node->edges);

@@ -74,6 +74,8 @@ class Grads {
   void product(std::size_t i, const Tensor& dy, const Tensor& x);
   /// Adds a gradient with the same number of elements as the input. The first one is kept without a copy.
   void add(std::size_t i, const Tensor& gradient);
+  /// Goes on with the ops that have computed `result`, whose gradient is dy.
+  void resume(const Tensor& result, const Tensor& dy);
 
  private:
   friend void backward(const Tensor&, const Tensor&);
@@ -83,6 +85,7 @@ class Grads {
 
   Node& node_;
   std::vector<std::pair<std::size_t, Tensor>> late_;  // gradients of inputs that repeat an earlier input
+  std::vector<std::shared_ptr<Node>> resumed_;        // of results that were computed again
 };
 
 /// dys[i] is the gradient of result i; undefined if the loss does not depend on it. At least one is defined.
@@ -94,5 +97,9 @@ using BackwardOne = std::function<void(const Tensor& dy, Grads& grads)>;
 Tensor record(const char* op, Tensor y, const std::vector<Tensor>& inputs, BackwardOne backward);
 /// Records an op with several results, and sets their nodes.
 void record(const char* op, std::span<Tensor> results, const std::vector<Tensor>& inputs, BackwardMany backward);
+/// Records results that were computed without recording. The backward pass calls `again`, which must compute the same
+/// results with recording, and goes on with the ops that this records. Used by recompute().
+void record_again(std::span<Tensor> results, std::span<const Tensor> inputs,
+                  std::function<std::vector<Tensor>()> again);
 
 }  // namespace attend

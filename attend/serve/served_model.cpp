@@ -108,22 +108,21 @@ double summary_bytes(const Summarizer& summarizer, std::span<const std::string> 
 
 }  // namespace
 
-ServedModel::ServedModel(std::string model_name, const fs::path& model_folder, const ModelLimits& limits,
-                         std::function<void()> wake)
+ServedModel::ServedModel(std::string model_name, const fs::path& model_folder, const ModelFolder& opened,
+                         const ModelLimits& limits, std::function<void()> wake)
     : name(std::move(model_name)),
       folder(model_folder),
+      adapter(opened.adapter_path()),
       limits_(limits),
       wake_(std::move(wake)),
       embeddings_(kBytesAtOnce),
       classifications_(kBytesAtOnce),
       filled_(kBytesAtOnce),
       others_(1) {
-  open();
+  open(opened);
 }
 
-void ServedModel::open() {
-  if (!fs::is_directory(folder)) fail<InputError>("serve", "model ", name, ": there is no folder ", folder.string());
-  const ModelFolder opened(transformer_in(folder));
+void ServedModel::open(const ModelFolder& opened) {
   kind = opened.family().type;
   if (opened.can(Ability::compute))
     fail<InputError>("serve", folder.string(), ": is ", name_of(Ability::compute),
@@ -201,6 +200,7 @@ void ServedModel::check_files() const {
   if (changed_) throw changed("its files were changed while they were in use; start the server again");
   try {
     check_mapped_files(folder);
+    if (!adapter.empty()) check_mapped_files(adapter);
   } catch (const Error& error) {
     changed_ = true;
     throw changed(error.what());

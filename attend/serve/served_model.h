@@ -48,13 +48,13 @@ struct Embedded {
 
 class ServedModel {
  public:
-  /// Throws InputError when the folder holds no model that can be served. `wake` is called when there is work for the
-  /// model thread.
-  ServedModel(std::string name, const std::filesystem::path& folder, const ModelLimits& limits,
-              std::function<void()> wake);
+  /// `opened` is the model of the folder, with or without an adapter. Throws InputError when the folder holds no model
+  /// that can be served. `wake` is called when there is work for the model thread.
+  ServedModel(std::string name, const std::filesystem::path& folder, const ModelFolder& opened,
+              const ModelLimits& limits, std::function<void()> wake);
 
   const std::string name;
-  const std::filesystem::path folder;
+  const std::filesystem::path folder, adapter;
   std::string kind;  ///< "model_type" of its config.json
   std::int64_t layers = 0, heads = 0;
   std::optional<std::int64_t> context = {};
@@ -129,7 +129,7 @@ class ServedModel {
     std::shared_ptr<bool> done;
   };
 
-  void open();
+  void open(const ModelFolder& opened);
   void accept() const;
   void submit(Waiting waiting);
   void withdraw(const Client* client);

@@ -1,13 +1,16 @@
 #include "attend/serve/server.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <thread>
 
 #include "attend/core/threads.h"
+#include "attend/models/registry.h"
 #include "attend/serve/api.h"
 #include "attend/serve/http.h"
 #include "attend/serve/model_thread.h"
+#include "attend/tasks/embedding/sentence_folder.h"
 
 namespace attend {
 namespace {
@@ -16,14 +19,21 @@ std::vector<std::unique_ptr<serve::ServedModel>> open_models(const ServerOptions
                                                              serve::ModelThread& model_thread) {
   if (options.models.empty()) fail<InputError>("serve", "there is no model to serve");
   std::set<std::string> names;
-  for (const auto& [name, folder] : options.models)
+  for (const auto& [name, folder, adapter] : options.models)
     if (name.empty() || !names.insert(name).second)
       fail<InputError>("serve", "two models cannot have one name: got \"", name, "\" twice");
   const serve::ModelLimits limits{options.batch_rows, options.batch_tokens, static_cast<std::size_t>(options.queue)};
   std::vector<std::unique_ptr<serve::ServedModel>> models;
-  for (const auto& [name, folder] : options.models)
-    models.push_back(
-        std::make_unique<serve::ServedModel>(name, folder, limits, [&model_thread] { model_thread.wake(); }));
+  std::map<std::filesystem::path, ModelFolder> opened;
+  for (const auto& [name, folder, adapter] : options.models) {
+    if (!std::filesystem::is_directory(folder))
+      fail<InputError>("serve", "model ", name, ": there is no folder ", folder.string());
+    const std::filesystem::path place = std::filesystem::weakly_canonical(transformer_in(folder));
+    const ModelFolder& base = opened.try_emplace(place, place).first->second;
+    models.push_back(std::make_unique<serve::ServedModel>(name, folder,
+                                                          adapter.empty() ? base : ModelFolder(base, adapter), limits,
+                                                          [&model_thread] { model_thread.wake(); }));
+  }
   return models;
 }
 

@@ -13,6 +13,7 @@ struct ServerOptions {
   struct Model {
     std::string name;
     std::filesystem::path folder;
+    std::filesystem::path adapter = {};  ///< the folder of an adapter; models of one folder share its weights
   };
   std::vector<Model> models = {};          ///< at least one; names are unique
   std::string host = "127.0.0.1";          ///< the address to listen on

@@ -7,6 +7,8 @@
 #include "attend/core/wording.h"
 #include "attend/data/invalid_text.h"
 #include "attend/data/token_store.h"
+#include "attend/models/adapter.h"
+#include "attend/train/average.h"
 
 namespace attend {
 namespace {
@@ -15,6 +17,9 @@ namespace fs = std::filesystem;
 
 std::shared_ptr<RunFolder> open_output(const TrainerOptions& options, const fs::path& from) {
   const fs::path& folder = options.output;
+  if (!from.empty() && holds_adapter(from))
+    fail<InputError>("finetune", from.string(), ": holds an adapter; merge it into its model first: attend convert ",
+                     "--merge --model ", from.string(), " --output DIR");
   if (folder.empty()) fail<InputError>("output", "the output folder is missing: name one with --output");
   check_output_folder(folder);
   std::error_code not_there;
@@ -25,8 +30,8 @@ std::shared_ptr<RunFolder> open_output(const TrainerOptions& options, const fs::
   if (fs::exists(opened->checkpoint()))
     fail<InputError>("output", folder.string(),
                      ": holds a training run; add --resume to continue it, or --overwrite to start again");
-  for (const char* name : {"config.json", "model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
-                           "pytorch_model.bin.index.json"})
+  for (const char* name : {"config.json", "adapter_config.json", "model.safetensors", "model.safetensors.index.json",
+                           "pytorch_model.bin", "pytorch_model.bin.index.json"})
     if (fs::exists(folder / name))
       fail<InputError>("output", folder.string(), ": holds a model; add --overwrite, or choose another folder");
   return opened;
@@ -74,6 +79,13 @@ void warn_of_weights(const Weights& weights, const TrainingObserver& observer) {
   if (all.empty()) return;
   observer.warn(all.front() +
                 (all.size() > 1 ? "; the same holds for " + counted(std::ssize(all) - 1, "other tensor") : ""));
+}
+
+std::string parameters_to_train(const std::vector<NamedTensor>& trained, std::int64_t all, bool adapters) {
+  std::int64_t count = 0;
+  for (const NamedTensor& parameter : distinct(trained)) count += parameter.tensor.numel();
+  if (adapters) return counted(count, "parameter") + " to train, " + grouped(all) + " frozen";
+  return (count < all ? grouped(count) + " of " : "") + counted(all, "parameter") + (count < all ? " to train" : "");
 }
 
 void add_inputs(const RunInputs& inputs, Fingerprint& all) {

@@ -31,6 +31,10 @@ std::shared_ptr<RunFolder> check_run(const TrainerOptions& options, const std::f
 /// Passes the first of Weights::warnings() to the observer, with the number of the others.
 void warn_of_weights(const Weights& weights, const TrainingObserver& observer);
 
+/// "1,000 parameters"; "100 of 1,000 parameters to train" if some are frozen; "100 parameters to train, 1,000 frozen"
+/// if adapters are trained.
+std::string parameters_to_train(const std::vector<NamedTensor>& trained, std::int64_t all, bool adapters = false);
+
 /// The inputs of a run, besides its options.
 struct RunInputs {
   std::string model;                              ///< the configuration of the model, as JSON

@@ -10,11 +10,14 @@
 
 #include "attend/core/error.h"
 #include "attend/core/file.h"
+#include "attend/core/machine.h"
 #include "attend/ops/dropout.h"
+#include "attend/ops/recompute.h"
 #include "attend/ops/tape.h"
 #include "attend/train/average.h"
 #include "attend/train/best_models.h"
 #include "attend/train/clip.h"
+#include "attend/train/memory.h"
 
 namespace attend {
 
@@ -93,6 +96,7 @@ class Run {
     std::int64_t targets = 0, tokens = 0;
     {
       const Training training;
+      const Recompute recompute(options_.recompute);
       for (std::int64_t i = 0; i < options_.accumulate; ++i) {
         const TrainingTask::Loss loss = task_.next();
         backward(loss.sum);
@@ -321,6 +325,9 @@ TrainingResult train(TrainingTask& task, const TrainerOptions& options, const Tr
   if (options.accumulate < 1 || options.log_every < 1)
     fail<InputError>("train", "accumulate and log_every must be at least 1: got ", options.accumulate, " and ",
                      options.log_every);
+  const TrainingMemory memory = training_memory(task.parameters(), options.average > 0, options.activation_bytes);
+  observer.info(memory.text());
+  check_memory(memory, memory_limits().free);
   TrainerOptions locked = options;
   if (!locked.folder) {
     locked.folder = std::make_shared<RunFolder>(options.output);

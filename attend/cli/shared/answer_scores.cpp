@@ -31,7 +31,7 @@ std::vector<Article> read_articles(const std::vector<std::filesystem::path>& fil
 
 AnswerPredictions predictions_of(const AnswerEvaluationFlags& flags, const std::vector<Article>& articles) {
   if (flags.model.empty()) return read_predictions(flags.predictions);
-  const Answerer answerer(flags.model);
+  const Answerer answerer(open_model(flags.model, flags.adapter));
   warn_of_weights(flags.model);
   AnswerPredictions predictions = [&] {
     ProgressBar bar("Answering", "questions");

@@ -11,6 +11,7 @@ namespace attend::cli {
 
 struct AnswerEvaluationFlags {
   std::string model;                         ///< folder of a model, or:
+  std::string adapter;                       ///< of that model; empty: none
   std::string predictions;                   ///< file of predictions
   std::vector<std::filesystem::path> files;  ///< questions with their references
   std::string save;                          ///< file for the model's predictions; empty: none

@@ -12,7 +12,7 @@ namespace attend::cli {
 
 void add_embedding_flags(Verb& verb, EmbeddingFlags& flags) {
   EmbedOptions& options = flags.options;
-  add_model_flag(verb, flags.model);
+  add_model_flags(verb, flags.model, flags.adapter);
   verb.add_option_function<std::string>(
           "--pool",
           [&options](const std::string& name) {

@@ -11,7 +11,7 @@
 namespace attend::cli {
 
 struct EmbeddingFlags {
-  std::string model, prompt_name;
+  std::string model, adapter, prompt_name;
   std::optional<std::string> prompt;
   EmbedOptions options;
 };

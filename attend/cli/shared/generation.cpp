@@ -140,8 +140,8 @@ void add_long_context_flag(Verb& verb, LongContext& long_context) {
       ->group(heading(OptionGroup::text, OptionModels::language_models));
 }
 
-LanguageModel open_language_model(const std::string& folder) {
-  LanguageModel model{std::filesystem::path(folder)};
+LanguageModel open_language_model(const std::string& folder, const std::string& adapter) {
+  LanguageModel model(open_model(folder, adapter));
   warn_of_weights(folder);
   std::string keys;
   for (const std::string& key : model.generation().ignored) keys += (keys.empty() ? "" : ", ") + key;

@@ -21,7 +21,7 @@ void finish_generation_flags(GenerationOptions& options);
 void add_long_context_flag(Verb& verb, LongContext& long_context);
 
 /// Opens the folder, and warns of keys of its generation_config.json that are not supported.
-LanguageModel open_language_model(const std::string& folder);
+LanguageModel open_language_model(const std::string& folder, const std::string& adapter);
 
 /// The number of its tokens that have a probability, and of its bytes.
 Likelihood likelihood_of(const std::string& text, const TextLikelihood& scored);

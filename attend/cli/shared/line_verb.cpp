@@ -4,6 +4,7 @@
 
 #include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/error_text.h"
+#include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/core/text_error.h"
@@ -11,8 +12,9 @@
 
 namespace attend::cli {
 
-void add_model_flag(Verb& verb, std::string& model) {
+void add_model_flags(Verb& verb, std::string& model, std::string& adapter) {
   verb.add_option("-m,--model", model, "Folder of the model")->type_name("DIR")->required();
+  add_adapter_flag(verb, adapter);
 }
 
 void add_long_text_flags(Verb& verb, std::int64_t& max_tokens, LongText& long_text, const std::string& help,
@@ -40,7 +42,7 @@ void add_overlap_flag(Verb& verb, std::int64_t& overlap, const std::int64_t& max
 }
 
 void add_line_flags(Verb& verb, LineFlags& flags, const std::string& help) {
-  add_model_flag(verb, flags.model);
+  add_model_flags(verb, flags.model, flags.adapter);
   Flag* texts = verb.add_option("text", flags.texts, help);
   texts->type_name("TEXT")->default_text("the lines of --input");
   add_input_flag(verb, flags.input)->excludes(texts);

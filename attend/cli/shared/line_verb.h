@@ -11,8 +11,8 @@
 
 namespace attend::cli {
 
-/// --model DIR, required.
-void add_model_flag(Verb& verb, std::string& model);
+/// --model DIR, required, and --adapter DIR: see open_model().
+void add_model_flags(Verb& verb, std::string& model, std::string& adapter);
 /// --max-tokens N and --long HOW; `help` describes what happens to longer lines.
 void add_long_text_flags(Verb& verb, std::int64_t& max_tokens, LongText& long_text, const std::string& help,
                          bool may_split = true);
@@ -23,11 +23,11 @@ void add_batch_flag(Verb& verb, std::int64_t& batch_tokens);
 
 /// The flags of a verb that takes texts from the command line or lines from files.
 struct LineFlags {
-  std::string model, output;
+  std::string model, adapter, output;
   std::vector<std::string> texts, input;
   bool json = false;
 };
-/// --model DIR, TEXT …, --input FILE …, --output FILE. `help` describes the texts.
+/// --model DIR, --adapter DIR, TEXT …, --input FILE …, --output FILE. `help` describes the texts.
 void add_line_flags(Verb& verb, LineFlags& flags, const std::string& help = "Texts");
 
 /// Work on a block of texts, which may report its progress.

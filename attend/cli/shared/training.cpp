@@ -234,6 +234,9 @@ void add_flags(Verb& verb, TrainingFlags& flags, TrainerOptions& t, std::int64_t
   }
   option("--accumulate", t.accumulate, "Number of batches whose gradients are summed for one update", "N")
       ->check(kPositive);
+  if (batch_tokens)
+    verb.add_flag("--recompute", t.recompute,
+                  "Compute each Transformer layer again in the backward pass: takes less memory and a third more time");
   option("--learning-rate", t.learning_rate, "Highest learning rate, reached after the warm-up", "RATE")
       ->check(kPositive);
   add_choice(verb, "--schedule", t.schedule, kScheduleNames, "How the learning rate falls after the warm-up");
@@ -273,6 +276,27 @@ void add_training_flags(Verb& verb, TrainingFlags& flags, TrainerOptions& option
 void add_training_flags(Verb& verb, TrainingFlags& flags, TrainerOptions& options,
                         const std::vector<std::string>& metrics) {
   add_flags(verb, flags, options, nullptr, metrics);
+}
+
+void add_lora_flags(Verb& verb, LoraOptions& options) {
+  Flag* lora = verb.add_option("--lora", options.rank,
+                               "Train low-rank adapters of this rank (LoRA) and keep the weights as they are; saves an "
+                               "adapter in the format of PEFT, which --model takes");
+  lora->type_name("RANK")->check(kPositive)->default_value("")->default_text("train all weights");
+  verb.add_option("--lora-alpha", options.alpha, "Adapters are multiplied by this number and divided by their rank")
+      ->type_name("ALPHA")
+      ->check(kPositive)
+      ->needs(lora);
+  verb.add_option("--lora-dropout", options.dropout, "Dropout probability on the input of the adapters")
+      ->type_name("P")
+      ->check(between(0.0, 0.99))
+      ->needs(lora);
+  verb.add_option("--lora-targets", options.targets,
+                  "Endings of the names of the linear layers to adapt, such as q_proj,v_proj, or all-linear")
+      ->type_name("NAMES")
+      ->delimiter(',')
+      ->default_text("the queries and values of attention")
+      ->needs(lora);
 }
 
 void check_validation(const TrainingFlags& flags, bool given, const std::string& needed) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "attend/cli/shared/flags.h"
+#include "attend/models/adapter.h"
 #include "attend/train/trainer.h"
 
 namespace attend::cli {
@@ -31,6 +32,9 @@ void add_training_flags(Verb& verb, TrainingFlags& flags, TrainerOptions& option
 /// The same for data that are generated without end: there are no epochs, and batches do not count tokens.
 void add_training_flags(Verb& verb, TrainingFlags& flags, TrainerOptions& options,
                         const std::vector<std::string>& metrics);
+
+/// --lora, --lora-alpha, --lora-dropout and --lora-targets.
+void add_lora_flags(Verb& verb, LoraOptions& options);
 
 /// Throws UsageError if a flag needs validation data and there is none.
 void check_validation(const TrainingFlags& flags, bool given, const std::string& needed = "--validation");

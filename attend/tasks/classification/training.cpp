@@ -18,6 +18,7 @@
 #include "attend/tasks/encoder/bert_training.h"
 #include "attend/tasks/encoder/pack.h"
 #include "attend/text/training/train_words.h"
+#include "attend/train/memory.h"
 #include "attend/train/run.h"
 
 namespace attend {
@@ -55,6 +56,7 @@ struct Prepared {
   bool types = false;                                   ///< the model needs token types
   std::int64_t max_tokens = 0;                          ///< longer texts are truncated; 0: no limit
   ClassifierTrainingTaskOptions task = {};              ///< with the special tokens
+  std::shared_ptr<Model> network = {};                  ///< the model, for the estimate of memory
 };
 
 /// Tokenises the texts of a file into a store in the output folder.
@@ -123,6 +125,13 @@ void check_pairs(const TextClassifier& network, const Options& options) {
                      "or an encoder to fine-tune");
 }
 
+/// Saves the model, or the adapter that was trained.
+SaveModel save_of(const std::shared_ptr<Model>& model, const Tokenizer& tokenizer, const AdapterInfo& adapter) {
+  return [=](const std::filesystem::path& folder) {
+    adapter.lora.on() ? save_adapter(*model, adapter, folder) : save_model(*model, tokenizer, folder);
+  };
+}
+
 Prepared prepared_network(const std::shared_ptr<TextClassifier>& network, const Tokenizer& tokenizer,
                           std::int64_t max_tokens, bool fixed_words) {
   network->train_all();
@@ -156,8 +165,17 @@ Prepared prepared_network(const std::shared_ptr<TextClassifier>& network, const 
                    .unknown = tokenizer.special().unknown.value_or(-1)}};
 }
 
-Prepared prepared_gpt2(const std::shared_ptr<CausalLm>& model, const Tokenizer& tokenizer, std::int64_t max_tokens) {
-  train_parameters(*model);
+Prepared prepared_gpt2(const std::shared_ptr<CausalLm>& model, const Tokenizer& tokenizer, std::int64_t max_tokens,
+                       const Options& options) {
+  const AdapterInfo adapter = AdapterInfo::of(options.lora, options.from, "SEQ_CLS", {"score"});
+  std::vector<NamedTensor> trained;
+  if (options.lora.on()) {
+    Generator generator(options.trainer.seed);
+    trained = train_adapters(*model, adapter, generator);
+  } else {
+    train_parameters(*model);
+    trained = parameters(*model);
+  }
   const auto logits = [model](const TokenBatch& texts, const Tensor&) {
     const Tensor states = model->states(texts.ids);  // [B, T, width]
     const std::int64_t B = states.dim(0), T = states.dim(1);
@@ -167,10 +185,7 @@ Prepared prepared_gpt2(const std::shared_ptr<CausalLm>& model, const Tokenizer& 
     return model->labels(embedding(states.reshape({B * T, states.dim(2)}), Tensor::ids(last, {B})));
   };
   return {
-      .model = {.parameters = parameters(*model),
-                .logits = logits,
-                .save = [model,
-                         tokenizer](const std::filesystem::path& folder) { save_model(*model, tokenizer, folder); }},
+      .model = {.parameters = std::move(trained), .logits = logits, .save = save_of(model, tokenizer, adapter)},
       .labels = model->options.labels,
       .tokenizer = tokenizer,
       .config = model->config().dump(),
@@ -229,7 +244,7 @@ Prepared continued_classifier(const ModelFolder& folder, const Options& options,
                      "(--several-labels), and layers that stay as they are (--freeze)");
   const Labels labels = learned_labels(options, observer);
   warn_of_weights(folder.weights(), observer);
-  const std::shared_ptr<Model> model = folder.load();
+  const std::shared_ptr<Model> model = options.lora.on() ? folder.model()->share() : folder.load();
   if (const auto gpt2 = std::dynamic_pointer_cast<CausalLm>(model)) {
     CausalLmOptions& o = gpt2->options;
     if (!options.columns.pair.empty())
@@ -242,8 +257,10 @@ Prepared continued_classifier(const ModelFolder& folder, const Options& options,
       gpt2->decoder.set_dropout(*options.dropout, *options.dropout);
     }
     return prepared_gpt2(gpt2, folder.tokenizer(),
-                         options.max_tokens > 0 ? std::min(options.max_tokens, o.positions) : o.positions);
+                         options.max_tokens > 0 ? std::min(options.max_tokens, o.positions) : o.positions, options);
   }
+  if (options.lora.on())
+    fail<InputError>("finetune", folder.path().string(), ": --lora is for Transformers, expected an encoder or GPT-2");
   const auto network = std::dynamic_pointer_cast<TextClassifier>(model);
   if (!network) fail<InputError>("finetune", folder.path().string(), ": this kind of classifier cannot be trained");
   check_pairs(*network, options);
@@ -269,11 +286,14 @@ Prepared tuned_classifier(const Options& options, const TrainingObserver& observ
   const auto model = std::make_shared<Bert>(load_bert(from, {.head = BertHead::sequence_classification,
                                                              .labels = labels,
                                                              .several_labels = several_labels,
+                                                             .mapped = options.lora.on(),
                                                              .initialised = &initialised}));
   if (const BertOptions own = BertOptions::read(Config(from / "config.json"));
       own.head == BertHead::sequence_classification && !initialised.empty())
     warn_of_new_head(own.labels, observer);
-  std::vector<NamedTensor> trained = prepare_fine_tuning(*model, options.dropout, options.frozen_layers);
+  const AdapterInfo adapter = AdapterInfo::of(options.lora, from, "SEQ_CLS", head_modules(*model, initialised));
+  std::vector<NamedTensor> trained =
+      prepare_fine_tuning(*model, {options.dropout, options.frozen_layers, adapter, options.trainer.seed});
 
   const BertOptions& o = model->options;
   const std::int64_t max_tokens =
@@ -284,27 +304,27 @@ Prepared tuned_classifier(const Options& options, const TrainingObserver& observ
                                      .unknown = special.mask.value_or(special.unknown.value_or(-1))};
   for (const auto& id : {special.classify, special.separator, special.bos, special.eos})
     if (id) task.never_dropped.push_back(*id);
-  return {
-      .model = {
-          .parameters = std::move(trained),
-          .logits =
-              [model](const TokenBatch& texts, const Tensor& types) {
-                const BertInput input = pack(texts, types);
-                return model->label_texts(model->encode(input), input.lengths);
+  return {.model = {.parameters = std::move(trained),
+                    .logits =
+                        [model](const TokenBatch& texts, const Tensor& types) {
+                          const BertInput input = pack(texts, types);
+                          return model->label_texts(model->encode(input), input.lengths);
+                        },
+                    .save = save_of(model, tokenizer, adapter)},
+          .labels = o.labels,
+          .tokenizer = tokenizer,
+          .config = model->config().dump(),
+          .parameters = count_parameters(*model),
+          .encode =
+              [tokenizer, pairs, limit = EncodeOptions{.max_tokens = max_tokens, .long_text = LongText::truncate}](
+                  const LabelledText& text) {
+                return pairs ? tokenizer.encode_pair(text.text, text.second, limit)
+                             : tokenizer.encode(text.text, limit);
               },
-          .save = [model, tokenizer](const std::filesystem::path& folder) { save_model(*model, tokenizer, folder); }},
-      .labels = o.labels,
-      .tokenizer = tokenizer,
-      .config = model->config().dump(),
-      .parameters = count_parameters(*model),
-      .encode =
-          [tokenizer, pairs,
-           limit = EncodeOptions{.max_tokens = max_tokens, .long_text = LongText::truncate}](const LabelledText& text) {
-            return pairs ? tokenizer.encode_pair(text.text, text.second, limit) : tokenizer.encode(text.text, limit);
-          },
-      .types = o.types > 1 && pairs,
-      .max_tokens = max_tokens,
-      .task = std::move(task)};
+          .types = o.types > 1 && pairs,
+          .max_tokens = max_tokens,
+          .task = std::move(task),
+          .network = model};
 }
 
 }  // namespace
@@ -330,12 +350,10 @@ TrainingResult train_classification(const Options& options, const TrainingObserv
   const ExampleStore validation = stored_texts(options, made, options.validation, "validation.tokens", observer);
   if (const std::int64_t cut = training.left_out() + validation.left_out(); cut > 0)
     observer.warn("cut: " + counted(cut, "text") + " longer than " + counted(made.max_tokens, "token"));
-  std::int64_t trained = 0;
-  for (const NamedTensor& parameter : made.model.parameters) trained += parameter.tensor.numel();
   observer.info(counted(training.size(), "text") + ", " + grouped(validation.size()) + " for validation, " +
                 counted(std::ssize(made.labels), "label") + " (" + listed(made.labels) + "), " +
                 (fine_tuned
-                     ? grouped(trained) + " of " + grouped(made.parameters) + " parameters to train"
+                     ? parameters_to_train(made.model.parameters, made.parameters, options.lora.on())
                      : counted(made.tokenizer.size(), "word") + ", " + grouped(made.parameters) + " parameters"));
 
   made.task.word_dropout = options.word_dropout;
@@ -348,6 +366,8 @@ TrainingResult train_classification(const Options& options, const TrainingObserv
       .max_tokens = options.batch_tokens, .max_sequences = options.batch, .seed = options.trainer.seed};
   TrainerOptions trainer = options.trainer;
   trainer.folder = folder;
+  if (made.network)
+    trainer.activation_bytes = activation_bytes(*made.network, options.batch_tokens, 0, trainer.recompute);
   trainer.fingerprint =
       run_fingerprint(options, {.model = made.config,
                                 .tokenizer = fingerprint(made.tokenizer),

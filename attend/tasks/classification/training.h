@@ -15,6 +15,7 @@
 #include <optional>
 #include <variant>
 
+#include "attend/models/adapter.h"
 #include "attend/models/decomposable_attention.h"
 #include "attend/models/esim.h"
 #include "attend/models/hierarchical_classifier.h"
@@ -48,6 +49,7 @@ struct ClassificationTrainingOptions {
   // Fine-tuning:
   std::int64_t frozen_layers = 0;     ///< above 0: do not train the embeddings and this many of the first layers
   std::optional<float> dropout = {};  ///< replaces the model's dropout
+  LoraOptions lora = {};              ///< train adapters and the output layer only
   TrainerOptions trainer = {.epochs = 10, .learning_rate = 2e-3, .average = 0.99};
 
   /// The defaults for fine-tuning the encoder of a folder.
@@ -58,6 +60,7 @@ struct ClassificationTrainingOptions {
     v("label_smoothing", label_smoothing), v("consistency", consistency), v("balanced", balanced);
     v("max_tokens", max_tokens), v("fixed_vectors", fixed_vectors), v("frozen_layers", frozen_layers),
         v("trainer", trainer);
+    if (lora.on()) v("lora", lora);
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 #include "attend/core/error.h"
 #include "attend/nn/module.h"
@@ -35,14 +36,30 @@ void set_dropout(Bert& model, float dropout) {
 
 }  // namespace
 
-std::vector<NamedTensor> prepare_fine_tuning(Bert& model, std::optional<float> dropout, std::int64_t frozen_layers) {
-  if (dropout) set_dropout(model, *dropout);
+std::vector<NamedTensor> prepare_fine_tuning(Bert& model, const BertTraining& training) {
+  if (training.dropout) set_dropout(model, *training.dropout);
+  if (training.adapter.lora.on()) {
+    if (training.frozen_layers > 0)
+      fail<InputError>("finetune", "--freeze cannot be combined with --lora, which freezes all layers");
+    Generator generator(training.seed);
+    return train_adapters(model, training.adapter, generator);
+  }
   train_parameters(model);
-  if (frozen_layers > 0) freeze(model, frozen_layers);
+  if (training.frozen_layers > 0) freeze(model, training.frozen_layers);
   std::vector<NamedTensor> trained;
   for (const NamedTensor& parameter : parameters(model))
     if (requires_grad(parameter.tensor)) trained.push_back(parameter);
   return trained;
+}
+
+std::vector<std::string> head_modules(Bert& model, const std::vector<std::string>& initialised) {
+  std::set<std::string> modules;
+  const auto add = [&](const std::string& name) { modules.insert(name.substr(0, name.rfind('.'))); };
+  for_each_parameter(model, [&](const std::string& name, Tensor&) {
+    if (!name.starts_with("bert.")) add(model.stored_name(name));
+  });
+  for (const std::string& name : initialised) add(name);
+  return {modules.begin(), modules.end()};
 }
 
 }  // namespace attend

@@ -11,6 +11,7 @@
 #include "attend/tasks/language_model/training_task.h"
 #include "attend/text/training/train_bpe.h"
 #include "attend/text/training/train_words.h"
+#include "attend/train/memory.h"
 #include "attend/train/run.h"
 
 namespace attend {
@@ -60,7 +61,9 @@ CausalLm new_model(const Options& options, const Tokenizer& tokenizer) {
 }
 
 CausalLm folder_model(const Options& options, const Tokenizer& tokenizer) {
-  CausalLm model = load_causal_lm(options.from);
+  // With adapters, the model shares the weights that are mapped for use.
+  CausalLm model = options.lora.on() ? *ModelFolder(options.from).model<CausalLm>("finetune", Ability::generate)
+                                 : load_causal_lm(options.from);
   CausalLmOptions& o = model.options;
   if (tokenizer.size() > o.vocabulary)
     fail<InputError>("finetune", options.from.string(), ": its tokenizer has ", tokenizer.size(), " tokens, its model ",
@@ -115,7 +118,15 @@ TrainingResult train_language_model(const Options& given_options, const Training
                               : !options.tokenizer.empty() ? load_tokenizer(options.tokenizer)
                                                            : learn_tokenizer(options, observer);
   CausalLm model = options.from.empty() ? new_model(options, tokenizer) : folder_model(options, tokenizer);
-  train_parameters(model);
+  const AdapterInfo adapter = AdapterInfo::of(options.lora, options.from, "CAUSAL_LM");
+  std::vector<NamedTensor> trained;
+  if (options.lora.on()) {
+    Generator generator(options.trainer.seed);
+    trained = train_adapters(model, adapter, generator);
+  } else {
+    train_parameters(model);
+    trained = parameters(model);
+  }
   const TokenStore store = tokenized(options, options.train, tokenizer, "train.tokens", observer);
   StoredText training{store, {0, store.size()}};
   std::optional<StoredText> validation;
@@ -129,12 +140,14 @@ TrainingResult train_language_model(const Options& given_options, const Training
     options.context = std::clamp<std::int64_t>(training.range.size() - 1, 1, model.options.positions);
   const std::int64_t batch = std::max<std::int64_t>(options.batch_tokens / options.context, 1);
   observer.info(counted(training.range.size(), "token") + ", " + grouped(validation ? validation->range.size() : 0) +
-                " for validation, " + grouped(tokenizer.size()) + " different, " + grouped(count_parameters(model)) +
-                " parameters, " + counted(batch, "window") + " of " + grouped(options.context) + " in a batch");
-  LanguageModelTrainingTask task({.parameters = parameters(model),
+                " for validation, " + grouped(tokenizer.size()) + " different, " +
+                parameters_to_train(trained, count_parameters(model), options.lora.on()) + ", " +
+                counted(batch, "window") + " of " + grouped(options.context) + " in a batch");
+  LanguageModelTrainingTask task({.parameters = trained,
                                   .logits = [&](const Tensor& ids) { return model(ids); },
                                   .save =
                                       [&](const std::filesystem::path& folder) {
+                                        if (options.lora.on()) return save_adapter(model, adapter, folder);
                                         save_model(model, tokenizer, folder);
                                         save_generation(options, model.options, folder);
                                       }},
@@ -145,6 +158,8 @@ TrainingResult train_language_model(const Options& given_options, const Training
                                   .validation_tokens = options.validation_tokens});
   TrainerOptions trainer = options.trainer;
   trainer.folder = folder;
+  trainer.activation_bytes = activation_bytes(model, batch * options.context,
+                                              static_cast<double>(model.options.vocabulary), trainer.recompute);
   trainer.fingerprint = run_fingerprint(
       options,
       {.model = model.config().dump(), .tokenizer = fingerprint(tokenizer), .files = files, .from = options.from});

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "attend/data/tokenized_texts.h"
+#include "attend/models/adapter.h"
 #include "attend/models/causal_lm.h"
 #include "attend/train/trainer.h"
 
@@ -40,6 +41,7 @@ struct LanguageModelTrainingOptions {
   /// Of a new model: its family and its sizes. For another family than GPT-2, begin with CausalLmOptions::of().
   CausalLmOptions model = {.width = 256, .layers = 6, .heads = 8};
   std::optional<float> dropout = {};  ///< of all kinds; empty: the values of the model
+  LoraOptions lora = {};              ///< for fine-tuning: train adapters only
   std::string sample_prompt = {};     ///< the model continues this text after each evaluation
   std::int64_t sample_tokens = 0;     ///< the number of tokens to generate, for TrainingObserver::sampled; 0: none
   TrainerOptions trainer = {.epochs = 3,
@@ -56,6 +58,7 @@ struct LanguageModelTrainingOptions {
   void visit(auto&& v) const {
     v("validation_share", validation_share), v("validation_tokens", validation_tokens);
     v("document_end", document_end), v("context", context), v("batch_tokens", batch_tokens), v("trainer", trainer);
+    if (lora.on()) v("lora", lora);
   }
 };
 

@@ -9,9 +9,11 @@
 #include "attend/data/text_stream.h"
 #include "attend/models/registry.h"
 #include "attend/tasks/embedding/sentence_folder.h"
+#include "attend/tasks/encoder/bert_training.h"
 #include "attend/tasks/masked_lm/training_task.h"
 #include "attend/text/sentences.h"
 #include "attend/text/training/train_wordpiece.h"
+#include "attend/train/memory.h"
 #include "attend/train/run.h"
 
 namespace attend {
@@ -150,13 +152,13 @@ std::int32_t special_id(const std::optional<std::int32_t>& id, const char* what)
   return *id;
 }
 
+/// `initialised`: the names of weights that the folder does not have.
 Bert make_model(const Options& options, const std::filesystem::path& from, const Tokenizer& tokenizer,
-                const TrainingObserver& observer) {
+                const TrainingObserver& observer, std::vector<std::string>& initialised) {
   const BertHead head = options.next_sentence ? BertHead::pre_training : BertHead::masked_lm;
   if (!from.empty()) {
     warn_of_weights(Weights(from), observer);
-    std::vector<std::string> initialised;
-    Bert model = load_bert(from, {.head = head, .initialised = &initialised});
+    Bert model = load_bert(from, {.head = head, .mapped = options.lora.on(), .initialised = &initialised});
     if (model.options.vocabulary < tokenizer.size())
       fail<InputError>("finetune", from.string(), ": the model has ", model.options.vocabulary,
                        " tokens, but its tokenizer has ", tokenizer.size());
@@ -207,7 +209,8 @@ TrainingResult train_masked_lm(const Options& options, const TrainingObserver& o
   const DocumentCount documents = sentences.count();
   check_documents(documents, options.train.front().string(), options.next_sentence, observer);
   check_validation();
-  Bert model = make_model(options, from, tokenizer, observer);
+  std::vector<std::string> initialised;
+  Bert model = make_model(options, from, tokenizer, observer, initialised);
   const std::int64_t room = model.options.max_tokens();
   const std::int64_t max_tokens = options.max_tokens > 0 ? options.max_tokens : std::min(kMaxTokens, room);
   if (max_tokens > room)
@@ -228,15 +231,26 @@ TrainingResult train_masked_lm(const Options& options, const TrainingObserver& o
       stored_texts(options, options.train, "train.tokens", tokenizer, example_options, observer);
   PreTrainingExamples validation =
       stored_texts(options, options.validation, "validation.tokens", tokenizer, example_options, observer);
-  train_parameters(model);
+  std::vector<std::string> saved;  // a head that the folder does not have
+  if (!initialised.empty()) saved = head_modules(model, initialised);
+  const AdapterInfo adapter = AdapterInfo::of(options.lora, from, "", std::move(saved));
+  const std::vector<NamedTensor> trained =
+      prepare_fine_tuning(model, {.adapter = adapter, .seed = options.trainer.seed});
   observer.info(counted(documents.all, "document") + ", " + counted(training.size(), "example") + ", " +
-                grouped(validation.size()) + " for validation, " + grouped(count_parameters(model)) + " parameters");
+                grouped(validation.size()) + " for validation, " +
+                parameters_to_train(trained, count_parameters(model), options.lora.on()));
   TrainerOptions trainer = options.trainer;
   trainer.folder = folder;
+  trainer.activation_bytes = activation_bytes(
+      model, options.batch_tokens,
+      2 * static_cast<double>(masking.share) * static_cast<double>(model.options.vocabulary), trainer.recompute);
   trainer.fingerprint = run_fingerprint(
       options, {.model = model.config().dump(), .tokenizer = fingerprint(tokenizer), .files = files, .from = from});
-  PreTrainingTask task(model, parameters(model),
-                       [&](const std::filesystem::path& folder) { save_model(model, tokenizer, folder); },
+  PreTrainingTask task(model, trained,
+                       [&](const std::filesystem::path& folder) {
+                         options.lora.on() ? save_adapter(model, adapter, folder)
+                                           : save_model(model, tokenizer, folder);
+                       },
                        std::move(training), std::move(validation),
                        {.masking = masking, .batches = {.max_tokens = options.batch_tokens, .seed = trainer.seed}});
   return train(task, trainer, observer);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "attend/data/tokenized_texts.h"
+#include "attend/models/adapter.h"
 #include "attend/models/bert.h"
 #include "attend/tasks/masked_lm/masking.h"
 #include "attend/train/trainer.h"
@@ -31,6 +32,7 @@ struct MaskedLmTrainingOptions {
   bool next_sentence = true;             ///< also train next-sentence prediction
   MaskingOptions masking = {};           ///< train_masked_lm() sets its token ids
   BertOptions model = small_bert();
+  LoraOptions lora = {};  ///< for fine-tuning: train adapters only
   TrainerOptions trainer = {.epochs = 20, .learning_rate = 5e-4, .warmup = 200};
 
   /// The defaults for fine-tuning the model of a folder.
@@ -40,6 +42,7 @@ struct MaskedLmTrainingOptions {
     v("document_end", document_end), v("max_tokens", max_tokens), v("batch_tokens", batch_tokens);
     v("next_sentence", next_sentence), v("share", masking.share), v("masked", masking.masked);
     v("random", masking.random), v("whole_words", masking.whole_words), v("trainer", trainer);
+    if (lora.on()) v("lora", lora);
   }
 
  private:

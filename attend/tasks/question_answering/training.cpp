@@ -13,6 +13,7 @@
 #include "attend/tasks/encoder/bert_training.h"
 #include "attend/tasks/question_answering/training_task.h"
 #include "attend/text/training/train_words.h"
+#include "attend/train/memory.h"
 #include "attend/train/run.h"
 
 namespace attend {
@@ -52,6 +53,7 @@ struct Prepared {
   std::string config;                   ///< the options of the model, as JSON
   std::int64_t parameters = 0;          ///< the number of all parameters, including frozen ones
   AnswerTrainingTaskOptions task = {};  ///< with the special tokens
+  std::shared_ptr<Model> network = {};  ///< the model, for the estimate of memory
 };
 
 /// The vocabulary has the words of the training texts and questions, and those of the word vectors.
@@ -118,23 +120,34 @@ Prepared tuned_model(const Options& options, const TrainingObserver& observer) {
     const auto network = std::dynamic_pointer_cast<SpanModel>(folder.load());
     if (!network || options.frozen_layers > 0)
       fail<InputError>("finetune", from.string(), ": is not of BERT's family; only that has layers to freeze");
+    if (options.lora.on())
+      fail<InputError>("finetune", from.string(), ": --lora is for Transformers, expected an encoder of BERT's family");
     if (options.dropout) network->set_dropout(*options.dropout);
     return prepared_network(network, folder.tokenizer(), false);
   }
   const Tokenizer& tokenizer = folder.tokenizer();
   default_generator().restore(options.trainer.seed, 0);
-  const auto model = std::make_shared<Bert>(load_bert(from, {.head = BertHead::question_answering}));
-  std::vector<NamedTensor> trained = prepare_fine_tuning(*model, options.dropout, options.frozen_layers);
+  std::vector<std::string> initialised;
+  const auto model = std::make_shared<Bert>(load_bert(
+      from, {.head = BertHead::question_answering, .mapped = options.lora.on(), .initialised = &initialised}));
+  const AdapterInfo adapter = AdapterInfo::of(options.lora, from, "QUESTION_ANS", head_modules(*model, initialised));
+  std::vector<NamedTensor> trained =
+      prepare_fine_tuning(*model, {options.dropout, options.frozen_layers, adapter, options.trainer.seed});
   const SpecialTokens& special = tokenizer.special();
   AnswerTrainingTaskOptions task{.unknown = special.mask.value_or(special.unknown.value_or(-1))};
   for (const auto& id : {special.classify, special.separator, special.bos, special.eos})
     if (id) task.never_dropped.push_back(*id);
   return {.model = {.parameters = std::move(trained),
                     .reader = SpanReader(model, tokenizer),
-                    .save = [model, tokenizer](const fs::path& folder) { save_model(*model, tokenizer, folder); }},
+                    .save =
+                        [model, tokenizer, adapter](const fs::path& folder) {
+                          adapter.lora.on() ? save_adapter(*model, adapter, folder)
+                                            : save_model(*model, tokenizer, folder);
+                        }},
           .config = model->config().dump(),
           .parameters = count_parameters(*model),
-          .task = std::move(task)};
+          .task = std::move(task),
+          .network = model};
 }
 
 /// The windows of all training questions. Left out: questions whose answers are not in their paragraphs, that leave no
@@ -207,13 +220,11 @@ TrainingResult train_answers(const Options& options, const TrainingObserver& obs
   Prepared made = fine_tuned ? tuned_model(options, observer) : new_network(split.training, options, observer);
   const Tokenizer tokenizer = made.model.reader.tokenizer;
   std::vector<SpanExample> examples = examples_of(split.training, made.model.reader, options, observer);
-  std::int64_t trained = 0;
-  for (const NamedTensor& parameter : made.model.parameters) trained += parameter.tensor.numel();
   observer.info(counted(count_questions(split.training), "question") + " about " +
                 counted(std::ssize(split.training), "article") + ", " + grouped(count_questions(split.validation)) +
                 " for validation" +
                 (options.test_share > 0 ? ", " + grouped(count_questions(split.test)) + " for test" : "") + ", " +
-                (fine_tuned ? grouped(trained) + " of " + grouped(made.parameters) + " parameters to train"
+                (fine_tuned ? parameters_to_train(made.model.parameters, made.parameters, options.lora.on())
                             : counted(tokenizer.size(), "word") + ", " + grouped(made.parameters) + " parameters"));
 
   made.task.word_dropout = options.word_dropout;
@@ -224,6 +235,8 @@ TrainingResult train_answers(const Options& options, const TrainingObserver& obs
       .max_tokens = options.batch_tokens, .max_sequences = options.batch, .seed = options.trainer.seed};
   TrainerOptions trainer = options.trainer;
   trainer.folder = folder;
+  if (made.network)
+    trainer.activation_bytes = activation_bytes(*made.network, options.batch_tokens, 0, trainer.recompute);
   trainer.fingerprint = run_fingerprint(options, {.model = made.config,
                                                   .tokenizer = fingerprint(tokenizer),
                                                   .files = files,

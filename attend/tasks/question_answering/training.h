@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "attend/models/adapter.h"
 #include "attend/models/bidaf.h"
 #include "attend/tasks/question_answering/span_reader.h"
 #include "attend/train/trainer.h"
@@ -51,6 +52,7 @@ struct AnswerTrainingOptions {
   // Fine-tuning:
   std::int64_t frozen_layers = 0;     ///< above 0: do not train the embeddings and this many of the first layers
   std::optional<float> dropout = {};  ///< replaces the model's dropout
+  LoraOptions lora = {};              ///< train adapters and the output layer only
   TrainerOptions trainer = {.epochs = 8, .learning_rate = 2e-3, .warmup = 50, .average = 0.99};
 
   /// The defaults for fine-tuning the model of a folder.
@@ -62,6 +64,7 @@ struct AnswerTrainingOptions {
     v("max_tokens", windows.max_tokens), v("overlap", windows.overlap);
     v("batch_tokens", batch_tokens), v("batch", batch), v("word_dropout", word_dropout);
     v("fixed_vectors", fixed_vectors), v("frozen_layers", frozen_layers), v("trainer", trainer);
+    if (lora.on()) v("lora", lora);
   }
 };
 

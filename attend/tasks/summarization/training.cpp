@@ -12,6 +12,7 @@
 #include "attend/tasks/translation/trainable_translator.h"
 #include "attend/tasks/translation/training_task.h"
 #include "attend/tasks/translation/translation_model.h"
+#include "attend/train/memory.h"
 #include "attend/train/run.h"
 
 namespace attend {
@@ -155,7 +156,7 @@ TrainingResult train_summarizer(const SummaryTrainingOptions& options, const Tra
   const bool new_vocabulary = !options.tokenizer.empty() || options.vocab_size > 0;
   const std::uint64_t seed = options.trainer.seed;
   TrainableTranslator model =
-      from ? continue_translator(*from, tokenizers, new_vocabulary, options.dropout, seed, observer)
+      from ? continue_translator(*from, tokenizers, {new_vocabulary, options.dropout, options.lora, seed}, observer)
            : make_model(options, tokenizers);
 
   const auto limited = [&](std::int64_t tokens) {
@@ -184,10 +185,12 @@ TrainingResult train_summarizer(const SummaryTrainingOptions& options, const Tra
       stored_summaries(options.validation, encoding, output / "validation.tokens", observer);
   warn_of_lengths(training, validation, encoding, observer);
   observer.info(counted(training.size(), "pair") + ", " + grouped(validation.size()) + " for validation, " +
-                grouped(model.size) + " parameters");
+                model.size);
 
   TrainerOptions trainer = options.trainer;
   trainer.folder = folder;
+  trainer.activation_bytes = activation_bytes(*model.network, options.batch_tokens,
+                                              static_cast<double>(tokenizers.target.size()), trainer.recompute);
   // Epochs of gap sentences do not raise the scores.
   if (trainer.patience > 0) trainer.patience += options.gap_sentence_epochs;
   TranslationTrainingTaskOptions task_options{.padding = needed_token("padding", tokenizers.source.special().padding),

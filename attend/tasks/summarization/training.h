@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 
+#include "attend/models/adapter.h"
 #include "attend/models/transformer.h"
 #include "attend/train/trainer.h"
 
@@ -43,6 +44,7 @@ struct SummaryTrainingOptions {
                               .decoder_inner = 1024,
                               .activation = Activation::relu,
                               .pointer = true};  ///< of a new summarizer
+  LoraOptions lora = {};                         ///< for fine-tuning: train adapters only
   std::optional<float> dropout = {};             ///< for fine-tuning: replaces the model's dropout
   TrainerOptions trainer = {.epochs = 20, .warmup = 200, .patience = 5};
 
@@ -54,6 +56,7 @@ struct SummaryTrainingOptions {
     v("source_prefix", source_prefix.value_or("")), v("batch_tokens", batch_tokens);
     v("label_smoothing", label_smoothing), v("coverage", coverage), v("gap_sentence_epochs", gap_sentence_epochs);
     v("validation_summaries", validation_summaries), v("trainer", trainer);
+    if (lora.on()) v("lora", lora);
   }
 };
 

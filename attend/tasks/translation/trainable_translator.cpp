@@ -19,15 +19,22 @@ namespace {
 /// What every architecture gives in the same way.
 template <typename Model>
 TrainableTranslator trainable(std::shared_ptr<Model> model, const TranslationTokenizers& tokenizers,
-                              const GenerationConfig& generation) {
-  train_parameters(*model);
+                              const GenerationConfig& generation, const AdapterInfo& adapter, std::uint64_t seed) {
   TrainableTranslator made;
+  if (adapter.lora.on()) {
+    Generator generator(seed);
+    made.parameters = train_adapters(*model, adapter, generator);
+  } else {
+    train_parameters(*model);
+    made.parameters = parameters(*model);
+  }
   made.config = model->config().dump();
-  made.size = count_parameters(*model);
+  made.size = parameters_to_train(made.parameters, count_parameters(*model), adapter.lora.on());
+  made.network = model;
   made.whole_texts = model->spec().whole_texts;
-  made.parameters = parameters(*model);
   made.generation = std::make_shared<GenerationConfig>(generation);
-  made.save = [model, tokenizers, generation = made.generation](const std::filesystem::path& folder) {
+  made.save = [model, tokenizers, generation = made.generation, adapter](const std::filesystem::path& folder) {
+    if (adapter.lora.on()) return save_adapter(*model, adapter, folder);
     save_model(*model, tokenizers.source, folder);
     generation->save(folder);
   };
@@ -35,8 +42,9 @@ TrainableTranslator trainable(std::shared_ptr<Model> model, const TranslationTok
 }
 
 TrainableTranslator trainable_recurrent(const std::shared_ptr<RecurrentTranslator>& model,
-                                        const TranslationTokenizers& tokenizers, const GenerationConfig& generation) {
-  TrainableTranslator made = trainable(model, tokenizers, generation);
+                                        const TranslationTokenizers& tokenizers, const GenerationConfig& generation,
+                                        const AdapterInfo& adapter = {}, std::uint64_t seed = 1) {
+  TrainableTranslator made = trainable(model, tokenizers, generation, adapter, seed);
   made.start = needed_token("end-of-sentence", tokenizers.target.special().eos);
   if (model->options.attention == DecoderAttention::location) made.max_length = model->options.max_positions;
   made.predict = [model](const TokenBatch& sources, const TokenBatch& inputs) -> Predictions {
@@ -47,8 +55,9 @@ TrainableTranslator trainable_recurrent(const std::shared_ptr<RecurrentTranslato
 }
 
 TrainableTranslator trainable_transformer(const std::shared_ptr<Transformer>& model,
-                                          const TranslationTokenizers& tokenizers, const GenerationConfig& generation) {
-  TrainableTranslator made = trainable(model, tokenizers, generation);
+                                          const TranslationTokenizers& tokenizers, const GenerationConfig& generation,
+                                          const AdapterInfo& adapter = {}, std::uint64_t seed = 1) {
+  TrainableTranslator made = trainable(model, tokenizers, generation, adapter, seed);
   made.start = model->options.start;
   made.max_length = model->options.max_positions;
   made.predict = [model](const TokenBatch& sources, const TokenBatch& inputs) {
@@ -143,8 +152,12 @@ TrainableTranslator make_translator(const TranslatorOptions& options, const Tran
 }
 
 TrainableTranslator continue_translator(const TranslatorFolder& from, const TranslationTokenizers& tokenizers,
-                                        bool new_vocabulary, const std::optional<float>& dropout, std::uint64_t seed,
-                                        const TrainingObserver& observer) {
+                                        const ContinuedTranslator& options, const TrainingObserver& observer) {
+  const bool new_vocabulary = options.new_vocabulary, adapts = options.lora.on();
+  const std::uint64_t seed = options.seed;
+  if (adapts && new_vocabulary)
+    fail<InputError>("finetune", "--lora keeps the embeddings as they are, so it needs the model's own tokenizer");
+  const AdapterInfo adapter = AdapterInfo::of(options.lora, from.folder.path(), "SEQ_2_SEQ_LM");
   warn_of_weights(from.folder.weights(), observer);
   std::map<std::string, PieceMap> by_piece;
   if (new_vocabulary) by_piece = pieces_by_parameter(from.tokenizers, tokenizers, observer);
@@ -152,12 +165,14 @@ TrainableTranslator continue_translator(const TranslatorFolder& from, const Tran
   if (from.architecture == TranslatorArchitecture::recurrent) {
     auto o = RecurrentTranslatorOptions::read(config);
     if (new_vocabulary) o.source_vocabulary = o.target_vocabulary = tokenizers.source.size();
-    o.dropout = dropout.value_or(o.dropout);
-    const auto old = std::dynamic_pointer_cast<RecurrentTranslator>(from.folder.load());
-    const auto model = continued(o, *old, by_piece, seed);
+    o.dropout = options.dropout.value_or(o.dropout);
+    const auto old =
+        std::dynamic_pointer_cast<RecurrentTranslator>(adapts ? from.folder.model()->share() : from.folder.load());
+    const auto model = adapts ? old : continued(o, *old, by_piece, seed);
+    model->options.dropout = o.dropout;
     GenerationConfig generation = translation_model(*model, tokenizers.source).generation;
     if (!new_vocabulary) generation = GenerationConfig::read(from.folder.path(), generation.search);
-    return trainable_recurrent(model, tokenizers, generation);
+    return trainable_recurrent(model, tokenizers, generation, adapter, seed);
   }
   for (const char* key : {"encoder_layerdrop", "decoder_layerdrop"})
     if (config.number(key, 0.0) != 0)
@@ -172,7 +187,7 @@ TrainableTranslator continue_translator(const TranslatorFolder& from, const Tran
     o.end = needed_token("end-of-sentence", tokenizers.target.special().eos);
     o.start = starts_with_end ? o.end : o.padding;
   }
-  o.dropout = dropout.value_or(o.dropout);
+  o.dropout = options.dropout.value_or(o.dropout);
   SearchOptions defaults = generation_defaults(o).search;
   defaults.beam = 1, defaults.rules = {};  // as for translating: what the folder does not have is not added
   GenerationConfig generation =
@@ -184,7 +199,11 @@ TrainableTranslator continue_translator(const TranslatorFolder& from, const Tran
     else
       generation.search.rules.forced_first = language;
   }
-  return trainable_transformer(continued(o, *old, by_piece, seed), tokenizers, generation);
+  if (!adapts) return trainable_transformer(continued(o, *old, by_piece, seed), tokenizers, generation);
+  const auto model = std::make_shared<Transformer>(*old);  // shares the weights
+  model->options = o;
+  for (TransformerStack* stack : {&model->encoder, &model->decoder}) stack->set_dropout(o.dropout, o.attention_dropout);
+  return trainable_transformer(model, tokenizers, generation, adapter, seed);
 }
 
 }  // namespace attend

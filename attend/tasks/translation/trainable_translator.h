@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "attend/models/adapter.h"
 #include "attend/models/recurrent_translator.h"
 #include "attend/models/registry.h"
 #include "attend/models/transformer.h"
@@ -48,7 +49,7 @@ struct TranslationTokenizers {
 
 struct TrainableTranslator {
   std::string config;                   ///< the contents of config.json
-  std::int64_t size = 0;                ///< number of parameters
+  std::string size;                     ///< "1,000 parameters": see parameters_to_train()
   std::int32_t start = 0;               ///< the decoder's first token
   std::int64_t max_length = 0;          ///< the maximum length of a text in tokens; 0: no limit
   bool whole_texts = false;             ///< the family reads whole texts, whatever it is trained on (Seq2SeqSpec)
@@ -56,6 +57,7 @@ struct TrainableTranslator {
   /// Teacher forcing.   sources int32 [B, S] and inputs int32 [B, T], with their lengths -> logits [B, T, V]
   std::function<Predictions(const TokenBatch& sources, const TokenBatch& inputs)> predict;
   std::shared_ptr<GenerationConfig> generation;  ///< saved with the model; may be changed until then
+  std::shared_ptr<Model> network;                ///< for the estimate of memory
   SaveModel save;
   std::function<Translator()> translator;  ///< makes a Translator that shares the parameters
 };
@@ -72,11 +74,15 @@ struct TranslatorFolder {
   TranslatorArchitecture architecture;
   TranslationTokenizers tokenizers;
 };
-/// Loads the folder's model for fine-tuning, with another dropout if one is given. With `new_vocabulary` the tokenizers
-/// are not the folder's: rows of tokens that both vocabularies have are copied (see carry_over.h), and the observer
-/// gets a message with their number.
+struct ContinuedTranslator {
+  bool new_vocabulary = false;        ///< the tokenizers are not the folder's: rows of tokens that both vocabularies
+                                      ///< have are copied (see carry_over.h); the observer is told their number
+  std::optional<float> dropout = {};  ///< replaces the model's dropout
+  LoraOptions lora = {};              ///< train adapters only; not with a new vocabulary
+  std::uint64_t seed = 1;
+};
+/// Loads the folder's model for fine-tuning.
 TrainableTranslator continue_translator(const TranslatorFolder& from, const TranslationTokenizers& tokenizers,
-                                        bool new_vocabulary, const std::optional<float>& dropout, std::uint64_t seed,
-                                        const TrainingObserver& observer = {});
+                                        const ContinuedTranslator& options, const TrainingObserver& observer = {});
 
 }  // namespace attend

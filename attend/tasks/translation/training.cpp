@@ -11,6 +11,7 @@
 #include "attend/tasks/translation/sentence_mode.h"
 #include "attend/tasks/translation/training_task.h"
 #include "attend/tasks/translation/translation_model.h"
+#include "attend/train/memory.h"
 #include "attend/train/run.h"
 
 namespace attend {
@@ -113,7 +114,7 @@ TrainingResult train_translation(const TranslationTrainingOptions& options, cons
                      "own model, in fine-tuning: got the tokenizer of ", options.tokenizer.string());
   const std::uint64_t seed = options.trainer.seed;
   TrainableTranslator model =
-      from ? continue_translator(*from, tokenizers, new_vocabulary, options.dropout, seed, observer)
+      from ? continue_translator(*from, tokenizers, {new_vocabulary, options.dropout, options.lora, seed}, observer)
            : make_translator(options.model, tokenizers, options.max_length, seed);
 
   const SentenceMode sentences = model.whole_texts ? SentenceMode::whole : sentence_mode_of(options.train);
@@ -131,10 +132,12 @@ TrainingResult train_translation(const TranslationTrainingOptions& options, cons
     observer.warn("left out: " + counted(left_out, "pair") + " that are empty, or longer than " + grouped(max_length) +
                   " tokens (--max-length)");
   observer.info(counted(training.size(), "pair") + ", " + grouped(validation.size()) + " for validation, " +
-                grouped(model.size) + " parameters");
+                model.size);
 
   TrainerOptions trainer = options.trainer;
   trainer.folder = folder;
+  trainer.activation_bytes = activation_bytes(*model.network, options.batch_tokens,
+                                              static_cast<double>(tokenizers.target.size()), trainer.recompute);
   TranslationTrainingTaskOptions task_options{.padding = needed_token("padding", tokenizers.source.special().padding),
                                               .label_smoothing = options.label_smoothing,
                                               .batches = {.max_tokens = options.batch_tokens, .seed = seed}};

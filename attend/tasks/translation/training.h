@@ -34,6 +34,7 @@ struct TranslationTrainingOptions {
   float label_smoothing = 0.1f;
   std::int64_t validation_sentences = 500;  ///< sentences that are translated for BLEU and chrF in each evaluation
   TranslatorOptions model = {};             ///< for a new translator
+  LoraOptions lora = {};                    ///< for fine-tuning: train adapters only
   std::optional<float> dropout = {};        ///< for fine-tuning: replaces the model's dropout
   TrainerOptions trainer = {.epochs = 20, .warmup = 200, .patience = 5};
 
@@ -44,6 +45,7 @@ struct TranslationTrainingOptions {
     v("max_length", max_length), v("batch_tokens", batch_tokens), v("label_smoothing", label_smoothing);
     v("validation_sentences", validation_sentences), v("trainer", trainer);
     v("source_language", source_language), v("target_language", target_language);
+    if (lora.on()) v("lora", lora);
   }
 };
 

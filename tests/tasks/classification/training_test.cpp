@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "attend/models/registry.h"
 #include "attend/tasks/classification/classifier.h"
 #include "tests/support/errors.h"
 #include "tests/support/temp_folder.h"
@@ -82,6 +83,34 @@ TEST_F(ClassificationTraining, FineTunesAnEncoderOnPairsOfTexts) {
   EXPECT_ERROR(train_classification(o), "reads single texts");
   o.balanced = true, o.columns.separator = "|";
   EXPECT_ERROR(train_classification(o), "one label each");
+}
+
+TEST_F(ClassificationTraining, AnAdapterKeepsTheEncoderAndBringsItsHead) {
+  const std::filesystem::path base = ATTEND_SOURCE_DIR "/tests/tasks/fixtures/bert_labels";
+  for (const bool int8 : {false, true}) {
+    auto o = ClassificationTrainingOptions::finetune(base);
+    if (int8) {
+      const ModelFolder folder(base);
+      const std::shared_ptr<Model> model = folder.load();
+      quantise(*model);
+      std::filesystem::create_directories(folder_ / "int8");
+      save_model(*model, folder.tokenizer(), folder_ / "int8");
+      o.from = folder_ / "int8";
+    }
+    o.train = o.validation = folder_ / "pairs.tsv";
+    o.columns.pair = "2", o.lora = {.rank = 2};
+    o.trainer.output = folder_ / (int8 ? "adapter8" : "adapter"), o.trainer.steps = 3;
+    EXPECT_EQ(train_classification(o).state.step, 3);
+    const Classifier classifier{o.trainer.output};
+    EXPECT_EQ(classifier.labels(), (std::vector<std::string>{"other", "same"}));
+    EXPECT_NE(test::contents(o.trainer.output / "adapter_config.json").find("\"classifier\""), std::string::npos);
+    o.frozen_layers = 1, o.trainer.overwrite = true;
+    EXPECT_ERROR(train_classification(o), "--freeze cannot be combined with --lora");
+  }
+  auto o = ClassificationTrainingOptions::finetune(folder_ / "first");
+  train_classification(options("first"));
+  o.train = folder_ / "texts.tsv", o.lora = {.rank = 2}, o.trainer.output = folder_ / "none";
+  EXPECT_ERROR(train_classification(o), "--lora is for Transformers");
 }
 
 TEST_F(ClassificationTraining, ARecurrentClassifierIsTrainedFurther) {

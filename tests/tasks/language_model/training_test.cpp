@@ -56,5 +56,64 @@ TEST_F(LanguageModelTraining, OnlyTheSameRunIsResumed) {
   EXPECT_EQ(resume([](LanguageModelTrainingOptions& o) { o.trainer.steps = 11; }).state.step, 11);
 }
 
+class AdapterTraining : public LanguageModelTraining {
+ protected:
+  AdapterTraining() { train_language_model(options("base")); }
+  LanguageModelTrainingOptions adapter(const std::string& output, std::int64_t steps) const {
+    auto o = LanguageModelTrainingOptions::finetune(folder_ / "base");
+    o.train = {folder_ / "text.txt"}, o.batch_tokens = 64, o.dropout = 0.1f;
+    o.lora = {.rank = 4, .dropout = 0.1f, .targets = {"all-linear"}};
+    o.trainer.learning_rate = 1e-2, o.trainer.warmup = 0, o.trainer.schedule = Schedule::Kind::constant;
+    o.trainer.output = folder_ / output, o.trainer.steps = steps, o.trainer.evaluate_every = 5;
+    return o;
+  }
+  std::string tensors(const std::string& output) const {
+    return test::contents(folder_ / output / "adapter_model.safetensors");
+  }
+};
+
+TEST_F(AdapterTraining, TrainsAnAdapterAndLeavesTheBaseAsItIs) {
+  const std::string before = test::contents(folder_ / "base" / "model.safetensors");
+  std::vector<std::string> messages;
+  TrainingObserver observer;
+  observer.message = [&](const std::string& line) { messages.push_back(line); };
+  const TrainingResult result = train_language_model(adapter("adapter", 40), observer);
+  EXPECT_LT(result.state.curve.back().loss, result.state.curve.front().loss);
+  EXPECT_EQ(test::contents(folder_ / "base" / "model.safetensors"), before);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "adapter" / "model.safetensors"));
+  EXPECT_NE(messages.at(0).find(" parameters to train, "), std::string::npos) << messages.at(0);
+  EXPECT_NE(messages.at(1).find(" of optimizer state, about "), std::string::npos) << messages.at(1);
+  // The best model was saved: its loss is that of the folder.
+  const std::string text = "one two three four five";
+  const double base = LanguageModel(folder_ / "base").score(std::span(&text, 1)).front().logprob,
+               adapted = LanguageModel(folder_ / "adapter").score(std::span(&text, 1)).front().logprob;
+  EXPECT_GT(adapted, base);
+  EXPECT_ERROR(train_language_model([&] {
+                 auto again = LanguageModelTrainingOptions::finetune(folder_ / "adapter");
+                 again.train = {folder_ / "text.txt"}, again.trainer.output = folder_ / "again";
+                 return again;
+               }()),
+               "holds an adapter; merge it into its model first");
+}
+
+TEST_F(AdapterTraining, AResumedRunHasTheSameAdapterAsAnUnbrokenOne) {
+  train_language_model(adapter("whole", 10));
+  train_language_model(adapter("parts", 5));
+  LanguageModelTrainingOptions o = adapter("parts", 10);
+  o.trainer.resume = true;
+  train_language_model(o);
+  EXPECT_EQ(tensors("parts"), tensors("whole"));
+  o.lora.rank = 2;
+  EXPECT_ERROR(train_language_model(o), "other data or options");
+}
+
+TEST_F(AdapterTraining, RecomputationTrainsTheSameAdapter) {
+  train_language_model(adapter("kept", 5));
+  LanguageModelTrainingOptions o = adapter("recomputed", 5);
+  o.trainer.recompute = true;
+  train_language_model(o);
+  EXPECT_EQ(tensors("recomputed"), tensors("kept"));
+}
+
 }  // namespace
 }  // namespace attend
