@@ -63,12 +63,24 @@ void add_train_summary(Verb& parent) {
       ->type_name("N")
       ->excludes(tokenizer)
       ->check(kPositive);
+  verb->add_flag(
+          "--lowercase,!--cased", o.lowercase,
+          "Convert texts and summaries to lower case, or keep the case; fewer different words are easier to learn")
+      ->excludes(tokenizer);
   Verb* network = verb->add_option_group("The network");
   network->add_flag("--copy,!--no-copy", o.model.pointer,
                     "Let the network copy tokens of the text (a pointer-generator), or only generate");
-  network->add_option("--encoder-layers", o.model.encoder_layers, "Number of encoder layers")
+  network
+      ->add_option("--recurrent-layers", o.model.recurrent_layers,
+                   "Number of bidirectional LSTM layers that read the text before the encoder layers, in place of "
+                   "position embeddings; good for small data")
       ->type_name("N")
-      ->check(kPositive);
+      ->check(kNotNegative);
+  network
+      ->add_option("--encoder-layers", o.model.encoder_layers,
+                   "Number of encoder layers; may be 0 with --recurrent-layers")
+      ->type_name("N")
+      ->check(kNotNegative);
   network->add_option("--decoder-layers", o.model.decoder_layers, "Number of decoder layers")
       ->type_name("N")
       ->check(kPositive);
@@ -83,6 +95,8 @@ void add_train_summary(Verb& parent) {
   verb->callback([flags] {
     const TransformerOptions& model = flags->options.model;
     check_heads(model.encoder_heads, model.width);
+    if (model.encoder_layers == 0 && model.recurrent_layers == 0)
+      throw UsageError("--encoder-layers", "the encoder has no layers: expected at least 1, or --recurrent-layers");
     check_and_train(*flags);
   });
 }

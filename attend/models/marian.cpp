@@ -1,6 +1,7 @@
 // MarianMT (Junczys-Dowmunt et al. 2018; Hugging Face's MarianMTModel), and "attend-transformer", which has options
 // that MarianMT does not have.
 #include "attend/core/error.h"
+#include "attend/models/bounds.h"
 #include "attend/models/transformer.h"
 
 namespace attend {
@@ -17,6 +18,8 @@ void read_own(const Config& config, TransformerOptions& o) {
   o.final_norm = config.flag("add_final_layer_norm", false);
   o.learned_positions = !config.flag("static_position_embeddings", true);
   o.pointer = config.flag("pointer", false);
+  o.recurrent_layers = config.integer_in("encoder_recurrent_layers", 0, bounds::kLayers, 0);
+  o.source_case = config.flag("source_case", false);
 }
 
 /// Also the keys that "attend-transformer" reads. Hugging Face's Marian ignores them.
@@ -29,6 +32,8 @@ void write_marian(const TransformerOptions& o, Config& config) {
 void write_own(const TransformerOptions& o, Config& config) {
   write_marian(o, config);
   config.set("pointer", o.pointer);
+  if (o.source_case) config.set("source_case", true);
+  if (o.recurrent_layers > 0) config.set("encoder_recurrent_layers", o.recurrent_layers);
 }
 
 constexpr BlockNames::Attention kMarianSelf = {"self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj",

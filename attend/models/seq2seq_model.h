@@ -13,7 +13,9 @@ struct Seq2SeqSpec {
   Attention encoder = {}, decoder = {}, cross = {};  ///< layers is 0 if the model has no attention of this kind
   std::int64_t max_source = 0;                       ///< the maximum length of a source in tokens; 0: no limit
   bool whole_texts = false;  ///< the family reads whole texts or prompts; others are trained on single sentences
-  bool pointer = false;      ///< the last layer of `cross` is a pointer: its weights are those of copying
+  /// Above 0: the ids of a source also tell how its tokens are written (see ids_with_case()), with this step.
+  std::int64_t case_step = 0;
+  bool pointer = false;  ///< the last layer of `cross` is a pointer: its weights are those of copying
   // Token ids. If the configuration of the model does not have them, the tokenizer does.
   std::optional<std::int32_t> padding = {}, start = {}, end = {};
 };

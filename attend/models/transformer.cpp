@@ -15,6 +15,7 @@
 #include "attend/ops/dropout.h"
 #include "attend/ops/embedding.h"
 #include "attend/ops/tape.h"
+#include "attend/text/letter_case.h"
 
 namespace attend {
 namespace {
@@ -51,6 +52,20 @@ void check(const TransformerOptions& o) {
   if (o.pointer && !o.shared_embeddings)
     fail<InputError>("transformer", "a pointer copies tokens of the source into the target, so it needs ",
                      "shared embeddings (\"share_encoder_decoder_embeddings\")");
+  if (o.recurrent_layers > 0 && o.width % 2 != 0)
+    fail<InputError>("transformer",
+                     "each direction of the recurrent layers has half of the width, which must be even: ", "got ",
+                     o.width);
+}
+
+/// Divides source ids into tokens and letter cases; these are undefined if the model does not read them.
+std::pair<Tensor, Tensor> divided(const Tensor& ids, const TransformerOptions& o) {
+  if (!o.source_case || ids.dtype() != DType::i32) return {ids, {}};
+  const auto step = static_cast<std::int32_t>(o.source_vocabulary);
+  Tensor tokens = ids.copy(), cases = ids.copy();
+  for (std::int64_t i = 0; i < ids.numel(); ++i)
+    tokens.data<std::int32_t>()[i] %= step, cases.data<std::int32_t>()[i] /= step;
+  return {tokens, cases};
 }
 
 }  // namespace
@@ -75,7 +90,8 @@ void DecodingState::join(GenerationState&& other) {
 
 Transformer::Transformer(const TransformerOptions& given, Generator& generator) : options(given) {
   TransformerOptions& o = options;
-  const bool beyond_marian = o.pre_norm || o.final_norm || o.learned_positions || o.pointer;
+  const bool beyond_marian =
+      o.pre_norm || o.final_norm || o.learned_positions || o.pointer || o.recurrent_layers > 0 || o.source_case;
   if (o.family == &kMarian && beyond_marian) o.family = &kAttendTransformer;
   check(o);
   const auto table = [&](std::int64_t tokens) {
@@ -87,6 +103,10 @@ Transformer::Transformer(const TransformerOptions& given, Generator& generator) 
     shared_embedding = table(o.source_vocabulary);
   else
     source_embedding = table(o.source_vocabulary), target_embedding = table(o.target_vocabulary);
+  if (o.source_case) {
+    case_embedding = Embedding(kLetterCases, o.width, generator, 1.f / std::sqrt(static_cast<float>(o.width)));
+    case_embedding.scale = std::sqrt(static_cast<float>(o.width));
+  }
   if (o.learned_positions) {
     for (Tensor* learned : {&source_positions, &target_positions}) {
       *learned = Tensor::empty({o.position_offset + o.max_positions, o.width});
@@ -99,6 +119,14 @@ Transformer::Transformer(const TransformerOptions& given, Generator& generator) 
     positions = sinusoidal_positions(o.max_positions, o.width, o.position_offset, o.position_layout);
   }
   if (o.embedding_norm) source_norm = Norm(o.width, o.norm), target_norm = Norm(o.width, o.norm);
+  if (o.recurrent_layers > 0)
+    recurrent = Recurrent(kernels::Cell::lstm,
+                          {.input = o.width,
+                           .hidden = o.width / 2,
+                           .layers = static_cast<int>(o.recurrent_layers),
+                           .bidirectional = true,
+                           .dropout = o.dropout},
+                          generator);
   const TransformerFamily::Names& names = o.family->names;
   for (std::int64_t i = 0; i < o.encoder_layers; ++i)
     encoder.blocks.emplace_back(block_options(o, false), names.encoder, generator);
@@ -118,6 +146,10 @@ void Transformer::check_length(std::int64_t tokens) const {
   if (options.max_positions > 0 && tokens > options.max_positions)
     fail<InputError>("transformer", "the text is too long: got ", tokens, " tokens, the model has positions for ",
                      options.max_positions);
+}
+
+PointerSources Transformer::copied_from(const Tensor& sources, const Tensor& lengths) const {
+  return pointer_sources(divided(sources, options).first, lengths);
 }
 
 Tensor Transformer::first_positions(const Tensor& learned, std::int64_t T) const {
@@ -143,14 +175,21 @@ Tensor Transformer::project(const Tensor& states) const {
 
 Tensor Transformer::encode(const Tensor& input, const Tensor& lengths, Probe* probe) const {
   check_lengths("transformer", lengths, input.dim(0), input.dim(1));
-  const Tensor tokens = input.dtype() == DType::i32 ? embedding_of(source_embedding)(input) : input;
+  Tensor tokens = input;
+  if (input.dtype() == DType::i32) {
+    const auto [ids, cases] = divided(input, options);
+    tokens = embedding_of(source_embedding)(ids);
+    if (cases.defined()) tokens = tokens + case_embedding(cases);
+  }
   if (tokens.rank() != 3 || tokens.dim(2) != options.width)
     fail("transformer", "the features have a wrong shape: got ", input.shape(), ", expected [B, S, ", options.width,
          "]");
   const std::int64_t S = input.dim(1);
+  const bool recurs = !recurrent.weights.empty();
+  Tensor x = embed(tokens, recurs ? Tensor() : first_positions(source_positions, S), source_norm);
+  if (recurs) check_length(S), x = x + dropout(recurrent(x, {}, lengths).y, options.dropout);
   const Tensor states = encoder(
-      embed(tokens, first_positions(source_positions, S), source_norm),
-      {.mask = Mask::keys(lengths), .bias = source_bias.defined() ? source_bias(S, S) : Tensor(), .probe = probe});
+      x, {.mask = Mask::keys(lengths), .bias = source_bias.defined() ? source_bias(S, S) : Tensor(), .probe = probe});
   return dropout(states, options.final_dropout ? options.dropout : 0.f);
 }
 
@@ -172,7 +211,7 @@ Predictions Transformer::predict(const Tensor& sources, const Tensor& lengths, c
   if (!pointer.defined()) return {project(states), {}};
   const Pointed pointed = pointer(states, source, lengths);
   record_pointer(pointed.weights, probe);
-  return {pointer_mixture(project(states), pointed.weights, pointed.gate, pointer_sources(sources, lengths)),
+  return {pointer_mixture(project(states), pointed.weights, pointed.gate, copied_from(sources, lengths)),
           pointed.weights};
 }
 
@@ -207,6 +246,7 @@ Seq2SeqSpec Transformer::spec() const {
           .cross = {o.decoder_layers + (o.pointer ? 1 : 0), o.decoder_heads},
           .max_source = o.max_positions,
           .whole_texts = o.family->whole_texts,
+          .case_step = o.source_case ? o.source_vocabulary : 0,
           .pointer = o.pointer,
           .padding = o.padding,
           .start = o.start,
@@ -242,7 +282,7 @@ DecodingState Transformer::start(const Tensor& states, const Tensor& lengths, co
     state.source.append(i, decoder.blocks[i].cross_attention.keys_values(states), lengths);
   if (pointer.defined()) {
     state.source.append(decoder.blocks.size(), pointer.keys_values(states), lengths);
-    state.copied = pointer_sources(sources, lengths);
+    state.copied = copied_from(sources, lengths);
   }
   state.lengths.assign(static_cast<std::size_t>(states.dim(0)), 0);
   return state;

@@ -15,6 +15,7 @@
 #include "attend/models/model.h"
 #include "attend/models/seq2seq_model.h"
 #include "attend/nn/embedding.h"
+#include "attend/nn/recurrent.h"
 #include "attend/ops/pointer.h"
 
 namespace attend {
@@ -88,6 +89,12 @@ struct TransformerOptions {
   bool scale_output = false;   ///< multiply the decoder's states by 1 / √width before the output layer
   bool final_dropout = false;  ///< apply dropout to the output of encoder and decoder
   bool pointer = false;        ///< the decoder may copy tokens of the source (see Pointer); needs shared_embeddings
+  /// Layers of a bidirectional LSTM that read the source before the encoder's blocks and add to its
+  /// embeddings, in place of positions. They need less data than self-attention to learn what the order of words means.
+  std::int64_t recurrent_layers = 0;
+  /// The ids of the source are those of text in lower case plus source_vocabulary · LetterCase (see ids_with_case()),
+  /// and each case has an embedding.
+  bool source_case = false;
 
   /// Reads config.json of any family that the registry knows.
   static TransformerOptions read(const Config& config);
@@ -119,10 +126,12 @@ struct Transformer : ModelOf<Transformer>, Seq2SeqModel {
   TransformerOptions options;
   Embedding shared_embedding;                    // with shared_embeddings
   Embedding source_embedding, target_embedding;  // without shared_embeddings
+  Embedding case_embedding;                      // [kLetterCases, width], with source_case
   Tensor positions;  // [max_positions, width], sinusoidal, from position_offset; not a parameter
   Tensor source_positions, target_positions;  // [position_offset + max_positions, width], with learned_positions
   Norm source_norm, target_norm;              // with embedding_norm
   RelativeBias source_bias, target_bias;      // with relative_buckets
+  Recurrent recurrent;                        // with recurrent_layers
   TransformerStack encoder, decoder;
   Linear output;       // [target_vocabulary, width]; undefined if it is tied
   Tensor output_bias;  // [1, target_vocabulary], or undefined
@@ -173,9 +182,11 @@ struct Transformer : ModelOf<Transformer>, Seq2SeqModel {
     if (options.shared_embeddings && !options.tied_output &&
         !options.family->tied_unless_stored)  // with an untied output, Hugging Face stores the embedding three times
       v(side("encoder", "embed_tokens"), shared_embedding), v(side("decoder", "embed_tokens"), shared_embedding);
+    v(side("encoder", "embed_case"), case_embedding);
     v(side("encoder", "embed_positions.weight"), source_positions);
     v(side("decoder", "embed_positions.weight"), target_positions);
     v(side("encoder", "layernorm_embedding"), source_norm), v(side("decoder", "layernorm_embedding"), target_norm);
+    v(side("encoder", "recurrent"), recurrent);
     v(side("encoder", names.layers), encoder.blocks), v(side("decoder", names.layers), decoder.blocks);
     const std::string relative = std::string(names.layers) + "." + std::string(names.relative_bias);
     v(side("encoder", relative), source_bias), v(side("decoder", relative), target_bias);
@@ -188,6 +199,8 @@ struct Transformer : ModelOf<Transformer>, Seq2SeqModel {
     return options.shared_embeddings ? shared_embedding : own;
   }
   void check_length(std::int64_t tokens) const;
+  /// What the pointer can copy from sources int32 [B, S]: their tokens without letter case.
+  PointerSources copied_from(const Tensor& sources, const Tensor& lengths) const;
   /// Adds token embeddings [..., width] and position embeddings [T, width] (or undefined), applies norm and dropout.
   Tensor embed(const Tensor& tokens, const Tensor& places, const Norm& norm) const;
   /// The embeddings of the first T positions, [T, width]; undefined with relative positions.

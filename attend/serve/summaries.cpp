@@ -37,6 +37,7 @@ Reply summarize(Api& api, const Call& call) {
   options.search = read_generation_options(fields, generation_fields("summaries"));
   options.source_prefix = fields.optional_text("source_prefix");
   options.max_source_tokens = fields.integer("max_source_tokens", 1, std::int64_t{1} << 30).value_or(0);
+  options.candidates = fields.integer("candidates", 1, 64);
   if (fields.find("long")) options.long_text = long_text(fields, LongText::split, /*can_split=*/true);
   options.sources = fields.flag("sentences").value_or(false);
   options.batch_tokens = kTokensToAttend;

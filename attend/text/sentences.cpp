@@ -188,21 +188,21 @@ class Cutter {
   bool inside_ = false, after_space_ = true;
 };
 
-struct Range {
+struct Letters {
   char32_t first, last;
 };
-bool is_in(char32_t c, std::span<const Range> ranges) {
-  return std::ranges::any_of(ranges, [c](const Range& range) { return range.first <= c && c <= range.last; });
+bool is_in(char32_t c, std::span<const Letters> ranges) {
+  return std::ranges::any_of(ranges, [c](const Letters& range) { return range.first <= c && c <= range.last; });
 }
 
 /// Chinese and Japanese characters and punctuation.
-constexpr Range kWide[] = {{0x2E80, 0x2FFF}, {0x3000, 0x312F},   {0x31A0, 0x31FF},   {0x3300, 0x4DBF},
-                           {0x4E00, 0x9FFF}, {0xF900, 0xFAFF},   {0xFE30, 0xFE4F},   {0xFF00, 0xFF9F},
-                           {0xFFE0, 0xFFEF}, {0x16FE0, 0x18DFF}, {0x1AFF0, 0x1B2FF}, {0x20000, 0x3FFFF}};
+constexpr Letters kWide[] = {{0x2E80, 0x2FFF}, {0x3000, 0x312F},   {0x31A0, 0x31FF},   {0x3300, 0x4DBF},
+                             {0x4E00, 0x9FFF}, {0xF900, 0xFAFF},   {0xFE30, 0xFE4F},   {0xFF00, 0xFF9F},
+                             {0xFFE0, 0xFFEF}, {0x16FE0, 0x18DFF}, {0x1AFF0, 0x1B2FF}, {0x20000, 0x3FFFF}};
 /// Scripts with spaces between sentences but not between words: Thai, Lao, Tibetan, Burmese with its extensions, Khmer,
 /// Javanese.
-constexpr Range kWithoutSpaces[] = {{0x0E00, 0x0EFF}, {0x0F00, 0x0FFF}, {0x1000, 0x109F}, {0x1780, 0x17FF},
-                                    {0x19E0, 0x19FF}, {0xA980, 0xA9FF}, {0xAA60, 0xAA7F}};
+constexpr Letters kWithoutSpaces[] = {{0x0E00, 0x0EFF}, {0x0F00, 0x0FFF}, {0x1000, 0x109F}, {0x1780, 0x17FF},
+                                      {0x19E0, 0x19FF}, {0xA980, 0xA9FF}, {0xAA60, 0xAA7F}};
 bool is_wide(char32_t c) { return is_in(c, kWide); }
 bool is_without_spaces(char32_t c) { return is_wide(c) || is_in(c, kWithoutSpaces); }
 

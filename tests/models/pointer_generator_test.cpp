@@ -237,6 +237,83 @@ TEST(PointerGeneration, PaddingDoesNotChangeTheLogProbabilities) {
   }
 }
 
+// ---- an LSTM before the encoder's blocks, and the letter case of the source ----
+
+TransformerOptions recurrent_pointer(std::int64_t layers) {
+  TransformerOptions o = small_pointer();
+  o.recurrent_layers = layers, o.source_case = true;
+  return o;
+}
+/// Ids with letter case.
+Tensor random_cased_words(std::int64_t rows, std::int64_t cols, std::mt19937& random) {
+  Tensor ids = random_words(rows, cols, random);
+  for (std::int32_t& id : ids.span<std::int32_t>()) id += 37 * static_cast<std::int32_t>(random() % 3);
+  return ids;
+}
+
+TEST(RecurrentEncoder, AddsAnLstmToTheEmbeddingsAndNoPositions) {
+  TransformerOptions o = recurrent_pointer(1);
+  o.encoder_layers = 0;
+  const Transformer model(o);
+  const NoGrad no_grad;
+  const Tensor ids = Tensor::ids({1, 2 + 37, 3 + 74, 1}, {1, 4}), lengths = Tensor::ids({4}, {1});
+  const Tensor words = model.shared_embedding(Tensor::ids({1, 2, 3, 1}, {1, 4})) +
+                       model.case_embedding(Tensor::ids({0, 1, 2, 0}, {1, 4}));
+  const Tensor expected = words + model.recurrent(words, {}, lengths).y;
+  EXPECT_TRUE(test::close(model.encode(ids, lengths), expected, kClosePointer));
+}
+
+TEST(RecurrentEncoder, StepsEqualTeacherForcingInAPaddedBatch) {
+  Generator generator(4);
+  const Transformer model(recurrent_pointer(2), generator);
+  std::mt19937 random(7);
+  const NoGrad no_grad;
+  const Tensor ids = random_cased_words(2, 5, random), words = random_words(2, 3, random);
+  const Tensor together = model.predict(ids, Tensor::ids({5, 2}, {2}), words).logits;
+  const Tensor own = Tensor::ids({ids.data<std::int32_t>()[5], ids.data<std::int32_t>()[6]}, {1, 2});
+  const Tensor length = Tensor::ids({2}, {1});
+  DecodingState state = model.start(model.encode(own, length), length, own);
+  for (std::int64_t t = 0; t < 3; ++t) {
+    const Tensor logits = model.step(Tensor::ids({words.data<std::int32_t>()[3 + t]}, {1}), state, nullptr);
+    for (std::int64_t v = 0; v < 37; ++v)
+      ASSERT_NEAR(logits.data()[v], together.data()[(3 + t) * 37 + v], 3e-5) << "step " << t;
+  }
+}
+
+TEST(RecurrentEncoder, ASavedModelLoadsWithTheSameBits) {
+  Generator generator(2);
+  Transformer model(recurrent_pointer(1), generator);
+  std::mt19937 random(5);
+  const Tensor ids = random_cased_words(1, 6, random), lengths = Tensor::ids({6}, {1}),
+               words = random_words(1, 4, random);
+  const test::TempFolder saved;
+  model.save(saved.path());
+  const NoGrad no_grad;
+  const Tensor expected = model.logits(ids, lengths, words);
+  for (const bool mapped : {false, true}) {
+    const Transformer loaded = load_transformer(saved.path(), mapped);
+    EXPECT_EQ(loaded.spec().case_step, 37);
+    EXPECT_EQ(loaded.logits(ids, lengths, words).to_vector(), expected.to_vector());
+  }
+}
+
+TEST(RecurrentEncoder, AllParametersGetAGradient) {
+  Generator generator(2);
+  Transformer model(recurrent_pointer(1), generator);
+  train_parameters(model);
+  std::mt19937 random(5);
+  const Tensor ids = random_cased_words(2, 6, random);
+  const Predictions predicted = model.predict(ids, Tensor::ids({6, 3}, {2}), random_words(2, 4, random));
+  backward(cross_entropy(predicted.logits, random_words(2, 4, random)));
+  for (const NamedTensor& named : parameters(model)) EXPECT_TRUE(grad(named.tensor).defined()) << named.name;
+}
+
+TEST(RecurrentEncoder, AnOddWidthIsAnError) {
+  TransformerOptions o = recurrent_pointer(1);
+  o.width = 9, o.encoder_heads = o.decoder_heads = 3;
+  EXPECT_ERROR(Transformer{o}, "half of the width");
+}
+
 const std::vector<std::vector<std::int32_t>> kSources{{1, 2, 3, 2, 7, 9}, {5, 6}, {7, 8, 9, 8}};
 
 TEST(PointerGeneration, RowsThatJoinAreSelectedOrStayHaveTheSameBitsAsAlone) {

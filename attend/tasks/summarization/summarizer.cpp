@@ -1,21 +1,27 @@
 #include "attend/tasks/summarization/summarizer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <numeric>
 
 #include "attend/core/error.h"
 #include "attend/core/stop.h"
 #include "attend/models/bounds.h"
+#include "attend/tasks/summarization/consensus.h"
+#include "attend/text/letter_case.h"
 #include "attend/text/sentences.h"
 
 namespace attend {
 namespace {
 
 constexpr const char *kTasks = "task_specific_params", *kTask = "summarization";
-constexpr const char *kMaxSource = "attend_max_source_tokens", *kLong = "attend_long_text";
+constexpr const char *kMaxSource = "attend_max_source_tokens", *kLong = "attend_long_text",
+                     *kCandidates = "attend_candidates";
 const std::vector<std::pair<std::string, LongText>> kLongTextNames = {
     {"split", LongText::split}, {"truncate", LongText::truncate}, {"error", LongText::error}};
+
+constexpr std::int64_t kMostCandidates = 1024;
 
 /// The weights of some sentences of a document.
 using SentenceWeights = std::vector<std::pair<std::size_t, float>>;
@@ -59,7 +65,26 @@ struct Setting {
   std::string prefix;
   std::int64_t limit = 0;  // tokens that the model reads at once; 0: no limit
   bool sources = false;    // the weights of sentences are wanted
+  bool lowercase = false;  // the model writes in lower case
+
+  /// A summary of a part as it is shown, and read in the next round.
+  std::string text_of(const Part& part, const Translation& found) const {
+    return lowercase ? restore_case(found.text, part.source) : found.text;
+  }
 };
+
+/// The candidate that agrees most with the others. Samples are as frequent as they are probable; the hypotheses of a
+/// beam are all different.
+std::size_t best_of(std::span<const Translation> candidates) {
+  if (candidates.size() == 1) return 0;
+  std::vector<std::string> texts;
+  std::vector<double> probabilities;
+  for (const Translation& one : candidates) {
+    texts.push_back(one.text);
+    probabilities.push_back(one.seed ? 1 : std::exp(one.log_probability));
+  }
+  return consensus(texts, probabilities);
+}
 
 /// A document that is being summarized.
 class Document {
@@ -114,7 +139,8 @@ class Document {
 
   /// The result of the last part.
   void finish(const Part& part, const Translation& last, const Setting& setting) {
-    summary.text = last.text, summary.score = last.score, summary.ids = last.ids, summary.finished = last.finished;
+    summary.text = setting.text_of(part, last), summary.score = last.score, summary.ids = last.ids,
+    summary.finished = last.finished;
     summary.maps = last.maps;
     if (setting.sources) {
       for (const Span& span : sentences_) summary.sentences.push_back({span, 0.f});
@@ -124,15 +150,14 @@ class Document {
   }
 
   /// The results of several parts: their texts are summarized next.
-  void go_on(std::span<const Part> parts, std::span<const std::vector<Translation>> found, const Setting& setting) {
+  void go_on(std::span<const Part> parts, std::span<const Translation* const> found, const Setting& setting) {
     std::vector<Segment> next;
     std::int64_t before = 0, after = 0;
     for (std::size_t p = 0; p < parts.size(); ++p) {
-      const Translation& best = found[p].front();
-      const bool touch = !next.empty() && !next.back().text.empty() && !best.text.empty() &&
-                         sentences_touch(next.back().text, best.text);
-      next.push_back(
-          {best.text, touch ? "" : " ", weights_of(parts[p], best), tokens_in(setting.tokenizer, best.text)});
+      const std::string text = setting.text_of(parts[p], *found[p]);
+      const bool touch =
+          !next.empty() && !next.back().text.empty() && !text.empty() && sentences_touch(next.back().text, text);
+      next.push_back({text, touch ? "" : " ", weights_of(parts[p], *found[p]), tokens_in(setting.tokenizer, text)});
       for (std::size_t i = 0; i < parts[p].count; ++i) before += segments_[parts[p].first + i].tokens;
       after += next.back().tokens;
     }
@@ -207,6 +232,7 @@ SummaryParameters SummaryParameters::read(const Config& config) {
       .prefix = own.text("prefix", config.text("prefix", "")),
       .max_source_tokens = own.integer_in(kMaxSource, 0, bounds::kPositions, 0),
       .max_new_tokens = own.has("max_length") ? std::max<std::int64_t>(own.integer("max_length") - 1, 1) : 0};
+  read.candidates = own.integer_in(kCandidates, 1, kMostCandidates, 1);
   if (own.has(kLong)) read.long_text = own.choice(kLong, kLongTextNames);
   return read;
 }
@@ -216,6 +242,7 @@ void SummaryParameters::record(const std::filesystem::path& folder) const {
   if (!prefix.empty()) own.set("prefix", prefix);
   if (max_source_tokens > 0) own.set(kMaxSource, max_source_tokens);
   if (max_new_tokens > 0) own.set("max_length", max_new_tokens + 1);
+  if (candidates > 1) own.set(kCandidates, candidates);
   if (long_text) own.set(kLong, name_of(*long_text, kLongTextNames));
   tasks.set(kTask, own);
   config.set(kTasks, tasks);
@@ -243,6 +270,11 @@ GenerationOptions Summarizer::search_of(const SummarizeOptions& options) const {
   if (!search.max_new_tokens && folder.max_new_tokens == 0 && folder.max_length == 0)
     search.max_new_tokens = kDefaultNewTokens;
   search.nbest.reset();
+  const std::int64_t candidates = options.candidates.value_or(defaults_.candidates);
+  if (candidates > 1 && !search.greedy.value_or(false)) {
+    search.nbest = candidates;
+    if (!search.samples()) search.beam = std::max(search.beam.value_or(folder.beam), candidates);
+  }
   return search;
 }
 
@@ -295,15 +327,16 @@ SummaryJob::SummaryJob(const Summarizer& summarizer, std::span<const std::string
   const std::string prefix = summarizer.prefix_of(options);
   const std::int64_t limit = summarizer.limit_of(options);
   const LongText long_text = summarizer.long_text_of(options);
-  content_ = std::make_unique<Content>(
-      Content{.setting = {tokenizer, prefix, long_text == LongText::truncate ? 0 : limit, options.sources},
-              .translate = {.search = summarizer.search_of(options),
-                            .max_tokens = limit,
-                            .long_text = LongText::truncate,
-                            .sentences = SentenceMode::whole,
-                            .batch_tokens = options.batch_tokens,
-                            .attention = options.sources,
-                            .maps = options.maps}});
+  content_ =
+      std::make_unique<Content>(Content{.setting = {tokenizer, prefix, long_text == LongText::truncate ? 0 : limit,
+                                                    options.sources, summarizer.translator_.lowercase()},
+                                        .translate = {.search = summarizer.search_of(options),
+                                                      .max_tokens = limit,
+                                                      .long_text = LongText::truncate,
+                                                      .sentences = SentenceMode::whole,
+                                                      .batch_tokens = options.batch_tokens,
+                                                      .attention = options.sources,
+                                                      .maps = options.maps}});
   for (std::size_t i = 0; i < documents.size(); ++i) {
     check_stop();
     if (long_text == LongText::error && limit > 0)
@@ -329,16 +362,21 @@ std::vector<std::string> SummaryJob::next_sources() {
 
 void SummaryJob::set(std::span<const std::vector<Translation>> found) {
   const std::span<const Part> parts = content_->parts;
+  std::vector<const Translation*> chosen;
+  for (const std::vector<Translation>& candidates : found) {
+    check_stop();
+    chosen.push_back(&candidates[best_of(candidates)]);
+  }
   for (std::size_t p = 0; p < parts.size();) {
     check_stop();
     Document& document = content_->documents[parts[p].document];
     std::size_t count = 0;
     for (; p + count < parts.size() && parts[p + count].document == parts[p].document; ++count)
-      document.summary.truncated += found[p + count].front().truncated;
+      document.summary.truncated += chosen[p + count]->truncated;
     if (count == 1)
-      document.finish(parts[p], found[p].front(), content_->setting);
+      document.finish(parts[p], *chosen[p], content_->setting);
     else
-      document.go_on(parts.subspan(p, count), found.subspan(p, count), content_->setting);
+      document.go_on(parts.subspan(p, count), std::span(chosen).subspan(p, count), content_->setting);
     p += count;
   }
 }

@@ -23,6 +23,7 @@ struct SummaryParameters {
   std::int64_t max_source_tokens = 0;  ///< the most that it was trained to read; 0: the model's limit. Attend's own
   std::int64_t max_new_tokens = 0;     ///< "max_length", without the start token; 0: not set
   std::optional<LongText> long_text = {};  ///< what to do with longer documents. Attend's own
+  std::int64_t candidates = 1;             ///< see SummarizeOptions. Attend's own
 
   static SummaryParameters read(const Config& config);
   /// Replaces the parameters in the config.json of a folder.
@@ -40,6 +41,9 @@ struct SummarizeOptions {
   /// For longer documents. split: parts are summarized, and then their summaries, until one is left. Empty: as the
   /// folder says, otherwise split. Models that Attend has trained read the beginning, as in training.
   std::optional<LongText> long_text = {};
+  /// Generate so many summaries (with a beam of at least this size, or by sampling), and choose the one that agrees
+  /// most with the others (see consensus.h); 1: the best one of the beam. Not given: as the folder says, otherwise 1.
+  std::optional<std::int64_t> candidates = {};
   std::int64_t batch_tokens = 4096;             ///< source tokens in a batch
   bool sources = false;                         ///< fill Summary::sentences
   std::optional<AttentionSelection> maps = {};  ///< fill Summary::maps with these views, layers and heads

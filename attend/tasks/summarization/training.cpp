@@ -12,6 +12,7 @@
 #include "attend/tasks/translation/trainable_translator.h"
 #include "attend/tasks/translation/training_task.h"
 #include "attend/tasks/translation/translation_model.h"
+#include "attend/text/letter_case.h"
 #include "attend/train/memory.h"
 #include "attend/train/run.h"
 
@@ -26,11 +27,13 @@ constexpr std::int64_t kCutField = kFirstTargetField + 1, kSummaryFields = kCutF
 Tokenizer tokenizer_of(const SummaryTrainingOptions& options, const TrainingObserver& observer) {
   if (!options.tokenizer.empty()) return load_tokenizer(options.tokenizer);
   if (!options.from.empty() && options.vocab_size == 0) return ModelFolder(options.from).tokenizer();
-  return learn_subwords({.pairs = options.train}, options.vocab_size, false, observer);
+  return learn_subwords({.pairs = options.train}, {.vocab_size = options.vocab_size, .lowercase = options.lowercase},
+                        observer);
 }
 
 TrainableTranslator make_model(const SummaryTrainingOptions& options, const Tokenizers& tokenizers) {
   TranslatorOptions model{.architecture = TranslatorArchitecture::transformer, .transformer = options.model};
+  model.transformer.source_case = options.lowercase;
   return make_translator(model, tokenizers, std::max(options.max_source_tokens, options.max_tokens + 1),
                          options.trainer.seed);
 }
@@ -41,12 +44,14 @@ struct SummaryEncoding {
   std::string prefix;
   std::int64_t max_source = 0, max_target = 0;
   bool gaps = false;
+  std::int64_t case_step = 0;
 
   std::vector<std::int32_t> source(const std::string& text, bool& cut) const {
-    Encoding encoding =
-        tokenizers.source.encode(prefix + text, {.max_tokens = max_source, .long_text = LongText::truncate});
+    const std::string whole = prefix + text;
+    const Encoding encoding =
+        tokenizers.source.encode(whole, {.max_tokens = max_source, .long_text = LongText::truncate});
     cut = encoding.dropped > 0;
-    return std::move(encoding.ids);
+    return ids_with_case(encoding, whole, case_step);
   }
 
   EncodedExample operator()(const Record& pair) const {
@@ -74,12 +79,14 @@ ExampleStore stored_summaries(const std::filesystem::path& file, const SummaryEn
   Fingerprint sources;
   sources.add_file(file);
   sources.add(encoding.prefix), sources.add(static_cast<std::uint64_t>(encoding.max_source));
+  sources.add(static_cast<std::uint64_t>(encoding.case_step));
   sources.add(static_cast<std::uint64_t>(encoding.max_target)), sources.add(std::uint64_t{encoding.gaps});
   std::filesystem::create_directories(path.parent_path());
   return stored_examples<Record>(
       {path,
        kSummaryFields,
-       std::max(encoding.tokenizers.source.size(), encoding.tokenizers.target.size()),
+       std::max(encoding.tokenizers.source.size(), encoding.tokenizers.target.size()) *
+           (encoding.case_step > 0 ? kLetterCases : 1),
        {sources.value(), fingerprint(encoding.tokenizers.source)}},
       [&] { return open_pairs({.pairs = file}, observer.progress("Tokenizing")); }, encoding);
 }
@@ -163,9 +170,12 @@ TrainingResult train_summarizer(const SummaryTrainingOptions& options, const Tra
     return model.max_length > 0 ? std::min(tokens, model.max_length) : tokens;
   };
   SummaryParameters parameters = from ? SummaryParameters::read(from->folder.config()) : SummaryParameters{};
-  const SummaryEncoding encoding{tokenizers, options.source_prefix.value_or(parameters.prefix),
-                                 limited(options.max_source_tokens), limited(options.max_tokens),
-                                 options.gap_sentence_epochs > 0};
+  const SummaryEncoding encoding{tokenizers,
+                                 options.source_prefix.value_or(parameters.prefix),
+                                 limited(options.max_source_tokens),
+                                 limited(options.max_tokens),
+                                 options.gap_sentence_epochs > 0,
+                                 model.case_step};
   parameters = {.prefix = encoding.prefix,
                 .max_source_tokens = encoding.max_source,
                 .max_new_tokens = encoding.max_target,

@@ -25,6 +25,8 @@ struct SummaryTrainingOptions {
   std::filesystem::path from = {};                    ///< the folder of a model to fine-tune; empty: a new one
   std::filesystem::path tokenizer = {};               ///< the folder of a tokenizer to use; empty: see vocab_size
   std::int64_t vocab_size = 8000;  ///< subwords of texts and summaries to learn; 0 for fine-tuning: the model's own
+  bool lowercase = false;          ///< the tokenizer converts text to lower case, and so do summaries; the model sees
+                                   ///< which words of the text were capitalized
   std::int64_t max_source_tokens = 256;           ///< longer texts are cut, in training and in use
   std::int64_t max_tokens = 64;                   ///< pairs with a longer summary are left out
   std::optional<std::string> source_prefix = {};  ///< text before each source; empty: that of the folder `from`

@@ -53,17 +53,20 @@ PairExcerpt read_excerpt(const PairFiles& files, std::int64_t count) {
   return excerpt;
 }
 
-Tokenizer learn_subwords(const PairFiles& files, std::int64_t vocab_size, bool each_side,
-                         const TrainingObserver& observer) {
-  const SentencePieceTrainingOptions subwords{
-      .unigram = false, .vocab_size = vocab_size, .character_coverage = 1.0, .max_lines = kLinesForSubwords};
-  observer.info("Learning " + grouped(vocab_size) + " subwords " + (each_side ? "of each side" : "from both sides"));
+Tokenizer learn_subwords(const PairFiles& files, const PairSubwords& options, const TrainingObserver& observer) {
+  const SentencePieceTrainingOptions subwords{.unigram = false,
+                                              .vocab_size = options.vocab_size,
+                                              .lowercase = options.lowercase,
+                                              .character_coverage = 1.0,
+                                              .max_lines = kLinesForSubwords};
+  observer.info("Learning " + grouped(options.vocab_size) + " subwords " +
+                (options.each_side ? "of each side" : "from both sides"));
   const Progress progress = observer.progress("Reading");
   std::optional<Tokenizer> learned;
   const auto learn = [&] {
-    learned = each_side ? train_sentencepiece_pair(lines_of(files, true, false, progress),
-                                                   lines_of(files, false, true, progress), subwords)
-                        : train_sentencepiece(lines_of(files, true, true, progress), subwords);
+    learned = options.each_side ? train_sentencepiece_pair(lines_of(files, true, false, progress),
+                                                           lines_of(files, false, true, progress), subwords)
+                                : train_sentencepiece(lines_of(files, true, true, progress), subwords);
   };
   observer.uninterrupted ? observer.uninterrupted(learn) : learn();
   return *learned;

@@ -32,8 +32,12 @@ struct PairExcerpt {
 };
 PairExcerpt read_excerpt(const PairFiles& files, std::int64_t count);
 
-/// Learns BPE subwords from the pairs: one set for both sides together, or one for each side (Marian's way).
-Tokenizer learn_subwords(const PairFiles& files, std::int64_t vocab_size, bool each_side,
-                         const TrainingObserver& observer);
+struct PairSubwords {
+  std::int64_t vocab_size = 8000;
+  bool each_side = false;  ///< a set for each side (Marian's way), instead of one for both together
+  bool lowercase = false;  ///< the tokenizer converts text to lower case
+};
+/// Learns BPE subwords from the pairs.
+Tokenizer learn_subwords(const PairFiles& files, const PairSubwords& options, const TrainingObserver& observer);
 
 }  // namespace attend

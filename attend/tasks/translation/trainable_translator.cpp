@@ -60,6 +60,7 @@ TrainableTranslator trainable_transformer(const std::shared_ptr<Transformer>& mo
   TrainableTranslator made = trainable(model, tokenizers, generation, adapter, seed);
   made.start = model->options.start;
   made.max_length = model->options.max_positions;
+  made.case_step = model->spec().case_step;
   made.predict = [model](const TokenBatch& sources, const TokenBatch& inputs) {
     return model->predict(sources.ids, sources.lengths, inputs.ids);
   };

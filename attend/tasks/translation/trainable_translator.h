@@ -52,6 +52,7 @@ struct TrainableTranslator {
   std::string size;                     ///< "1,000 parameters": see parameters_to_train()
   std::int32_t start = 0;               ///< the decoder's first token
   std::int64_t max_length = 0;          ///< the maximum length of a text in tokens; 0: no limit
+  std::int64_t case_step = 0;           ///< how letter case is added to the ids of sources (Seq2SeqSpec)
   bool whole_texts = false;             ///< the family reads whole texts, whatever it is trained on (Seq2SeqSpec)
   std::vector<NamedTensor> parameters;  ///< leaves of the tape
   /// Teacher forcing.   sources int32 [B, S] and inputs int32 [B, T], with their lengths -> logits [B, T, V]

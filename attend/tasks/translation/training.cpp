@@ -23,8 +23,9 @@ Tokenizer make_tokenizer(const TranslationTrainingOptions& options, TranslatorAr
                          const TrainingObserver& observer) {
   if (!options.tokenizer.empty()) return load_tokenizer(options.tokenizer);
   if (!options.from.empty() && options.vocab_size == 0) return ModelFolder(options.from).tokenizer();
-  return learn_subwords(options.train, options.vocab_size, architecture == TranslatorArchitecture::transformer,
-                        observer);
+  return learn_subwords(
+      options.train,
+      {.vocab_size = options.vocab_size, .each_side = architecture == TranslatorArchitecture::transformer}, observer);
 }
 
 /// Sets the languages of a multilingual model. Throws InputError if the model does not have them, or if one is missing.

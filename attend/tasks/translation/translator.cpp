@@ -15,6 +15,7 @@
 #include "attend/tasks/attention/attention_tokens.h"
 #include "attend/tasks/translation/alignment.h"
 #include "attend/tasks/translation/translation_model.h"
+#include "attend/text/letter_case.h"
 #include "attend/text/sentences.h"
 #include "attend/text/shown_token.h"
 
@@ -32,13 +33,14 @@ constexpr std::int64_t kRefillRows = kMaxRows / 2;
 /// A part of a text that is translated by itself: a sentence, the whole text, or a part of a sentence that is too long.
 struct SourcePiece {
   std::size_t text;
-  Encoding encoding = {};    // spans are in the whole text
-  bool first = true;         // of its text
-  std::string between = {};  // the white space between it and the piece before
-  bool touches = false;      // there is none, as between sentences of Chinese
-  bool cut = false;          // begins inside a sentence
-  bool too_long = false;     // its text, or its sentence, has more tokens than fit
-  bool whole = true;         // the only piece of its text
+  Encoding encoding = {};                 // spans are in the whole text
+  std::vector<std::int32_t> source = {};  // what the model reads: the ids of the encoding, perhaps with letter case
+  bool first = true;                      // of its text
+  std::string between = {};               // the white space between it and the piece before
+  bool touches = false;                   // there is none, as between sentences of Chinese
+  bool cut = false;                       // begins inside a sentence
+  bool too_long = false;                  // its text, or its sentence, has more tokens than fit
+  bool whole = true;                      // the only piece of its text
   std::vector<Hypothesis> hypotheses = {};
   std::vector<std::vector<std::vector<float>>> attention = {};  // of each hypothesis
   std::vector<AttentionMap> maps = {};                          // of each
@@ -165,8 +167,10 @@ std::vector<SourcePiece> cut(const TranslationModel& model, std::span<const std:
     }
   }
   for (std::size_t i = 1; i < pieces.size(); ++i) pieces[i].first = pieces[i].text != pieces[i - 1].text;
-  if (model.source_language)
-    for (SourcePiece& piece : pieces) set_language(piece.encoding, model.source.languages(), *model.source_language);
+  for (SourcePiece& piece : pieces) {
+    if (model.source_language) set_language(piece.encoding, model.source.languages(), *model.source_language);
+    piece.source = ids_with_case(piece.encoding, texts[piece.text], model.spec.case_step);
+  }
   return pieces;
 }
 
@@ -203,7 +207,7 @@ SearchOptions search_options(const TranslationModel& model, GenerationOptions op
 SearchInput search_input(const TranslationModel& model, const SourcePiece& piece, const SearchOptions& search,
                          const std::vector<std::int32_t>& prefix) {
   SearchInput input;
-  input.source = piece.encoding.ids;
+  input.source = piece.source;
   if (piece.first) input.prefix = prefix;
   const auto prompt = static_cast<std::int64_t>(input.prefix.size()) + 1;
   std::int64_t more = search.max_new_tokens;
@@ -213,7 +217,7 @@ SearchInput search_input(const TranslationModel& model, const SourcePiece& piece
     throw TextError(piece.text, "the prefix leaves no room for a translation: got " + std::to_string(prompt - 1) +
                                     " tokens of prefix");
   input.max_new_tokens = more;
-  const auto& ids = piece.encoding.ids;
+  const auto& ids = piece.source;
   input.stream = hash_text({reinterpret_cast<const char*>(ids.data()), ids.size() * sizeof(ids[0])}).low;
   return input;
 }
@@ -336,7 +340,7 @@ void record_attention(const TranslationModel& model, std::span<const std::string
     }
   });
   std::vector<std::span<const std::int32_t>> ids;
-  for (const std::size_t i : batch) ids.emplace_back(pieces[i].encoding.ids);
+  for (const std::size_t i : batch) ids.emplace_back(pieces[i].source);
   const TokenBatch sources = pad(ids, model.padding);
   const std::vector<std::span<const std::int32_t>> rows(inputs.begin(), inputs.end());
   model.network->record_attention(sources.ids, sources.lengths, pad(rows, model.padding).ids, probe);
@@ -354,7 +358,8 @@ Translation translation_of(const TranslationModel& model, const std::string& tex
   const Hypothesis& hypothesis = piece.hypotheses[n];
   Translation t;
   t.text = model.target.decode(hypothesis.ids);
-  t.score = hypothesis.score, t.ids = hypothesis.ids, t.finished = hypothesis.finished;
+  t.score = hypothesis.score, t.log_probability = hypothesis.log_probability, t.ids = hypothesis.ids,
+  t.finished = hypothesis.finished;
   t.cuts = piece.cut ? 1 : 0, t.too_long = piece.too_long, t.truncated = piece.encoding.dropped,
   t.invalid = piece.encoding.invalid;
   if (with_attention && n < piece.attention.size()) {
@@ -380,7 +385,8 @@ void append(Translation& whole, Translation&& part, const SourcePiece& piece) {
   whole.text += between(whole.text, part.text, piece);
   const auto offset = static_cast<std::int64_t>(whole.text.size());
   whole.text += part.text;
-  whole.score += part.score, whole.finished &= part.finished, whole.truncated += part.truncated;
+  whole.score += part.score, whole.log_probability += part.log_probability;
+  whole.finished &= part.finished, whole.truncated += part.truncated;
   whole.pieces += part.pieces, whole.cuts += part.cuts, whole.invalid += part.invalid;
   whole.too_long |= part.too_long;
   whole.ids.insert(whole.ids.end(), part.ids.begin(), part.ids.end());
@@ -477,6 +483,7 @@ std::int64_t Translator::max_new_tokens(const std::string& prefix) const {
 }
 
 std::int64_t Translator::max_source_tokens() const { return model_->spec.max_source; }
+bool Translator::lowercase() const { return model_->spec.case_step > 0; }
 SentenceMode Translator::sentences() const { return model_->sentences; }
 
 std::shared_ptr<const GenerativeModel> Translator::generator() const { return model_->network; }

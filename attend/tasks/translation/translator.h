@@ -49,7 +49,8 @@ struct TranslateOptions {
 
 struct Translation {
   std::string text;
-  double score = 0;
+  double score = 0;            ///< log_probability / length ^ length_penalty
+  double log_probability = 0;  ///< the sum over its tokens
   std::vector<std::int32_t> ids;
   bool finished = true;                    ///< false: it ended at its maximum length, without the end-of-sentence token
   std::int64_t pieces = 1;                 ///< the number of parts in which the source was translated; 0 if it is blank
@@ -96,6 +97,7 @@ class Translator {
   std::int64_t max_new_tokens(const std::string& prefix = {}) const;
 
   std::int64_t max_source_tokens() const;  ///< largest number of tokens of a source; 0: no limit
+  bool lowercase() const;                  ///< the model writes in lower case, and sees the case of its sources apart
   SentenceMode sentences() const;          ///< the default of TranslateOptions::sentences
 
   /// The languages of a multilingual model; empty for other models.

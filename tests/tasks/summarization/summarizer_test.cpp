@@ -4,9 +4,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "attend/tasks/summarization/consensus.h"
 #include "attend/text/sentences.h"
 #include "tests/support/errors.h"
 #include "tests/support/temp_folder.h"
@@ -179,6 +181,32 @@ TEST(Summarizer, TheFolderGivesPrefixAndLengths) {
       kDocument, {.search = {.beam = 3, .max_new_tokens = 6, .min_new_tokens = 6}, .source_prefix = "a king: "});
   EXPECT_EQ(summary.ids, expected.ids);
   EXPECT_EQ(summary.ids.size(), 6u);
+}
+
+TEST(Summarizer, ChoosesTheCandidateThatAgreesWithTheOthers) {
+  const test::TempFolder folder;
+  std::filesystem::copy(kModels / "t5_tokenizer", folder.path(), std::filesystem::copy_options::recursive);
+  Config parameters, tasks, config(folder / "config.json");
+  parameters.set("attend_candidates", std::int64_t{4}), parameters.set("max_length", std::int64_t{9});
+  tasks.set("summarization", parameters), config.set("task_specific_params", tasks);
+  config.save(folder / "config.json");
+  const Summarizer summarizer(folder.path());
+  std::vector<std::string> texts;
+  std::vector<double> probabilities;
+  const Translator translator(folder.path());
+  const std::string document = "To be or not to be.";
+  const auto found = translator(std::span(&document, 1),
+                                {.search = {.nbest = 4, .max_new_tokens = 8}, .sentences = SentenceMode::whole});
+  for (const Translation& one : found.front())
+    texts.push_back(one.text), probabilities.push_back(std::exp(one.log_probability));
+  ASSERT_EQ(texts.size(), 4u);
+  EXPECT_EQ(summarizer(document).text, texts[consensus(texts, probabilities)]);
+  EXPECT_EQ(summarizer(document, {.candidates = 1}).text,
+            summarizer(document, {.search = {.beam = 1}, .candidates = 1}).text);
+  const Summary sampled = summarizer(document, {.search = {.sample = true, .seed = 3}, .sources = true});
+  EXPECT_NEAR(sum_of(sampled.sentences), 1, 1e-4);
+  EXPECT_EQ(sampled.ids, summarizer(document, {.search = {.sample = true, .seed = 3}}).ids);
+  EXPECT_EQ(summarizer(document, {.search = {.greedy = true}}).text, summarizer(document, {.candidates = 1}).text);
 }
 
 TEST(Summarizer, BadOptionsAreErrors) {

@@ -100,6 +100,26 @@ TEST_F(SummaryTraining, LearnsToCopyWordsThatItHasNeverGenerated) {
   EXPECT_GT(of_names, 0.5f);
 }
 
+TEST_F(SummaryTraining, SummariesInLowerCaseGetTheCaseOfTheText) {
+  SummaryTrainingOptions o = options("model");
+  o.lowercase = true, o.vocab_size = 70;
+  o.model.width = 32, o.model.recurrent_layers = 1, o.model.encoder_layers = 0, o.model.decoder_layers = 2;
+  o.model.dropout = 0, o.trainer.steps = 300, o.trainer.evaluate_every = 300, o.trainer.learning_rate = 4e-3;
+  o.trainer.warmup = 30, o.validation_summaries = 12;
+  EXPECT_GT(score_named(train_summarizer(o).state.best, "rouge1"), 85);
+  const Config config(folder_ / "model/config.json");
+  EXPECT_TRUE(config.flag("source_case"));
+  EXPECT_EQ(config.integer("encoder_recurrent_layers"), 1);
+  const Summarizer summarizer(folder_ / "model");
+  EXPECT_EQ(summarizer(note(205).first).text, note(205).second);
+  EXPECT_NE(summarizer("anna went home.").ids, summarizer("Anna went home.").ids) << "the model sees the case";
+
+  SummaryTrainingOptions more = SummaryTrainingOptions::finetune(folder_ / "model");
+  more.train = o.train, more.validation = o.validation, more.trainer.output = folder_ / "more", more.trainer.steps = 2;
+  train_summarizer(more);
+  EXPECT_TRUE(Config(folder_ / "more/config.json").flag("source_case"));
+}
+
 struct StopHere {};
 
 TEST_F(SummaryTraining, AStoppedRunResumesToTheSameModel) {
