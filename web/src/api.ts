@@ -4,6 +4,7 @@ export type Capability =
   | "generate"
   | "chat"
   | "translate"
+  | "summarize"
   | "embed"
   | "classify"
   | "fill-mask"
@@ -21,6 +22,8 @@ export interface Model {
   context: number | null;
   source_language?: string | null;
   target_language?: string | null;
+  /** Of a multilingual translator: the codes of its languages. */
+  languages?: string[];
   /** Of a model that answers questions about stories: its hops (0: not a memory network), and all its answers. */
   hops?: number;
   answers?: string[];
@@ -61,6 +64,8 @@ export interface AttentionRequest {
   input: string;
   pair?: string;
   target?: string;
+  source_lang?: string;
+  target_lang?: string;
   max_tokens?: number;
   beam?: number;
   layers?: number[];
@@ -221,6 +226,8 @@ export interface Translated {
   alternatives?: string[];
   /** Pairs of word positions: source, target. */
   alignments?: [number, number][];
+  /** Of a text whose language was to be detected. */
+  detectedLanguage?: { language: string; confidence: number };
 }
 
 export const translate = (
@@ -235,6 +242,23 @@ export const translate = (
   },
   signal?: AbortSignal,
 ): Promise<Translated> => json("translate", { ...request, format: "text" }, signal);
+
+export interface Summarized {
+  summary: string;
+  finish?: "length";
+  parts: number;
+  truncated?: number;
+  /** The sentences of the document, by code points; their weights add up to 1. */
+  sentences: { start: number; end: number; weight: number }[];
+}
+
+export async function summarize(
+  request: { model: string; input: string; max_tokens?: number },
+  signal?: AbortSignal,
+): Promise<Summarized> {
+  const answer = await json<{ data: Summarized[] }>("v1/summarize", { ...request, sentences: true }, signal);
+  return { ...answer.data[0], sentences: answer.data[0].sentences ?? [] };
+}
 
 interface EmbeddingData {
   data: { index: number; embedding: number[] | number[][]; tokens?: string[] }[];

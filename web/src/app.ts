@@ -1,7 +1,7 @@
 // The explorer: shows the view that the address names, and asks for an API key if the server needs one.
 import * as api from "./api";
 import { field, h } from "./dom";
-import { able, type View } from "./parts";
+import { summarizes, type View } from "./parts";
 import { Status } from "./status";
 import { themeButton } from "./theme";
 import { attentionView } from "./views/attention";
@@ -9,15 +9,17 @@ import { compareView } from "./views/compare";
 import { generateView } from "./views/generate";
 import { learnView } from "./views/learn";
 import { memoryView } from "./views/memory";
+import { summarizeView } from "./views/summarize";
 import { translateView } from "./views/translate";
 
 /** `needs`: what a model must be able to do; otherwise there is no link to the view. */
-const kViews: Record<string, { name: string; view: View; needs?: api.Capability }> = {
+const kViews: Record<string, { name: string; view: View; needs?: (model: api.Model) => boolean }> = {
   attention: { name: "Attention", view: attentionView },
   translate: { name: "Translate", view: translateView },
+  summarize: { name: "Summarize", view: summarizeView, needs: summarizes },
   generate: { name: "Generate", view: generateView },
   compare: { name: "Compare", view: compareView },
-  memory: { name: "Memory", view: memoryView, needs: "answer" },
+  memory: { name: "Memory", view: memoryView, needs: (model) => model.capabilities.includes("answer") },
   learn: { name: "Learn", view: learnView },
 };
 
@@ -56,7 +58,7 @@ async function show(): Promise<void> {
   if (name !== route()) return;
   for (const link of nav.querySelectorAll("a")) {
     const { needs } = kViews[link.hash.slice(2)];
-    link.hidden = needs !== undefined && !able({ models }, needs).length;
+    link.hidden = needs !== undefined && !models.some(needs);
   }
   main.replaceChildren();
   current = kViews[name].view(main, { models });

@@ -25,6 +25,11 @@ const kExamples: Record<string, Examples> = {
   zh: { sentence: "我从来没有读过马可的新书。", beginning: "从前有一个" },
 };
 
+/** A document to summarize: about software, which the summarizer of `attend demo` knows. */
+export const kDocument =
+  "Marco is a small program to edit photographs. It has been translated into many languages. " +
+  "The colours can be changed. Mistakes can be undone. It fits into the GNOME desktop.";
+
 /** A story with a question about it. */
 export interface Story {
   sentences: string[];

@@ -21,6 +21,10 @@ export function panel(title: string, note: string | Node | null, ...content: (No
 export const able = (page: Page, capability: Capability): Model[] =>
   page.models.filter((model) => model.capabilities.includes(capability));
 
+/** Encoder–decoders can summarize, but translators between known languages were not trained for it. */
+export const summarizes = (model: Model): boolean =>
+  model.capabilities.includes("summarize") && !model.source_language && !model.languages?.length;
+
 export const languages = (model: Model): string =>
   model.source_language && model.target_language ? ` (${model.source_language} → ${model.target_language})` : "";
 

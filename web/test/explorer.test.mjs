@@ -159,6 +159,56 @@ test("translate draws lines between the words and lights those of one", async ()
   await picture(page, "translate");
 });
 
+test("a multilingual model is asked for the chosen languages", async () => {
+  await visit("translate");
+  assert.equal(await page.getByLabel("To", { exact: true }).count(), 0, "it-en has no choice");
+  await page.selectOption("select >> nth=0", "many");
+  const from = page.getByLabel("From", { exact: true });
+  const to = page.getByLabel("To", { exact: true });
+  assert.equal(await from.inputValue(), "auto");
+  assert.equal(await to.inputValue(), "deu_Latn");
+  assert.equal(await to.locator("option[value=zho_Hant]").innerText(), "Traditional Chinese");
+  await page.locator("text=Attention of layer").waitFor();
+  const last = (path) => mock.requests.filter((request) => request.path === path).at(-1);
+  assert.equal(last("/v1/attention").source_lang, "eng_Latn", "as the server has detected");
+  await from.selectOption("fra_Latn");
+  await to.selectOption("ace_Arab");
+  await page.waitForFunction(() => document.querySelector(".translation").lang === "ace-Arab");
+  await page.locator("text=Attention of layer").waitFor();
+  assert.deepEqual([last("/translate").source, last("/translate").target], ["fra_Latn", "ace_Arab"]);
+  await page.click("nav >> text=Attention");
+  await page.selectOption("select >> nth=0", "many");
+  await page.locator(kTokens).first().waitFor();
+  assert.deepEqual([last("/v1/attention").source_lang, last("/v1/attention").target_lang], ["eng_Latn", "deu_Latn"]);
+  await page.click("nav >> text=Translate");
+  assert.equal(await page.getByLabel("From", { exact: true }).inputValue(), "fra_Latn", "it is remembered");
+  await picture(page, "translate-languages");
+});
+
+test("summarize shades the sentences of the document by their weights", async () => {
+  await visit("summarize");
+  await page.locator(".translation", { hasText: "Marco is a small program" }).waitFor();
+  assert.deepEqual(await page.locator("select >> nth=0").locator("option").allInnerTexts(), ["t5"]);
+  assert.equal(await page.locator(".document mark").count(), 5);
+  const shade = (n) => page.locator(".document mark").nth(n).evaluate((mark) => getComputedStyle(mark).backgroundColor);
+  assert.notEqual(await shade(0), await shade(1));
+  assert.equal(await shade(1), await shade(2));
+  assert.match(await page.locator(".bars li").first().innerText(), /Marco is a small[^]*60 %/);
+  await picture(page, "summarize");
+  await page.fill("textarea", "😀 One.\nTwo 👍🏽 here. ".repeat(200));
+  await page.locator(".note", { hasText: "read in 3 parts" }).waitFor();
+  assert.equal(await page.locator(".document mark >> nth=1").innerText(), "Two 👍🏽 here.");
+  assert.equal(await page.locator(".document").innerText(), await page.inputValue("textarea"));
+  await page.getByRole("slider", { name: "At most" }).fill("4");
+  mock.requests.length = 0;
+  await page.fill("textarea", "One two three four five six. Seven.");
+  await page.locator(".note", { hasText: "cut at its maximum length" }).waitFor();
+  assert.equal(mock.requests.at(-1).max_tokens, 4);
+  await page.fill("textarea", " ");
+  await page.locator(".status", { hasText: "Type a text above." }).waitFor();
+  assert.equal(await page.locator(".document").isVisible(), false);
+});
+
 test("generate streams tokens with their probability, and the attention that they were predicted from", async () => {
   await visit("generate");
   await page.click("button.primary");
@@ -457,7 +507,7 @@ test("the keyboard is enough", async () => {
 });
 
 test("every control has a name, every picture a description", async () => {
-  for (const view of ["attention", "translate", "generate", "compare", "memory", "learn"]) {
+  for (const view of ["attention", "translate", "summarize", "generate", "compare", "memory", "learn"]) {
     await page?.context().close();
     await visit(view);
     await page.waitForTimeout(600);
@@ -473,7 +523,7 @@ test("every control has a name, every picture a description", async () => {
 });
 
 test("every view fits a phone, and has a dark side", async () => {
-  for (const view of ["attention", "translate", "generate", "compare", "memory", "learn"]) {
+  for (const view of ["attention", "translate", "summarize", "generate", "compare", "memory", "learn"]) {
     for (const dark of [false, true]) {
       await page?.context().close();
       await visit(view, dark ? { dark } : { width: 390, height: 844 });

@@ -44,6 +44,23 @@ const kModels = [
     hops: 0,
     answers: ["garden", "yes", "no"],
   },
+  {
+    id: "many",
+    kind: "m2m_100",
+    capabilities: ["translate", "summarize", "attention", "tokenize"],
+    layers: 3,
+    heads: 4,
+    context: 512,
+    languages: ["deu_Latn", "eng_Latn", "fra_Latn", "zho_Hant", "ace_Arab"],
+  },
+  {
+    id: "t5",
+    kind: "t5",
+    capabilities: ["translate", "summarize", "attention", "tokenize"],
+    layers: 2,
+    heads: 4,
+    context: null,
+  },
   { id: "tiny", kind: "gpt2", capabilities: ["generate", "attention", "tokenize"], layers: 1, heads: 1, context: 64 },
 ].map((model) => ({
   object: "model",
@@ -156,12 +173,30 @@ const kRoutes = {
         };
       }),
     }),
-  "/translate": ({ q, alternatives, alignments }, response) => {
+  "/translate": ({ q, source, alternatives, alignments }, response) => {
     const translatedText = translation(q);
     send(response, {
       translatedText,
       ...(alternatives && { alternatives: [translatedText.replace("have never", "never")] }),
       ...(alignments && { alignments: aligned(q, translatedText) }),
+      ...(source === "auto" && { detectedLanguage: { language: "eng_Latn", confidence: 90 } }),
+    });
+  },
+  "/v1/summarize": ({ model, input, max_tokens }, response) => {
+    const letters = Array.from(input);
+    const ends = letters.flatMap((letter, i) => (/[.!?]/.test(letter) ? [i + 1] : []));
+    const sentences = ends.map((end, i) => ({
+      start: ends[i - 1] === undefined ? 0 : ends[i - 1] + 1,
+      end,
+      weight: i ? 0.4 / (ends.length - 1) : ends.length > 1 ? 0.6 : 1,
+    }));
+    const words = letters.slice(0, ends[0]).join("").split(" ");
+    const summary = words.slice(0, max_tokens ?? words.length).join(" ");
+    const cut = words.length > (max_tokens ?? words.length);
+    const parts = input.length > 2000 ? 3 : 1;
+    send(response, {
+      model,
+      data: [{ index: 0, summary, score: -1, ids: [], ...(cut && { finish: "length" }), parts, sentences }],
     });
   },
   "/v1/tokenize": ({ model, input }, response) =>
@@ -272,7 +307,7 @@ function tokenize(kind, text) {
     });
     ++count;
   }
-  const special = { bert: ["[CLS]", "[SEP]"], marian: [null, "</s>"], gpt2: [null, null] }[kind];
+  const special = { bert: ["[CLS]", "[SEP]"], gpt2: [null, null] }[kind] ?? [null, "</s>"];
   return {
     tokens: [...(special[0] ? [special[0]] : []), ...tokens, ...(special[1] ? [special[1]] : [])],
     words: [...(special[0] ? [-1] : []), ...words, ...(special[1] ? [-1] : [])],
@@ -390,7 +425,7 @@ function attention({ model: id, input, pair, target, max_tokens, layers, heads, 
     weights.layers = [{ layer: 0, heads: [{ head: 0, weights: hops }] }];
     return { ...common, text: `${question} ${answer}`, views: [weights] };
   }
-  if (model.kind === "marian") {
+  if (model.capabilities.includes("translate")) {
     const translated = target ?? translation(input);
     const source = spaced(input, "marian");
     const said = spaced(translated, "marian");

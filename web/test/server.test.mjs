@@ -78,6 +78,26 @@ test("translation with alignments", options, async (t) => {
   await picture(page, "server-translate");
 });
 
+test("translation between the languages of a multilingual model", options, async (t) => {
+  const many = able("translate").find(({ languages }) => languages?.length);
+  if (!many) return t.skip("no model for it");
+  await visit("translate", { "model.translate": many.id });
+  await page.getByLabel("From", { exact: true }).waitFor();
+  await page.locator(".alignment path").first().waitFor({ state: "attached" });
+  await page.waitForTimeout(800);
+  await noError();
+  await picture(page, "server-languages");
+});
+
+test("summaries with the weights of the sentences", options, async (t) => {
+  const own = able("summarize").filter((model) => !model.source_language && !model.languages?.length);
+  if (!own.length) return t.skip("no model for it");
+  await visit("summarize");
+  await page.locator(".document mark").first().waitFor();
+  await noError();
+  await picture(page, "server-summarize");
+});
+
 test("generation with probabilities", options, async (t) => {
   if (!able("generate").length) return t.skip("no model for it");
   await visit("generate");

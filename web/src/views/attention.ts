@@ -10,6 +10,7 @@ import { Thumbnails } from "../draw/thumbnails";
 import { exampleFor } from "../examples";
 import { chooseHead, headBar, type Heads } from "../heads";
 import { groups, Matrix, mean, regroup } from "../matrix";
+import { languageFields, type Languages } from "../languages";
 import { able, alignedLayer, modelField, nothingFor, panel, type View } from "../parts";
 import { readout as sentence } from "../readout";
 import { kNowhere, type Focus, type Scene } from "../scene";
@@ -58,6 +59,7 @@ export const attentionView: View = (root, page) => {
   let text = remembered.get("attention.text", exampleFor(model).sentence);
   let pair = remembered.get("attention.pair", "");
   let write = 0;
+  let languages: Languages | null = null;
   let layer = firstLayer();
   let heads: Heads = null;
   let view = "";
@@ -160,7 +162,9 @@ export const attentionView: View = (root, page) => {
   /** The fields that depend on what the model can do. */
   function offer(): void {
     second.hidden = !model.capabilities.includes("pairs");
-    writing.replaceChildren();
+    let fields;
+    [fields, languages] = languageFields(model, "attention", false, () => void reload());
+    writing.replaceChildren(...fields);
     const most = Math.min(kMostWritten, (model.context ?? Infinity) - 2);
     write = Math.min(write, most);
     if (writes() && most > 0)
@@ -188,6 +192,7 @@ export const attentionView: View = (root, page) => {
       long: "truncate",
       ...(pair && !second.hidden && { pair }),
       ...(writes() && { max_tokens: write }),
+      ...(languages && { source_lang: languages.source, target_lang: languages.target }),
     };
   }
 

@@ -3,6 +3,7 @@ import * as api from "../api";
 import { Alignment } from "../draw/alignment";
 import { exampleFor } from "../examples";
 import { debounce, field, h, percent, remembered, slider, textArea } from "../dom";
+import { languageFields, type Languages } from "../languages";
 import { able, alignedLayer, modelField, nothingFor, panel, type View } from "../parts";
 import { wordWeights } from "../words";
 import { Status } from "../status";
@@ -21,11 +22,13 @@ export const translateView: View = (root, page) => {
   let [chooser, model] = modelField(models, "translate", (chosen) => {
     model = chosen;
     layer = null;
+    offerLanguages();
     if (!remembered.has("translate.text")) area.value = text = exampleFor(model).sentence;
     void run();
   });
   let text = remembered.get("translate.text", exampleFor(model).sentence);
   let beam = 4;
+  let languages: Languages | null = null;
   let layer: number | null = null; // null: the one that the alignments are computed from
   let abort = new AbortController();
   let translation = "";
@@ -42,6 +45,7 @@ export const translateView: View = (root, page) => {
     "Copy",
   );
   const layerSlot = h("div", { class: "fields" });
+  const languageSlot = h("div", { class: "fields" });
   const type = debounce(400, () => void run());
   const area = textArea(text, "A sentence to translate", (value) => {
     remembered.set("translate.text", (text = value));
@@ -62,6 +66,7 @@ export const translateView: View = (root, page) => {
         "div",
         { class: "fields" },
         chooser,
+        languageSlot,
         slider("Beam", { min: 1, max: 8, step: 1, value: beam }, (value) => {
           beam = value;
           type();
@@ -79,6 +84,13 @@ export const translateView: View = (root, page) => {
       layerSlot,
     ),
   );
+
+  function offerLanguages(): void {
+    let fields;
+    [fields, languages] = languageFields(model, "translate", true, () => void run());
+    languageSlot.replaceChildren(...fields);
+    languageSlot.hidden = !languages;
+  }
 
   async function run(): Promise<void> {
     abort.abort();
@@ -98,21 +110,21 @@ export const translateView: View = (root, page) => {
           beam,
           alternatives: Math.min(2, beam - 1),
           alignments: true,
-          source: model.source_language ?? "auto",
-          target: model.target_language ?? "auto",
+          source: languages?.source ?? model.source_language ?? "auto",
+          target: languages?.target ?? model.target_language ?? "auto",
         },
         signal,
       );
       translation = answer.translatedText;
       output.textContent = translation;
-      output.lang = model.target_language ?? "";
+      output.lang = (languages?.target ?? model.target_language ?? "").replace("_", "-");
       const more = (answer.alternatives ?? []).filter((other) => other !== translation);
       others.hidden = !more.length;
       alternatives.replaceChildren(...more.map((other) => h("li", {}, other)));
       picture.show(split(text), split(translation), answer.alignments ?? []);
       describe(null);
       status.clear();
-      await showAttention(signal);
+      await showAttention(signal, answer.detectedLanguage?.language);
     } catch (error) {
       if (!api.isAbort(error)) clear();
       status.error(error, () => void run());
@@ -129,11 +141,12 @@ export const translateView: View = (root, page) => {
   }
 
   /** The attention weights of the translation. */
-  async function showAttention(signal: AbortSignal): Promise<void> {
+  async function showAttention(signal: AbortSignal, detected?: string): Promise<void> {
     layerSlot.replaceChildren();
     if (!model.capabilities.includes("attention") || !translation.trim()) return;
     const request = { model: model.id, input: text, target: translation, top_k: 16, long: "truncate" } as const;
-    const data = await api.attention(request, signal);
+    const between = languages && { source_lang: detected ?? languages.source, target_lang: languages.target };
+    const data = await api.attention({ ...request, ...between }, signal);
     if (data.truncated)
       status.note(`The attention is of a shorter text: ${data.truncated} tokens are beyond the model's limit.`);
     const cross = data.views.find(({ name }) => name === "cross");
@@ -178,6 +191,7 @@ export const translateView: View = (root, page) => {
     );
   }
 
+  offerLanguages();
   void run();
   return {
     leave: () => {
