@@ -76,6 +76,8 @@
 #include "attend/explain/terminal.h"
 #include "attend/formats/config.h"
 #include "attend/formats/gguf.h"
+#include "attend/formats/gguf_blocks.h"
+#include "attend/formats/gguf_file.h"
 #include "attend/formats/npy.h"
 #include "attend/formats/pickle.h"
 #include "attend/formats/safetensors.h"

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "attend/core/error.h"
+#include "attend/formats/gguf_blocks.h"
 
 namespace attend {
 namespace {
@@ -37,9 +38,16 @@ std::uint64_t stored_size(std::string_view dtype) {
 
 std::optional<std::uint64_t> stored_bytes(std::string_view dtype, std::span<const std::int64_t> shape) {
   if (std::ranges::find(shape, 0) != shape.end()) return 0;
-  std::uint64_t bytes = stored_size(dtype);
-  for (const std::int64_t size : shape)
+  const BlockFormat* blocks = block_format(dtype);
+  std::uint64_t bytes = blocks ? static_cast<std::uint64_t>(blocks->bytes) : stored_size(dtype);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    std::int64_t size = shape[i];
+    if (blocks && i + 1 == shape.size()) {  // a row is a whole number of blocks
+      if (size % blocks->elements != 0) return {};
+      size /= blocks->elements;
+    }
     if (__builtin_mul_overflow(bytes, static_cast<std::uint64_t>(size), &bytes)) return {};
+  }
   return bytes;
 }
 
@@ -76,6 +84,11 @@ Tensor read_stored(const std::string& file, std::string_view name, const StoredT
   for (const DType dtype : {DType::f32, DType::f16, DType::bf16, DType::i32, DType::i8})
     if (stored.dtype == stored_name(dtype)) return as_stored(dtype);
 
+  if (const BlockFormat* blocks = block_format(stored.dtype)) {
+    Tensor x = Tensor::empty(shape);
+    decode_blocks(*blocks, stored.bytes, {x.data(), static_cast<std::size_t>(x.numel())});
+    return x;
+  }
   if (stored.dtype == "F64") {
     Tensor x = Tensor::empty(shape);
     for (std::int64_t i = 0; i < x.numel(); ++i) x.data()[i] = static_cast<float>(read_at<double>(stored.bytes, i));

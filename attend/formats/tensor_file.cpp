@@ -7,6 +7,7 @@
 #include "attend/core/convert.h"
 #include "attend/core/error.h"
 #include "attend/core/file.h"
+#include "attend/formats/gguf_blocks.h"
 #include "attend/formats/stored_tensor.h"
 
 namespace attend {
@@ -64,8 +65,11 @@ std::uint64_t TensorFile::elements() const {
   std::uint64_t sum = 0;
   for (const auto& [name, entry] : entries_) {
     // A PyTorch tensor may repeat its elements, or be a part of the bytes.
-    const std::uint64_t bytes = stored_bytes(entry.dtype, entry.shape).value_or(0);
-    sum += std::min<std::uint64_t>(bytes, entry.bytes.size()) / stored_size(entry.dtype);
+    const std::uint64_t bytes =
+        std::min<std::uint64_t>(stored_bytes(entry.dtype, entry.shape).value_or(0), entry.bytes.size());
+    const BlockFormat* blocks = block_format(entry.dtype);
+    sum += blocks ? bytes / static_cast<std::uint64_t>(blocks->bytes) * static_cast<std::uint64_t>(blocks->elements)
+                  : bytes / stored_size(entry.dtype);
   }
   return sum;
 }

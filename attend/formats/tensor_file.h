@@ -1,4 +1,5 @@
-// The named tensors of one file of weights: the base class of SafetensorsFile and TorchFile.
+// The named tensors of one file of weights: the base class of SafetensorsFile, TorchFile and
+// GgufFile.
 #pragma once
 #include <cstdint>
 #include <filesystem>
@@ -36,7 +37,7 @@ class TensorFile {
 
   /// A tensor of the file. It may have more dimensions than a Tensor can.
   struct Entry {
-    std::string dtype;  ///< safetensors name: "F32", "BF16", …
+    std::string dtype;  ///< see StoredTensor
     std::vector<std::int64_t> shape;
     std::span<const std::byte> bytes;        ///< from the first element to the last
     bool plain = true;                       ///< row-major and little-endian, as read_stored() needs it

@@ -35,9 +35,9 @@ bool is_number(std::string_view text) {
   return at == text.size();
 }
 
-class Reader {
+class TomlReader {
  public:
-  Reader(std::string_view text, const std::string& name) : text_(text), name_(name) {
+  TomlReader(std::string_view text, const std::string& name) : text_(text), name_(name) {
     if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;
   }
 
@@ -151,7 +151,9 @@ class Reader {
 
 }  // namespace
 
-std::vector<TomlEntry> read_toml(std::string_view text, const std::string& name) { return Reader(text, name).read(); }
+std::vector<TomlEntry> read_toml(std::string_view text, const std::string& name) {
+  return TomlReader(text, name).read();
+}
 
 std::string toml_value(const std::string& value) {
   if (value == "true" || value == "false") return value;

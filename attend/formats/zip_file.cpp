@@ -31,9 +31,9 @@ struct Directory {
   std::uint64_t offset = 0, size = 0;
 };
 
-class Reader {
+class ZipReader {
  public:
-  Reader(const std::string& file, Bytes bytes) : file_(file), bytes_(bytes) {}
+  ZipReader(const std::string& file, Bytes bytes) : file_(file), bytes_(bytes) {}
 
   Directory directory() const {
     const std::size_t end = find_end();
@@ -104,7 +104,7 @@ bool read_extra(Bytes extra, std::initializer_list<std::uint64_t*> numbers) {
 }  // namespace
 
 std::map<std::string, Bytes, std::less<>> zip_entries(const std::string& file, Bytes bytes) {
-  const Reader reader(file, bytes);
+  const ZipReader reader(file, bytes);
   const Directory place = reader.directory();
   Bytes directory = reader.part(place.offset, place.size, "the directory");
   std::map<std::string, Bytes, std::less<>> entries;
