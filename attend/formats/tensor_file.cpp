@@ -27,11 +27,17 @@ std::vector<std::string> TensorFile::names() const {
   return names;
 }
 
-Tensor TensorFile::get(std::string_view name) const {
+const TensorFile::Entry& TensorFile::entry(std::string_view name) const {
   const auto found = entries_.find(name);
   if (found == entries_.end())
     fail<InputError>("load", name_, ": has no tensor ", in_quotes(name), " among its ", entries_.size());
-  const Entry& entry = found->second;
+  return found->second;
+}
+
+std::span<const std::int64_t> TensorFile::shape(std::string_view name) const { return entry(name).shape; }
+
+Tensor TensorFile::get(std::string_view name) const {
+  const Entry& entry = this->entry(name);
   if (entry.plain) return read_stored(name_, name, {entry.dtype, entry.shape, entry.bytes}, owner_);
 
   constexpr std::uint64_t kMostRepeated = 1 << 24;

@@ -22,6 +22,8 @@ class TensorFile {
   std::vector<std::string> names() const;
   bool contains(std::string_view name) const { return entries_.contains(name); }
 
+  /// The shape of a tensor, without reading it. Throws InputError if there is no such tensor.
+  std::span<const std::int64_t> shape(std::string_view name) const;
   /// The tensor as converted by read_stored(), without a copy if possible. Throws InputError if there is no such
   /// tensor.
   Tensor get(std::string_view name) const;
@@ -47,6 +49,8 @@ class TensorFile {
   explicit TensorFile(const std::filesystem::path& path);
   /// Reads from memory. `name` is used in error messages, and `owner` keeps the bytes alive.
   TensorFile(std::string name, std::span<const std::byte> bytes, std::shared_ptr<const void> owner);
+
+  const Entry& entry(std::string_view name) const;
 
   std::string name_;
   std::span<const std::byte> bytes_;

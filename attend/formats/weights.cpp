@@ -54,6 +54,14 @@ Weights::Weights(const std::filesystem::path& path) : name_(path.string()) {
   file.extension() == ".json" ? read_shards(file) : read_whole(file);
 }
 
+Weights::Weights(std::string name, TensorFile file, std::vector<View> views) : name_(std::move(name)) {
+  files_.push_back(std::move(file));
+  for (View& view : views) {
+    file_of_.emplace(view.name, 0);
+    views_.emplace(view.name, std::move(view));
+  }
+}
+
 void Weights::read_whole(const std::filesystem::path& path) {
   MappedFile file = map_file(path);
   if (TorchFile::recognises(file.bytes)) {
@@ -93,15 +101,21 @@ Tensor Weights::get(std::string_view name) const {
   const auto found = file_of_.find(name);
   if (found == file_of_.end())
     fail<InputError>("load", name_, ": has no tensor ", in_quotes(name), " among its ", file_of_.size());
-  const auto renamed = name_in_file_.find(name);
-  return files_[found->second].get(renamed == name_in_file_.end() ? name : std::string_view(renamed->second));
+  const TensorFile& file = files_[found->second];
+  const auto view = views_.find(name);
+  if (view == views_.end()) return file.get(name);
+  const Tensor stored = file.get(view->second.stored);
+  return view->second.layout ? view->second.layout(stored) : stored;
 }
 
 void Weights::add(const Weights& others, const std::map<std::string, std::string>& names) {
   const std::size_t first = files_.size();
   files_.insert(files_.end(), others.files_.begin(), others.files_.end());
-  for (const auto& [name, there] : names)
-    file_of_[name] = first + others.file_of_.at(there), name_in_file_[name] = there;
+  for (const auto& [name, there] : names) {
+    file_of_[name] = first + others.file_of_.at(there);
+    const auto view = others.views_.find(there);
+    views_[name] = view == others.views_.end() ? View{name, there} : view->second;
+  }
 }
 
 Tensor Weights::get_float32(std::string_view name) const { return convert(get(name), DType::f32); }

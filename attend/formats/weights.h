@@ -2,6 +2,7 @@
 // PyTorch files.
 #pragma once
 #include <filesystem>
+#include <functional>
 #include <map>
 #include <string>
 #include <string_view>
@@ -19,6 +20,13 @@ class Weights {
   /// Opens a folder with model.safetensors, its index, pytorch_model.bin or its index (the first that exists), or a
   /// single such file. Throws InputError [load] if there is none, or if a file is incomplete or inconsistent.
   explicit Weights(const std::filesystem::path& path);
+  /// A tensor of a file that has another name there, and may have another layout.
+  struct View {
+    std::string name, stored;
+    std::function<Tensor(const Tensor&)> layout = nullptr;  ///< converts the stored tensor; null: it is used as it is
+  };
+  /// Only these tensors of a file.
+  Weights(std::string name, TensorFile file, std::vector<View> views);
 
   const std::string& name() const { return name_; }  ///< the path, for error messages
   std::vector<std::string> names() const;
@@ -40,8 +48,8 @@ class Weights {
   std::string name_;
   std::vector<TensorFile> files_;
   SafetensorsMetadata metadata_;
-  std::map<std::string, std::size_t, std::less<>> file_of_;       // tensor -> index in files_
-  std::map<std::string, std::string, std::less<>> name_in_file_;  // of a tensor that was added under a new name
+  std::map<std::string, std::size_t, std::less<>> file_of_;  // tensor -> index in files_
+  std::map<std::string, View, std::less<>> views_;           // of tensors that have another name in their file
 };
 
 }  // namespace attend

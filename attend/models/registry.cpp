@@ -14,10 +14,11 @@
 #include "attend/models/adapter.h"
 #include "attend/models/bert.h"
 #include "attend/models/bidaf.h"
+#include "attend/models/causal_lm.h"
 #include "attend/models/check_weights.h"
 #include "attend/models/decomposable_attention.h"
 #include "attend/models/esim.h"
-#include "attend/models/causal_lm.h"
+#include "attend/models/gguf_model.h"
 #include "attend/models/hierarchical_classifier.h"
 #include "attend/models/memory_network.h"
 #include "attend/models/recurrent_classifier.h"
@@ -201,8 +202,9 @@ FileState state_of(const std::filesystem::path& file) {
 
 struct ModelFolder::Content {
   std::filesystem::path path;
-  std::filesystem::path config_file;
-  FileState config_state;  // an update removes config.json first and writes it last
+  std::optional<GgufFile> gguf;       // if the path is such a file
+  std::filesystem::path config_file;  // config.json or the GGUF file
+  FileState config_state;             // an update removes config.json first and writes it last
   Config config;
   const ModelFamily* family = nullptr;
   std::vector<Ability> abilities;
@@ -235,6 +237,7 @@ ModelFolder::ModelFolder(const ModelFolder& base, const std::filesystem::path& a
     : content_(std::make_shared<Content>()) {
   if (base.has_adapter()) fail<InputError>("adapter", adapter.string(), ": its base model is an adapter itself");
   content_->base = base, content_->adapter.emplace(adapter);
+  content_->gguf = base.content_->gguf;
   content_->path = base.path();
   const std::filesystem::path own = content_->adapter->path();
   std::error_code unreadable;
@@ -245,9 +248,11 @@ ModelFolder::ModelFolder(const ModelFolder& base, const std::filesystem::path& a
 }
 
 void ModelFolder::read_config(const std::filesystem::path& path) {
-  content_->config_file = path / "config.json";
+  const bool gguf = is_gguf(path);
+  content_->config_file = gguf ? path : path / "config.json";
   content_->config_state = state_of(content_->config_file);
-  content_->config = Config(content_->config_file);
+  if (gguf) content_->gguf.emplace(path);
+  content_->config = gguf ? gguf_config(*content_->gguf) : Config(content_->config_file);
   const std::string type = content_->config.text("model_type", "");
   const auto row = std::ranges::find(rows(), type, &ModelFamily::type);
   if (row == rows().end())
@@ -290,7 +295,9 @@ void ModelFolder::check_unchanged() const {
 
 const Weights& ModelFolder::weights_locked() const {
   if (!content_->weights) {
-    Weights opened = content_->base ? content_->base->weights() : Weights(path());
+    Weights opened = content_->base   ? content_->base->weights()
+                     : content_->gguf ? gguf_weights(*content_->gguf)
+                                      : Weights(path());
     if (content_->adapter) content_->adapter->add_saved(opened);
     check_unchanged();
     content_->weights.emplace(std::move(opened));
@@ -307,7 +314,7 @@ const Tokenizer& ModelFolder::tokenizer(Side side) const {
   const std::lock_guard lock(content_->mutex);
   std::optional<Tokenizer>& one = side == Side::source ? content_->source : content_->target;
   if (!one) {
-    Tokenizer loaded = load_tokenizer(path(), side);
+    Tokenizer loaded = content_->gguf ? gguf_tokenizer(content_->gguf->metadata()) : load_tokenizer(path(), side);
     check_unchanged();
     const SafetensorsMetadata& metadata = weights_locked().metadata();
     // Tokens that were added behind the recorded ones change no id: add_tokens() of transformers does this.

@@ -49,13 +49,13 @@ void save_model(Model& model, const Tokenizer& tokenizer, const std::filesystem:
 /// The digest of the first `most` tokens: their number, and a hash of them and their ids.
 std::string vocabulary_digest(const Tokenizer& tokenizer, std::int64_t most = std::numeric_limits<std::int64_t>::max());
 
-/// The folder of a model, or of an adapter for a model (see adapter.h). Weights, tokenizers and the model are read when
-/// they are first needed. Copies of this object share them. Thread-safe. Throws InputError if the model is replaced by
-/// another one before all of it is read.
+/// The folder of a model, its GGUF file, or the folder of an adapter for a model (see adapter.h). Weights, tokenizers
+/// and the model are read when they are first needed. Copies of this object share them. Thread-safe. Throws InputError
+/// if the model is replaced by another one before all of it is read.
 class ModelFolder {
  public:
-  /// Reads config.json. Throws InputError if there is none, or if its "model_type" is not known.
-  /// The folder of an adapter names that of its base model.
+  /// Reads config.json, or the metadata of a GGUF file. Throws InputError if there is none, or if its "model_type" is
+  /// not known. The folder of an adapter names that of its base model.
   explicit ModelFolder(const std::filesystem::path& path);
   /// The base model with an adapter. Models of several adapters share the tensors of one base.
   ModelFolder(const ModelFolder& base, const std::filesystem::path& adapter);
