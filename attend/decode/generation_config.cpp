@@ -91,11 +91,25 @@ bool is_neutral(const Config& config, const char* key, const std::string& neutra
 
 }  // namespace
 
-GenerationConfig GenerationConfig::read(const std::filesystem::path& folder, const SearchOptions& search) {
+namespace {
+
+/// The folder's generation_config.json, if it has one.
+std::optional<Config> own_file(const std::filesystem::path& folder) {
   const std::filesystem::path file = folder / "generation_config.json";
   std::error_code unknown;  // a link that leads nowhere is an error, not a missing file
   const bool there = std::filesystem::exists(std::filesystem::symlink_status(file, unknown));
-  return read(Config(there ? file : folder / "config.json"), search);
+  return there ? std::optional(Config(file)) : std::nullopt;
+}
+
+}  // namespace
+
+GenerationConfig GenerationConfig::read(const std::filesystem::path& folder, const SearchOptions& search) {
+  const std::optional<Config> own = own_file(folder);
+  return read(own ? *own : Config(folder / "config.json"), search);
+}
+
+GenerationConfig GenerationConfig::read(const ModelFolder& folder, const SearchOptions& search) {
+  return read(own_file(folder.path()).value_or(folder.config()), search);
 }
 
 GenerationConfig GenerationConfig::read(const Config& config, const SearchOptions& search) {

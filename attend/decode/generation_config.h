@@ -7,6 +7,7 @@
 
 #include "attend/decode/search.h"
 #include "attend/formats/config.h"
+#include "attend/models/registry.h"
 
 namespace attend {
 
@@ -19,6 +20,8 @@ struct GenerationConfig {
   /// Reads a folder's options; those that it does not have are taken from `search`. Throws InputError [config], naming
   /// file and key, when a value has the wrong type or is out of range.
   static GenerationConfig read(const std::filesystem::path& folder, const SearchOptions& search = {});
+  /// The same for a model that is open, which may also be a GGUF file.
+  static GenerationConfig read(const ModelFolder& folder, const SearchOptions& search = {});
   static GenerationConfig read(const Config& config, const SearchOptions& search = {});
 
   /// The options that differ from the defaults of `transformers`, under its keys.

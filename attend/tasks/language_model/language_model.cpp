@@ -32,7 +32,7 @@ SearchOptions untold(const CausalLmOptions& o) { return {.max_length = 0, .start
 LanguageModel::LanguageModel(const ModelFolder& folder) {
   const auto network = folder.model<CausalLm>("language model", Ability::generate);
   model_ = std::make_shared<const Model>(
-      Model{network, folder.tokenizer(), GenerationConfig::read(folder.path(), untold(network->options))});
+      Model{network, folder.tokenizer(), GenerationConfig::read(folder, untold(network->options))});
 }
 
 LanguageModel::LanguageModel(CausalLm model, Tokenizer tokenizer) {

@@ -257,7 +257,7 @@ Summarizer::Summarizer(const ModelFolder& folder)
   GenerationConfig generation = GenerationConfig::read(parameters, own.search);
   if (parameters.has("max_length") && !parameters.has("max_new_tokens")) generation.search.max_new_tokens = 0;
   // The positions of the model are no length that the folder asks for.
-  if (!parameters.has("max_length") && GenerationConfig::read(folder.path(), {.max_length = 0}).search.max_length == 0)
+  if (!parameters.has("max_length") && GenerationConfig::read(folder, {.max_length = 0}).search.max_length == 0)
     generation.search.max_length = 0;
   if (!generation.padding) generation.padding = own.padding;
   generation.ignored.insert(generation.ignored.end(), own.ignored.begin(), own.ignored.end());

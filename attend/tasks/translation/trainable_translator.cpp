@@ -172,7 +172,7 @@ TrainableTranslator continue_translator(const TranslatorFolder& from, const Tran
     const auto model = adapts ? old : continued(o, *old, by_piece, seed);
     model->options.dropout = o.dropout;
     GenerationConfig generation = translation_model(*model, tokenizers.source).generation;
-    if (!new_vocabulary) generation = GenerationConfig::read(from.folder.path(), generation.search);
+    if (!new_vocabulary) generation = GenerationConfig::read(from.folder, generation.search);
     return trainable_recurrent(model, tokenizers, generation, adapter, seed);
   }
   for (const char* key : {"encoder_layerdrop", "decoder_layerdrop"})
@@ -192,7 +192,7 @@ TrainableTranslator continue_translator(const TranslatorFolder& from, const Tran
   SearchOptions defaults = generation_defaults(o).search;
   defaults.beam = 1, defaults.rules = {};  // as for translating: what the folder does not have is not added
   GenerationConfig generation =
-      new_vocabulary ? generation_defaults(o) : GenerationConfig::read(from.folder.path(), defaults);
+      new_vocabulary ? generation_defaults(o) : GenerationConfig::read(from.folder, defaults);
   if (const LanguageTokens& languages = tokenizers.target.languages(); !languages.empty()) {
     const std::int32_t language = languages.find(languages.target, "target").id;
     if (languages.starts_decoder)

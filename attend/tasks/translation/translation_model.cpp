@@ -103,7 +103,7 @@ TranslationModel load_translation_model(const ModelFolder& folder) {
   SearchOptions defaults = model.generation.search;
   defaults.beam = 1;
   if (model.spec.end) defaults.rules = {};
-  model.generation = GenerationConfig::read(folder.path(), defaults);
+  model.generation = GenerationConfig::read(folder, defaults);
   if (const auto recorded = recorded_sentence_mode(folder.config())) model.sentences = *recorded;
   return model;
 }
