@@ -6,6 +6,7 @@
 
 #include "attend/core/error.h"
 #include "attend/core/stop.h"
+#include "attend/decode/sampling.h"
 #include "attend/models/bounds.h"
 #include "attend/text/sentences.h"
 
@@ -115,7 +116,7 @@ class Document {
   /// The result of the last part.
   void finish(const Part& part, const Translation& last, const Setting& setting) {
     summary.text = last.text, summary.score = last.score, summary.ids = last.ids, summary.finished = last.finished;
-    summary.maps = last.maps;
+    summary.maps = last.maps, summary.seed = last.seed;
     if (setting.sources) {
       for (const Span& span : sentences_) summary.sentences.push_back({span, 0.f});
       for (const auto& [sentence, weight] : weights_of(part, last)) summary.sentences[sentence].weight = weight;
@@ -243,6 +244,7 @@ GenerationOptions Summarizer::search_of(const SummarizeOptions& options) const {
   if (!search.max_new_tokens && folder.max_new_tokens == 0 && folder.max_length == 0)
     search.max_new_tokens = kDefaultNewTokens;
   search.nbest.reset();
+  if (!search.seed) search.seed = random_seed();  // one for all passes of a document
   return search;
 }
 
