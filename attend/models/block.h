@@ -31,8 +31,9 @@ struct BlockOptions {
   RotaryTable rotary = {};          ///< rotary positions of self-attention; undefined: none
   std::int64_t window = -1;         ///< self-attention to tokens at this distance at most; -1: no limit
   float dropout = 0.f;              ///< on the output of each sub-layer
-  float attention_dropout = 0.f;    ///< on the attention weights
-  float activation_dropout = 0.f;   ///< on the activations inside the feed-forward network
+  std::optional<float> feed_forward_dropout = {};  ///< on the output of the feed-forward network; empty: `dropout`
+  float attention_dropout = 0.f;                   ///< on the attention weights
+  float activation_dropout = 0.f;                  ///< on the activations inside the feed-forward network
 };
 
 /// The names of a block's parameters in the folders of a family. A name is empty if the family does not have the part.
@@ -69,7 +70,7 @@ struct TransformerBlock {
   Norm self_norm, cross_norm, feed_forward_norm;  // the first block of a pre-norm stack may have no self_norm
   bool pre_norm = false, causal = false;
   std::int64_t window = -1;
-  float dropout = 0.f;
+  float dropout = 0.f, feed_forward_dropout = 0.f;
   const BlockNames* names = nullptr;
 
   /// Initialises matrices by Xavier's rule and biases to 0. `names` must outlive the block.
