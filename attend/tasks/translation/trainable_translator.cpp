@@ -6,6 +6,7 @@
 
 #include "attend/core/error.h"
 #include "attend/core/wording.h"
+#include "attend/models/model.h"
 #include "attend/nn/module.h"
 #include "attend/tasks/translation/carry_over.h"
 #include "attend/tasks/translation/translation_model.h"
@@ -145,6 +146,7 @@ TrainableTranslator make_translator(const TranslatorOptions& options, const Tran
 TrainableTranslator continue_translator(const TranslatorFolder& from, const TranslationTokenizers& tokenizers,
                                         bool new_vocabulary, const std::optional<float>& dropout, std::uint64_t seed,
                                         const TrainingObserver& observer) {
+  refuse_int8("finetune", from.folder.config());
   warn_of_weights(from.folder.weights(), observer);
   std::map<std::string, PieceMap> by_piece;
   if (new_vocabulary) by_piece = pieces_by_parameter(from.tokenizers, tokenizers, observer);
