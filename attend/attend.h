@@ -31,6 +31,7 @@
 #include "attend/data/catalogue.h"
 #include "attend/data/clean.h"
 #include "attend/data/code_points.h"
+#include "attend/data/composed_packages.h"
 #include "attend/data/document_file.h"
 #include "attend/data/example_store.h"
 #include "attend/data/feature_store.h"

@@ -37,11 +37,20 @@ void add_corpus_packages(Verb& corpus) {
          "Number of held-out descriptions: at most N of the machine's packages, and N of invented ones", "N")
       ->check(kNotNegative)
       ->needs(held_out);
-  verb->add_flag("--invented", flags->invented, "Only invented packages");
+  auto* invented = verb->add_flag("--invented", flags->invented, "Only invented packages");
+  verb->add_flag("--compose", flags->options.compose,
+                 "Compose three in four of the missing descriptions from parts of the machine's own, instead of "
+                 "inventing them all")
+      ->excludes(invented);
+  option("--most-known", flags->options.most_known, "Take at most so many of the machine's packages for training", "N")
+      ->check(kNotNegative)
+      ->excludes(invented)
+      ->default_text("all");
   option("--seed", flags->options.seed, "Random seed; another seed gives other packages", "N");
   verb->footer(
       "Text, tab, summary on each line. The packages are those that a Debian system knows; the program invents as\n"
-      "many as are missing. The same flags give the same descriptions on the same system.\n"
+      "many as are missing, or composes most of them (--compose). The same flags give the same descriptions on the "
+      "same system.\n"
       "  attend corpus packages --output train.tsv --held-out test.tsv");
   verb->callback([flags] {
     PackageBookOptions options = flags->options;

@@ -40,6 +40,7 @@ struct SummarizeFlags {
 std::string json_line(const std::string& document, const Summary& summary) {
   Json json{{"text", document}, {"summary", summary.text}, {"score", summary.score}, {"ids", summary.ids}};
   if (!summary.finished) json["finish"] = "length";
+  if (summary.seed) json["seed"] = *summary.seed;
   if (summary.parts > 1) json["parts"] = summary.parts;
   if (summary.truncated > 0) json["truncated"] = summary.truncated;
   const CharacterPositions characters(document);
@@ -155,7 +156,8 @@ void add_summarize(Verb& program) {
       ->excludes("--input")
       ->excludes("text");
   verb->add_flag("--json", flags->lines.json,
-                 "Print one JSON object per document: text, summary, score, ids, and sentences with their weights");
+                 "Print one JSON object per document: text, summary, score, ids, sentences with their weights; seed "
+                 "if sampled");
   verb->add_option("--min-tokens", options.search.min_new_tokens, "Minimum length of a summary in tokens")
       ->type_name("N")
       ->check(kNotNegative)

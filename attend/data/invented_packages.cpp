@@ -2,8 +2,6 @@
 
 #include <array>
 
-#include "attend/data/phrases/dice.h"
-
 namespace attend {
 namespace {
 
@@ -114,12 +112,6 @@ constexpr const char* kSyllables[] = {"ka",  "zor", "bi",  "lum", "tex", "ri",  
                                       "shi", "dro", "fen", "qua", "ti",  "nux", "ber", "so",  "wi",  "jan",
                                       "ple", "gra", "hu",  "yle", "cor", "du",  "ma",  "nit", "os",  "rev"};
 
-std::string new_name(Dice& dice) {
-  std::string name;
-  for (std::size_t left = 2 + dice.below(3); left > 0; --left) name += dice.pick(kSyllables);
-  return name;
-}
-
 std::string capitalized(std::string name) {
   name.front() = static_cast<char>(name.front() - 'a' + 'A');
   return name;
@@ -127,10 +119,16 @@ std::string capitalized(std::string name) {
 
 }  // namespace
 
+std::string invent_name(phrases::Dice& dice) {
+  std::string name;
+  for (std::size_t left = 2 + dice.below(3); left > 0; --left) name += dice.pick(kSyllables);
+  return name;
+}
+
 PackageDescription invent_package(PhiloxKey key) {
   Dice dice(key);
-  PackageDescription package{.name = new_name(dice), .text = {}, .summary = {}};
-  const std::string name = capitalized(package.name), other = capitalized(new_name(dice));
+  PackageDescription package{.name = invent_name(dice), .text = {}, .summary = {}};
+  const std::string name = capitalized(package.name), other = capitalized(invent_name(dice));
   const Matter& matter = dice.pick(kMatters);
   const Deed& deed = dice.pick(kDeeds);
   const std::string work = std::string(deed.verb) + " " + matter.plural;
@@ -168,7 +166,7 @@ PackageDescription invent_package(PhiloxKey key) {
   }
   for (std::size_t left = dice.below(3); left > 0; --left) middle.emplace_back(dice.pick(kRemarks));
   if (dice.percent(15)) {  // another program, which the summary leaves out
-    const std::string another = capitalized(new_name(dice));
+    const std::string another = capitalized(invent_name(dice));
     const Deed& its_deed = dice.pick(kDeeds);
     middle.push_back("Unlike " + another + ", it does not " + its_deed.verb + " " + dice.pick(kMatters).plural + ".");
   }
@@ -176,7 +174,7 @@ PackageDescription invent_package(PhiloxKey key) {
     const Piece& piece = dice.pick(kPieces);
     middle.emplace_back(dice.pick(piece.sentences)), package.summary += piece.summary;
   } else if (dice.percent(15)) {
-    const std::string next = capitalized(new_name(dice));
+    const std::string next = capitalized(invent_name(dice));
     middle.push_back("This package is empty and eases the upgrade to " + next + ", as the program is called now.");
     package.summary = "transitional package for " + next;
   }

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "attend/core/error.h"
+#include "attend/data/composed_packages.h"
 #include "attend/data/hash.h"
 #include "attend/data/invented_packages.h"
 #include "attend/data/split.h"
@@ -125,16 +126,22 @@ PackageBook package_book(const PackageBookOptions& options) {
   PackageBook book;
   std::vector<PackageDescription> known = options.known;
   shuffle(known, options.seed);
+  // Only training descriptions give parts to others.
+  std::vector<PackageDescription> parts;
+  const std::int64_t most_known = std::min(options.size, options.most_known.value_or(options.size));
   const auto has_room = [](const std::vector<PackageDescription>& some, std::int64_t most) {
     return std::ssize(some) < most;
   };
   for (PackageDescription& one : known) {
     const bool held_out = is_for_evaluation(one);
+    if (options.compose && !held_out) parts.push_back(one);
     std::vector<PackageDescription>& part = held_out ? book.known_held_out : book.training;
-    if (has_room(part, held_out ? options.held_out : options.size)) part.push_back(std::move(one));
+    if (has_room(part, held_out ? options.held_out : most_known)) part.push_back(std::move(one));
   }
+  const PackageComposer composer(parts);
   Inventor training(options.seed, false), evaluation(options.seed, true);
-  while (has_room(book.training, options.size)) book.training.push_back(training.next());
+  for (std::uint64_t i = 0; has_room(book.training, options.size); ++i)
+    book.training.push_back(i % 4 < 3 && !composer.poor() ? composer.compose({options.seed, i}) : training.next());
   while (has_room(book.invented_held_out, options.held_out)) book.invented_held_out.push_back(evaluation.next());
   return book;
 }

@@ -1,8 +1,10 @@
 // Descriptions of software packages: texts with their summaries, for practice. They come from the lists that a Debian
-// system has of its packages, and from a grammar in the program, which invents packages. Neither needs a download.
+// system has of its packages, are composed from the parts of these, or come from a grammar in the program, which
+// invents packages. Nothing needs a download.
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,10 +31,14 @@ struct PackageBookOptions {
   std::int64_t held_out = 0;   ///< for evaluation, of known packages and of invented ones each
   std::uint64_t seed = 1;
   std::vector<PackageDescription> known = {};
+  std::optional<std::int64_t> most_known = {};  ///< at most so many of them are for training; not given: all
+  /// Whether three in four of the descriptions that are missing are composed from parts of the known ones, if there are
+  /// enough (composed_packages.h). The others are invented.
+  bool compose = false;
 };
 
 struct PackageBook {
-  /// Known packages; invented ones fill up.
+  /// Known packages; composed and invented ones fill up.
   std::vector<PackageDescription> training;
   /// At most `held_out` descriptions of known packages: fewer if the system does not have that many.
   std::vector<PackageDescription> known_held_out, invented_held_out;

@@ -225,8 +225,10 @@ Bert::Bert(const BertOptions& o, Generator& generator) : options(o) {
                        .bias = !o.modern,
                        .norm = norm,
                        .pre_norm = o.modern,
-                       .dropout = o.dropout,
-                       .attention_dropout = o.attention_dropout};
+                       .dropout = o.modern ? o.attention_dropout : o.dropout,
+                       .feed_forward_dropout = o.modern ? 0.f : o.dropout,
+                       .attention_dropout = o.attention_dropout,
+                       .activation_dropout = o.activation_dropout};
     RotaryTable rotary, local_rotary;
     if (o.rotary) {
       const std::int64_t D = o.width / std::max<std::int64_t>(o.heads, 1);

@@ -107,8 +107,11 @@ struct BertOptions {
   std::optional<BertRotary> rotary = {};  ///< rotary positions instead of the table
   bool modern = false;                    ///< pre-norm blocks without biases, with gated networks and a final norm
   std::int64_t types = 2;  ///< token types: 0 for the first text, 1 for the second; 0: the model has none
-  float dropout = 0.1f;    ///< on the embeddings and on the output of each sub-layer
+  /// On the embeddings and, unless the model is `modern`, on the output of each sub-layer.
+  float dropout = 0.1f;
+  /// On the attention weights; of a `modern` model, also on the output of self-attention.
   float attention_dropout = 0.1f;
+  float activation_dropout = 0.f;                  ///< inside the feed-forward networks
   float head_dropout = 0.1f;                       ///< before the last layer of the head
   std::optional<Activation> head_activation = {};  ///< before the output layer for tokens; empty: `activation`
   bool mean_labels = false;  ///< with shared_transform: label the mean of the states instead of the first

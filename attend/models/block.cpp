@@ -49,6 +49,7 @@ TransformerBlock::TransformerBlock(const BlockOptions& o, const BlockNames& bloc
       rotates(o.rotates),
       window(o.window),
       dropout(o.dropout),
+      feed_forward_dropout(o.feed_forward_dropout.value_or(o.dropout)),
       names(&block_names) {
   self_attention.rotary = o.rotary, self_attention.cap = o.score_cap;
   if (o.output_norm) self_output_norm = Norm(o.width, o.norm), feed_forward_output_norm = Norm(o.width, o.norm);
@@ -81,8 +82,7 @@ AddNorm TransformerBlock::operator()(const AddNorm& x, const Norm* next, std::si
                                      const BlockPass& pass) const {
   const std::string place = pass.probe ? pass.probe->layer() : "";
   // Adds the output of a sub-layer to the residual and normalises the sum.
-  const auto add = [&](const Tensor& residual, const Tensor& output, const Norm* norm) -> AddNorm {
-    const Tensor dropped = attend::dropout(output, dropout);
+  const auto add = [this](const Tensor& residual, const Tensor& dropped, const Norm* norm) -> AddNorm {
     if (!norm) {
       const Tensor sum = dropped + residual;
       return {sum, sum};
@@ -95,16 +95,19 @@ AddNorm TransformerBlock::operator()(const AddNorm& x, const Norm* next, std::si
   const bool crosses = cross_attention.defined();
   if (pass.probe) pass.probe->enter(place + ".self");
   if (parallel) {
-    const Tensor sum = add(x.sum, self_attend(x.normed, index, pass), nullptr).sum;
-    return add(sum, feed_forward(feed_forward_norm(x.sum)), next);
+    const Tensor sum = add(x.sum, attend::dropout(self_attend(x.normed, index, pass), dropout), nullptr).sum;
+    return add(sum, attend::dropout(feed_forward(feed_forward_norm(x.sum)), feed_forward_dropout), next);
   }
   const Norm* after_self = !pre_norm ? &self_norm : crosses ? &cross_norm : &feed_forward_norm;
-  AddNorm h = add(x.sum, normed(self_output_norm, self_attend(x.normed, index, pass)), after_self);
+  const Tensor attended = normed(self_output_norm, self_attend(x.normed, index, pass));
+  AddNorm h = add(x.sum, attend::dropout(attended, dropout), after_self);
   if (crosses) {
     if (pass.probe) pass.probe->enter(place + ".cross");
-    h = add(h.sum, cross_attend(h.normed, index, pass), pre_norm ? &feed_forward_norm : &cross_norm);
+    h = add(h.sum, attend::dropout(cross_attend(h.normed, index, pass), dropout),
+            pre_norm ? &feed_forward_norm : &cross_norm);
   }
-  return add(h.sum, normed(feed_forward_output_norm, feed_forward(h.normed)), pre_norm ? next : &feed_forward_norm);
+  const Tensor fed = normed(feed_forward_output_norm, feed_forward(h.normed));
+  return add(h.sum, attend::dropout(fed, feed_forward_dropout), pre_norm ? next : &feed_forward_norm);
 }
 
 Tensor TransformerStack::operator()(const Tensor& x, const BlockPass& pass) const {
@@ -139,7 +142,7 @@ void TransformerStack::place_neighbours() {
 
 void TransformerStack::set_dropout(float dropout, float attention_dropout) {
   for (TransformerBlock& block : blocks) {
-    block.dropout = dropout;
+    block.dropout = block.feed_forward_dropout = dropout;
     block.self_attention.dropout = block.cross_attention.dropout = attention_dropout;
   }
 }

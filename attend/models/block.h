@@ -36,8 +36,9 @@ struct BlockOptions {
   bool rotates = false;             ///< self-attention uses the rotary positions of BlockPass
   std::int64_t window = -1;         ///< self-attention to tokens at this distance at most; -1: no limit
   float dropout = 0.f;              ///< on the output of each sub-layer
-  float attention_dropout = 0.f;    ///< on the attention weights
-  float activation_dropout = 0.f;   ///< on the activations inside the feed-forward network
+  std::optional<float> feed_forward_dropout = {};  ///< on the output of the feed-forward network; empty: `dropout`
+  float attention_dropout = 0.f;                   ///< on the attention weights
+  float activation_dropout = 0.f;                  ///< on the activations inside the feed-forward network
 };
 
 /// The names of a block's parameters in the folders of a family. A name is empty if the family does not have the part.
@@ -77,7 +78,7 @@ struct TransformerBlock {
   Norm self_output_norm, feed_forward_output_norm;  // with BlockOptions::output_norm
   bool pre_norm = false, causal = false, parallel = false, rotates = false;
   std::int64_t window = -1;
-  float dropout = 0.f;
+  float dropout = 0.f, feed_forward_dropout = 0.f;
   const BlockNames* names = nullptr;
 
   /// Initialises matrices by Xavier's rule and biases to 0. `names` must outlive the block.

@@ -53,6 +53,12 @@ bool holds_int8(const char* op, const Config& config) {
   return true;
 }
 
+void refuse_int8(const char* op, const Config& config) {
+  if (holds_int8(op, config))
+    fail<InputError>(op, "the folder holds int8 weights, which can be run, but not trained or converted; ",
+                     "use the folder that they were converted from");
+}
+
 std::string Model::type() const { return config().text("model_type"); }
 
 Config Model::stored_config() {

@@ -89,14 +89,14 @@ void quantise(Model& model);
 /// Whether the weight matrices of a folder are int8. Throws InputError, prefixed with `op`, if they are quantised by
 /// another method.
 bool holds_int8(const char* op, const Config& config);
+/// Throws InputError if they are int8, since an int8 model can be run but not trained.
+void refuse_int8(const char* op, const Config& config);
 /// Prepares a new model for the weights of a folder: if these are int8, the model's matrices become int8 tensors
-/// without values. Throws InputError for int8 weights unless `mapped`, since an int8 model can be run but not trained.
+/// without values. Throws InputError for int8 weights unless `mapped`.
 template <typename M>
 void expect_precision(const char* op, const Config& config, bool mapped, M& model) {
   if (!holds_int8(op, config)) return;
-  if (!mapped)
-    fail<InputError>(op, "the folder holds int8 weights, which can be run, but not trained or converted; ",
-                     "use the folder that they were converted from");
+  if (!mapped) refuse_int8(op, config);
   expect_int8(model);
 }
 

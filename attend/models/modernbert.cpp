@@ -14,6 +14,8 @@ void read_modernbert(const Config& config, BertOptions& o) {
   o.vocabulary = 50368, o.layers = 22, o.inner = 1152, o.positions = 8192, o.padding = 50283;
   o.dropout = o.attention_dropout = 0.f, o.eps = 1e-5f;
   read_bert_keys(config, o);
+  o.activation_dropout = config.probability("mlp_dropout", 0.0);
+  o.head_dropout = config.probability("classifier_dropout", 0.0);
   if (o.positions * (o.width / o.heads) > bounds::kPositionNumbers)
     fail<InputError>("modernbert", "config.json: \"max_position_embeddings\" is ", o.positions,
                      ", which is too large: expected at most ", bounds::kPositionNumbers / (o.width / o.heads));
@@ -54,7 +56,7 @@ void read_modernbert(const Config& config, BertOptions& o) {
 
 void write_modernbert(const BertOptions& o, Config& config) {
   write_bert_keys(o, config);
-  config.set("mlp_dropout", o.dropout);
+  config.set("mlp_dropout", o.activation_dropout);
   config.set("classifier_activation", name_of(o.head_activation.value_or(o.activation), kActivationNames));
   config.set("classifier_pooling", o.mean_labels ? "mean" : "cls");
   for (const char* key : {"attention_bias", "mlp_bias", "norm_bias", "classifier_bias"}) config.set(key, false);

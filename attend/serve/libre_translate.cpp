@@ -66,6 +66,10 @@ std::vector<std::string> languages_of(const ServedModel& model, Side side) {
   return codes;
 }
 
+bool knows_its_languages(const ServedModel& model) {
+  return !languages_of(model, Side::source).empty() && !languages_of(model, Side::target).empty();
+}
+
 /// Whether a translator may read or write this language. "auto" means any language.
 bool fits(const ServedModel& model, Side side, const std::string& asked) {
   if (asked == "auto" || asked.empty()) return true;
@@ -120,12 +124,20 @@ ServedModel& translator_for(const Api& api, const std::optional<std::string>& na
                                        model.target_language.value_or("?") + ", not from " + source + " to " + target);
     return model;
   }
-  for (const bool exactly : {true, false})
-    for (const auto& model : api.models())
-      if (model->translator && (!exactly || !languages_of(*model, Side::target).empty()) &&
-          fits(*model, Side::source, source) && fits(*model, Side::target, target))
-        return *model;
-  throw invalid_value("source", "no model translates from " + source + " to " + target + "; GET /languages lists them");
+  std::vector<ServedModel*> translators;
+  for (const auto& model : api.models())
+    if (model->translator) translators.push_back(model.get());
+  // A model whose languages are not known, such as T5, would take any text: it has to be named, unless it is the only
+  // one.
+  for (ServedModel* model : translators)
+    if ((translators.size() == 1 || knows_its_languages(*model)) && fits(*model, Side::source, source) &&
+        fits(*model, Side::target, target))
+      return *model;
+  const bool unknown = !std::ranges::all_of(translators, [](const auto* model) { return knows_its_languages(*model); });
+  throw invalid_value("source", "no model translates from " + source + " to " + target + "; GET /languages lists them" +
+                                    (unknown ? ", and models whose languages are not known have to be named in "
+                                               "\"model\""
+                                             : ""));
 }
 
 Json percent(double confidence) { return std::round(confidence * 1000) / 10; }
@@ -165,8 +177,8 @@ Reply translate(Api& api, const Call& call) {
         if (!model->translator || (name && model->name != *name)) return false;
         const std::vector<std::string> sources = languages_of(*model, Side::source);
         return std::ranges::find(sources, one.language) != sources.end() &&
-               (one.confidence > 0 || model->source_language) &&
-               (name || !languages_of(*model, Side::target).empty()) && fits(*model, Side::target, target);
+               (one.confidence > 0 || model->source_language) && (name || knows_its_languages(*model)) &&
+               fits(*model, Side::target, target);
       });
       if (!there) continue;
       source = one.language;

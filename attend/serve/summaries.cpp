@@ -45,7 +45,10 @@ Reply summarize(Api& api, const Call& call) {
   const std::vector<Summary> all = model.summarize(texts, options, patience);
   Json data = Json::array();
   for (std::size_t i = 0; i < all.size(); ++i) data.push_back(as_json(i, texts[i], all[i]));
-  return json_reply(dump({{"model", model.name}, {"data", std::move(data)}}), patience);
+  Json json{{"model", model.name}, {"data", std::move(data)}};
+  const auto sampled = std::ranges::find_if(all, [](const Summary& one) { return one.seed.has_value(); });
+  if (sampled != all.end()) json["seed"] = *sampled->seed;
+  return json_reply(dump(json), patience);
 }
 
 }  // namespace attend::serve

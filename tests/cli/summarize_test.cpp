@@ -37,6 +37,14 @@ TEST(Summarize, JsonHasTheSentencesWithTheirWeights) {
   EXPECT_NEAR(json["sentences"][0]["weight"].get<double>() + json["sentences"][1]["weight"].get<double>(), 1, 1e-4);
 }
 
+TEST(Summarize, JsonHasTheSeedThatRepeatsASample) {
+  const std::string command = kSummarize + "--json --sample --temperature 3 'To be. Or not to be.' ";
+  const auto json = nlohmann::json::parse(run_attend(command + "2>/dev/null").output);
+  const std::string seed = "--seed " + std::to_string(json["seed"].get<std::uint64_t>());
+  EXPECT_EQ(nlohmann::json::parse(run_attend(command + seed + " 2>/dev/null").output), json);
+  EXPECT_FALSE(contains(run_attend(kSummarize + "--json 'To be.' 2>/dev/null").output, "\"seed\""));
+}
+
 TEST(Summarize, AFileIsOneDocumentWhoseSentencesAreHighlighted) {
   const test::TempFolder folder;
   std::ofstream(folder / "a.txt") << "To be.\nOr not to be.\nThat is the question.\n";

@@ -122,6 +122,67 @@ TEST(PackageBook, WhatOneCallHoldsOutIsInTheTrainingSetOfNoOther) {
       << "invented ones only fill up";
 }
 
+/// Programs with a subject each, and a package of their documentation.
+std::vector<PackageDescription> some_known() {
+  std::vector<PackageDescription> known;
+  for (int i = 0; i < 200; ++i) {
+    const std::string number = std::to_string(i), first = "Program " + number + " does something useful. ";
+    known.push_back({"p" + number, first + "It is number " + number + ", which is a number.", "tool " + number});
+    known.push_back({"p" + number + "-doc", first + "This package contains manual " + number + ".",
+                     "tool " + number + " - manual"});
+  }
+  return known;
+}
+
+TEST(PackageBook, ComposesDescriptionsFromPartsOfKnownOnes) {
+  const PackageBookOptions options{
+      .size = 1000, .held_out = 100, .known = some_known(), .most_known = 50, .compose = true};
+  const PackageBook book = package_book(options);
+  EXPECT_EQ(book.training, package_book(options).training);
+  EXPECT_EQ(book.training.size(), 1000u);
+  EXPECT_EQ(std::ranges::count_if(book.training,
+                                  [](const auto& one) {
+                                    return !one.name.empty() && one.name[0] == 'p' && one.name.size() > 1 &&
+                                           std::isdigit(one.name[1]);
+                                  }),
+            50);
+  std::size_t composed = 0, with_end = 0;
+  for (const PackageDescription& one : book.training) {
+    if (!one.name.empty()) continue;
+    ++composed;
+    with_end += one.summary.ends_with(" - manual");
+    const std::string subject = one.summary.substr(0, one.summary.find(" - "));
+    EXPECT_NE(one.text.find(subject.substr(1)), std::string::npos) << one.text << " => " << one.summary;
+    EXPECT_EQ(one.text.find('\t'), std::string::npos);
+    EXPECT_TRUE(one.text.ends_with(".")) << one.text;
+  }
+  EXPECT_NEAR(static_cast<double>(composed), 950 * 0.75, 2);
+  EXPECT_NEAR(static_cast<double>(with_end), static_cast<double>(composed) * 0.4, 80);
+}
+
+TEST(PackageBook, NothingOfAHeldOutDescriptionIsInAComposedOne) {
+  const PackageBook book =
+      package_book({.size = 1000, .held_out = 100, .known = some_known(), .most_known = 0, .compose = true});
+  ASSERT_GT(book.known_held_out.size(), 5u);
+  for (const PackageDescription& one : book.training)
+    for (const PackageDescription& held_out : book.known_held_out) {
+      const std::string number = held_out.name.substr(1, held_out.name.find('-') - 1);
+      for (const std::string& part : {"tool " + number, "manual " + number + ".", "number " + number + ","}) {
+        const std::size_t at = one.text.find(part);
+        EXPECT_TRUE(at == std::string::npos || std::isdigit(static_cast<unsigned char>(one.text[at + part.size()])))
+            << one.text;
+      }
+    }
+}
+
+TEST(PackageBook, ComposesNothingFromTooFewParts) {
+  std::vector<PackageDescription> few = some_known();
+  few.resize(20);
+  for (const PackageDescription& one :
+       package_book({.size = 200, .known = few, .most_known = 0, .compose = true}).training)
+    EXPECT_FALSE(one.name.empty()) << one.text;
+}
+
 TEST(PackageBook, MoreThanTheGrammarHasIsAnError) {
   EXPECT_ERROR(package_book({.size = 1 << 30}), "expected at most 1000000");
   EXPECT_ERROR(package_book({.size = -1}), "expected at most 1000000");

@@ -11,6 +11,7 @@
 #include "attend/nn/module.h"
 #include "attend/ops/arithmetic.h"
 #include "attend/ops/cross_entropy.h"
+#include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
 #include "attend/train/optimizer.h"
 #include "tests/support/errors.h"
@@ -154,6 +155,33 @@ TEST(ModernBert, UnknownOrIncompleteScalingIsAnError) {
   scaling.set("rope_type", "linear");
   config.set("rope_scaling", scaling);
   EXPECT_ERROR(BertOptions::read(config), "factor");
+}
+
+TEST(ModernBert, EachKeyOfDropoutActsWhereItDoesInTransformers) {
+  // A dropout of 1 leaves nothing of what it acts on, as weights of 0 do.
+  const SafetensorsFile golden(fixture("bert_modernbert_model") / "golden.safetensors");
+  const auto states = [&](const char* key, const char* emptied) {
+    const test::TempFolder folder;
+    fs::copy(fixture("bert_modernbert_model"), folder.path());
+    Config config(folder / "config.json");
+    if (*key) config.set(key, 1.0);
+    config.save(folder / "config.json");
+    Bert model = load_bert(folder.path());
+    for (const NamedTensor& parameter : parameters(model))
+      if (*emptied && parameter.name.ends_with(emptied)) Tensor(parameter.tensor).fill(0.f);
+    const NoGrad no_grad;
+    const Training training(*key != 0);
+    return model.encode(input_of(golden));
+  };
+  const Tensor plain = states("", "");
+  for (const auto& [key, emptied] : {std::pair("mlp_dropout", ".intermediate.gate.weight"),
+                                     {"attention_dropout", ".attention.output.dense.weight"},
+                                     {"embedding_dropout", "embeddings.LayerNorm.weight"}}) {
+    const Tensor dropped = states(key, "");
+    EXPECT_TRUE(test::close(dropped, states("", emptied), kClose)) << key;
+    EXPECT_FALSE(test::close(dropped, plain, kClose)) << key;
+  }
+  EXPECT_TRUE(test::close(states("classifier_dropout", ""), plain, kClose)) << "that of the head";
 }
 
 TEST(Bert, AFolderOfTheEncoderAloneMayNameTheClassOfItsPreTraining) {

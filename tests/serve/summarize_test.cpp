@@ -83,6 +83,23 @@ TEST(Summarize, TakesOneTextAndTheOptionsOfSummaries) {
   EXPECT_FALSE(answer.json["data"][0].contains("sentences"));
 }
 
+TEST(Summarize, TellsTheSeedOfASample) {
+  const Json body{{"model", "t5"},
+                  {"input", {"", long_document(4)}},
+                  {"temperature", 3},
+                  {"max_tokens", 5},
+                  {"max_source_tokens", 40}};
+  const auto first = summaries().post("/v1/summarize", body), second = summaries().post("/v1/summarize", body);
+  ASSERT_EQ(first.status, 200) << first.body;
+  ASSERT_GT(first.json["data"][1]["parts"], 1);
+  EXPECT_NE(first.json["seed"], second.json["seed"]);
+  Json again = body;
+  again["seed"] = first.json["seed"];
+  EXPECT_EQ(summaries().post("/v1/summarize", again).json, first.json) << "all passes have the same seed";
+  again["temperature"] = 0;
+  EXPECT_FALSE(summaries().post("/v1/summarize", again).json.contains("seed")) << "nothing is random";
+}
+
 TEST(Summarize, LongDocumentsAreSummarizedInPartsCutOrRefused) {
   const std::string document = long_document(12);
   Json body{{"model", "t5"},

@@ -222,6 +222,27 @@ TEST(Translate, AMultilingualModelTakesTheLanguagesOfTheRequest) {
   EXPECT_EQ(none.status, 400) << "the model has no languages";
 }
 
+TEST(Translate, AModelOfUnknownLanguagesIsNamedUnlessItIsTheOnlyTranslator) {
+  const std::filesystem::path t5 = fixture("models/fixtures/t5_tokenizer");
+  const Json body{{"q", "To be."}, {"source", "en"}, {"target", "de"}, {"max_new_tokens", 4}};
+  ServerOptions options = all_models();
+  options.models = {{"t5", t5}, {"it-en", kMarian}};
+  Serving both(options);
+  const auto refused = both.post("/translate", body);
+  EXPECT_EQ(refused.status, 400) << refused.body;
+  EXPECT_TRUE(refused.json["error"].get<std::string>().find("\"model\"") != std::string::npos) << refused.body;
+  Json named = body;
+  named["model"] = "t5";
+  const auto answer = both.post("/translate", named);
+  EXPECT_EQ(answer.json["translatedText"], Translator(t5)("To be.", {.search = {.max_new_tokens = 4}}).text);
+  Json italian = body;
+  italian["source"] = "it", italian["target"] = "en";
+  EXPECT_EQ(both.post("/translate", italian).status, 200) << "the model of these languages is there";
+  options.models = {{"t5", t5}, {"words", kWords}};
+  Serving alone(options);
+  EXPECT_EQ(alone.post("/translate", body).json["translatedText"], answer.json["translatedText"]);
+}
+
 TEST(Languages, AreThoseOfTheModels) {
   const auto answer = serving().get("/languages");
   EXPECT_EQ(answer.json, (Json{{{"code", "it"}, {"name", "Italian"}, {"targets", {"en"}}}}));

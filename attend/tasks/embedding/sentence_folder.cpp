@@ -1,10 +1,13 @@
 #include "attend/tasks/embedding/sentence_folder.h"
 
+#include <functional>
 #include <optional>
+#include <set>
 
 #include "attend/core/error.h"
 #include "attend/core/file.h"
 #include "attend/core/folder.h"
+#include "attend/core/json.h"
 #include "attend/formats/weights.h"
 #include "attend/models/bounds.h"
 
@@ -27,6 +30,11 @@ bool is_there(const fs::path& path) {
   return fs::exists(fs::symlink_status(path, unknown));
 }
 
+std::string text_of(const fs::path& path) {
+  const MappedFile file = map_file(path);
+  return {reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size()};
+}
+
 /// The last part of a Python name: "torch.nn.modules.activation.Tanh" -> "Tanh".
 std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
 
@@ -43,7 +51,9 @@ void read_pooling(const fs::path& folder, SentenceFolder& sentence) {
     sentence.pooling.push_back(config.choice("pooling_mode", kPoolingNames));
     return;
   }
+  std::set<std::string, std::less<>> known;
   const auto asked = [&](const char* key, Pooling pooling, bool otherwise = false) {
+    known.insert(key);
     if (config.flag(key, otherwise)) sentence.pooling.push_back(pooling);
   };
   asked("pooling_mode_cls_token", Pooling::cls);
@@ -52,6 +62,11 @@ void read_pooling(const fs::path& folder, SentenceFolder& sentence) {
   asked("pooling_mode_mean_sqrt_len_tokens", Pooling::mean_sqrt_length);
   asked("pooling_mode_weightedmean_tokens", Pooling::weighted_mean);
   asked("pooling_mode_lasttoken", Pooling::last);
+  const JsonDocument document(text_of(path), path.string(), "embed");
+  document.root().each_member([&](std::string_view key, const JsonValue& value) {
+    if (key.starts_with("pooling_mode_") && !known.contains(key) && value.is_boolean() && value.boolean())
+      fail<InputError>("embed", path.string(), ": \"", key, "\" is not supported");
+  });
   if (sentence.pooling.empty()) fail<InputError>("embed", path.string(), ": has no pooling mode");
 }
 
@@ -90,10 +105,8 @@ Norm read_norm(const fs::path& folder) {
 std::vector<Config> modules_of(const fs::path& folder) {
   const fs::path path = folder / "modules.json";
   if (!is_there(path)) return {};
-  const MappedFile file = map_file(path);
-  const std::string_view text(reinterpret_cast<const char*>(file.bytes.data()), file.bytes.size());
   // The file is a JSON array; Config needs an object.
-  return Config::parse("{\"modules\": " + std::string(text) + "}", path.string()).objects("modules");
+  return Config::parse("{\"modules\": " + text_of(path) + "}", path.string()).objects("modules");
 }
 
 std::string type_of(const Config& module) { return last_part(module.text("type")); }

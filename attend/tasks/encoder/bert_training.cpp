@@ -32,6 +32,10 @@ void set_dropout(Bert& model, float dropout) {
   BertOptions& o = model.options;
   o.dropout = o.attention_dropout = o.head_dropout = dropout;
   model.encoder.set_dropout(dropout, dropout);
+  if (!o.modern) return;
+  o.activation_dropout = dropout;
+  for (TransformerBlock& block : model.encoder.blocks)
+    block.feed_forward_dropout = 0.f, block.feed_forward.dropout = dropout;
 }
 
 }  // namespace

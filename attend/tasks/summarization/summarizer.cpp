@@ -7,6 +7,7 @@
 
 #include "attend/core/error.h"
 #include "attend/core/stop.h"
+#include "attend/decode/sampling.h"
 #include "attend/models/bounds.h"
 #include "attend/tasks/summarization/consensus.h"
 #include "attend/text/letter_case.h"
@@ -141,7 +142,7 @@ class Document {
   void finish(const Part& part, const Translation& last, const Setting& setting) {
     summary.text = setting.text_of(part, last), summary.score = last.score, summary.ids = last.ids,
     summary.finished = last.finished;
-    summary.maps = last.maps;
+    summary.maps = last.maps, summary.seed = last.seed;
     if (setting.sources) {
       for (const Span& span : sentences_) summary.sentences.push_back({span, 0.f});
       for (const auto& [sentence, weight] : weights_of(part, last)) summary.sentences[sentence].weight = weight;
@@ -275,6 +276,7 @@ GenerationOptions Summarizer::search_of(const SummarizeOptions& options) const {
     search.nbest = candidates;
     if (!search.samples()) search.beam = std::max(search.beam.value_or(folder.beam), candidates);
   }
+  if (!search.seed) search.seed = random_seed();  // one for all passes of a document
   return search;
 }
 

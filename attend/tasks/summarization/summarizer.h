@@ -59,10 +59,11 @@ struct Summary {
   std::string text;
   double score = 0;  ///< of the last pass, if the document was summarized in parts
   std::vector<std::int32_t> ids;
-  bool finished = true;        ///< false: it ended at its maximum length
-  std::int64_t parts = 1;      ///< the number of parts in which the document was read; 0 if it is blank
-  std::int64_t truncated = 0;  ///< the number of dropped source tokens
-  std::int64_t invalid = 0;    ///< the number of invalid UTF-8 sequences in the document
+  bool finished = true;                    ///< false: it ended at its maximum length
+  std::int64_t parts = 1;                  ///< the number of parts in which the document was read; 0 if it is blank
+  std::int64_t truncated = 0;              ///< the number of dropped source tokens
+  std::int64_t invalid = 0;                ///< the number of invalid UTF-8 sequences in the document
+  std::optional<std::uint64_t> seed = {};  ///< the seed that repeats it, if it was sampled
   /// The sentences of the document with the share of the cross-attention of each; the weights add up to 1. For a
   /// document in parts, the weights of the passes are multiplied. Only with SummarizeOptions::sources.
   std::vector<SourceSentence> sentences;

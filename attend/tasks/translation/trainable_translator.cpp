@@ -6,6 +6,7 @@
 
 #include "attend/core/error.h"
 #include "attend/core/wording.h"
+#include "attend/models/model.h"
 #include "attend/nn/module.h"
 #include "attend/tasks/translation/carry_over.h"
 #include "attend/tasks/translation/translation_model.h"
@@ -159,6 +160,7 @@ TrainableTranslator continue_translator(const TranslatorFolder& from, const Tran
   if (adapts && new_vocabulary)
     fail<InputError>("finetune", "--lora keeps the embeddings as they are, so it needs the model's own tokenizer");
   const AdapterInfo adapter = AdapterInfo::of(options.lora, from.folder.path(), "SEQ_2_SEQ_LM");
+  if (!adapts) refuse_int8("finetune", from.folder.config());
   warn_of_weights(from.folder.weights(), observer);
   std::map<std::string, PieceMap> by_piece;
   if (new_vocabulary) by_piece = pieces_by_parameter(from.tokenizers, tokenizers, observer);

@@ -48,6 +48,34 @@ TEST(TextEncoder, ConcatenatesSeveralPoolingsAndAppliesLaterModules) {
   expect_vectors(encoder.embed(expected.texts(), {.prompt = encoder.prompt("document")}), expected["documents"]);
 }
 
+TEST(TextEncoder, APoolingOfTheFolderIsTheSameAsTheOption) {
+  const test::TempFolder folder;
+  fs::copy(bert_fixture("sentence_mean"), folder.path(), fs::copy_options::recursive);
+  const auto write = [&](const char* name, const std::string& text) { std::ofstream(folder / name) << text; };
+  write("config_sentence_transformers.json",
+        R"({"prompts": {"query": "", "document": ""}, "default_prompt_name": null, "similarity_fn_name": "cosine"})");
+  const TextEncoder mean(bert_fixture("sentence_mean"));
+  const std::string text = "the child has seen";
+  for (const auto& [key, pooling] : {std::pair("cls_token", Pooling::cls),
+                                     {"max_tokens", Pooling::max},
+                                     {"mean_tokens", Pooling::mean},
+                                     {"mean_sqrt_len_tokens", Pooling::mean_sqrt_length},
+                                     {"weightedmean_tokens", Pooling::weighted_mean},
+                                     {"lasttoken", Pooling::last}}) {
+    const Tensor expected = mean(text, {.pool = pooling});
+    write("1_Pooling/config.json",
+          std::string(R"({"word_embedding_dimension": 8, "pooling_mode_mean_tokens": false, )") + "\"pooling_mode_" +
+              key + "\": true}");
+    EXPECT_TRUE(test::close(TextEncoder(folder.path())(text), expected, {1e-6f, 1e-6f})) << key;
+  }
+  write("1_Pooling/config.json", R"({"embedding_dimension": 8, "pooling_mode": "lasttoken"})");
+  EXPECT_TRUE(test::close(TextEncoder(folder.path())(text), mean(text, {.pool = Pooling::last}), {1e-6f, 1e-6f}));
+  write("1_Pooling/config.json", R"({"pooling_mode": "attention"})");
+  EXPECT_ERROR(TextEncoder(folder.path()), "attention");
+  write("1_Pooling/config.json", R"({"pooling_mode_attention": true})");
+  EXPECT_ERROR(TextEncoder(folder.path()), "\"pooling_mode_attention\" is not supported");
+}
+
 TEST(TextEncoder, PutsThePromptsOfAFolderBeforeQueriesAndPassages) {
   const TextEncoder encoder(bert_fixture("sentence_mpnet"));
   const Expected expected("sentence_mpnet");

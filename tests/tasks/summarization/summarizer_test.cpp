@@ -125,6 +125,19 @@ TEST(Summarizer, ALongDocumentIsSummarizedInPartsUntilOneIsLeft) {
   EXPECT_NEAR(sum_of(found[0].sentences), 1, 1e-4);
 }
 
+TEST(Summarizer, ASampleOfALongDocumentHasOneSeed) {
+  const Summarizer summarizer(kModels / "t5_tokenizer");
+  std::string document;
+  for (int i = 0; i < 4; ++i) document += kDocument;
+  SummarizeOptions options{.search = {.temperature = 3, .max_new_tokens = 5}, .max_source_tokens = 40};
+  const Summary first = summarizer(document, options);
+  ASSERT_TRUE(first.seed.has_value());
+  ASSERT_GT(first.parts, 1);
+  options.search.seed = first.seed;
+  EXPECT_EQ(summarizer(document, options).ids, first.ids);
+  EXPECT_FALSE(summarizer(document, {.search = {.max_new_tokens = 5}}).seed.has_value());
+}
+
 TEST(Summarizer, SummariesThatAreNoShorterThanTheirPartsEnd) {
   const Summarizer summarizer(kModels / "t5_tokenizer");
   const SummarizeOptions options{

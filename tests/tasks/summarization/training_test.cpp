@@ -4,7 +4,10 @@
 
 #include <fstream>
 #include <random>
+#include <set>
 
+#include "attend/formats/safetensors.h"
+#include "attend/models/registry.h"
 #include "attend/tasks/summarization/summarizer.h"
 #include "tests/support/errors.h"
 #include "tests/support/temp_folder.h"
@@ -208,6 +211,45 @@ TEST_F(SummaryTraining, FineTuningOfHuggingFacesFoldersKeepsTheirPrefix) {
     const Summarizer summarizer(folder_ / name);
     EXPECT_EQ(summarizer(note(3).first).ids, summarizer(note(3).first, {.source_prefix = "shorten: "}).ids);
   }
+}
+
+std::set<std::string> tensors_in(const std::filesystem::path& folder) {
+  const std::vector<std::string> names = SafetensorsFile(folder / "model.safetensors").names();
+  return {names.begin(), names.end()};
+}
+
+TEST_F(SummaryTraining, FineTuningTeachesBartAndT5AndKeepsTheNamesOfTheirTensors) {
+  for (const std::string name : {"t5_tokenizer", "bart_tokenizer"}) {
+    const std::filesystem::path from = std::filesystem::path(ATTEND_SOURCE_DIR "/tests/models/fixtures") / name;
+    const auto loss_after = [&](std::int64_t steps) {
+      auto o = SummaryTrainingOptions::finetune(from);
+      o.train = folder_ / "train.tsv", o.validation = folder_ / "held-out.tsv", o.trainer.output = folder_ / name;
+      o.max_source_tokens = 60, o.max_tokens = 48, o.validation_summaries = 2, o.dropout = 0, o.batch_tokens = 400;
+      o.trainer.steps = o.trainer.evaluate_every = steps, o.trainer.learning_rate = 3e-3, o.trainer.warmup = 2;
+      o.trainer.overwrite = true;
+      return score_named(train_summarizer(o).state.best, "loss");
+    };
+    const double before = loss_after(1), after = loss_after(40);
+    EXPECT_LT(after, 0.7 * before) << name;
+    EXPECT_EQ(tensors_in(folder_ / name), tensors_in(from)) << name;
+    EXPECT_EQ(Config(folder_ / name / "config.json").texts("architectures"),
+              Config(from / "config.json").texts("architectures"));
+    const Summary summary = Summarizer(folder_ / name)(note(3).first);
+    EXPECT_EQ(summary.parts, 1) << name;
+    EXPECT_FALSE(summary.text.empty()) << name;
+  }
+}
+
+TEST_F(SummaryTraining, Int8WeightsAreRefusedBeforeTheWork) {
+  const std::filesystem::path from = ATTEND_SOURCE_DIR "/tests/models/fixtures/t5_tokenizer";
+  std::filesystem::copy(from, folder_ / "int8");
+  const auto model = ModelFolder(from).load();
+  quantise(*model);
+  model->save(folder_ / "int8");
+  auto o = SummaryTrainingOptions::finetune(folder_ / "int8");
+  o.train = folder_ / "train.tsv", o.trainer.output = folder_ / "tuned", o.trainer.steps = 1;
+  EXPECT_ERROR(train_summarizer(o), "the folder holds int8 weights, which can be run, but not trained");
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "tuned/model.safetensors"));
 }
 
 TEST_F(SummaryTraining, MissingDataAreErrors) {
