@@ -1,8 +1,12 @@
 // OpenAI's completions and chat: reads the requests. text_answer.h answers them.
+#include <algorithm>
+
+#include "attend/core/stop.h"
 #include "attend/serve/api.h"
 #include "attend/serve/api_error.h"
 #include "attend/serve/generation_fields.h"
 #include "attend/serve/text_answer.h"
+#include "attend/tasks/language_model/chat.h"
 #include "attend/tasks/language_model/conversation.h"
 
 namespace attend::serve {
@@ -84,25 +88,128 @@ std::string content_of(Fields& message) {
   return text;
 }
 
-void read_messages(Fields& fields, TextRequest& request, const Patience& patience) {
-  const LanguageModel& model = *request.model->language_model;
+/// The role of a message, one of those that are allowed.
+std::string role_of(Fields& message, const std::vector<std::string>& allowed) {
+  const std::string role = message.text("role");
+  if (std::ranges::find(allowed, role) != allowed.end()) return role;
+  std::string names;
+  for (const std::string& one : allowed) names += (names.empty() ? "\"" : ", \"") + one + "\"";
+  throw invalid_value(message.name("role"), "expected one of the roles " + names + ": got \"" + role + "\"");
+}
+
+/// The calls of tools in a message, as templates expect them: with arguments that are objects.
+Json tool_calls_of(Fields& message) {
+  const Json* given = message.find("tool_calls");
+  if (!given) return {};
+  if (!given->is_array()) throw invalid_value(message.name("tool_calls"), "expected an array");
+  Json calls = *given;
+  for (Json& call : calls) {
+    if (!call.is_object() || !call.contains("function") || !call["function"].is_object())
+      throw invalid_value(message.name("tool_calls"), "expected objects with a \"function\"");
+    Json& arguments = call["function"]["arguments"];
+    if (!arguments.is_string()) continue;
+    Json parsed = Json::parse(arguments.get<std::string>(), nullptr, false);
+    if (parsed.is_object()) arguments = std::move(parsed);
+  }
+  return calls;
+}
+
+/// A message for the template: parts of a content are joined, and other fields are as they were sent.
+Json message_for_template(const Json& given, const std::string& path) {
+  Fields fields(given, path);
+  const std::string role = role_of(fields, {"system", "developer", "user", "assistant", "tool"});
+  Json message = given;
+  const bool may_be_empty = role == "assistant" && !fields.find("content");
+  message["content"] = may_be_empty ? "" : content_of(fields);
+  if (Json calls = tool_calls_of(fields); !calls.is_null())
+    message["tool_calls"] = std::move(calls);
+  else
+    message.erase("tool_calls");
+  for (const char* key :
+       {"name", "refusal", "tool_call_id", "reasoning_content", "function_call", "audio", "annotations"})
+    fields.ignore(key);
+  fields.refuse_others();
+  return message;
+}
+
+/// "tools" and "tool_choice". Whether the reply may call tools.
+bool read_tools(Fields& fields, ChatInput& input) {
+  const Json* tools = fields.find("tools");
+  const Json* choice = fields.find("tool_choice");
+  if (choice && (*choice == "required" || choice->is_object()))
+    throw invalid_value("tool_choice", "the model cannot be made to call a tool: expected \"none\" or \"auto\"");
+  if (choice && *choice != "none" && *choice != "auto")
+    throw invalid_value("tool_choice", "expected \"none\" or \"auto\"");
+  if (!tools || tools->empty() || (choice && *choice == "none")) return false;
+  if (!tools->is_array()) throw invalid_value("tools", "expected an array");
+  for (const Json& tool : *tools)
+    if (!tool.is_object() || tool.value("type", "") != "function" || !tool.contains("function") ||
+        !tool["function"].is_object())
+      throw invalid_value("tools", "expected objects with the type \"function\" and a \"function\"");
+  input.tools = dump(*tools);
+  return true;
+}
+
+const Json& checked_messages(Fields& fields) {
   const Json& messages = fields.required("messages");
   if (!messages.is_array() || messages.empty())
     throw invalid_value("messages", "expected an array with a message at least");
   if (messages.size() > kMostMessages)
     throw invalid_value("messages", "too many messages: got " + std::to_string(messages.size()) +
                                         ", expected at most " + std::to_string(kMostMessages));
-  Conversation conversation(model.end());
+  return messages;
+}
+
+/// The prompt that the model's chat template makes.
+std::vector<std::int32_t> read_with_template(Fields& fields, TextRequest& request, std::int64_t most,
+                                             const Patience& patience) {
+  ServedModel& model = *request.model;
+  const ChatTemplate& chat = *model.chat_template;
+  ChatInput input;
+  const Json& given = checked_messages(fields);
+  Json messages = Json::array();
+  for (std::size_t i = 0; i < given.size(); ++i)
+    messages.push_back(message_for_template(given[i], "messages[" + std::to_string(i) + "]."));
+  input.messages = dump(messages);
+  if (read_tools(fields, input)) request.tool_calls = tool_call_style(chat);
+  if (const Json* arguments = fields.find("chat_template_kwargs")) {
+    if (!arguments->is_object()) throw invalid_value("chat_template_kwargs", "expected an object");
+    input.arguments = dump(*arguments);
+  }
+  if (model.end_of_reply) request.options.ends.push_back(*model.end_of_reply);
+  const StopCheck check([&patience] { patience.check(); });
+  patience.reserve(16 * static_cast<double>(input.messages.size() + input.tools.size()));
+  try {
+    return chat_prompt(chat, *model.tokenizer, input, most,
+                       [&](const std::string& text) { return model.ids(text, patience); })
+        .ids;
+  } catch (const InputError& error) {  // of the template, which may refuse a conversation
+    throw invalid_value("messages", error.what());
+  }
+}
+
+/// Without a template, the end-of-text token ends each turn.
+std::vector<std::int32_t> read_turns(Fields& fields, TextRequest& request, std::int64_t most,
+                                     const Patience& patience) {
+  fields.refuse("tools", {Json::array()}, "the model calls no tools");
+  fields.refuse("tool_choice", {"none", "auto"}, "the model calls no tools");
+  fields.refuse("chat_template_kwargs", {Json::object()}, "the model has no chat template");
+  const Json& messages = checked_messages(fields);
+  Conversation conversation(request.model->language_model->end());
   for (std::size_t i = 0; i < messages.size(); ++i) {
     Fields message(messages[i], "messages[" + std::to_string(i) + "].");
-    const std::string role = message.text("role");
-    if (role != "user" && role != "assistant")
-      throw invalid_value(message.name("role"), "expected a role of \"user\" or \"assistant\": got \"" + role + "\"");
+    role_of(message, {"user", "assistant"});
     conversation.add(request.model->ids(content_of(message), patience));
     for (const char* key : {"name", "refusal", "tool_calls", "function_call", "audio", "annotations"})
       message.ignore(key);
     message.refuse_others();
   }
+  conversation.shorten(static_cast<std::size_t>(most));
+  return conversation.ids();
+}
+
+void read_messages(Fields& fields, TextRequest& request, const Patience& patience) {
+  const LanguageModel& model = *request.model->language_model;
   const std::int64_t most = model.positions() + 1 - *request.options.search.max_new_tokens;
   if (most < 1)
     throw ApiError(400, "input_too_long",
@@ -110,8 +217,8 @@ void read_messages(Fields& fields, TextRequest& request, const Patience& patienc
                        std::to_string(*request.options.search.max_new_tokens) + ", the model sees " +
                        std::to_string(model.positions()) + " tokens",
                    "max_tokens");
-  conversation.shorten(static_cast<std::size_t>(most));
-  request.prompts.push_back(conversation.ids());
+  request.prompts.push_back(request.model->chat_template ? read_with_template(fields, request, most, patience)
+                                                         : read_turns(fields, request, most, patience));
   request.prompt_texts.emplace_back();
 }
 
@@ -153,9 +260,7 @@ Reply chat(Api& api, const Call& call) {
   if (request.alternatives > 0 && !request.logprobs) throw invalid_value("top_logprobs", "needs \"logprobs\": true");
   const std::int64_t default_tokens =
       std::min<std::int64_t>(128, std::max<std::int64_t>(request.model->language_model->positions() / 4, 1));
-  fields.refuse("tools", {Json::array()}, "the model calls no tools");
-  fields.refuse("tool_choice", {"none", "auto"}, "the model calls no tools");
-  fields.refuse("functions", {Json::array()}, "the model calls no tools");
+  fields.refuse("functions", {Json::array()}, "use \"tools\" instead");
   fields.refuse("response_format", {Json{{"type", "text"}}}, "the model writes plain text");
   fields.refuse("modalities", {Json{"text"}}, "the model writes plain text");
   fields.ignore("parallel_tool_calls");

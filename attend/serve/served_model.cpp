@@ -8,6 +8,7 @@
 #include "attend/models/recurrent_translator.h"
 #include "attend/models/text_classifier.h"
 #include "attend/serve/api_error.h"
+#include "attend/tasks/language_model/chat.h"
 
 namespace attend::serve {
 namespace {
@@ -130,6 +131,8 @@ void ServedModel::open(const ModelFolder& opened) {
   tokenizer = opened.tokenizer();
   if (opened.can(Ability::generate)) {
     language_model.emplace(opened);
+    chat_template = ChatTemplate::of_folder(folder, &*tokenizer);
+    if (chat_template) end_of_reply = attend::end_of_reply(*chat_template, *tokenizer);
     const CausalLmOptions& o = language_model->network().options;
     layers = o.layers, heads = o.heads, context = o.positions;
     attention.emplace(*language_model);

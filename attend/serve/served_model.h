@@ -26,6 +26,7 @@
 #include "attend/tasks/stories/story_reader.h"
 #include "attend/tasks/summarization/summarizer.h"
 #include "attend/tasks/translation/translator.h"
+#include "attend/text/chat_template.h"
 
 namespace attend::serve {
 
@@ -70,6 +71,8 @@ class ServedModel {
   std::optional<StoryReader> stories = {};
   std::optional<AttentionReader> attention = {};
   std::optional<Tokenizer> tokenizer = {};
+  std::optional<ChatTemplate> chat_template = {};  ///< of a language model, if its folder has one
+  std::optional<std::int32_t> end_of_reply = {};   ///< the special token that the template puts after a reply
   std::vector<std::string> capabilities() const;
   bool can(const std::string& capability) const;
   /// Throws ApiError model_changed if the files of the model were changed on disk since it was opened: its answers

@@ -61,14 +61,20 @@ class TextAnswer {
       const Choice& choice = choices_[i];
       Json logprobs = request_.logprobs ? logprobs_json(choice.tokens) : Json();
       Json one;
-      if (request_.chat)
+      if (request_.chat) {
+        Json message{{"role", "assistant"}, {"content", choice.text}, {"refusal", nullptr}};
+        if (!choice.calls.empty()) {
+          if (choice.text.empty()) message["content"] = nullptr;
+          message["tool_calls"] = choice.calls;
+        }
         one = {{"index", i},
-               {"message", {{"role", "assistant"}, {"content", choice.text}, {"refusal", nullptr}}},
+               {"message", std::move(message)},
                {"logprobs", std::move(logprobs)},
                {"finish_reason", choice.finish}};
-      else
+      } else {
         one = {
             {"text", choice.text}, {"index", i}, {"logprobs", std::move(logprobs)}, {"finish_reason", choice.finish}};
+      }
       choices.push_back(std::move(one));
     }
     Json json = head(request_.chat ? "chat.completion" : "text_completion");
@@ -95,14 +101,20 @@ class TextAnswer {
         take(event);
         if (event.done.empty()) {
           const std::size_t i = first + event.sample;
-          const std::string text = choices_[i].text.substr(before[event.sample]);
+          const std::string text = may_call() ? "" : choices_[i].text.substr(before[event.sample]);
           const Json logprobs = request_.logprobs && event.token ? logprobs_json({choices_[i].tokens.back()}) : Json();
           if (!text.empty() || !logprobs.is_null()) send(chunk(i, text_delta(text), logprobs, nullptr));
           continue;
         }
         for (std::size_t s = 0; s < samples_; ++s) {
-          const std::string text = choices_[first + s].text.substr(before[s]);
+          const std::string text = choices_[first + s].text.substr(may_call() ? 0 : before[s]);
           if (!text.empty()) send(chunk(first + s, text_delta(text), nullptr, nullptr));
+          Json calls = choices_[first + s].calls;
+          for (std::size_t c = 0; c < calls.size(); ++c) {
+            Json call{{"index", c}};
+            call.update(calls[c]);
+            send(chunk(first + s, {{"tool_calls", Json::array({std::move(call)})}}, nullptr, nullptr));
+          }
           send(chunk(first + s, request_.chat ? Json::object() : Json(""), nullptr, choices_[first + s].finish));
         }
       }
@@ -129,7 +141,11 @@ class TextAnswer {
     std::int64_t offset = 0;  // of the next token
     std::int64_t count = 0;
     Json finish = {};
+    Json calls = Json::array();  // of tools
   };
+
+  /// Whether a reply may call tools. Then its text is known only at its end.
+  bool may_call() const { return request_.tool_calls != ToolCallStyle::none; }
 
   /// The tokens of an echoed prompt, with their log-probabilities.
   void echo_tokens(const ServedModel::Patience& patience) {
@@ -183,7 +199,23 @@ class TextAnswer {
       choice.text = (request_.echo ? request_.prompt_texts[event.prompt] : "") + made.text;
       choice.count = std::ssize(made.ids);
       choice.finish = made.finish == Finish::length ? "length" : "stop";
+      if (may_call()) take_calls(made, choice);
     }
+  }
+
+  /// Some models write their calls with special tokens, which the text of a reply does not have.
+  void take_calls(const Generation& made, Choice& choice) const {
+    std::span<const std::int32_t> ids = made.ids;
+    if (made.finish == Finish::eos) ids = ids.first(ids.size() - 1);
+    ChatReply reply =
+        parse_tool_calls(request_.model->tokenizer->decode(ids, /*skip_special=*/false), request_.tool_calls);
+    if (reply.calls.empty()) return;
+    choice.text = std::move(reply.text);
+    choice.finish = "tool_calls";
+    for (const ToolCall& call : reply.calls)
+      choice.calls.push_back({{"id", new_id("call_")},
+                              {"type", "function"},
+                              {"function", {{"name", call.name}, {"arguments", call.arguments}}}});
   }
 
   std::string token_text(std::int32_t id) const {

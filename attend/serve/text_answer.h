@@ -6,6 +6,7 @@
 
 #include "attend/serve/call.h"
 #include "attend/serve/served_model.h"
+#include "attend/tasks/language_model/chat.h"
 
 namespace attend::serve {
 
@@ -18,7 +19,8 @@ struct TextRequest {
   GenerateOptions options = {};
   bool stream = false, include_usage = false, echo = false;
   bool logprobs = false;
-  std::int64_t alternatives = 0;  ///< number of most likely tokens to return with each token
+  ToolCallStyle tool_calls = ToolCallStyle::none;  ///< how calls of tools are written in a reply; none: they are text
+  std::int64_t alternatives = 0;                   ///< number of most likely tokens to return with each token
 };
 
 /// Throws as ServedModel::generate, and GenerationTask::make.

@@ -180,8 +180,9 @@ std::string ChatTemplate::render(const ChatInput& input) const {
   if (!input.arguments.empty()) {
     const JsonDocument document(input.arguments, "arguments of the template", "chat");
     if (!document.root().is_object()) document.root().fail_kind("an object");
-    document.root().each_member(
-        [&](std::string_view name, const JsonValue& value) { machine.set(std::string(name), value_of(value, budget)); });
+    document.root().each_member([&](std::string_view name, const JsonValue& value) {
+      machine.set(std::string(name), value_of(value, budget));
+    });
   }
   std::string prompt;
   try {

@@ -17,10 +17,10 @@ namespace attend {
 
 /// What a template is given. All texts are JSON; an empty one is not given.
 struct ChatInput {
-  std::string messages;        ///< a list of objects with "role" and "content", as in OpenAI's API
-  std::string tools = {};      ///< a list of descriptions of functions
-  std::string documents = {};  ///< a list of objects with "title" and "text"
-  std::string arguments = {};  ///< an object with further variables, such as {"enable_thinking": false}
+  std::string messages;                 ///< a list of objects with "role" and "content", as in OpenAI's API
+  std::string tools = {};               ///< a list of descriptions of functions
+  std::string documents = {};           ///< a list of objects with "title" and "text"
+  std::string arguments = {};           ///< an object with further variables, such as {"enable_thinking": false}
   bool generation_prompt = true;        ///< end with the beginning of the assistant's reply
   bool continue_final_message = false;  ///< end inside the last message, which the model then continues
   std::optional<std::time_t> now = {};  ///< for strftime_now(); none: the time of the call

@@ -130,6 +130,62 @@ TEST(Chat, KeepsTurnsApartAndForgetsTheOldest) {
   EXPECT_TRUE(contains(many.output, "oldest turns are dropped")) << many.output;
 }
 
+/// A copy of the model with a chat template.
+class ChatTemplates : public testing::Test {
+ protected:
+  ChatTemplates() {
+    std::filesystem::copy(ATTEND_SOURCE_DIR "/tests/models/fixtures/gpt2_tokenizer", folder_.path());
+    write("chat_template.jinja",
+          "{% for m in messages %}{{ m.role[0] }}:{{ m.content }}{{ eos_token }}{% endfor %}"
+          "{% if tools %}{{ tools | tojson }}{% endif %}{% if add_generation_prompt %}a:{{ mood }}{% endif %}");
+    write("messages.json", R"([{"role": "user", "content": "Hé <|endoftext|>"}])");
+    write("tools.json", R"([{"type": "function", "function": {"name": "f"}}])");
+  }
+  void write(const std::string& name, const std::string& text) const {
+    std::filesystem::remove(folder_ / name);
+    std::ofstream(folder_ / name) << text;
+  }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+
+  const test::TempFolder folder_;
+};
+
+TEST_F(ChatTemplates, RenderPrintsThePromptExactly) {
+  const std::string render = "chat --render --messages " + path("messages.json");
+  const std::string model = " --model " + folder_.path().string();
+  EXPECT_EQ(run_attend(render + model).output, "u:Hé <|endoftext|><|endoftext|>a:");
+  EXPECT_EQ(run_attend(render + model + " --no-generation-prompt").output, "u:Hé <|endoftext|><|endoftext|>");
+  EXPECT_EQ(run_attend(render + model + " --continue-final-message").output, "u:Hé <|endoftext|>");
+  EXPECT_EQ(
+      run_attend(render + model + " --tools " + path("tools.json") + " --template-args '{\"mood\": \"calm\"}'").output,
+      "u:Hé <|endoftext|><|endoftext|>[{\"type\": \"function\", \"function\": {\"name\": \"f\"}}]a:calm");
+  const std::string file = " --template " + path("chat_template.jinja");
+  EXPECT_EQ(run_attend(render + file).output, "u:Hé <|endoftext|>a:");
+  EXPECT_EQ(run_attend(render + file + model).output, "u:Hé <|endoftext|><|endoftext|>a:");
+  write("messages.json", "{");
+  const Outcome outcome = run_attend(render + model + " 2>&1");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_TRUE(contains(outcome.output, "messages: is not valid JSON")) << outcome.output;
+  EXPECT_TRUE(contains(run_attend("chat --render 2>&1").output, "--messages FILE"));
+  EXPECT_TRUE(contains(run_attend("chat 2>&1").output, "--model"));
+  EXPECT_TRUE(contains(run_attend(render + " " + kModel + "2>&1").output, "no chat template"));
+  EXPECT_TRUE(contains(run_attend("chat --system x " + kModel + "2>&1", "printf 'a\\n' |").output, "no chat template"));
+}
+
+TEST_F(ChatTemplates, AConversationKeepsItsSystemMessage) {
+  const std::string chat =
+      "chat --model " + folder_.path().string() + " --system be --max-new-tokens 4 --seed 3 --sample ";
+  const Outcome outcome = run_attend(chat + "--json", "printf 'Hello\\nand\\n' |");
+  ASSERT_EQ(outcome.code, 0);
+  const std::vector<Json> replies = json_of(outcome.output);
+  ASSERT_EQ(replies.size(), 2u);
+  EXPECT_EQ(replies[1]["prompt"], "and");
+  EXPECT_EQ(replies[1]["seed"], 3);
+  const Outcome many = run_attend(chat + "2>&1", "printf 'a b c\\ne f g\\ni j k\\nm n o\\n' |");
+  EXPECT_EQ(many.code, 0) << many.output;
+  EXPECT_TRUE(contains(many.output, "oldest turns are dropped")) << many.output;
+}
+
 /// Sentences of few words, for models that learn in seconds.
 class TrainLanguageModel : public testing::Test {
  protected:

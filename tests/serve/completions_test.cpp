@@ -2,6 +2,7 @@
 #include "attend/tasks/language_model/conversation.h"
 #include "attend/tasks/language_model/language_model.h"
 #include "tests/serve/serving.h"
+#include "tests/support/temp_folder.h"
 
 namespace attend::test {
 namespace {
@@ -220,6 +221,71 @@ TEST(Chat, AnswersTheLastTurn) {
   }
   EXPECT_EQ(text, expected.text);
   EXPECT_EQ(Json::parse(events[0])["choices"][0]["delta"]["role"], "assistant");
+}
+
+/// A server of a model with a chat template.
+class ChatTemplates : public testing::Test {
+ protected:
+  ChatTemplates() {
+    namespace fs = std::filesystem;
+    fs::copy(kGpt2, folder_.path());
+    std::ofstream(folder_ / "chat_template.jinja")
+        << "{% for m in messages %}{% if m.role == 'tool' and tools %}{{ raise_exception('no tools here') }}{% endif %}"
+           "{{ m.role[0] }}{{ m.content }}{% for c in m.tool_calls or [] %}{{ c.function.arguments.x }}{% endfor %}"
+           "<|endoftext|>{% endfor %}{{ mood }}{# <tool_call> #}";
+    ServerOptions options;
+    options.models = {{"chat", folder_.path()}};
+    options.port = 0, options.connections = 16;
+    server_.emplace(options);
+  }
+  Serving::Answer ask(const Json& messages, const Json& more = Json::object()) const {
+    Json body{{"model", "chat"}, {"messages", messages}, {"max_tokens", 4}};
+    body.update(more);
+    return server_->post("/v1/chat/completions", body);
+  }
+  /// What the model says after this prompt.
+  std::string said(const std::string& prompt) const {
+    const LanguageModel model(folder_.path());
+    return model.generate({model.tokenizer().ids(prompt)}, {{.max_new_tokens = 4}})[0][0].text;
+  }
+
+  const TempFolder folder_;
+  std::optional<Serving> server_;
+};
+
+TEST_F(ChatTemplates, MakeThePrompt) {
+  const std::string end = "<|endoftext|>";
+  const Json user{{"role", "user"},
+                  {"content", {{{"type", "text"}, {"text", "a"}}, {{"type", "text"}, {"text", "b"}}}}};
+  const auto content = [](const Serving::Answer& answer) {
+    return answer.json["choices"][0]["message"]["content"].get<std::string>();
+  };
+  const auto plain = ask({{{"role", "system"}, {"content", "x"}}, user});
+  ASSERT_EQ(plain.status, 200) << plain.body;
+  EXPECT_EQ(content(plain), said("sx" + end + "uab" + end));
+  EXPECT_EQ(content(ask({user}, {{"chat_template_kwargs", {{"mood", "m"}}}})), said("uab" + end + "m"));
+  // Arguments of a call are objects for the template, and a message that calls a tool may have no content.
+  const Json call{{"id", "1"}, {"type", "function"}, {"function", {{"name", "f"}, {"arguments", R"({"x": "q"})"}}}};
+  const Json calls = {user,
+                      {{"role", "assistant"}, {"content", nullptr}, {"tool_calls", Json::array({call})}},
+                      {{"role", "tool"}, {"tool_call_id", "1"}, {"content", "t"}}};
+  EXPECT_EQ(content(ask(calls)), said("uab" + end + "aq" + end + "tt" + end));
+}
+
+TEST_F(ChatTemplates, ToolsThatCannotBeUsedAreRefused) {
+  const Json user{{"role", "user"}, {"content", "a"}};
+  const Json tools = {{{"type", "function"}, {"function", {{"name", "f"}}}}};
+  EXPECT_EQ(ask({user}, {{"tools", tools}}).status, 200);
+  EXPECT_EQ(ask({user}, {{"tools", tools}, {"tool_choice", "none"}, {"stream", true}}).status, 200);
+  EXPECT_EQ(ask({user}, {{"tools", tools}, {"stream", true}}).status, 200);
+  const auto required = ask({user}, {{"tools", tools}, {"tool_choice", "required"}});
+  EXPECT_EQ(required.status, 400);
+  EXPECT_EQ(required.json["error"]["param"], "tool_choice");
+  const auto raised = ask({user, {{"role", "tool"}, {"content", "t"}}}, {{"tools", tools}});
+  EXPECT_EQ(raised.status, 400);
+  EXPECT_NE(raised.body.find("no tools here"), std::string::npos) << raised.body;
+  EXPECT_EQ(ask({{{"role", "critic"}, {"content", "a"}}}).json["error"]["param"], "messages[0].role");
+  EXPECT_EQ(ask({user}, {{"tools", {1}}}).json["error"]["param"], "tools");
 }
 
 TEST(Requests, AreRefusedWithWhatIsWrong) {

@@ -11,9 +11,13 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-SearchOptions search_options(const LanguageModel& model, GenerationOptions options) {
+SearchOptions search_options(const LanguageModel& model, const GenerateOptions& told) {
+  GenerationOptions options = told.search;
   if (options.nbest.value_or(1) > 1 && !options.beam && !options.greedy) options.sample = true;
   SearchOptions search = resolve(options, model.generation().search, model.tokenizer());
+  if (!options.ignore_eos.value_or(false))
+    for (const std::int32_t end : told.ends)
+      if (std::ranges::find(search.ends, end) == search.ends.end()) search.ends.push_back(end);
   const std::vector<std::int32_t> never = model.ids_without_tokens();
   search.rules.suppressed.insert(search.rules.suppressed.end(), never.begin(), never.end());
   return search;
@@ -118,7 +122,7 @@ std::vector<GenerationTask> GenerationTask::make(const LanguageModel& model, std
   const std::vector<std::string> stops = options.search.stop.value_or(std::vector<std::string>());
   for (const std::string& stop : stops)
     if (stop.empty()) fail<InputError>("generate", "a text cannot stop at nothing: got an empty stop string");
-  const SearchOptions search = search_options(model, options.search);
+  const SearchOptions search = search_options(model, options);
   const std::int64_t vocabulary = model.network().vocabulary();
   std::vector<SearchInput> inputs;
   for (std::size_t i = 0; i < prompts.size(); ++i) {

@@ -32,6 +32,7 @@ struct GenerateOptions {
   GenerationOptions search = {};  ///< if nbest > 1 is given without a beam, texts are sampled
   LongContext long_context = LongContext::refuse;
   std::int64_t batch_rows = 64;  ///< the maximum number of sequences in a batch
+  std::vector<std::int32_t> ends = {};  ///< tokens that end a text, besides those of the folder
 };
 
 /// Why generation ended: end-of-text token, maximum length, or stop string.

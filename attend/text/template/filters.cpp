@@ -39,8 +39,7 @@ Value lower_case_of(Machine& machine, Value value) {
 /// `a.b.0` of each item, as the argument `attribute` of many filters gives it.
 class Getter {
  public:
-  Getter(Machine& machine, const std::optional<Value>& attribute, bool ignore_case,
-         std::optional<Value> otherwise = {})
+  Getter(Machine& machine, const std::optional<Value>& attribute, bool ignore_case, std::optional<Value> otherwise = {})
       : machine_(machine), ignore_case_(ignore_case), otherwise_(std::move(otherwise)) {
     if (!attribute || attribute->is(Kind::none)) return;
     if (!attribute->is(Kind::string)) {
@@ -231,10 +230,10 @@ Value to_json_filter(Machine& machine, const Value& subject, const Arguments& ar
   style.sorted = flag(bound[3]);
   if (bound[1] && !bound[1]->is(Kind::none)) {
     style.between = ",";
-    style.indent = bound[1]->is(Kind::string)
-                       ? bound[1]->string()
-                       : std::string(static_cast<std::size_t>(
-                                         std::clamp<std::int64_t>(whole_number(bound[1], 0), 0, 1000)), ' ');
+    style.indent =
+        bound[1]->is(Kind::string)
+            ? bound[1]->string()
+            : std::string(static_cast<std::size_t>(std::clamp<std::int64_t>(whole_number(bound[1], 0), 0, 1000)), ' ');
   }
   if (bound[2] && !bound[2]->is(Kind::none)) {
     const std::vector<Value> two = items_of(machine, *bound[2]);
@@ -390,8 +389,7 @@ Value sum_filter(Machine& machine, const Value& subject, const Arguments& argume
   const Getter getter(machine, bound[0], false);
   Value total = bound[1].value_or(0);
   if (total.is(Kind::string)) throw Problem("sum() can't sum strings");
-  for (const Value& item : items_of(machine, subject))
-    total = operate(Operation::add, total, getter(item), machine);
+  for (const Value& item : items_of(machine, subject)) total = operate(Operation::add, total, getter(item), machine);
   return total;
 }
 
@@ -567,8 +565,7 @@ Value filesize_filter(Machine& machine, const Value& subject, const Arguments& a
 
 /// Lines of at most `width` letters, broken at spaces.
 Value wordwrap_filter(Machine& machine, const Value& subject, const Arguments& arguments) {
-  const auto bound =
-      arguments.bind("wordwrap", {"width", "break_long_words", "wrapstring", "break_on_hyphens"});
+  const auto bound = arguments.bind("wordwrap", {"width", "break_long_words", "wrapstring", "break_on_hyphens"});
   const std::int64_t width = whole_number(bound[0], 79);
   if (width < 1) throw Problem("invalid width " + std::to_string(width) + " (must be > 0)");
   const bool cut = !bound[1] || truth(*bound[1]);
@@ -609,8 +606,10 @@ Value wordwrap_filter(Machine& machine, const Value& subject, const Arguments& a
       for (std::size_t from = 0; from < letters.size();) {
         const auto room = static_cast<std::size_t>(width - row_size);
         const std::size_t to = std::min(from + std::max<std::size_t>(room, 1), letters.size());
-        if (room == 0) finish();
-        else row += letters.part(from, to), row_size += static_cast<std::int64_t>(to - from), from = to;
+        if (room == 0)
+          finish();
+        else
+          row += letters.part(from, to), row_size += static_cast<std::int64_t>(to - from), from = to;
         if (row_size >= width) finish();
       }
     }
@@ -671,8 +670,7 @@ constexpr NamedFilter kFilters[] = {
        return m.call(m.attribute(m.text(soft_text(m, s)), "center"), {{width}, {}});
      }},
     {"count", [](Machine&, const Value& s, const Arguments&) { return Value(length(s)); }},
-    {"d",
-     [](Machine& m, const Value& s, const Arguments& a) { return m.filter("default", s, a); }},
+    {"d", [](Machine& m, const Value& s, const Arguments& a) { return m.filter("default", s, a); }},
     {"default",
      [](Machine&, const Value& s, const Arguments& a) {
        const auto bound = a.bind("default", {"default_value", "boolean"});
@@ -786,10 +784,8 @@ constexpr NamedTest kTests[] = {
     {">", kGreater},
     {">=", kAtLeast},
     {"boolean", is_kind<Kind::boolean>},
-    {"callable",
-     [](Machine&, const Value& s, const Arguments&) {
-       return s.is(Kind::function) || s.is(Kind::loop) || s.is(Kind::undefined);
-     }},
+    {"callable", [](Machine&, const Value& s,
+                    const Arguments&) { return s.is(Kind::function) || s.is(Kind::loop) || s.is(Kind::undefined); }},
     {"defined", [](Machine&, const Value& s, const Arguments&) { return !s.is(Kind::undefined); }},
     {"divisibleby",
      [](Machine& m, const Value& s, const Arguments& a) {
@@ -815,10 +811,8 @@ constexpr NamedTest kTests[] = {
      }},
     {"le", kAtMost},
     {"lessthan", kLess},
-    {"lower",
-     [](Machine& m, const Value& s, const Arguments&) {
-       return m.call(m.attribute(m.text(m.to_text(s)), "islower"), {}).boolean();
-     }},
+    {"lower", [](Machine& m, const Value& s,
+                 const Arguments&) { return m.call(m.attribute(m.text(m.to_text(s)), "islower"), {}).boolean(); }},
     {"lt", kLess},
     {"mapping", is_kind<Kind::dict>},
     {"ne", kNotEqual},
@@ -839,10 +833,8 @@ constexpr NamedTest kTests[] = {
     {"test", [](Machine&, const Value& s, const Arguments&) { return s.is(Kind::string) && find_test(s.string()); }},
     {"true", [](Machine&, const Value& s, const Arguments&) { return s.is(Kind::boolean) && s.boolean(); }},
     {"undefined", is_kind<Kind::undefined>},
-    {"upper",
-     [](Machine& m, const Value& s, const Arguments&) {
-       return m.call(m.attribute(m.text(m.to_text(s)), "isupper"), {}).boolean();
-     }},
+    {"upper", [](Machine& m, const Value& s,
+                 const Arguments&) { return m.call(m.attribute(m.text(m.to_text(s)), "isupper"), {}).boolean(); }},
 };
 
 template <typename Table>

@@ -9,7 +9,7 @@
 namespace attend::jinja {
 namespace {
 
-constexpr int kDeepestEvaluation = 1500;
+constexpr int kDeepestEvaluation = 1000;
 constexpr std::int64_t kLongestRange = 100'000;  // as in Jinja's sandbox
 constexpr std::size_t kMostText = 64 << 20;
 
@@ -147,19 +147,23 @@ struct Machine::Loop final : Object {
     if (name == "previtem") return has_before ? before : Value::undefined("there is no previous item");
     if (name == "nextitem") return peek() ? items[next] : Value::undefined("there is no next item");
     if (name == "cycle")
-      return make_function("cycle", [self](const Arguments& arguments) {
-        if (arguments.positional.empty()) throw Problem("no items for cycling given");
-        const auto at = static_cast<std::size_t>(self.object<Loop>().index);
-        return arguments.positional[at % arguments.positional.size()];
-      }, {self});
+      return make_function("cycle",
+                           [self](const Arguments& arguments) {
+                             if (arguments.positional.empty()) throw Problem("no items for cycling given");
+                             const auto at = static_cast<std::size_t>(self.object<Loop>().index);
+                             return arguments.positional[at % arguments.positional.size()];
+                           },
+                           {self});
     if (name == "changed")
-      return make_function("changed", [self, &budget](const Arguments& arguments) {
-        auto& last = self.object<Loop>().changed;
-        Value now = Value::tuple(arguments.positional);
-        if (last && equal(*last, now, budget)) return Value(false);
-        last = std::move(now);
-        return Value(true);
-      }, {self});
+      return make_function("changed",
+                           [self, &budget](const Arguments& arguments) {
+                             auto& last = self.object<Loop>().changed;
+                             Value now = Value::tuple(arguments.positional);
+                             if (last && equal(*last, now, budget)) return Value(false);
+                             last = std::move(now);
+                             return Value(true);
+                           },
+                           {self});
     return {};
   }
 };
@@ -182,11 +186,7 @@ class Machine::Frame {
 };
 
 Machine::Machine(const Syntax& syntax, Budget& budget, std::time_t now)
-    : syntax_(syntax),
-      budget_(budget),
-      now_(now),
-      globals_(std::make_shared<Scope>(nullptr)),
-      at_(syntax.body.get()) {
+    : syntax_(syntax), budget_(budget), now_(now), globals_(std::make_shared<Scope>(nullptr)), at_(syntax.body.get()) {
   closures_.push_back(globals_);
   add_globals();
 }
@@ -232,18 +232,20 @@ void Machine::add_globals() {
     for (const Value& item : items) cycler->depth = depth_with(cycler->depth, item);
     cycler->name = "cycler";
     const auto at = std::make_shared<std::size_t>(0);
-    cycler->attributes.emplace_back("next", make_function("next", [items, at](const Arguments&) {
+    const auto method = [&](const char* name, const std::function<Value()>& call) {
+      const Value function = make_function(name, [call](const Arguments&) { return call(); });
+      cycler->attributes.emplace_back(name, [function] { return function; });
+    };
+    method("next", [items, at] {
       const Value& current = items[*at];
       *at = (*at + 1) % items.size();
       return current;
-    }));
-    cycler->attributes.emplace_back("reset", make_function("reset", [at](const Arguments&) {
+    });
+    method("reset", [at] {
       *at = 0;
       return Value();
-    }));
-    cycler->attributes.emplace_back("current", make_function("current", [items, at](const Arguments&) {
-      return items[*at];
-    }));
+    });
+    cycler->attributes.emplace_back("current", [items, at] { return items[*at]; });
     return Value(Kind::function, cycler);
   });
   add("joiner", [this](const Arguments& arguments) {
@@ -571,14 +573,16 @@ Value Machine::make_macro(const Node& node, const ScopePtr& scope) {
   Value macro = make_function(node.text, [this, &node, scope](const Arguments& arguments) {
     return Value(call_macro(node, scope, arguments));
   });
-  auto& attributes = macro.object<Function>().attributes;
   std::vector<Value> names;
   for (const Symbol parameter : node.parameters) names.emplace_back(syntax_.symbols[parameter]);
-  attributes.emplace_back("name", node.text);
-  attributes.emplace_back("arguments", Value::tuple(std::move(names)));
-  attributes.emplace_back("caller", node.uses_caller);
-  attributes.emplace_back("catch_kwargs", node.uses_kwargs);
-  attributes.emplace_back("catch_varargs", node.uses_varargs);
+  const auto attribute = [&](const char* name, Value value) {
+    macro.object<Function>().attributes.emplace_back(name, [value = std::move(value)] { return value; });
+  };
+  attribute("name", node.text);
+  attribute("arguments", Value::tuple(std::move(names)));
+  attribute("caller", node.uses_caller);
+  attribute("catch_kwargs", node.uses_kwargs);
+  attribute("catch_varargs", node.uses_varargs);
   return macro;
 }
 
@@ -592,8 +596,8 @@ std::string Machine::call_macro(const Node& node, const ScopePtr& outside, const
   auto others = std::make_shared<Dict>();
   std::optional<Value> caller;
   for (const auto& [name, value] : arguments.named) {
-    const auto at = std::ranges::find_if(
-        node.parameters, [&](Symbol parameter) { return syntax_.symbols[parameter] == name; });
+    const auto at = std::ranges::find(
+        node.parameters, name, [&](Symbol parameter) -> const std::string& { return syntax_.symbols[parameter]; });
     const auto index = static_cast<std::size_t>(at - node.parameters.begin());
     if (index < count && !given[index]) {
       given[index] = value;
@@ -613,8 +617,7 @@ std::string Machine::call_macro(const Node& node, const ScopePtr& outside, const
   const auto scope = std::make_shared<Scope>(outside);
   const auto special = [&](const char* name, Value value) {
     const auto at = std::ranges::find(syntax_.symbols, name);
-    if (at != syntax_.symbols.end())
-      scope->set(static_cast<Symbol>(at - syntax_.symbols.begin()), std::move(value));
+    if (at != syntax_.symbols.end()) scope->set(static_cast<Symbol>(at - syntax_.symbols.begin()), std::move(value));
   };
   if (node.uses_caller) special("caller", caller.value_or(Value::undefined("No caller defined")));
   if (node.uses_kwargs) special("kwargs", {Kind::dict, others});
@@ -778,7 +781,8 @@ Machine::Flow Machine::execute_for(const Node& node, const ScopePtr& scope, cons
     assign(target, loop->current, inner);
     const Flow flow = execute(*node.parts[3], inner);
     if (flow == Flow::leave) break;
-    completed = completed || flow == Flow::on;  // as in Jinja: a round that ends by `continue` does not count for `else`
+    completed =
+        completed || flow == Flow::on;  // as in Jinja: a round that ends by `continue` does not count for `else`
   }
   loop->accepts = {};
   loop->recurse = [](const Arguments&) -> Value { throw Problem("the loop has ended"); };

@@ -240,7 +240,8 @@ constexpr NamedMethod kTextMethods[] = {
     {"capitalize", map_method<capitalize>},
     {"title", map_method<title>},
     {"swapcase", map_method<swap_case>},
-    {"strip", [](Machine& m, const Value& s, const Arguments& a) { return strip_method(m, s, a, "strip", true, true); }},
+    {"strip",
+     [](Machine& m, const Value& s, const Arguments& a) { return strip_method(m, s, a, "strip", true, true); }},
     {"lstrip",
      [](Machine& m, const Value& s, const Arguments& a) { return strip_method(m, s, a, "lstrip", true, false); }},
     {"rstrip",
@@ -260,7 +261,8 @@ constexpr NamedMethod kTextMethods[] = {
      }},
     {"startswith",
      [](Machine& m, const Value& s, const Arguments& a) { return affix_method(m, s, a, "startswith", false); }},
-    {"endswith", [](Machine& m, const Value& s, const Arguments& a) { return affix_method(m, s, a, "endswith", true); }},
+    {"endswith",
+     [](Machine& m, const Value& s, const Arguments& a) { return affix_method(m, s, a, "endswith", true); }},
     {"removeprefix",
      [](Machine& m, const Value& s, const Arguments& a) { return remove_affix(m, s, a, "removeprefix", false); }},
     {"removesuffix",
@@ -269,9 +271,12 @@ constexpr NamedMethod kTextMethods[] = {
     {"join", join_method},
     {"count", count_method},
     {"find", [](Machine& m, const Value& s, const Arguments& a) { return find_method(m, s, a, "find", false, false); }},
-    {"rfind", [](Machine& m, const Value& s, const Arguments& a) { return find_method(m, s, a, "rfind", true, false); }},
-    {"index", [](Machine& m, const Value& s, const Arguments& a) { return find_method(m, s, a, "index", false, true); }},
-    {"rindex", [](Machine& m, const Value& s, const Arguments& a) { return find_method(m, s, a, "rindex", true, true); }},
+    {"rfind",
+     [](Machine& m, const Value& s, const Arguments& a) { return find_method(m, s, a, "rfind", true, false); }},
+    {"index",
+     [](Machine& m, const Value& s, const Arguments& a) { return find_method(m, s, a, "index", false, true); }},
+    {"rindex",
+     [](Machine& m, const Value& s, const Arguments& a) { return find_method(m, s, a, "rindex", true, true); }},
     {"partition",
      [](Machine& m, const Value& s, const Arguments& a) { return partition_method(m, s, a, "partition", false); }},
     {"rpartition",
@@ -281,10 +286,8 @@ constexpr NamedMethod kTextMethods[] = {
     {"rjust", [](Machine& m, const Value& s, const Arguments& a) { return pad_method(m, s, a, "rjust", '>'); }},
     {"zfill", zfill_method},
     {"expandtabs", expand_tabs},
-    {"format",
-     [](Machine& m, const Value& s, const Arguments& a) {
-       return m.text(format_braces(s.string(), a, m), s.is_safe());
-     }},
+    {"format", [](Machine& m, const Value& s,
+                  const Arguments& a) { return m.text(format_braces(s.string(), a, m), s.is_safe()); }},
     {"format_map",
      [](Machine& m, const Value& s, const Arguments& a) {
        const Value mapping = *a.bind("format_map", {"mapping"}, 1)[0];
@@ -298,14 +301,10 @@ constexpr NamedMethod kTextMethods[] = {
        return all_letters(m, s, [](char32_t c) { return is_decimal(c) || c == 0xB2 || c == 0xB3 || c == 0xB9; });
      }},
     {"isdecimal", [](Machine& m, const Value& s, const Arguments&) { return all_letters(m, s, is_decimal); }},
-    {"isnumeric",
-     [](Machine& m, const Value& s, const Arguments&) {
-       return all_letters(m, s, [](char32_t c) { return has_category(c, "N"); });
-     }},
-    {"isalpha",
-     [](Machine& m, const Value& s, const Arguments&) {
-       return all_letters(m, s, [](char32_t c) { return has_category(c, "L"); });
-     }},
+    {"isnumeric", [](Machine& m, const Value& s,
+                     const Arguments&) { return all_letters(m, s, [](char32_t c) { return has_category(c, "N"); }); }},
+    {"isalpha", [](Machine& m, const Value& s,
+                   const Arguments&) { return all_letters(m, s, [](char32_t c) { return has_category(c, "L"); }); }},
     {"isalnum",
      [](Machine& m, const Value& s, const Arguments&) {
        return all_letters(m, s, [](char32_t c) { return has_category(c, "L") || has_category(c, "N"); });
@@ -334,8 +333,7 @@ constexpr NamedMethod kTextMethods[] = {
 
 Value count_items(Machine& machine, const Value& self, const Arguments& arguments) {
   const Value wanted = *arguments.bind("count", {"value"}, 1)[0];
-  return std::ranges::count_if(self.items(),
-                               [&](const Value& item) { return equal(item, wanted, machine.budget()); });
+  return std::ranges::count_if(self.items(), [&](const Value& item) { return equal(item, wanted, machine.budget()); });
 }
 Value index_of_item(Machine& machine, const Value& self, const Arguments& arguments) {
   const auto bound = arguments.bind("index", {"value", "start", "stop"}, 1);
@@ -371,8 +369,8 @@ constexpr NamedMethod kDictMethods[] = {
 };
 
 constexpr NamedMethod kNumberMethods[] = {
-    {"is_integer",
-     [](Machine&, const Value& s, const Arguments&) { return Value(s.is_integral() || std::floor(s.real()) == s.real()); }},
+    {"is_integer", [](Machine&, const Value& s,
+                      const Arguments&) { return Value(s.is_integral() || std::floor(s.real()) == s.real()); }},
 };
 
 /// Methods that would change a list or a dict, which the sandbox of transformers forbids.
@@ -385,9 +383,8 @@ std::optional<Value> find_method_in(std::span<const NamedMethod> methods, const 
   if (found == methods.end()) return {};
   machine.budget().bytes(sizeof(Function));
   return make_function(
-      name, [&machine, object, call = found->call](const Arguments& arguments) {
-        return call(machine, object, arguments);
-      },
+      name,
+      [&machine, object, call = found->call](const Arguments& arguments) { return call(machine, object, arguments); },
       {object});
 }
 
@@ -418,7 +415,7 @@ std::optional<Value> find_attribute(const Value& object, const std::string& name
     }
     case Kind::function:
       for (const auto& [key, value] : object.object<Function>().attributes)
-        if (key == name) return value;
+        if (key == name) return value();
       return {};
     case Kind::boolean:
     case Kind::integer:

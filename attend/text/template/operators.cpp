@@ -162,7 +162,10 @@ std::string sign_text(bool negative, char style) {
 std::string format_integer(std::int64_t value, const FieldStyle& style) {
   const bool negative = value < 0;
   std::uint64_t rest = negative ? 0 - static_cast<std::uint64_t>(value) : static_cast<std::uint64_t>(value);
-  const unsigned base = style.type == 'x' || style.type == 'X' ? 16 : style.type == 'o' ? 8 : style.type == 'b' ? 2 : 10;
+  const unsigned base = style.type == 'x' || style.type == 'X' ? 16
+                        : style.type == 'o'                    ? 8
+                        : style.type == 'b'                    ? 2
+                                                               : 10;
   std::string digits;
   do {
     const auto digit = static_cast<char>(rest % base);
@@ -391,8 +394,7 @@ Value operate(Operation operation, const Value& a, const Value& b, Machine& mach
 }
 
 std::string format_percent(const std::string& format, const Value& arguments, Machine& machine) {
-  const std::vector<Value> values =
-      arguments.is(Kind::tuple) ? arguments.items() : std::vector<Value>{arguments};
+  const std::vector<Value> values = arguments.is(Kind::tuple) ? arguments.items() : std::vector<Value>{arguments};
   std::size_t used = 0;
   bool by_name = arguments.is(Kind::dict) || arguments.is(Kind::list);
   const auto next = [&]() -> const Value& {

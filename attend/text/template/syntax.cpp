@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <initializer_list>
+#include <limits>
 #include <unordered_map>
 
 #include "attend/text/template/python_text.h"
@@ -244,8 +245,8 @@ class Lexer {
       }
     const char c = source_[at_];
     if (std::string_view("+-/*%~[](){}><=.:|,;").find(c) == std::string_view::npos)
-      fail(at_, "unexpected character " + std::string(source_.substr(
-                                              at_, static_cast<std::size_t>(decode_utf8(source_, at_).size))));
+      fail(at_, "unexpected character " +
+                    std::string(source_.substr(at_, static_cast<std::size_t>(decode_utf8(source_, at_).size))));
     if (c == '(' || c == '[' || c == '{') open += c;
     if (c == ')' || c == ']' || c == '}') {
       const char wanted = c == ')' ? '(' : c == ']' ? '[' : '{';
@@ -291,7 +292,8 @@ class Lexer {
         real = true;
       }
       if (has("e") || has("E")) {
-        const std::size_t sign = at_ + 1 < source_.size() && (source_[at_ + 1] == '+' || source_[at_ + 1] == '-') ? 1 : 0;
+        const std::size_t sign =
+            at_ + 1 < source_.size() && (source_[at_ + 1] == '+' || source_[at_ + 1] == '-') ? 1 : 0;
         if (digit_at(at_ + 1 + sign)) {
           text += source_.substr(at_, 1 + sign);
           at_ += 1 + sign;
@@ -302,9 +304,14 @@ class Lexer {
     }
     Token& token = add(real ? Type::real : Type::integer, begin, std::string(source_.substr(begin, at_ - begin)));
     const char* last = text.data() + text.size();
-    const auto [end, error] = real ? std::from_chars(text.data(), last, token.real)
-                                   : std::from_chars(text.data(), last, token.integer, base);
-    if (error != std::errc() || end != last) fail(begin, "the number is not valid or too large");
+    const auto [end, error] =
+        real ? std::from_chars(text.data(), last, token.real) : std::from_chars(text.data(), last, token.integer, base);
+    if (real && error == std::errc::result_out_of_range)
+      token.real = text.find("e-") == std::string::npos && text.find("E-") == std::string::npos
+                       ? std::numeric_limits<double>::infinity()
+                       : 0;
+    else if (error != std::errc() || end != last)
+      fail(begin, "the number is not valid or too large");
   }
 
   void string() {
@@ -457,7 +464,7 @@ class Parser {
       const Token& token = current();
       if (token.is(Type::end)) {
         if (ends.size() == 0) return body;
-        fail("the template ends where \"" + std::string(*ends.begin()) + "\" was expected");
+        fail("the template ends where \"" + std::string(*(ends.end() - 1)) + "\" was expected");
       }
       if (token.is(Type::data)) {
         MutableNode data = make(Op::data, token.place);
@@ -543,7 +550,7 @@ class Parser {
     add(*node, skip_name("if") ? expression() : nullptr);
     node->flag = skip_name("recursive");
     ++loops_;
-    add(*node, block({"endfor", "else"}));
+    add(*node, block({"else", "endfor"}));
     --loops_;
     add(*node, skip_name("else") ? block({"endfor"}) : nullptr);
     expect_name("endfor");
@@ -854,8 +861,7 @@ class Parser {
 
   NodePtr attribute(NodePtr object) {
     const Place place = next().place;
-    if (current().is(Type::integer))
-      return make(Op::item, place, std::move(object), constant(next().integer, place));
+    if (current().is(Type::integer)) return make(Op::item, place, std::move(object), constant(next().integer, place));
     MutableNode node = make(Op::attribute, place, std::move(object));
     node->text = expect_identifier();
     return node;

@@ -16,17 +16,17 @@ struct Place {
 
 enum class Operation : std::uint8_t {
   // Expressions: operands are in `parts`.
-  constant,     // value
-  name,         // symbol
+  constant,  // value
+  name,      // symbol
   list,
   tuple,
-  dict,         // key, value, key, value, …
-  attribute,    // object; text
-  item,         // object, key
-  slice,        // object, begin, end, step; null where one is missing
-  call,         // function; arguments
-  filter,       // subject, or null in a filter block; text, arguments
-  test,         // subject; text, arguments
+  dict,       // key, value, key, value, …
+  attribute,  // object; text
+  item,       // object, key
+  slice,      // object, begin, end, step; null where one is missing
+  call,       // function; arguments
+  filter,     // subject, or null in a filter block; text, arguments
+  test,       // subject; text, arguments
   negate,
   plus,
   logical_not,
@@ -41,20 +41,20 @@ enum class Operation : std::uint8_t {
   floor_divide,
   modulo,
   power,
-  compare,      // first, then the others; text has a letter for each comparison: = ! < l > g i n
+  compare,  // first, then the others; text has a letter for each comparison: = ! < l > g i n
   // Statements
-  body,         // statements
-  data,         // value
-  output,       // expressions
-  set,          // target, expression
-  set_block,    // target, filter or null, body
-  if_block,     // condition, body, condition, body, …, else
-  for_block,    // target, iterable, condition or null, body, else or null; flag: recursive
-  macro,        // body, defaults…; symbol, parameters
-  call_block,   // call, macro
-  filter_block, // filter, body
-  with_block,   // body, target, expression, target, expression, …
-  scope,        // body
+  body,          // statements
+  data,          // value
+  output,        // expressions
+  set,           // target, expression
+  set_block,     // target, filter or null, body
+  if_block,      // condition, body, condition, body, …, else
+  for_block,     // target, iterable, condition or null, body, else or null; flag: recursive
+  macro,         // body, defaults…; symbol, parameters
+  call_block,    // call, macro
+  filter_block,  // filter, body
+  with_block,    // body, target, expression, target, expression, …
+  scope,         // body
   break_loop,
   continue_loop,
   names_attribute,  // a target: symbol, text
@@ -65,7 +65,7 @@ using NodePtr = std::unique_ptr<const Node>;
 using Symbol = std::uint32_t;
 
 struct Argument {
-  std::string name;            // "", a keyword, "*" or "**"
+  std::string name;             // "", a keyword, "*" or "**"
   const Node* value = nullptr;  // of Node::parts
 };
 

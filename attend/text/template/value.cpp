@@ -114,8 +114,7 @@ class JsonPrinter {
     std::vector<const std::pair<Value, Value>*> items;
     for (const auto& item : dict.items) items.push_back(&item);
     if (style_.sorted)
-      std::ranges::stable_sort(items,
-                               [&](const auto* a, const auto* b) { return less(a->first, b->first, budget_); });
+      std::ranges::stable_sort(items, [&](const auto* a, const auto* b) { return less(a->first, b->first, budget_); });
     open('{', items.empty());
     for (std::size_t i = 0; i < items.size(); ++i) {
       if (i > 0) next();

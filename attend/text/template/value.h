@@ -1,4 +1,5 @@
-// The values of a chat template: those of Python, as far as a template can see them. Strings are counted in code points.
+// The values of a chat template: those of Python, as far as a template can see them. Strings are counted in code
+// points.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -117,7 +118,7 @@ struct Undefined final : Object {
 
 struct Sequence final : Object {
   std::vector<Value> items;
-  std::string shown;       // what str() gives, for a range or a view
+  std::string shown;      // what str() gives, for a range or a view
   std::size_t taken = 0;  // by the readers of an iterator
 };
 
@@ -153,10 +154,11 @@ struct Arguments {
 struct Function final : Object {
   std::string name;
   std::function<Value(const Arguments&)> call;
-  std::vector<std::pair<std::string, Value>> attributes;
+  std::vector<std::pair<std::string, std::function<Value()>>> attributes;
 };
 /// `holds` are the values that `call` holds.
-Value make_function(std::string name, std::function<Value(const Arguments&)> call, const std::vector<Value>& holds = {});
+Value make_function(std::string name, std::function<Value(const Arguments&)> call,
+                    const std::vector<Value>& holds = {});
 
 /// The depth of an object that holds `item`, if it was `depth` without it. Throws a Problem if it is too much.
 std::uint32_t depth_with(std::uint32_t depth, const Value& item);
@@ -170,8 +172,8 @@ bool equal(const Value& a, const Value& b, Budget& budget);
 /// a < b. Throws a Problem for values without an order.
 bool less(const Value& a, const Value& b, Budget& budget);
 bool contains(const Value& container, const Value& element, Budget& budget);
-/// The elements of what `for` can visit: code points of a string, keys of a dict. Exhausts an iterator. Throws a Problem
-/// for other values.
+/// The elements of what `for` can visit: code points of a string, keys of a dict. Exhausts an iterator. Throws a
+/// Problem for other values.
 std::vector<Value> elements(const Value& value, Budget& budget);
 /// len(). Throws a Problem for values without a length.
 std::size_t length(const Value& value);

@@ -1,0 +1,55 @@
+// Conversations with a model that has a chat template: prompts that fit its context, and the calls of tools in replies.
+#pragma once
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "attend/tasks/language_model/language_model.h"
+#include "attend/text/chat_template.h"
+
+namespace attend {
+
+struct ChatPrompt {
+  std::string text;               ///< what the template made
+  std::vector<std::int32_t> ids;  ///< special tokens of the template are single ids
+  std::size_t dropped = 0;        ///< messages that were left out, the oldest first
+};
+
+/// text -> ids, with special tokens in the text as their ids, and without further ones.
+using ChatTokenizer = std::function<std::vector<std::int32_t>(const std::string& text)>;
+
+/// The prompt of a conversation. If it has more than `most` tokens, the oldest turns are left out: a message of the
+/// user with all that follows it, up to the next one. System messages and the last turn stay. The text of special
+/// tokens in messages of users and tools is plain text to the model. Throws as ChatTemplate::render.
+ChatPrompt chat_prompt(const ChatTemplate& chat, const Tokenizer& tokenizer, const ChatInput& input, std::int64_t most,
+                       const ChatTokenizer& tokenize = {});
+
+/// The special token that the template puts after a reply, if there is one. It ends the model's replies, whether or not
+/// the folder's generation_config.json knows it.
+std::optional<std::int32_t> end_of_reply(const ChatTemplate& chat, const Tokenizer& tokenizer);
+
+struct ToolCall {
+  std::string name;
+  std::string arguments;  ///< a JSON object
+};
+/// A reply: its text, and the tools that it calls.
+struct ChatReply {
+  std::string text;
+  std::vector<ToolCall> calls = {};
+};
+
+/// How a family of models writes the calls of tools.
+enum class ToolCallStyle : std::uint8_t {
+  none,
+  hermes,   ///< <tool_call>{"name": …, "arguments": …}</tool_call>: Hermes, Qwen and many more
+  mistral,  ///< [TOOL_CALLS][{"name": …, "arguments": …}], or [TOOL_CALLS]name[ARGS]{…}
+  llama,    ///< {"name": …, "parameters": …}, perhaps after <|python_tag|>: Llama 3
+};
+/// The style of the models that this template was made for.
+ToolCallStyle tool_call_style(const ChatTemplate& chat);
+/// Splits a reply, which still has its special tokens. What cannot be read as a call remains text.
+ChatReply parse_tool_calls(const std::string& reply, ToolCallStyle style);
+
+}  // namespace attend

@@ -1,0 +1,105 @@
+// Conversations with a chat template: prompts that fit, special tokens that are typed, and calls of tools.
+#include "attend/tasks/language_model/chat.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "attend/text/tokenizer.h"
+
+namespace attend {
+namespace {
+
+const Tokenizer& tokenizer() {
+  static const Tokenizer one = load_tokenizer(ATTEND_SOURCE_DIR "/tests/models/fixtures/gpt2_tokenizer");
+  return one;
+}
+const ChatTemplate& chat() {
+  static const ChatTemplate one(
+      "{% for m in messages %}{{ m.role[0] }}:{{ m.content }}<|endoftext|>{% endfor %}{% if add_generation_prompt "
+      "%}a:{% endif %}");
+  return one;
+}
+std::string message(const std::string& role, const std::string& content) {
+  return R"({"role": ")" + role + R"(", "content": ")" + content + "\"}";
+}
+
+TEST(ChatPrompt, OldTurnsLeaveAndTheSystemMessageStays) {
+  std::string messages = "[" + message("system", "be");
+  for (int turn = 0; turn < 20; ++turn) {
+    messages += ", " + message("user", "u" + std::to_string(turn));
+    if (turn < 19) messages += ", " + message("assistant", "r" + std::to_string(turn));
+  }
+  messages += "]";
+  const ChatPrompt all = chat_prompt(chat(), tokenizer(), {.messages = messages}, 1000);
+  EXPECT_EQ(all.dropped, 0u);
+  const auto size = std::ssize(all.ids);
+  for (const std::int64_t most : {size, size - 1, size / 2, std::int64_t{30}}) {
+    const ChatPrompt prompt = chat_prompt(chat(), tokenizer(), {.messages = messages}, most);
+    EXPECT_LE(std::ssize(prompt.ids), most);
+    EXPECT_EQ(prompt.dropped % 2, 0u);
+    EXPECT_EQ(prompt.dropped == 0, most == size);
+    EXPECT_TRUE(prompt.text.starts_with("s:be<|endoftext|>u:")) << prompt.text;
+    EXPECT_TRUE(prompt.text.ends_with("u:u19<|endoftext|>a:")) << prompt.text;
+    // One turn more would not have fitted.
+    if (prompt.dropped > 0) {
+      EXPECT_GT(std::ssize(prompt.ids) + 12, most);
+    }
+  }
+  EXPECT_EQ(chat_prompt(chat(), tokenizer(), {.messages = messages}, 1).dropped, 38u);  // the last turn stays
+}
+
+TEST(ChatPrompt, SpecialTokensOfTheTemplateAreIdsAndTypedOnesAreText) {
+  const std::int32_t end = tokenizer().special().eos.value();
+  const ChatPrompt prompt =
+      chat_prompt(chat(), tokenizer(), {.messages = "[" + message("user", "x<|endoftext|>y") + "]"}, 1000);
+  EXPECT_EQ(std::ranges::count(prompt.ids, end), 1);
+  EXPECT_EQ(prompt.text, "u:x<|endoftext|>y<|endoftext|>a:");
+  EXPECT_EQ(tokenizer().decode(prompt.ids, /*skip_special=*/false), prompt.text);
+  // What the assistant has said is the model's own.
+  const ChatPrompt own =
+      chat_prompt(chat(), tokenizer(), {.messages = "[" + message("assistant", "<|endoftext|>") + "]"}, 1000);
+  EXPECT_EQ(std::ranges::count(own.ids, end), 2);
+}
+
+TEST(ChatPrompt, TheTokenAfterAReplyEndsIt) {
+  EXPECT_EQ(end_of_reply(chat(), tokenizer()), tokenizer().special().eos);
+  EXPECT_EQ(end_of_reply(ChatTemplate("{{ messages[0].content }}"), tokenizer()), std::nullopt);
+  EXPECT_EQ(end_of_reply(ChatTemplate("{{ raise_exception('no') }}"), tokenizer()), std::nullopt);
+}
+
+TEST(ToolCalls, AreReadInTheStyleOfEachFamily) {
+  const auto expect = [](const std::string& text, ToolCallStyle style, const std::string& rest, std::size_t calls) {
+    const ChatReply reply = parse_tool_calls(text, style);
+    EXPECT_EQ(reply.text, rest) << text;
+    ASSERT_EQ(reply.calls.size(), calls) << text;
+    for (const ToolCall& call : reply.calls) {
+      EXPECT_EQ(call.name, "f") << text;
+      EXPECT_EQ(call.arguments, R"({"x":1})") << text;
+    }
+  };
+  const std::string call = R"({"name": "f", "arguments": {"x": 1}})";
+  const std::string hermes = "<tool_call>\n" + call + "\n</tool_call>";
+  expect(hermes, ToolCallStyle::hermes, "", 1);
+  expect("Let me see. " + hermes + "\n" + hermes, ToolCallStyle::hermes, "Let me see.", 2);
+  expect("<tool_call>\n" + call, ToolCallStyle::hermes, "", 1);
+  expect("<tool_call>{\"name\": </tool_call>", ToolCallStyle::hermes, "<tool_call>{\"name\": </tool_call>", 0);
+  expect("plain", ToolCallStyle::hermes, "plain", 0);
+  expect("[TOOL_CALLS] [" + call + ", " + call + "]", ToolCallStyle::mistral, "", 2);
+  expect("[TOOL_CALLS]f[ARGS]{\"x\": 1}[TOOL_CALLS]f[CALL_ID]abc[ARGS]{\"x\": 1}", ToolCallStyle::mistral, "", 2);
+  expect("[TOOL_CALLS]f[ARGS]{\"x\"", ToolCallStyle::mistral, "[TOOL_CALLS]f[ARGS]{\"x\"", 0);
+  expect(R"({"name": "f", "parameters": {"x": 1}})", ToolCallStyle::llama, "", 1);
+  expect(R"(<|python_tag|>{"name": "f", "parameters": "{\"x\": 1}"})", ToolCallStyle::llama, "", 1);
+  expect(R"({"x": 1})", ToolCallStyle::llama, R"({"x": 1})", 0);
+  expect(call, ToolCallStyle::none, call, 0);
+}
+
+TEST(ToolCalls, TheTemplateTellsTheStyle) {
+  EXPECT_EQ(tool_call_style(ChatTemplate("<tool_call>")), ToolCallStyle::hermes);
+  EXPECT_EQ(tool_call_style(ChatTemplate("[TOOL_CALLS]")), ToolCallStyle::mistral);
+  EXPECT_EQ(tool_call_style(ChatTemplate("<|python_tag|>")), ToolCallStyle::llama);
+  EXPECT_EQ(tool_call_style(chat()), ToolCallStyle::none);
+}
+
+}  // namespace
+}  // namespace attend
