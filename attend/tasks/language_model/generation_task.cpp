@@ -14,6 +14,7 @@ using Ids = std::vector<std::int32_t>;
 SearchOptions search_options(const LanguageModel& model, GenerationOptions options) {
   if (options.nbest.value_or(1) > 1 && !options.beam && !options.greedy) options.sample = true;
   SearchOptions search = resolve(options, model.generation().search, model.tokenizer());
+  search.rules.grammar = model.grammar(options);
   const std::vector<std::int32_t> never = model.ids_without_tokens();
   search.rules.suppressed.insert(search.rules.suppressed.end(), never.begin(), never.end());
   return search;
