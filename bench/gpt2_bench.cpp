@@ -127,7 +127,8 @@ double cost_of_grammar(const std::string& schema) {
   const auto seconds_per_token = [&](const GenerationOptions& options) {
     const auto begin = std::chrono::steady_clock::now();
     const std::size_t tokens = model.generate(prompts, {options}).front().front().ids.size();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() / static_cast<double>(tokens);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() /
+           static_cast<double>(tokens);
   };
   const GenerationOptions free{.temperature = 1.0, .seed = 1, .max_new_tokens = 128, .ignore_eos = true};
   GenerationOptions held{.temperature = 1.0, .seed = 1, .max_new_tokens = 128};
@@ -168,7 +169,8 @@ int main(int argc, char** argv) {
   bench::job("gpt2.write.124m.1x128", 1.3, [] { return write(1); });
   bench::job("gpt2.write.124m.16x128", 1.3, [] { return write(16); });
   bench::job("gpt2.write.124m.int8.1x128", 0, [] { return write(1, true); });
-  bench::figure("gpt2.write.124m.json_object", "% more time", 5, [] { return cost_of_grammar(R"({"type": "object"})"); });
+  bench::figure("gpt2.write.124m.json_object", "% more time", 5,
+                [] { return cost_of_grammar(R"({"type": "object"})"); });
   bench::figure("gpt2.write.124m.json_schema", "% more time", 5, [] {
     return cost_of_grammar(R"({"type": "array", "minItems": 2, "items": {"type": "object", "properties": {
       "name": {"type": "string", "minLength": 10, "maxLength": 40}, "age": {"type": "integer", "minimum": 0, "maximum": 120},

@@ -142,7 +142,8 @@ void add_generate(Verb& program) {
   add_attention_file_flags(*verb, flags->attention_file, flags->shown);
   verb->footer(
       "A single text is printed token by token. Several texts are separated by lines of ---.\n"
-      "With --grammar or --json-schema, the text is complete and conforms when it ends, also at --max-new-tokens; only\n"
+      "With --grammar or --json-schema, the text is complete and conforms when it ends, also at --max-new-tokens; "
+      "only\n"
       "--stop can cut it.\n"
       "Examples:\n"
       "  attend generate --model gpt2 'Once upon a time' --temperature 0.8 --top-p 0.95 --seed 1\n"

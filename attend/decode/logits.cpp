@@ -37,7 +37,7 @@ struct RowRules {
     float logit = 0;
   };
   bool forced = false;
-  std::vector<Token> tokens = {};  // the allowed ones, or those that are banned or penalised
+  std::vector<Token> tokens = {};    // the allowed ones, or those that are banned or penalised
   std::optional<double> total = {};  // log-sum-exp of the whole row, if a grammar has banned many tokens
 
   void ban(std::span<const std::int32_t> ids) {

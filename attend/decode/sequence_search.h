@@ -46,9 +46,9 @@ class SequenceSearch {
  private:
   struct Live {
     std::vector<std::int32_t> tokens;
-    double sum = 0;          // of the log-probabilities behind the prompt
-    std::size_t row = 0;     // before the step
-    std::size_t sample = 0;  // which of the samples it becomes
+    double sum = 0;                         // of the log-probabilities behind the prompt
+    std::size_t row = 0;                    // before the step
+    std::size_t sample = 0;                 // which of the samples it becomes
     mutable GrammarPosition position = {};  // a cache
 
     Live followed_by(std::int32_t token, double log_probability, std::size_t from) const;

@@ -183,12 +183,12 @@ bool TokenGrammar::accepts(std::span<const std::int32_t> generated) const {
 }
 
 std::shared_ptr<const TokenGrammar> TokenGrammars::get(const std::string& gbnf, const Tokenizer& tokenizer,
-                                                       const std::vector<std::int32_t>& ends,
-                                                       std::int64_t vocabulary) {
+                                                       const std::vector<std::int32_t>& ends, std::int64_t vocabulary) {
   constexpr std::size_t kRecent = 8;
   {
     const std::lock_guard lock(mutex_);
-    const auto known = std::ranges::find(recent_, gbnf, [](const auto& one) -> const auto& { return one.first; });
+    const auto known = std::ranges::find(
+        recent_, gbnf, [](const auto& one) -> const auto& { return one.first; });
     if (known != recent_.end()) {
       std::rotate(recent_.begin(), known, known + 1);
       return recent_.front().second;

@@ -1,5 +1,5 @@
-// A grammar for the tokens of a vocabulary: which tokens may come next, so that the text conforms when it ends, and ends
-// within the tokens that are left.
+// A grammar for the tokens of a vocabulary: which tokens may come next, so that the text conforms when it ends, and
+// ends within the tokens that are left.
 #pragma once
 #include <cstdint>
 #include <memory>

@@ -15,7 +15,8 @@ namespace {
 /// A byte-level tokenizer; its id 0 is the end token.
 const Tokenizer& tokenizer() {
   static const Tokenizer one = [] {
-    const std::vector<std::string> texts{R"({"name": "größer", "list": [true, false, null], "n": 12.5})", "日本語 日本語 😀😀 the end"};
+    const std::vector<std::string> texts{R"({"name": "größer", "list": [true, false, null], "n": 12.5})",
+                                         "日本語 日本語 😀😀 the end"};
     std::size_t next = 0;
     return train_bpe(
         [&](std::string& line) {
@@ -45,13 +46,12 @@ std::vector<std::int32_t> ids_of(const TokenBits& bits) {
   return ids;
 }
 
-const std::vector<std::string> kGrammars{
-    R"(root ::= "[" [a-z]* "]")",
-    R"(root ::= "{" pair ("," pair)* "}"
+const std::vector<std::string> kGrammars{R"(root ::= "[" [a-z]* "]")",
+                                         R"(root ::= "{" pair ("," pair)* "}"
 pair ::= "\"" [^"\\]+ "\":" (pair | "true" | "null" | [0-9]{1,3}))",
-    R"(root ::= ("größer" | "日本語" | "😀"){2,5} .)",
-    R"_(root ::= "(" root ")" | "x" | "[" root "," root "]")_",
-    R"(root ::= [^a]{0,20})"};
+                                         R"(root ::= ("größer" | "日本語" | "😀"){2,5} .)",
+                                         R"_(root ::= "(" root ")" | "x" | "[" root "," root "]")_",
+                                         R"(root ::= [^a]{0,20})"};
 
 TEST(TokenGrammar, AllowsATokenExactlyIfTheTextCanGoOnWithIt) {
   for (const std::string& gbnf : kGrammars) {
@@ -74,7 +74,8 @@ TEST(TokenGrammar, AllowsATokenExactlyIfTheTextCanGoOnWithIt) {
         }
         ASSERT_EQ(ids_of(*bits), expected) << gbnf << tokenizer().decode(generated);
         if (expected.back() == kEndToken) break;
-        const std::int32_t next = expected[expected.size() - 1 - random() % (expected.size() - (expected[0] == kEndToken))];
+        const std::int32_t next =
+            expected[expected.size() - 1 - random() % (expected.size() - (expected[0] == kEndToken))];
         generated.push_back(next);
         for (const char c : texts()->later.text(next)) set = matcher.step(set, static_cast<unsigned char>(c));
       }
@@ -126,7 +127,8 @@ TEST(TokenGrammar, APositionIsFoundAgainWhenTheSetsWereForgotten) {
   GrammarPosition position;
   constexpr std::int64_t kRoom = 150;
   while (std::ssize(generated) < kRoom) {
-    const std::vector<std::int32_t> allowed = ids_of(*tokens.allowed(generated, position, kRoom - std::ssize(generated)));
+    const std::vector<std::int32_t> allowed =
+        ids_of(*tokens.allowed(generated, position, kRoom - std::ssize(generated)));
     ASSERT_FALSE(allowed.empty());
     generated.push_back(allowed.back() == kEndToken ? kEndToken : allowed[1 + random() % (allowed.size() - 1)]);
     if (generated.back() == kEndToken) break;
@@ -139,7 +141,8 @@ TEST(TokenGrammar, VocabulariesWithoutAllBytesWriteWhatTheyCan) {
   const Tokenizer& any = tokenizer();
   std::vector<std::int32_t> without;
   for (std::int32_t id = 0; id < any.size(); ++id)
-    if (texts()->later.text(id).size() == 1 && texts()->later.text(id) != "a" && texts()->later.text(id) != "e") without.push_back(id);
+    if (texts()->later.text(id).size() == 1 && texts()->later.text(id) != "a" && texts()->later.text(id) != "e")
+      without.push_back(id);
   const auto some = std::make_shared<const TokenTexts>(any, without);
   const Grammar grammar(R"(root ::= ("the" | "zebra" | "a")+ [ae])");
   const TokenGrammar tokens(grammar, some, {kEndToken});
