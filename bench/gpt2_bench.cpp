@@ -2,6 +2,7 @@
 // and
 // Hugging Face transformers.
 #include <algorithm>
+#include <chrono>
 #include <numeric>
 
 #include "attend/core/random.h"
@@ -12,6 +13,10 @@
 #include "attend/ops/reduce.h"
 #include "attend/ops/tape.h"
 #include "attend/tasks/language_model/language_model.h"
+#include "attend/text/bpe.h"
+#include "attend/text/byte_level.h"
+#include "attend/text/grammar/json_schema.h"
+#include "attend/text/tokenizer_parts.h"
 #include "attend/train/optimizer.h"
 #include "bench/job.h"
 #include "tests/support/numbered_words.h"
@@ -92,6 +97,50 @@ double share_of_bandwidth() {
   return 100 * reading / ((many - one) / 128);
 }
 
+/// A byte-level tokenizer of GPT-2's size. Its tokens are random, but as long as those of GPT-2.
+Tokenizer random_bytes(std::int64_t count) {
+  Vocabulary vocabulary;
+  for (int byte = 0; byte < 256; ++byte) vocabulary.add(to_byte_letters(std::string(1, static_cast<char>(byte))), byte);
+  for (std::uint64_t n = 0; vocabulary.count() < count - 1; ++n) {
+    const auto random = philox({3, 4}, n);
+    std::string text = random[0] % 3 > 0 ? " " : "";
+    for (std::uint32_t i = 0, length = 2 + random[1] % 6 + random[2] % 4; i < length; ++i) {
+      // Letters are not equally likely, so that tokens share beginnings.
+      const std::uint32_t a = philox({5, n}, i)[0] % 26, b = philox({6, n}, i)[0] % 26;
+      text += static_cast<char>((random[3] % 8 == 0 ? 'A' : 'a') + std::min(a, b));
+    }
+    const std::string token = to_byte_letters(text);
+    if (!vocabulary.id(token)) vocabulary.add(token, static_cast<std::int32_t>(vocabulary.count()));
+  }
+  vocabulary.add("<|endoftext|>", static_cast<std::int32_t>(count - 1));
+  Tokenizer::Parts parts;
+  parts.model = Bpe(std::move(vocabulary), {});
+  parts.decoder = {decoder::ByteLevel{}};
+  parts.added_tokens = {{.content = "<|endoftext|>", .id = static_cast<std::int32_t>(count - 1), .special = true}};
+  return Tokenizer(std::move(parts));
+}
+
+/// How much longer a token takes with a JSON Schema, in percent. Each text has a new grammar: its compilation counts.
+double cost_of_grammar(const std::string& schema) {
+  const LanguageModel model(Gpt2(base(0.f)), random_bytes(base(0.f).vocabulary));
+  const std::vector<std::vector<std::int32_t>> prompts{random_ids(32, 50256)};
+  const auto seconds_per_token = [&](const GenerationOptions& options) {
+    const auto begin = std::chrono::steady_clock::now();
+    const std::size_t tokens = model.generate(prompts, {options}).front().front().ids.size();
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count() /
+           static_cast<double>(tokens);
+  };
+  const GenerationOptions free{.temperature = 1.0, .seed = 1, .max_new_tokens = 128, .ignore_eos = true};
+  GenerationOptions held{.temperature = 1.0, .seed = 1, .max_new_tokens = 128};
+  double without = 1e30, with = 1e30;
+  for (int round = 0; round < 6; ++round) {
+    held.grammar = json_schema_grammar(schema).gbnf + "# " + std::to_string(round) + "\n";
+    without = std::min(without, seconds_per_token(free));
+    with = std::min(with, seconds_per_token(held));
+  }
+  return 100 * (with / without - 1);
+}
+
 bench::Run prompt() {
   auto model = std::make_shared<CausalLm>(base(0.f));
   return [model, ids = random_ids(512, 50257)] {
@@ -120,6 +169,13 @@ int main(int argc, char** argv) {
   bench::job("gpt2.write.124m.1x128", 1.3, [] { return write(1); });
   bench::job("gpt2.write.124m.16x128", 1.3, [] { return write(16); });
   bench::job("gpt2.write.124m.int8.1x128", 0, [] { return write(1, true); });
+  bench::figure("gpt2.write.124m.json_object", "% more time", 5,
+                [] { return cost_of_grammar(R"({"type": "object"})"); });
+  bench::figure("gpt2.write.124m.json_schema", "% more time", 5, [] {
+    return cost_of_grammar(R"({"type": "array", "minItems": 2, "items": {"type": "object", "properties": {
+      "name": {"type": "string", "minLength": 10, "maxLength": 40}, "age": {"type": "integer", "minimum": 0, "maximum": 120},
+      "kind": {"enum": ["person", "company", "place"]}}, "required": ["name", "age", "kind"]}})");
+  });
   bench::job("gpt2.prompt.124m.512", 1.6, prompt);
   return bench::serve(argc, argv);
 }

@@ -144,10 +144,14 @@ void add_generate(Verb& program) {
   add_attention_file_flags(*verb, flags->attention_file, flags->shown);
   verb->footer(
       "A single text is printed token by token. Several texts are separated by lines of ---.\n"
+      "With --grammar or --json-schema, the text is complete and conforms when it ends, also at --max-new-tokens; "
+      "only\n"
+      "--stop can cut it.\n"
       "Examples:\n"
       "  attend generate --model gpt2 'Once upon a time' --temperature 0.8 --top-p 0.95 --seed 1\n"
       "  attend generate --model gpt2 --input prompts.txt --greedy --max-new-tokens 40 --json\n"
       "  attend generate --model gpt2 $'Q: Why is the sky blue?\\nA:' --stop 'Q:' --samples 3\n"
+      "  attend generate --model gpt2 'A person as JSON:' --json-schema person.json --max-new-tokens 200\n"
       "  attend generate --model gpt2 'The end' --max-new-tokens 12 --attention end.html\n"
       "  attend generate --model gpt2 'The end' --max-new-tokens 3000 --long slide --sample");
   verb->callback([flags] {

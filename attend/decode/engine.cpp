@@ -12,6 +12,7 @@
 #include "attend/core/stop.h"
 #include "attend/core/threads.h"
 #include "attend/core/wording.h"
+#include "attend/decode/token_grammar.h"
 #include "attend/kernels/few_rows.h"
 
 namespace attend {
@@ -83,6 +84,19 @@ void check_memory(const GenerativeModel& model, const EngineRequest& request, do
                    " are available; at most ", grouped(fits), beam ? " hypotheses fit" : " samples fit");
 }
 
+/// Throws when no text of the grammar is sure to end within the tokens that may be generated.
+void check_room_of_grammar(const EngineRequest& request) {
+  const SearchOptions& o = *request.options;
+  if (!o.rules.grammar) return;
+  const std::int64_t prompt =
+      std::max<std::int64_t>(std::ssize(request.input.prompt), 1) + std::ssize(request.input.prefix);
+  const std::int64_t told = request.input.max_new_tokens > 0 ? request.input.max_new_tokens : o.max_new_tokens;
+  const std::int64_t most = told > 0 ? told : o.max_length - prompt, shortest = o.rules.grammar->shortest();
+  if (shortest > most)
+    fail<InputError>("search", "the shortest text that conforms to the grammar has ", grouped(shortest),
+                     " tokens, with the end token: got a limit of ", grouped(most), " new tokens");
+}
+
 }  // namespace
 
 std::vector<EngineRequest> make_requests(const GenerativeModel& model, SearchOptions options,
@@ -94,6 +108,7 @@ std::vector<EngineRequest> make_requests(const GenerativeModel& model, SearchOpt
   std::vector<EngineRequest> requests;
   for (SearchInput& input : inputs) {
     EngineRequest& request = requests.emplace_back(EngineRequest{shared, std::move(input)});
+    check_room_of_grammar(request);
     if (available > 0) check_memory(model, request, available);
     request.bytes = static_cast<std::int64_t>(std::min(estimated_bytes(model, request), 0x1p60));
   }

@@ -41,6 +41,8 @@ struct GenerationOptions {
   std::optional<std::string> prefix = {};
   std::optional<std::vector<std::string>> stop = {};
   std::optional<bool> ignore_eos = {};
+  std::optional<std::string> grammar = {};      ///< GBNF (text/grammar/grammar.h)
+  std::optional<std::string> json_schema = {};  ///< JSON (text/grammar/json_schema.h)
 
   /// Whether these options ask for sampling.
   bool samples() const { return temperature != 0 && sample.value_or(temperature || top_k || top_p || min_p); }
@@ -50,7 +52,7 @@ struct GenerationOptions {
 constexpr std::int64_t kDefaultNewTokens = 128;  ///< of language models
 
 /// The options of a search: the caller's override those of the model's folder. Texts become tokens of `tokenizer`.
-/// `prefix` and `stop` belong to single texts and are left to the caller.
+/// `prefix` and `stop` belong to single texts, grammars to the model: they are left to the caller.
 SearchOptions resolve(const GenerationOptions& options, const SearchOptions& folder, const Tokenizer& tokenizer);
 
 /// The values that an option may have: from `least` to `most`, or above `least`. For a list, its number of elements.
@@ -273,6 +275,18 @@ void visit_options(Visit&& visit) {
                      .name = "ignore_eos",
                      .meaning = "Go on past the end of the text, until the maximum number of tokens",
                      .group = OptionGroup::text});
+  visit(Option<std::string>{.field = &G::grammar,
+                            .name = "grammar",
+                            .meaning = "Grammar in GBNF, the notation of llama.cpp, to which every output conforms",
+                            .group = OptionGroup::text,
+                            .models = OptionModels::language_models,
+                            .value = "FILE"});
+  visit(Option<std::string>{.field = &G::json_schema,
+                            .name = "json_schema",
+                            .meaning = "JSON Schema: every output is JSON that conforms to it",
+                            .group = OptionGroup::text,
+                            .models = OptionModels::language_models,
+                            .value = "FILE"});
 }
 
 /// Whether models of this kind have an option.

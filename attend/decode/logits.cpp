@@ -1,6 +1,7 @@
 #include "attend/decode/logits.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <unordered_set>
@@ -9,6 +10,7 @@
 #include "attend/core/error.h"
 #include "attend/core/finite.h"
 #include "attend/core/threads.h"
+#include "attend/decode/token_grammar.h"
 #include "attend/kernels/best.h"
 
 namespace attend {
@@ -35,7 +37,8 @@ struct RowRules {
     float logit = 0;
   };
   bool forced = false;
-  std::vector<Token> tokens = {};  // the allowed ones, or those that are banned or penalised
+  std::vector<Token> tokens = {};    // the allowed ones, or those that are banned or penalised
+  std::optional<double> total = {};  // log-sum-exp of the whole row, if a grammar has banned many tokens
 
   void ban(std::span<const std::int32_t> ids) {
     for (const std::int32_t id : ids) tokens.push_back({id, true});
@@ -65,6 +68,43 @@ struct RowRules {
     tokens.resize(kept);
   }
 };
+
+/// Bans all tokens that the grammar does not allow. `row` are logits [V].
+void apply_grammar(const TokenGrammar& grammar, const LogitsContext& context, std::span<float> row, RowRules& rules) {
+  const auto prompt = static_cast<std::size_t>(context.prompt);
+  if (context.tokens.size() < prompt) return;  // the prefix is still read
+  const std::shared_ptr<const TokenBits> allowed =
+      grammar.allowed(context.tokens.subspan(prompt), *context.position,
+                      context.max_length - static_cast<std::int64_t>(context.tokens.size()));
+  const auto word = [&](std::size_t i) { return i < allowed->size() ? (*allowed)[i] : 0; };
+  const auto is_allowed = [&](std::int32_t id) {
+    return (word(static_cast<std::size_t>(id) / 64) >> (id % 64) & 1) != 0;
+  };
+
+  std::int64_t left = 0;
+  for (std::size_t i = 0; i * 64 < row.size(); ++i) left += std::popcount(word(i));
+  if (rules.forced)
+    left = std::ranges::count_if(rules.tokens, [&](const RowRules::Token& t) { return is_allowed(t.id); });
+  else
+    left -= std::ranges::count_if(rules.tokens, [&](const RowRules::Token& t) { return t.banned && is_allowed(t.id); });
+  if (left <= 0 && rules.forced) rules.forced = false, rules.tokens.clear();
+  for (RowRules::Token& token : rules.tokens) token.banned = !is_allowed(token.id) || (token.banned && left > 0);
+
+  float total = 0, best = 0;
+  std::int32_t place = 0;
+  kernels::best_of_rows(1, std::ssize(row), row.data(), 1, &total, &best, &place);
+  rules.total = total;
+  constexpr float kBanned = -std::numeric_limits<float>::infinity();
+  for (std::size_t i = 0; i * 64 < row.size(); ++i) {
+    const std::uint64_t bits = word(i);
+    const std::span<float> some = row.subspan(i * 64, std::min<std::size_t>(64, row.size() - i * 64));
+    if (bits == 0)
+      std::ranges::fill(some, kBanned);
+    else if (~bits != 0)
+      for (std::size_t j = 0; j < some.size(); ++j)
+        if ((bits >> j & 1) == 0) some[j] = kBanned;
+  }
+}
 
 void ban_repeated_ngrams(std::span<const std::int32_t> tokens, std::size_t n, RowRules& row) {
   if (tokens.size() < n) return;
@@ -133,8 +173,9 @@ double penalised(double score, const RowRules::Token& token, const LogitsRules& 
 std::vector<NextToken> merged(const RowRules& row, std::span<const float> values, std::span<const std::int32_t> ids,
                               double log_sum, const LogitsRules& rules, ScoreKind kind) {
   // The tokens that were taken out of the row still count in the model's probabilities.
-  double total = log_sum;
-  for (const RowRules::Token& token : row.tokens) total = log_add(total, token.logit);
+  double total = row.total.value_or(log_sum);
+  if (!row.total)
+    for (const RowRules::Token& token : row.tokens) total = log_add(total, token.logit);
   if (!std::isfinite(total)) fail_not_finite("search");
   const double shift = kind == ScoreKind::logits ? 0 : total;
 
@@ -172,12 +213,14 @@ std::vector<std::vector<NextToken>> best_tokens(const Tensor& logits, std::span<
   // The tokens that a rule concerns are taken out of the row, and put back by hand after the search for the best.
   const BadWords bad_words = within_reach(contexts, rules, ends);
   std::vector<RowRules> rows(contexts.size());
-  parallel_for(N, 64, [&](std::int64_t begin, std::int64_t end) {
+  parallel_for(N, rules.grammar ? 4 : 64, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t n = begin; n < end; ++n) {
       RowRules& of_row = rows[static_cast<std::size_t>(n)];
-      of_row = rules_for(contexts[static_cast<std::size_t>(n)], rules, bad_words, ends);
+      const LogitsContext& context = contexts[static_cast<std::size_t>(n)];
+      of_row = rules_for(context, rules, bad_words, ends);
       of_row.settle();
       float* row = logits.data() + n * V;
+      if (rules.grammar) apply_grammar(*rules.grammar, context, {row, static_cast<std::size_t>(V)}, of_row);
       for (RowRules::Token& token : of_row.tokens)
         token.logit = std::exchange(row[token.id], -std::numeric_limits<float>::infinity());
     }

@@ -1,8 +1,9 @@
 // The rules that choose among the next tokens, which `transformers` calls logits processors, and the best tokens under
-// these rules. A rule concerns few tokens of the vocabulary, so that a step reads its logits twice and writes almost
-// nothing, however many rules there are.
+// these rules. Each rule but a grammar concerns few tokens of the vocabulary, so that a step reads its logits twice and
+// writes almost nothing, however many rules there are.
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -10,6 +11,9 @@
 #include "attend/core/tensor.h"
 
 namespace attend {
+
+class TokenGrammar;
+struct GrammarPosition;
 
 struct LogitBias {
   std::int32_t id = 0;
@@ -29,6 +33,9 @@ struct LogitsRules {
   std::vector<std::int32_t> suppressed = {};              ///< never generated, not even when forced
   std::vector<LogitBias> biases = {};                     ///< added to the scores of tokens, before all other rules
   std::vector<std::int32_t> suppressed_first = {};        ///< not generated as the first token after the prompt
+  /// Only tokens with which the text conforms at its end. It comes before the rules above: where they would ban all
+  /// tokens that it allows, they ban none.
+  std::shared_ptr<const TokenGrammar> grammar = {};
   bool renormalise = false;  ///< of a beam: the probabilities of the tokens that the rules allow add up to 1 again
 };
 
@@ -37,6 +44,7 @@ struct LogitsContext {
   std::span<const std::int32_t> tokens;  ///< all tokens so far, the prompt (start token and prefix) included
   std::int64_t prompt = 1;               ///< how many of them are the prompt
   std::int64_t max_length = 0;           ///< maximum number of tokens, the prompt included
+  GrammarPosition* position = nullptr;   ///< of the tokens after the prompt; needed with a grammar
 };
 
 struct NextToken {

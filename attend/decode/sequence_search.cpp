@@ -56,7 +56,7 @@ void check_tokens(const SearchOptions& options, std::int64_t vocabulary) {
 
 SequenceSearch::Live SequenceSearch::Live::followed_by(std::int32_t token, double log_probability,
                                                        std::size_t from) const {
-  Live longer{tokens, sum + log_probability, from, sample};
+  Live longer{tokens, sum + log_probability, from, sample, position};
   longer.tokens.push_back(token);
   return longer;
 }

@@ -6,6 +6,7 @@
 
 #include "attend/decode/logits.h"
 #include "attend/decode/search.h"
+#include "attend/decode/token_grammar.h"
 
 namespace attend {
 
@@ -27,7 +28,9 @@ class SequenceSearch {
   std::size_t rows() const { return live_.size(); }
   /// All tokens of a hypothesis so far, with the start token or the prompt.
   std::span<const std::int32_t> tokens(std::size_t row) const { return live_[row].tokens; }
-  LogitsContext context(std::size_t row) const { return {live_[row].tokens, prompt_, max_length_}; }
+  LogitsContext context(std::size_t row) const {
+    return {live_[row].tokens, prompt_, max_length_, &live_[row].position};
+  }
   /// How many of the best tokens of each row are needed, and by what they are compared.
   std::int64_t candidates(std::int64_t vocabulary) const;
   ScoreKind score_kind() const { return is_beam() ? ScoreKind::log_probabilities : ScoreKind::logits; }
@@ -43,9 +46,10 @@ class SequenceSearch {
  private:
   struct Live {
     std::vector<std::int32_t> tokens;
-    double sum = 0;          // of the log-probabilities behind the prompt
-    std::size_t row = 0;     // before the step
-    std::size_t sample = 0;  // which of the samples it becomes
+    double sum = 0;                         // of the log-probabilities behind the prompt
+    std::size_t row = 0;                    // before the step
+    std::size_t sample = 0;                 // which of the samples it becomes
+    mutable GrammarPosition position = {};  // a cache
 
     Live followed_by(std::int32_t token, double log_probability, std::size_t from) const;
   };

@@ -18,10 +18,36 @@ constexpr std::int64_t kDefaultCompletion = 16;  // tokens, as in OpenAI's API
 constexpr std::int64_t kMostTokens = 1 << 20, kMostPrompts = 128, kMostAlternatives = 20;
 constexpr std::size_t kMostMessages = 4096;
 
+/// OpenAI's "response_format", and whether a grammar or a schema can be used.
+void read_response_format(Fields& fields, const LanguageModel& model, GenerationOptions& options) {
+  if (const Json* given = fields.find("response_format")) {
+    Fields format(*given, "response_format.");
+    const std::string type = format.text("type");
+    if (type == "json_object") {
+      options.json_schema = R"({"type": "object"})";
+    } else if (type == "json_schema") {
+      Fields named(format.required("json_schema"), "response_format.json_schema.");
+      options.json_schema = named.required("schema").dump();
+      for (const char* key : {"name", "description", "strict"}) named.ignore(key);
+      named.refuse_others();
+    } else if (type != "text") {
+      throw invalid_value("response_format.type",
+                          "expected \"text\", \"json_object\" or \"json_schema\": got \"" + type + "\"");
+    }
+    format.refuse_others();
+  }
+  try {
+    model.grammar(options);
+  } catch (const InputError& error) {
+    throw invalid_value(options.json_schema ? "response_format" : "grammar", error.what());
+  }
+}
+
 /// Reads the options that both endpoints share.
 void read_options(Fields& fields, TextRequest& request) {
   GenerationOptions& o = request.options.search;
   o = read_generation_options(fields, generation_fields("completions"), request.model->tokenizer->size());
+  read_response_format(fields, *request.model->language_model, o);
   if (fields.choice("long", {"error", "slide"}) == "slide") request.options.long_context = LongContext::slide;
   const std::int64_t n = o.nbest.value_or(1);
   if (o.temperature == 0 && n > 1 && !o.beam)
@@ -261,7 +287,6 @@ Reply chat(Api& api, const Call& call) {
   const std::int64_t default_tokens =
       std::min<std::int64_t>(128, std::max<std::int64_t>(request.model->language_model->positions() / 4, 1));
   fields.refuse("functions", {Json::array()}, "use \"tools\" instead");
-  fields.refuse("response_format", {Json{{"type", "text"}}}, "the model writes plain text");
   fields.refuse("modalities", {Json{"text"}}, "the model writes plain text");
   fields.ignore("parallel_tool_calls");
   read_options(fields, request);

@@ -9,6 +9,26 @@
 #include "attend/text/unicode.h"
 
 namespace attend {
+
+std::optional<char> fallback_byte(std::string_view token) {
+  if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return std::nullopt;
+  unsigned value = 0;
+  const auto [end, error] = std::from_chars(token.data() + 3, token.data() + 5, value, 16);
+  return error == std::errc{} && end == token.data() + 5 ? std::optional(static_cast<char>(value)) : std::nullopt;
+}
+
+std::string bytes_of_token(const std::string& token) {
+  std::string bytes;
+  for (std::size_t at = 0; at < token.size();) {
+    const CodePoint c = decode_utf8(token, at);
+    const auto byte = byte_of_letter(c.value);
+    if (!byte) return token;
+    bytes += static_cast<char>(*byte);
+    at += static_cast<std::size_t>(c.size);
+  }
+  return bytes;
+}
+
 namespace {
 
 void replace_all(std::string& text, std::string_view what, std::string_view by) {
@@ -26,33 +46,12 @@ void clean_up(std::string& text) {
   for (const auto& [what, by] : kRules) replace_all(text, what, by);
 }
 
-/// The byte of "<0x61>".
-std::optional<char> fallback_byte(std::string_view token) {
-  if (token.size() != 6 || !token.starts_with("<0x") || token[5] != '>') return std::nullopt;
-  unsigned value = 0;
-  const auto [end, error] = std::from_chars(token.data() + 3, token.data() + 5, value, 16);
-  return error == std::errc{} && end == token.data() + 5 ? std::optional(static_cast<char>(value)) : std::nullopt;
-}
-
-/// The bytes of a token in the byte alphabet. A token with other letters is an added token, which is plain text.
-std::string bytes_of(const std::string& token) {
-  std::string bytes;
-  for (std::size_t at = 0; at < token.size();) {
-    const CodePoint c = decode_utf8(token, at);
-    const auto byte = byte_of_letter(c.value);
-    if (!byte) return token;
-    bytes += static_cast<char>(*byte);
-    at += static_cast<std::size_t>(c.size);
-  }
-  return bytes;
-}
-
 struct ApplyDecoding {
   std::vector<std::string>& tokens;
 
   void operator()(const decoder::ByteLevel&) const {
     std::string bytes;
-    for (const std::string& token : tokens) bytes += bytes_of(token);
+    for (const std::string& token : tokens) bytes += bytes_of_token(token);
     tokens = {replace_invalid_utf8(bytes)};
   }
 
@@ -154,7 +153,7 @@ std::size_t unfinished_tokens(const Decoder& decoder, std::span<const std::strin
   for (auto token = tokens.rbegin(); token != tokens.rend() && bytes.size() < kLongestCharacter; ++token) {
     const auto byte = byte_level ? std::nullopt : fallback_byte(*token);
     if (!byte_level && !byte) break;
-    const std::string own = byte_level ? bytes_of(*token) : std::string(1, *byte);
+    const std::string own = byte_level ? bytes_of_token(*token) : std::string(1, *byte);
     bytes.insert(0, own);
     sizes.push_back(own.size());
   }

@@ -1,8 +1,10 @@
 // Converts tokens back to text. The steps and their fields are those of tokenizer.json.
 #pragma once
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -57,6 +59,10 @@ using Decoder = std::vector<decoder::Step>;
 
 /// Converts tokens to text.
 std::string decode_tokens(const Decoder& decoder, std::vector<std::string> tokens);
+/// The byte of "<0x61>", or none.
+std::optional<char> fallback_byte(std::string_view token);
+/// The bytes of a token in the byte alphabet. A token with other letters is an added token, which is plain text.
+std::string bytes_of_token(const std::string& token);
 /// The number of tokens at the end that hold an incomplete character.
 std::size_t unfinished_tokens(const Decoder& decoder, std::span<const std::string> tokens);
 

@@ -5,10 +5,13 @@
 #include <type_traits>
 
 #include "attend/cli/shared/choice.h"
+#include "attend/cli/shared/error_text.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/progress.h"
+#include "attend/text/grammar/grammar.h"
+#include "attend/text/grammar/json_schema.h"
 
 namespace attend::cli {
 
@@ -93,6 +96,21 @@ std::vector<std::string> read_bad_words(const std::vector<std::string>& given) {
   return words;
 }
 
+/// Replaces the name of a file by its text, and checks that text.
+template <typename Check>
+void read_rules(std::optional<std::string>& file, Check&& check) {
+  if (!file) return;
+  LineReader reader({*file});
+  std::string text;
+  for (std::string line; reader.next(line);) (text += line) += '\n';
+  try {
+    check(text);
+  } catch (const InputError& error) {
+    throw InputError(*file + ": " + text_of(error));
+  }
+  file = std::move(text);
+}
+
 }  // namespace
 
 void add_generation_flags(Verb& verb, GenerationOptions& options, OptionModels models,
@@ -106,6 +124,11 @@ void add_generation_flags(Verb& verb, GenerationOptions& options, OptionModels m
   greedy->excludes(beam);
   for (const char* sampling : {"--sample", "--temperature", "--top-k", "--top-p", "--min-p"})
     greedy->excludes(verb.get_option(sampling)), beam->excludes(verb.get_option(sampling));
+  if (models == OptionModels::language_models) {
+    Flag* grammar = verb.get_option("--grammar");
+    for (const char* other : {"--json-schema", "--ignore-eos"}) grammar->excludes(verb.get_option(other));
+    verb.get_option("--json-schema")->excludes(verb.get_option("--ignore-eos"));
+  }
   if (models != OptionModels::encoder_decoders) return;
   // Translators use beam search by default, so a sampling flag without --sample is probably a mistake.
   for (const char* flag : {"--temperature", "--top-k", "--top-p", "--min-p", "--seed"})
@@ -130,6 +153,10 @@ void finish_generation_flags(GenerationOptions& options) {
     throw UsageError("--nbest, --samples", "--temperature 0 is greedy search, which gives one text only");
   if (!options.seed) options.seed = random_seed();  // one for all lines
   if (options.bad_words) options.bad_words = read_bad_words(*options.bad_words);
+  read_rules(options.grammar, [](const std::string& text) { Grammar{text}; });
+  read_rules(options.json_schema, [](const std::string& text) {
+    for (const std::string& warning : json_schema_grammar(text).warnings) warn("--json-schema: " + warning);
+  });
 }
 
 void add_long_context_flag(Verb& verb, LongContext& long_context) {

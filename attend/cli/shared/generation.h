@@ -14,8 +14,8 @@ void add_generation_flags(Verb& verb, GenerationOptions& options, OptionModels m
                           const std::set<std::string>& left_out = {});
 /// Adds the flag of one option.
 Flag* add_generation_flag(Verb& verb, GenerationOptions& options, const std::string& name);
-/// Call it after parsing. Replaces files of bad words by their lines, and chooses a random seed if none is given.
-/// Throws UsageError for flags that contradict each other.
+/// Call it after parsing. Replaces files of bad words, grammars and schemas by what they hold, and chooses a random
+/// seed if none is given. Throws UsageError for flags that contradict each other.
 void finish_generation_flags(GenerationOptions& options);
 /// --long error|slide.
 void add_long_context_flag(Verb& verb, LongContext& long_context);

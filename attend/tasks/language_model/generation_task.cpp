@@ -18,6 +18,7 @@ SearchOptions search_options(const LanguageModel& model, const GenerateOptions& 
   if (!options.ignore_eos.value_or(false))
     for (const std::int32_t end : told.ends)
       if (std::ranges::find(search.ends, end) == search.ends.end()) search.ends.push_back(end);
+  search.rules.grammar = model.grammar(options);
   const std::vector<std::int32_t> never = model.ids_without_tokens();
   search.rules.suppressed.insert(search.rules.suppressed.end(), never.begin(), never.end());
   return search;

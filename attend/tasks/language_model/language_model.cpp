@@ -6,12 +6,14 @@
 
 #include "attend/core/finite.h"
 #include "attend/core/stop.h"
+#include "attend/decode/token_grammar.h"
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/tape.h"
 #include "attend/tasks/attention/attention_capture.h"
 #include "attend/tasks/attention/attention_tokens.h"
 #include "attend/tasks/language_model/generation_task.h"
+#include "attend/text/grammar/json_schema.h"
 
 namespace attend {
 
@@ -19,6 +21,7 @@ struct LanguageModel::Model {
   std::shared_ptr<const CausalLm> network;
   Tokenizer tokenizer;
   GenerationConfig generation;
+  std::shared_ptr<TokenGrammars> grammars = std::make_shared<TokenGrammars>();
 };
 
 namespace {
@@ -90,6 +93,16 @@ std::vector<std::vector<Generation>> LanguageModel::generate(std::vector<std::ve
 
 Generation LanguageModel::operator()(const std::string& prompt, const GenerateOptions& options) const {
   return generate(std::span(&prompt, 1), options).front().front();
+}
+
+std::shared_ptr<const TokenGrammar> LanguageModel::grammar(const GenerationOptions& options) const {
+  if (!options.grammar && !options.json_schema) return {};
+  if (options.grammar && options.json_schema)
+    fail<InputError>("generate", "the output can conform to a grammar or to a JSON schema, not to both");
+  if (options.ignore_eos.value_or(false))
+    fail<InputError>("generate", "an output that conforms to a grammar has an end: ignore_eos contradicts it");
+  return model_->grammars->get(options.grammar ? *options.grammar : json_schema_grammar(*options.json_schema).gbnf,
+                               model_->tokenizer, model_->generation.search.ends, model_->network->vocabulary());
 }
 
 std::vector<std::int32_t> LanguageModel::ids_without_tokens() const {

@@ -105,6 +105,9 @@ class LanguageModel {
                              const AttentionSelection& selection = {}, LongText long_text = LongText::error) const;
 
   const Tokenizer& tokenizer() const;
+  /// The grammar (GBNF) or the JSON Schema of the options for the tokens of this model; null if they have none. The
+  /// last ones are kept, with all that was computed for them. Throws InputError for an invalid grammar or schema.
+  std::shared_ptr<const TokenGrammar> grammar(const GenerationOptions& options) const;
   /// The ids of the model that the tokenizer does not have. Embedding tables are often padded to a round size; such ids
   /// are never generated.
   std::vector<std::int32_t> ids_without_tokens() const;
