@@ -5,11 +5,14 @@
 #include <chrono>
 #include <numeric>
 
+#include "attend/core/memory.h"
 #include "attend/core/random.h"
+#include "attend/models/adapter.h"
 #include "attend/nn/module.h"
 #include "attend/nn/quantise.h"
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/dropout.h"
+#include "attend/ops/recompute.h"
 #include "attend/ops/reduce.h"
 #include "attend/ops/tape.h"
 #include "attend/tasks/language_model/language_model.h"
@@ -64,6 +67,45 @@ bench::Run step(const CausalLmOptions& options, std::int64_t B, std::int64_t T) 
     adam->step();
     adam->zero_grad();
   };
+}
+
+/// The same with adapters of rank 8 on the layers that PEFT adapts by default; everything else is frozen.
+bench::Run lora_step(const Gpt2Options& options, std::int64_t B, std::int64_t T, bool recomputed = false) {
+  auto model = std::make_shared<Gpt2>(options);
+  Generator generator(1);
+  auto adam = std::make_shared<AdamW>(train_adapters(*model, AdapterInfo::of({.rank = 8}, "", ""), generator),
+                                      AdamWOptions{.learning_rate = 3e-4});
+  const Tensor ids = Tensor::ids(random_ids(B * T, options.vocabulary), {B, T});
+  return [=] {
+    const Training training;
+    const Recompute recompute(recomputed);
+    backward(cross_entropy((*model)(ids), ids));
+    adam->step();
+    adam->zero_grad();
+  };
+}
+
+double best_step(const bench::Run& run) { return bench::best_seconds(run, 5.); }
+
+double peak_of_steps(const std::function<bench::Run()>& setup) {
+  release_cached_memory();
+  return bench::peak_bytes([&] {
+    const bench::Run once = setup();
+    for (int i = 0; i < 3; ++i) once();
+  });
+}
+
+/// The time of a full step divided by that of a step of adapters.
+double lora_speed() {
+  const double adapters = best_step(lora_step(base(0.1f), 4, 256));
+  release_cached_memory();
+  return best_step(step(base(0.1f), 4, 256)) / adapters;
+}
+
+/// The peak memory of steps of adapters, in percent of that of full steps.
+double lora_memory(bool recomputed) {
+  const double adapters = peak_of_steps([=] { return lora_step(base(0.1f), 4, 256, recomputed); });
+  return 100 * adapters / peak_of_steps([] { return step(base(0.1f), 4, 256); });
 }
 
 /// Greedy generation of 128 tokens after a prompt of 32, for several sequences at once.
@@ -165,6 +207,9 @@ int main(int argc, char** argv) {
            }) /
            1e9;
   });
+  bench::figure("gpt2.lora.124m.speed", "x", -1.5, lora_speed);
+  bench::figure("gpt2.lora.124m.memory", "%", 60, [] { return lora_memory(false); });
+  bench::figure("gpt2.lora.124m.recompute.memory", "%", 50, [] { return lora_memory(true); });
   bench::figure("gpt2.write.124m.share_of_bandwidth", "%", -90, share_of_bandwidth);
   bench::job("gpt2.write.124m.1x128", 1.3, [] { return write(1); });
   bench::job("gpt2.write.124m.16x128", 1.3, [] { return write(16); });

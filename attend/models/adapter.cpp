@@ -196,7 +196,12 @@ void save_adapter(Model& model, const AdapterInfo& info, const fs::path& folder)
   config.set("peft_type", "LORA");
   if (!info.task.empty()) config.set("task_type", info.task);
   config.set("base_model_name_or_path", info.base);
-  config.set("r", o.rank), config.set("lora_alpha", o.alpha), config.set("lora_dropout", o.dropout);
+  config.set("r", o.rank);
+  if (o.alpha == std::floor(o.alpha) && std::abs(o.alpha) < 1e9)
+    config.set("lora_alpha", static_cast<std::int64_t>(o.alpha));
+  else
+    config.set("lora_alpha", o.alpha);
+  config.set("lora_dropout", o.dropout);
   config.set("use_rslora", o.stabilised), config.set("bias", "none");
   config.set("fan_in_fan_out", std::ranges::any_of(kTransposed, [&](std::string_view name) {
                return short_names.contains(std::string(name));

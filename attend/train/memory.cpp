@@ -12,9 +12,11 @@
 namespace attend {
 namespace {
 
-std::string gigabytes(std::int64_t bytes) {
+std::string megabytes(std::int64_t bytes) {
+  const bool large = bytes >= 1'000'000'000;
   std::ostringstream text;
-  text << std::fixed << std::setprecision(2) << static_cast<double>(bytes) / 1e9 << " GB";
+  text << std::fixed << std::setprecision(large ? 2 : 1) << static_cast<double>(bytes) / (large ? 1e9 : 1e6)
+       << (large ? " GB" : " MB");
   return text.str();
 }
 
@@ -31,9 +33,9 @@ std::string block_of(const std::string& name) {
 }  // namespace
 
 std::string TrainingMemory::text() const {
-  return gigabytes(parameters) + " of parameters to train, " + gigabytes(gradients) + " of gradients, " +
-         gigabytes(optimizer) + " of optimizer state" +
-         (activations > 0 ? ", about " + gigabytes(activations) + " for a batch" : "");
+  return megabytes(parameters) + " of parameters to train, " + megabytes(gradients) + " of gradients, " +
+         megabytes(optimizer) + " of optimizer state" +
+         (activations > 0 ? ", about " + megabytes(activations) + " for a batch" : "");
 }
 
 TrainingMemory training_memory(const std::vector<NamedTensor>& trained, bool average, std::int64_t activations) {
@@ -69,7 +71,7 @@ std::int64_t activation_bytes(Model& model, std::int64_t tokens, double logits, 
 void check_memory(const TrainingMemory& memory, std::int64_t free) {
   if (free <= 0 || memory.needed() <= free) return;
   fail<InputError>(
-      "train", "the run needs more memory than is free: ", memory.text(), ", but ", gigabytes(free),
+      "train", "the run needs more memory than is free: ", memory.text(), ", but ", megabytes(free),
       " are free; train adapters only (--lora 8), compute activations again (--recompute), or take smaller ",
       "batches (--batch-tokens, with --accumulate)");
 }

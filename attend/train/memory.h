@@ -17,7 +17,7 @@ struct TrainingMemory {
 
   /// What the run allocates when the parameters exist already.
   std::int64_t needed() const { return gradients + optimizer + activations; }
-  /// "0.50 GB of parameters to train, 0.50 GB of gradients, …"
+  /// "500.0 MB of parameters to train, 500.0 MB of gradients, 1.00 GB of optimizer state, about 2.00 GB for a batch"
   std::string text() const;
 };
 TrainingMemory training_memory(const std::vector<NamedTensor>& trained, bool average, std::int64_t activations);

@@ -209,7 +209,7 @@ TEST(Docs, EveryLinkLeadsToAFile) {
 TEST(Docs, AFlagTakesTheSameKindOfValueInEveryVerb) {
   // What these take depends on the verb: a file, a folder or either; a folder with or without a name; a file or none;
   // the memory of the computer or that of a network.
-  const std::vector<std::string> several = {"--output", "--model", "--attention", "--memory"};
+  const std::vector<std::string> several = {"--output", "--model", "--adapter", "--attention", "--memory"};
   static const std::regex row(
       "^  (?:-[a-z], )?(--[a-z][a-z0-9-]*)(?:, --[a-z-]+)*(?: ([^ .]+))?(?: \\.\\.\\.)?(?:,.*|  .*|)$");
   std::map<std::string, std::map<std::string, std::string>> kinds;  // of each flag: the kind, and a verb that takes it

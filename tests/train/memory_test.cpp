@@ -42,7 +42,7 @@ TEST(TrainingMemory, ARunThatDoesNotFitIsRefusedWithTheFlagsThatHelp) {
   check_memory(memory, 21'000'000);
   check_memory(memory, 0);
   EXPECT_ERROR(check_memory(memory, 20'999'999), "--lora 8");
-  EXPECT_ERROR(check_memory(memory, 20'999'999), "0.00 GB of parameters to train");
+  EXPECT_ERROR(check_memory(memory, 20'999'999), "4.0 MB of parameters to train");
 }
 
 }  // namespace
