@@ -70,7 +70,8 @@ RoleNames default_names(std::string_view family) {
 /// <mask> replaces a word, so it includes the space before it.
 bool mask_takes_space(std::string_view family) {
   return family == "Roberta" || family == "MPNet" || family == "XLMRoberta" || family == "Bart" ||
-         family == "Longformer" || family == "MBart" || family == "MBart50" || family == "Nllb";
+         family == "Longformer" || family == "MBart" || family == "MBart50" || family == "Nllb" ||
+         family == "Camembert";
 }
 
 std::optional<std::int32_t> find_id(const Parts& parts, std::string_view token) {
@@ -370,13 +371,17 @@ Parts from_nllb(const SentencePieceFile& model, const fs::path& path, TokenizerC
   return parts;  // add_languages() makes the post-processor
 }
 
-/// A single SentencePiece model: that of T5, or of XLM-R, mBART and PEGASUS, whose ids are shifted. T5 and XLM-R first
-/// split a text at spaces, as in transformers.
+/// Tokens of CamemBERT that no text has.
+constexpr const char* kNotUsed[] = {"<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"};
+
+/// A single SentencePiece model: that of T5, or of XLM-R, CamemBERT, mBART and PEGASUS, whose ids are shifted. T5,
+/// XLM-R and CamemBERT first split a text at spaces, as in transformers.
 Parts from_sentencepiece(const fs::path& path, const TokenizerConfig& config) {
   const bool t5 = config.family == "T5" || config.family == "MT5", pegasus = config.family == "Pegasus";
   const bool mbart = config.family == "MBart" || config.family == "MBart50";
   const bool albert = config.family == "Albert", nllb = config.family == "Nllb";
-  if (!t5 && !pegasus && !mbart && !albert && !nllb && config.family != "XLMRoberta")
+  const bool camembert = config.family == "Camembert";
+  if (!t5 && !pegasus && !mbart && !albert && !nllb && !camembert && config.family != "XLMRoberta")
     fail<InputError>("tokenizer", path.string(), ": the tokenizer class \"", config.family,
                      "Tokenizer\" is not supported with a SentencePiece model; save it with tokenizer.json instead");
   const SentencePieceFile model = read_sentencepiece(read_text(path), path.string());
@@ -400,6 +405,11 @@ Parts from_sentencepiece(const fs::path& path, const TokenizerConfig& config) {
     for (const std::string_view piece : {"<pad>", "</s>"}) add(piece, 0);
     for (const std::string& token : pegasus_tokens(config.offset)) add(token, token.starts_with("<unk") ? -100 : 0);
     for (std::size_t i = 2; i < model.pieces.size(); ++i) add(model.pieces[i].text, model.pieces[i].score);
+  } else if (camembert) {  // its <s> and </s> are those of the model; the first ids only have their names
+    for (const std::string_view piece : {kNotUsed[0], "<pad>", kNotUsed[1], "<unk>"}) add(piece, 0);
+    add(kNotUsed[2], -100);
+    for (std::size_t i = 1; i < model.pieces.size(); ++i) add(model.pieces[i].text, model.pieces[i].score);
+    add("<mask>", 0);
   } else {
     for (const std::string_view piece : {"<s>", "<pad>", "</s>", "<unk>"}) add(piece, 0);
     for (std::size_t i = 3; i < model.pieces.size(); ++i) add(model.pieces[i].text, model.pieces[i].score);
@@ -430,6 +440,8 @@ Parts from_sentencepiece(const fs::path& path, const TokenizerConfig& config) {
   if (mbart)
     for (const std::string& code : language_scheme(config.family)->codes)
       complete.extra_special.push_back(special_token(code));
+  if (camembert)
+    for (const char* token : kNotUsed) complete.extra_special.push_back(special_token(token));
   add_special_tokens(parts, complete);
   const fs::path folder = path.parent_path();
   const std::string eos = need_role(parts, &SpecialTokens::eos, folder, "eos");
