@@ -1,11 +1,11 @@
 // The tokenizers of GGUF files. llama.cpp has two kinds: byte-level BPE, whose words depend on a name ("qwen2"), and
 // SentencePiece's BPE, whose merges follow from the scores of the tokens.
 #include <algorithm>
-#include <tuple>
 
 #include "attend/core/error.h"
 #include "attend/formats/stored_tensor.h"
 #include "attend/models/gguf_model.h"
+#include "attend/text/sentencepiece.h"
 #include "attend/text/tokenizer_parts.h"
 
 namespace attend {
@@ -139,38 +139,23 @@ class GgufTokenizer {
     parts_.decoder = {decoder::ByteLevel{}};
   }
 
-  /// All divisions of a token into two others are merges. The one with the highest score of the result comes first.
-  std::vector<BpeMerge> merges_by_score() const {
+  std::vector<SentencePieceFile::Piece> pieces() const {
     const std::vector<double>& scores = metadata_.numbers(kScores);
+    const std::vector<std::int64_t> kinds = metadata_.integers(kKinds);
     if (scores.size() != tokens_.size()) wrong(kScores, "has ", scores.size(), " entries, expected ", tokens_.size());
-    struct Candidate {
-      double score;
-      std::size_t left_size, right_size;
-      BpeMerge merge;
-    };
-    constexpr std::size_t kLongest = 256;  // bytes of a token; longer ones, which no real model has, have no merges
-    std::vector<Candidate> all;
+    std::vector<SentencePieceFile::Piece> all;
     for (std::size_t id = 0; id < tokens_.size(); ++id) {
-      const std::string_view token = tokens_[id];
-      if (token.size() > kLongest) continue;
-      for (std::size_t at = 1; at < token.size(); ++at) {
-        const auto left = vocabulary_.id(token.substr(0, at));
-        const auto right = left ? vocabulary_.id(token.substr(at)) : std::nullopt;
-        if (left && right) all.push_back({scores[id], at, token.size() - at, {*left, *right}});
-      }
+      const bool normal = kinds.empty() || kinds[id] == kNormal;
+      all.push_back({tokens_[id], static_cast<float>(scores[id]),
+                     normal ? SentencePieceFile::Kind::normal : SentencePieceFile::Kind::control});
     }
-    std::ranges::stable_sort(all, [](const Candidate& a, const Candidate& b) {
-      return std::tuple(a.score, a.left_size, a.right_size) > std::tuple(b.score, b.left_size, b.right_size);
-    });
-    std::vector<BpeMerge> merges;
-    for (const Candidate& one : all) merges.push_back(one.merge);
-    return merges;
+    return all;
   }
 
   void read_sentencepiece() {
     constexpr const char* kSpace = "▁";
     const bool prefix = metadata_.flag("tokenizer.ggml.add_space_prefix", true);
-    std::vector<BpeMerge> merges = merges_by_score();
+    std::vector<BpeMerge> merges = merges_by_score(vocabulary_, pieces());
     std::optional<std::string> unknown;
     if (parts_.special.unknown) unknown = tokens_[static_cast<std::size_t>(*parts_.special.unknown)];
     parts_.model = Bpe(std::move(vocabulary_), std::move(merges),

@@ -145,15 +145,17 @@ bool has(const Decoder& decoder) {
 }  // namespace
 
 std::size_t unfinished_tokens(const Decoder& decoder, std::span<const std::string> tokens) {
-  const bool byte_level = has<decoder::ByteLevel>(decoder);
-  if (!byte_level && !has<decoder::ByteFallback>(decoder)) return 0;
+  // A run of byte tokens is decoded as a whole, so the next byte can change the text of all of them.
+  if (has<decoder::ByteFallback>(decoder))
+    return static_cast<std::size_t>(
+        std::find_if(tokens.rbegin(), tokens.rend(), [](const auto& token) { return !fallback_byte(token); }) -
+        tokens.rbegin());
+  if (!has<decoder::ByteLevel>(decoder)) return 0;
   constexpr std::size_t kLongestCharacter = 4;
   std::string bytes;  // of the last tokens
   std::vector<std::size_t> sizes;
   for (auto token = tokens.rbegin(); token != tokens.rend() && bytes.size() < kLongestCharacter; ++token) {
-    const auto byte = byte_level ? std::nullopt : fallback_byte(*token);
-    if (!byte_level && !byte) break;
-    const std::string own = byte_level ? bytes_of_token(*token) : std::string(1, *byte);
+    const std::string own = bytes_of_token(*token);
     bytes.insert(0, own);
     sizes.push_back(own.size());
   }

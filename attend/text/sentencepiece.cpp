@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <functional>
 
 #include "attend/core/error.h"
 #include "attend/text/unicode.h"
@@ -188,6 +189,25 @@ SentencePieceFile read_sentencepiece(std::string_view bytes, const std::string& 
   if (!message.good()) garbled(file, "it ends early or is something else");
   if (model.pieces.empty()) garbled(file, "it has no pieces");
   return model;
+}
+
+std::vector<BpeMerge> merges_by_score(const Vocabulary& vocabulary, std::span<const SentencePieceFile::Piece> pieces) {
+  constexpr std::size_t kLongest = 256;
+  std::vector<std::size_t> by_score;
+  for (std::size_t i = 0; i < pieces.size(); ++i)
+    if (pieces[i].kind == SentencePieceFile::Kind::normal && pieces[i].text.size() <= kLongest) by_score.push_back(i);
+  std::ranges::stable_sort(by_score, std::greater(), [&](std::size_t i) { return pieces[i].score; });
+  std::vector<BpeMerge> merges;
+  for (const std::size_t i : by_score) {
+    const std::string_view token = pieces[i].text;
+    for (std::size_t at = token.size(); at-- > 1;) {
+      if ((token[at] & 0xC0) == 0x80) continue;  // inside a character
+      const auto left = vocabulary.id(token.substr(0, at));
+      const auto right = left ? vocabulary.id(token.substr(at)) : std::nullopt;
+      if (left && right) merges.push_back({*left, *right});
+    }
+  }
+  return merges;
 }
 
 struct SentencePiece::Library {

@@ -70,7 +70,8 @@ RoleNames default_names(std::string_view family) {
 /// <mask> replaces a word, so it includes the space before it.
 bool mask_takes_space(std::string_view family) {
   return family == "Roberta" || family == "MPNet" || family == "XLMRoberta" || family == "Bart" ||
-         family == "Longformer" || family == "MBart" || family == "MBart50" || family == "Nllb";
+         family == "Longformer" || family == "MBart" || family == "MBart50" || family == "Nllb" ||
+         family == "Camembert";
 }
 
 std::optional<std::int32_t> find_id(const Parts& parts, std::string_view token) {
@@ -379,22 +380,9 @@ Parts from_llama(const fs::path& path, TokenizerConfig config) {
     fail<InputError>("tokenizer", path.string(), ": a BPE model that normalises its texts is not supported; save it ",
                      "with tokenizer.json instead");
   Vocabulary vocabulary;
-  std::vector<std::int32_t> by_score;
-  for (std::size_t i = 0; i < model.pieces.size(); ++i) {
+  for (std::size_t i = 0; i < model.pieces.size(); ++i)
     vocabulary.add(model.pieces[i].text, static_cast<std::int32_t>(i));
-    if (model.pieces[i].kind == SentencePieceFile::Kind::normal) by_score.push_back(static_cast<std::int32_t>(i));
-  }
-  const auto score = [&](std::int32_t id) { return model.pieces[static_cast<std::size_t>(id)].score; };
-  std::ranges::stable_sort(by_score, std::greater(), score);
-  std::vector<BpeMerge> merges;
-  for (const std::int32_t id : by_score) {
-    const std::string_view token = vocabulary.token(id);
-    for (std::size_t at = token.size(); at-- > 1;) {
-      if ((token[at] & 0xC0) == 0x80) continue;  // inside a character
-      const auto left = vocabulary.id(token.substr(0, at)), right = vocabulary.id(token.substr(at));
-      if (left && right) merges.push_back({*left, *right});
-    }
-  }
+  std::vector<BpeMerge> merges = merges_by_score(vocabulary, model.pieces);
   constexpr RoleNames kRoles = {"<s>", "</s>", "<unk>", "", "", "", ""};
   for (std::size_t role = 0; role < kRoles.size(); ++role)
     if (!config.roles[role] && !kRoles[role].empty() && vocabulary.id(kRoles[role]))
@@ -418,13 +406,17 @@ Parts from_llama(const fs::path& path, TokenizerConfig config) {
   return parts;
 }
 
-/// A single SentencePiece model: that of T5, or of XLM-R, mBART and PEGASUS, whose ids are shifted. T5 and XLM-R first
-/// split a text at spaces, as in transformers.
+/// Tokens of CamemBERT that no text has.
+constexpr const char* kNotUsed[] = {"<s>NOTUSED", "</s>NOTUSED", "<unk>NOTUSED"};
+
+/// A single SentencePiece model: that of T5, or of XLM-R, CamemBERT, mBART and PEGASUS, whose ids are shifted. T5,
+/// XLM-R and CamemBERT first split a text at spaces, as in transformers.
 Parts from_sentencepiece(const fs::path& path, const TokenizerConfig& config) {
   const bool t5 = config.family == "T5" || config.family == "MT5", pegasus = config.family == "Pegasus";
   const bool mbart = config.family == "MBart" || config.family == "MBart50";
   const bool albert = config.family == "Albert", nllb = config.family == "Nllb";
-  if (!t5 && !pegasus && !mbart && !albert && !nllb && config.family != "XLMRoberta")
+  const bool camembert = config.family == "Camembert";
+  if (!t5 && !pegasus && !mbart && !albert && !nllb && !camembert && config.family != "XLMRoberta")
     fail<InputError>("tokenizer", path.string(), ": the tokenizer class \"", config.family,
                      "Tokenizer\" is not supported with a SentencePiece model; save it with tokenizer.json instead");
   const SentencePieceFile model = read_sentencepiece(read_text(path), path.string());
@@ -448,6 +440,11 @@ Parts from_sentencepiece(const fs::path& path, const TokenizerConfig& config) {
     for (const std::string_view piece : {"<pad>", "</s>"}) add(piece, 0);
     for (const std::string& token : pegasus_tokens(config.offset)) add(token, token.starts_with("<unk") ? -100 : 0);
     for (std::size_t i = 2; i < model.pieces.size(); ++i) add(model.pieces[i].text, model.pieces[i].score);
+  } else if (camembert) {  // its <s> and </s> are those of the model; the first ids only have their names
+    for (const std::string_view piece : {kNotUsed[0], "<pad>", kNotUsed[1], "<unk>"}) add(piece, 0);
+    add(kNotUsed[2], -100);
+    for (std::size_t i = 1; i < model.pieces.size(); ++i) add(model.pieces[i].text, model.pieces[i].score);
+    add("<mask>", 0);
   } else {
     for (const std::string_view piece : {"<s>", "<pad>", "</s>", "<unk>"}) add(piece, 0);
     for (std::size_t i = 3; i < model.pieces.size(); ++i) add(model.pieces[i].text, model.pieces[i].score);
@@ -478,6 +475,8 @@ Parts from_sentencepiece(const fs::path& path, const TokenizerConfig& config) {
   if (mbart)
     for (const std::string& code : language_scheme(config.family)->codes)
       complete.extra_special.push_back(special_token(code));
+  if (camembert)
+    for (const char* token : kNotUsed) complete.extra_special.push_back(special_token(token));
   add_special_tokens(parts, complete);
   const fs::path folder = path.parent_path();
   const std::string eos = need_role(parts, &SpecialTokens::eos, folder, "eos");
