@@ -87,7 +87,7 @@ HWY_NOINLINE void Rows(const FewRows& s, const typename P::X* HWY_RESTRICT x, co
       if (kAll < kLine && k % kLine >= kAll) return;
       for (int r = ahead.first; r < N; r += ahead.step)
         ATTEND_UNROLL for (int l = 0; l < kAll; l += kLine)
-            __builtin_prefetch(w + ahead.distance + r * s.w_stride + k + l, 0, 2);
+            __builtin_prefetch(w + ahead.distance + r * s.w_stride + k + l, 0, 3);
     };
     P sum[M][kFours][4];
     const int columns = static_cast<int>(std::min<std::int64_t>(N, s.n - j));
@@ -157,8 +157,8 @@ void FewRowsOf(const FewRows& s, const typename P::X* x, const typename P::W* w,
   const std::int64_t bytes = depth * static_cast<std::int64_t>(sizeof(*w));
   const std::int64_t block = std::max<std::int64_t>((tiles == 1 ? 4 : 1) * kBlockBytes / bytes / 4, 1) * 4;
   const std::int64_t distance = std::max(block, kAheadBytes / bytes);
-  const int fetchers =
-      static_cast<int>(std::min<std::int64_t>(tiles, 4));  // number of tiles that share the prefetching
+  // The first tiles share the prefetching, so that the other ones leave time for the memory to answer.
+  const int fetchers = static_cast<int>(std::min<std::int64_t>(tiles, 2));
   const auto columns = [&](std::int64_t begin, std::int64_t end) {
     FewRows part = s;
     for (std::int64_t k = 0; k == 0 || k < s.k; k += depth) {
