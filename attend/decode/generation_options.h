@@ -95,6 +95,7 @@ struct Option {
   OptionAlias openai = {}, libre_translate = {};
   const char* flags = nullptr;  ///< all names of the flag, where it has several
   bool is_flag = true;          ///< false: only requests have it
+  bool is_field = true;         ///< false: requests have it in another form
 };
 
 /// The names of EarlyStopping, for flags and requests.
@@ -286,7 +287,8 @@ void visit_options(Visit&& visit) {
                             .meaning = "JSON Schema: every output is JSON that conforms to it",
                             .group = OptionGroup::text,
                             .models = OptionModels::language_models,
-                            .value = "FILE"});
+                            .value = "FILE",
+                            .is_field = false});
 }
 
 /// Whether models of this kind have an option.

@@ -184,7 +184,7 @@ bool TokenGrammar::accepts(std::span<const std::int32_t> generated) const {
 
 std::shared_ptr<const TokenGrammar> TokenGrammars::get(const std::string& gbnf, const Tokenizer& tokenizer,
                                                        const std::vector<std::int32_t>& ends, std::int64_t vocabulary) {
-  constexpr std::size_t kRecent = 8;
+  constexpr std::size_t kRecent = 4;
   {
     const std::lock_guard lock(mutex_);
     const auto known = std::ranges::find(

@@ -129,7 +129,7 @@ Json schema_of(const Option<std::vector<LogitBias>>&, const Range&) {
 
 const GenerationFields& generation_fields(std::string_view endpoint) {
   static const std::map<std::string_view, GenerationFields> all{
-      {"completions", {.models = OptionModels::language_models, .without = {"json_schema"}}},
+      {"completions", {FieldNames::openai, OptionModels::language_models}},
       {"translations", {FieldNames::libre_translate, OptionModels::encoder_decoders}},
       {"summaries", {.models = OptionModels::encoder_decoders, .without = {"nbest", "prefix"}}},
       {"attention", {.only = {"beam"}}}};

@@ -31,7 +31,7 @@ const GenerationFields& generation_fields(std::string_view endpoint);
 template <typename Visit>
 void visit_fields(const GenerationFields& fields, Visit&& visit) {
   visit_options([&](const auto& option) {
-    if (!applies(option, fields.models) || !fields.has(option.name)) return;
+    if (!option.is_field || !applies(option, fields.models) || !fields.has(option.name)) return;
     OptionAlias alias = fields.names == FieldNames::openai ? option.openai : option.libre_translate;
     if (!alias.name) alias.name = option.name;
     visit(option, alias);

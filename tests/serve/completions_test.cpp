@@ -198,6 +198,52 @@ TEST(Completions, AnEchoTellsTheLogprobsOfThePromptToo) {
   EXPECT_EQ(first["choices"][0]["logprobs"]["tokens"].size(), count);
 }
 
+TEST(Completions, ConformToAFormat) {
+  const Json schema{{"type", "object"}, {"properties", {{"a", {{"enum", {1, 2}}}}}}, {"required", {"a"}}};
+  Json body{{"model", "gpt2"}, {"prompt", "The"}, {"max_tokens", 14}, {"temperature", 2}, {"seed", 1}};
+  body["response_format"] = {{"type", "json_schema"},
+                             {"json_schema", {{"name", "x"}, {"schema", schema}, {"strict", true}}}};
+  const auto by_schema = serving().post("/v1/completions", body);
+  ASSERT_EQ(by_schema.status, 200) << by_schema.body;
+  const Json value = Json::parse(by_schema.json["choices"][0]["text"].get<std::string>());
+  EXPECT_TRUE(value["a"] == 1 || value["a"] == 2) << value;
+  EXPECT_EQ(by_schema.json["choices"][0]["finish_reason"], "stop");
+  body["response_format"] = {{"type", "json_object"}};
+  const auto object = serving().post("/v1/completions", body);
+  EXPECT_TRUE(Json::parse(object.json["choices"][0]["text"].get<std::string>()).is_object()) << object.body;
+  body.erase("prompt"), body["messages"] = {{{"role", "user"}, {"content", "a"}}};
+  const auto turn = serving().post("/v1/chat/completions", body);
+  EXPECT_TRUE(Json::parse(turn.json["choices"][0]["message"]["content"].get<std::string>()).is_object()) << turn.body;
+  body["response_format"] = {{"type", "text"}}, body["grammar"] = "root ::= \"yes\" | \"no\"";
+  std::string text;
+  body["stream"] = true;
+  for (const std::string& event : serving().stream("/v1/chat/completions", body))
+    if (event != "[DONE]") text += Json::parse(event)["choices"][0]["delta"].value("content", "");
+  EXPECT_TRUE(text == "yes" || text == "no") << text;
+}
+
+TEST(Completions, RefuseFormatsThatCannotHold) {
+  const auto expect_refused = [](const Json& more, const char* param, const std::string& part) {
+    Json body{{"model", "gpt2"}, {"prompt", "The"}, {"max_tokens", 5}};
+    body.update(more);
+    const auto answer = serving().post("/v1/completions", body);
+    EXPECT_EQ(answer.status, 400) << answer.body;
+    EXPECT_EQ(answer.json["error"]["param"], param ? Json(param) : Json()) << answer.body;
+    EXPECT_NE(answer.json["error"]["message"].get<std::string>().find(part), std::string::npos) << answer.body;
+  };
+  const auto schema = [](const Json& one) {
+    return Json{{"response_format", {{"type", "json_schema"}, {"json_schema", {{"schema", one}}}}}};
+  };
+  expect_refused(schema({{"not", {{"type", "null"}}}}), "response_format", "#/not: this keyword is not supported");
+  expect_refused(schema({{"minLength", 200}, {"type", "string"}}), nullptr, "the shortest text that conforms");
+  expect_refused({{"grammar", "root ::= x"}}, "grammar", "line 1, column 10: the rule \"x\" is not defined");
+  expect_refused({{"response_format", {{"type", "xml"}}}}, "response_format.type", "json_schema");
+  expect_refused({{"response_format", {{"type", "json_object"}}}, {"grammar", "root ::= \"a\""}}, "response_format",
+                 "not to both");
+  expect_refused({{"response_format", {{"type", "json_object"}}}, {"ignore_eos", true}}, "response_format",
+                 "ignore_eos");
+}
+
 TEST(Chat, AnswersTheLastTurn) {
   const Json messages = {{{"role", "user"}, {"content", "To be"}},
                          {{"role", "assistant"}, {"content", "or not"}},

@@ -98,9 +98,11 @@ std::function<bool(std::span<const std::int32_t>)> stops_of(const Tokenizer& tok
   };
 }
 
-Generation generation_of(const Tokenizer& tokenizer, Hypothesis&& found, const std::vector<std::string>& stop) {
+Generation generation_of(const Tokenizer& tokenizer, Hypothesis&& found, const std::vector<std::string>& stop,
+                         bool conforms) {
   Generation made;
-  made.text = tokenizer.decode(found.ids);
+  const bool has_end = conforms && found.finished;  // its text, if it is not a special token, is not in the grammar
+  made.text = tokenizer.decode(std::span(found.ids).first(found.ids.size() - (has_end ? 1 : 0)));
   if (const std::size_t end = find_any(made.text, stop); end != std::string::npos) made.text.resize(end);
   made.ids = std::move(found.ids);
   made.log_probability = found.log_probability;
@@ -116,6 +118,7 @@ Generation generation_of(const Tokenizer& tokenizer, Hypothesis&& found, const s
 struct GenerationTask::Shared {
   LanguageModel model;
   std::vector<std::string> stop;
+  std::vector<std::int32_t> silent_ends = {};  // with a grammar: the tokens that end a text
 };
 
 std::vector<GenerationTask> GenerationTask::make(const LanguageModel& model, std::vector<Ids> prompts,
@@ -139,7 +142,8 @@ std::vector<GenerationTask> GenerationTask::make(const LanguageModel& model, std
     input.prompt = std::move(prompt);
     inputs.push_back(std::move(input));
   }
-  const auto shared = std::make_shared<const Shared>(Shared{model, stops});
+  const auto shared = std::make_shared<const Shared>(
+      Shared{model, stops, search.rules.grammar ? search.ends : std::vector<std::int32_t>()});
   std::vector<GenerationTask> tasks;
   for (EngineRequest& request : make_requests(model.network(), search, std::move(inputs))) {
     request.slide = options.long_context == LongContext::slide;
@@ -169,7 +173,8 @@ EngineListener GenerationTask::decode_for(GenerationListener listener) const {
     told.callbacks.alternatives = text->listener.alternatives;
     told.callbacks.on_token = [text](std::size_t sample, const NextToken& token, std::span<const NextToken> best) {
       const GeneratedToken generated{token, best};
-      text->listener.on_token(sample, &generated, text->streams[sample].push(token.id));
+      const bool silent = std::ranges::find(text->shared->silent_ends, token.id) != text->shared->silent_ends.end();
+      text->listener.on_token(sample, &generated, silent ? "" : text->streams[sample].push(token.id));
     };
   }
   told.done = [text](std::vector<Hypothesis>&& found) {
@@ -178,7 +183,8 @@ EngineListener GenerationTask::decode_for(GenerationListener listener) const {
         text->listener.on_token(sample, nullptr, more);
     std::vector<Generation> texts;
     for (Hypothesis& hypothesis : found) {
-      texts.push_back(generation_of(text->shared->model.tokenizer(), std::move(hypothesis), text->shared->stop));
+      texts.push_back(generation_of(text->shared->model.tokenizer(), std::move(hypothesis), text->shared->stop,
+                                    !text->shared->silent_ends.empty()));
       texts.back().truncated = text->truncated, texts.back().seed = text->seed;
     }
     if (text->listener.done) text->listener.done(std::move(texts));

@@ -72,10 +72,11 @@ class PatternTranslator {
   std::string alternatives(int depth) {
     constexpr int kDeepest = 50;
     if (depth > kDeepest) fail_here("groups are nested more than ", kDeepest, " deep");
-    std::string all = "(" + sequence(depth);
+    std::string all(1, '(');
+    all += sequence(depth);
     while (peek() == '|') {
       ++at_;
-      all += " | " + sequence(depth);
+      (all += " | ") += sequence(depth);
     }
     return all + ")";
   }
@@ -90,7 +91,7 @@ class PatternTranslator {
         ++at_, ends = true;
         break;
       }
-      all += " " + repeated(item(depth));
+      (all += " ") += repeated(item(depth));
     }
     return all + (ends ? "" : " char*");
   }
