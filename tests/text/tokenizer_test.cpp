@@ -136,5 +136,16 @@ TEST(StreamDecoder, GivesTheSameTextAsDecode) {
   }
 }
 
+TEST(StreamDecoder, HoldsBackBytesThatTheNextOneCanMakeInvalid) {
+  const Tokenizer t = load_tokenizer(fixture("llama2"));
+  std::vector<std::int32_t> ids;
+  for (const char* token : {"▁a", "<0x55>", "<0x8C>", "<0xE2>", "<0x82>", "<0xAC>", "▁a", "<0xE2>", "<0x82>", "<0xAC>"})
+    ids.push_back(t.id(token).value());
+  StreamDecoder stream(t);
+  std::string streamed;
+  for (const std::int32_t id : ids) streamed += stream.push(id);
+  EXPECT_EQ(streamed + stream.finish(), t.decode(ids));
+}
+
 }  // namespace
 }  // namespace attend::test
