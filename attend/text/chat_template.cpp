@@ -17,7 +17,7 @@ namespace fs = std::filesystem;
 using jinja::Value;
 
 // A template of a real model takes about a thousand steps for each message.
-constexpr std::int64_t kMostSteps = 20'000'000, kMostBytes = 512 << 20;
+constexpr std::int64_t kMostSteps = 10'000'000, kMostBytes = 256 << 20;
 constexpr std::string_view kContinue = "CONTINUE_FINAL_MESSAGE_TAG";
 
 std::string file_text(const fs::path& path) {
