@@ -87,12 +87,13 @@ bench::Run lora_step(const Gpt2Options& options, std::int64_t B, std::int64_t T,
 
 double best_step(const bench::Run& run) { return bench::best_seconds(run, 5.); }
 
+/// The peak memory of tensors. Unlike the resident memory, it does not depend on what the process did before.
 double peak_of_steps(const std::function<bench::Run()>& setup) {
-  release_cached_memory();
-  return bench::peak_bytes([&] {
-    const bench::Run once = setup();
-    for (int i = 0; i < 3; ++i) once();
-  });
+  const std::size_t before = memory_use().current;
+  reset_peak_memory();
+  const bench::Run once = setup();
+  for (int i = 0; i < 3; ++i) once();
+  return static_cast<double>(memory_use().peak - before);
 }
 
 /// The time of a full step divided by that of a step of adapters.
