@@ -37,7 +37,8 @@ CausalLmOptions base(float dropout) {
 /// The size of nanoGPT's character-level Shakespeare model.
 CausalLmOptions mini(float dropout) {
   CausalLmOptions o = base(dropout);
-  o.vocabulary = 65, o.positions = 256, o.width = 384, o.layers = o.heads = 6, o.bias = false, o.start = o.end = 0;
+  o.vocabulary = 65, o.positions = 256, o.width = 384, o.layers = o.heads = 6, o.set_biases(false), o.start = 0,
+  o.ends = {0};
   return o;
 }
 

@@ -15,8 +15,8 @@
 #include "attend/models/stored_parameter.h"
 #include "attend/nn/module.h"
 #include "attend/nn/quantise.h"
-#include "attend/ops/arithmetic.h"
 #include "attend/ops/activation.h"
+#include "attend/ops/arithmetic.h"
 #include "attend/ops/check.h"
 #include "attend/ops/concat.h"
 #include "attend/ops/dropout.h"
@@ -71,8 +71,8 @@ void check(const CausalLmOptions& o) {
                      o.positions, " positions, ", o.layers, " layers, width ", o.width, " and inner width ",
                      o.inner_width());
   if (o.heads < 1 || (o.head_dim == 0 && o.width % o.heads != 0))
-    fail<InputError>("language model", "the width must be a multiple of the heads: got ", o.heads,
-                     " heads and width ", o.width);
+    fail<InputError>("language model", "the width must be a multiple of the heads: got ", o.heads, " heads and width ",
+                     o.width);
   if (o.kv_heads < 0 || o.heads % o.key_heads() != 0)
     fail<InputError>("language model", "the heads must be a multiple of the key and value heads: got ", o.heads,
                      " and ", o.kv_heads);
@@ -258,7 +258,8 @@ Tensor CausalLm::read_last(Texts texts, CausalLmState& state, Probe* probe) cons
   Tensor last = Tensor::empty({state.rows(), options.width});
   std::int64_t end = 0;
   for (std::int64_t row = 0; row < state.rows(); ++row) {
-    if (state.length(row) == 0) fail<InputError>("language model", "text ", row, " is empty, expected at least one token");
+    if (state.length(row) == 0)
+      fail<InputError>("language model", "text ", row, " is empty, expected at least one token");
     end += state.length(row);
     std::copy_n(all.data() + (end - 1) * options.width, options.width, last.data() + row * options.width);
   }
@@ -346,8 +347,9 @@ Tensor CausalLm::advance_over(std::int64_t most, const Tensor& ids, CausalLmStat
   state.select(order);
   Tensor sorted = Tensor::like(states);
   for (std::int64_t row = 0; row < rows; ++row)
-    std::ranges::copy(states.view_rows(order[static_cast<std::size_t>(row)], order[static_cast<std::size_t>(row)] + 1).span(),
-                      sorted.data() + row * options.width);
+    std::ranges::copy(
+        states.view_rows(order[static_cast<std::size_t>(row)], order[static_cast<std::size_t>(row)] + 1).span(),
+        sorted.data() + row * options.width);
   return sorted;
 }
 
@@ -469,7 +471,8 @@ CausalLm load_causal_lm(const Config& config, const Weights& weights, const Caus
   if (o.tied_output && !model.quantised()) {
     const auto table = std::ranges::find_if(
         all, [&](const StoredParameter& one) { return one.parts.front() == &model.tokens.weight; });
-    stored.push_back({std::string(names.output) + ".weight", stored[static_cast<std::size_t>(table - all.begin())].tensor});
+    stored.push_back(
+        {std::string(names.output) + ".weight", stored[static_cast<std::size_t>(table - all.begin())].tensor});
   }
   // Causal masks and rotary frequencies, which older folders hold as tensors.
   const std::string layers = (prefixed ? prefix : "") + names.layers + ".";
@@ -532,7 +535,7 @@ void read_text_ends(const Config& config, CausalLmOptions& o) {
   o.ends.clear();
   for (const std::int64_t id : config.integers("eos_token_id")) {
     if (id < 0 || id > last)
-      fail<InputError>("language model", "config.json: \"eos_token_id\" has ", id, ", expected 0 to ", last);
+      fail<InputError>("language model", "config.json: \"eos_token_id\" is ", id, ", expected 0 to ", last);
     o.ends.push_back(static_cast<std::int32_t>(id));
   }
   if (o.ends.empty()) o.ends = {own};
@@ -573,7 +576,8 @@ void read_causal_lm_keys(const Config& config, CausalLmOptions& o) {
   o.inner = size("intermediate_size", bounds::kInner, o.inner);
   o.layers = size("num_hidden_layers", bounds::kLayers, o.layers);
   o.heads = size("num_attention_heads", bounds::kWidth, o.heads);
-  o.kv_heads = config.divisor("num_key_value_heads", o.heads, o.kv_heads > 0 && o.heads % o.kv_heads == 0 ? o.kv_heads : o.heads);
+  o.kv_heads = config.divisor("num_key_value_heads", o.heads,
+                              o.kv_heads > 0 && o.heads % o.kv_heads == 0 ? o.kv_heads : o.heads);
   if (o.head_dim > 0 || config.has("head_dim")) o.head_dim = size("head_dim", bounds::kWidth, o.head_dim);
   o.positions = size("max_position_embeddings", bounds::kPositions, o.positions);
   const char* activation = config.has("hidden_activation") ? "hidden_activation" : "hidden_act";
@@ -612,7 +616,8 @@ void read_windows(const Config& config, CausalLmOptions& o, std::int64_t otherwi
     fail<InputError>("language model", "config.json: \"", kTypes, "\" has ", types.size(), " entries, expected ",
                      o.layers);
   for (std::int64_t i = 0; i < o.layers; ++i) {
-    const std::string type = types.empty() ? (sliding(config, i) ? kSliding : kFull) : types[static_cast<std::size_t>(i)];
+    const std::string type =
+        types.empty() ? (sliding(config, i) ? kSliding : kFull) : types[static_cast<std::size_t>(i)];
     if (type != kFull && type != kSliding)
       fail<InputError>("language model", "config.json: \"", kTypes, "\" has \"", type, "\", expected ", kFull, " or ",
                        kSliding);

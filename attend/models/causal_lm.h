@@ -41,7 +41,8 @@ struct CausalLmFamily {
     const char *embedding = "embed_tokens", *positions = "", *layers = "layers", *final_norm = "norm";
     const char* output = "lm_head";
     BlockNames block;
-    /// The endings of such names of tensors that hold several parameters. What follows, "query" or "gate", names a part.
+    /// The endings of such names of tensors that hold several parameters. What follows, "query" or "gate", names a
+    /// part.
     std::span<const std::string_view> joined = {};
     const char* layers_key = "num_hidden_layers";
   } names;
@@ -77,9 +78,9 @@ struct CausalLmOptions {
   bool parallel = false;     ///< attention and feed-forward network of a block read the same input
   bool attention_bias = true, attention_output_bias = true, feed_forward_bias = true;
   std::optional<RotaryParameters> rotary = {};  ///< rotary positions; empty: learned positions
-  std::vector<bool> rotates = {};           ///< of each layer: whether it has rotary positions; empty: all have
-  std::vector<std::int64_t> windows = {};   ///< of each layer: the largest distance of attention, -1: no limit; empty: no
-                                            ///< limits
+  std::vector<bool> rotates = {};               ///< of each layer: whether it has rotary positions; empty: all have
+  std::vector<std::int64_t> windows = {};   ///< of each layer: the largest distance of attention, -1: no limit; empty:
+                                            ///< no limits
   float score_cap = 0.f;                    ///< above 0: an attention score s becomes score_cap · tanh(s / score_cap)
   float logit_cap = 0.f;                    ///< the same for the logits
   bool scale_attention = true;              ///< multiply the attention scores by 1 / √head_dim
@@ -87,12 +88,12 @@ struct CausalLmOptions {
   bool scale_by_inverse_layer = false;      ///< also multiply those of layer i, counted from 0, by 1 / (i + 1)
   bool scale_embedding = false;             ///< multiply the embeddings by √width
   float deviation = 0.02f;                  ///< the standard deviation of the initial weights
-  bool scaled_residuals = true;             ///< smaller initial weights for layers whose output is added to the residual
-  float dropout = 0.1f;                     ///< on the output of each sub-layer
-  float embedding_dropout = 0.1f;           ///< on the embeddings
-  float attention_dropout = 0.1f;           ///< on the attention weights
-  bool tied_output = true;                  ///< the output layer uses the weights of the embedding
-  std::int32_t start = 50256;               ///< the prompt of a text that begins with nothing
+  bool scaled_residuals = true;    ///< smaller initial weights for layers whose output is added to the residual
+  float dropout = 0.1f;            ///< on the output of each sub-layer
+  float embedding_dropout = 0.1f;  ///< on the embeddings
+  float attention_dropout = 0.1f;  ///< on the attention weights
+  bool tied_output = true;         ///< the output layer uses the weights of the embedding
+  std::int32_t start = 50256;      ///< the prompt of a text that begins with nothing
   std::vector<std::int32_t> ends = {50256};  ///< the tokens that end a text, at least one
   std::vector<std::string> labels = {};      ///< the classes of a …ForSequenceClassification; empty: a language model
   bool several_labels = false;               ///< multi-label classification: each label is independent of the others
@@ -102,9 +103,7 @@ struct CausalLmOptions {
   std::int64_t key_heads() const { return kv_heads > 0 ? kv_heads : heads; }
   std::int32_t end() const { return ends.front(); }
   /// Sets the biases of all layers and norms.
-  void set_biases(bool on) {
-    attention_bias = attention_output_bias = feed_forward_bias = norm.bias = on;
-  }
+  void set_biases(bool on) { attention_bias = attention_output_bias = feed_forward_bias = norm.bias = on; }
   /// The options of a new model of a family, as far as the family decides them.
   static CausalLmOptions of(const CausalLmFamily& family);
   /// Throws InputError, naming the key, if a value in config.json is not supported.
@@ -129,8 +128,8 @@ struct CausalLmState : GenerationState {
 
 struct CausalLm : ModelOf<CausalLm>, GenerativeModel {
   CausalLmOptions options;
-  Embedding tokens;  // [vocabulary, width]
-  Tensor positions;  // [positions, width]; undefined with rotary positions
+  Embedding tokens;     // [vocabulary, width]
+  Tensor positions;     // [positions, width]; undefined with rotary positions
   RotaryAngles angles;  // with rotary positions
   TransformerStack decoder;
   Linear output;  // [vocabulary, width]; undefined if it is tied
