@@ -600,6 +600,7 @@ void write_causal_lm_keys(const CausalLmOptions& o, Config& config) {
   config.set("attention_dropout", o.attention_dropout), config.set("tie_word_embeddings", o.tied_output);
   write_rotary(o, config);
   write_text_ends(o, config);
+  config.set_null("pad_token_id");  // without the key, transformers takes one that may be outside of the vocabulary
 }
 
 namespace {
