@@ -45,7 +45,8 @@ CausalLmOptions base(float dropout) {
 /// The size of nanoGPT's character-level Shakespeare model.
 CausalLmOptions mini(float dropout) {
   CausalLmOptions o = base(dropout);
-  o.vocabulary = 65, o.positions = 256, o.width = 384, o.layers = o.heads = 6, o.bias = false, o.start = o.end = 0;
+  o.vocabulary = 65, o.positions = 256, o.width = 384, o.layers = o.heads = 6, o.set_biases(false), o.start = 0,
+  o.ends = {0};
   return o;
 }
 
@@ -70,8 +71,8 @@ bench::Run step(const CausalLmOptions& options, std::int64_t B, std::int64_t T) 
 }
 
 /// The same with adapters of rank 8 on the layers that PEFT adapts by default; everything else is frozen.
-bench::Run lora_step(const Gpt2Options& options, std::int64_t B, std::int64_t T, bool recomputed = false) {
-  auto model = std::make_shared<Gpt2>(options);
+bench::Run lora_step(const CausalLmOptions& options, std::int64_t B, std::int64_t T, bool recomputed = false) {
+  auto model = std::make_shared<CausalLm>(options);
   Generator generator(1);
   auto adam = std::make_shared<AdamW>(train_adapters(*model, AdapterInfo::of({.rank = 8}, "", ""), generator),
                                       AdamWOptions{.learning_rate = 3e-4});
@@ -165,7 +166,7 @@ Tokenizer random_bytes(std::int64_t count) {
 
 /// How much longer a token takes with a JSON Schema, in percent. Each text has a new grammar: its compilation counts.
 double cost_of_grammar(const std::string& schema) {
-  const LanguageModel model(Gpt2(base(0.f)), random_bytes(base(0.f).vocabulary));
+  const LanguageModel model(CausalLm(base(0.f)), random_bytes(base(0.f).vocabulary));
   const std::vector<std::vector<std::int32_t>> prompts{random_ids(32, 50256)};
   const auto seconds_per_token = [&](const GenerationOptions& options) {
     const auto begin = std::chrono::steady_clock::now();

@@ -30,8 +30,8 @@ struct MultiHeadOptions {
 struct AttentionPass {
   /// With a cache, the causal mask is implied, and of this mask only the window is used.
   Mask mask = {};
-  Tensor bias = {};       ///< added to the scores; see AttentionOptions::bias, or CachedHeads::bias with a cache
-  Tensor positions = {};  ///< for rotary positions with a cache: int32, one for each row of x
+  Tensor bias = {};         ///< added to the scores; see AttentionOptions::bias, or CachedHeads::bias with a cache
+  Tensor positions = {};    ///< for rotary positions with a cache: int32, one for each row of x
   RotaryTable rotary = {};  ///< used instead of the table of the layer, if it is defined
   Probe* probe = nullptr;
 };
@@ -41,8 +41,8 @@ struct AttentionPass {
 /// values.
 struct MultiHeadAttention {
   Linear query, key, value, output;
-  Tensor additive_v;   // [H, head_dim], or undefined for scaled dot products
-  RotaryTable rotary;  // rotary positions for self-attention, or undefined
+  Tensor additive_v;          // [H, head_dim], or undefined for scaled dot products
+  RotaryTable rotary;         // rotary positions for self-attention, or undefined
   Norm query_norm, key_norm;  // of each head [head_dim] in self-attention, before the rotation; or undefined
   std::int64_t heads = 1, kv_heads = 1;
   std::optional<float> scale = {};

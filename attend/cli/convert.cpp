@@ -32,7 +32,7 @@ struct ConvertFlags {
   std::string model, adapter, output;
   std::vector<std::string> check;
   TranslateOptions languages;  // of the check
-  bool int8 = false, half = false, merge = false, overwrite = false;
+  bool int8 = false, half = false, bfloat16 = false, merge = false, overwrite = false;
 
   bool gguf() const { return fs::path(output).extension() == ".gguf"; }
 };
@@ -163,8 +163,8 @@ void run(const ConvertFlags& flags) {
   const fs::path from = current_folder(is_adapter ? AdapterFolder(flags.model).base() : fs::path(flags.model));
   if (!flags.check.empty() && (!flags.int8 || flags.gguf()))
     throw UsageError("--check", "compares an int8 folder with its original: give --int8, and a folder for --output");
-  if (flags.half && !flags.gguf())
-    throw UsageError("--half", "is for GGUF files: give --output a name that ends in .gguf");
+  for (const auto& [name, given] : {std::pair{"--half", flags.half}, {"--bf16", flags.bfloat16}})
+    if (given && !flags.gguf()) throw UsageError(name, "is for GGUF files: give --output a name that ends in .gguf");
   std::error_code error;
   if (fs::equivalent(flags.model, to, error))
     throw UsageError("--output", "is the folder of the model itself; give another one");
@@ -186,7 +186,10 @@ void run(const ConvertFlags& flags) {
     fail<InputError>("output", to.string(), ": holds a model; add --overwrite, or name another ",
                      flags.gguf() ? "file" : "folder");
   if (flags.gguf()) {
-    const GgufType type = flags.int8 ? GgufType::q8_0 : flags.half ? GgufType::f16 : GgufType::f32;
+    const GgufType type = flags.int8       ? GgufType::q8_0
+                          : flags.half     ? GgufType::f16
+                          : flags.bfloat16 ? GgufType::bf16
+                                           : GgufType::f32;
     CausalLm model = load_causal_lm(folder.path());
     folder.attach_adapter(model);
     merge_adapters(model);
@@ -218,7 +221,8 @@ void add_convert(Verb& program) {
                                       "Quantize a model to int8, merge an adapter, or write a GGUF file for llama.cpp");
   verb->group(kMakeAModel);
   auto flags = std::make_shared<ConvertFlags>();
-  verb->add_option("-m,--model", flags->model, "Folder of the model; GGUF files can be made from GPT-2 models only")
+  verb->add_option("-m,--model", flags->model,
+                   "Folder of the model; GGUF files can be made from GPT-2, Llama and Mistral")
       ->type_name("DIR")
       ->required();
   verb->add_option("-o,--output", flags->output, "Folder to write, or a file ending in .gguf for llama.cpp")
@@ -227,6 +231,9 @@ void add_convert(Verb& program) {
   verb->add_flag("--int8", flags->int8,
                  "Store matrices as int8 with one scale per row (in a GGUF file: q8_0); takes a quarter of the memory");
   verb->add_flag("--half", flags->half, "Store two bytes per weight (f16); GGUF files only")->excludes("--int8");
+  verb->add_flag("--bf16", flags->bfloat16, "Store two bytes per weight (bfloat16); GGUF files only")
+      ->excludes("--int8")
+      ->excludes("--half");
   verb->add_flag("--merge", flags->merge, "Add the adapter to the weights, and write a model that needs no adapter");
   add_adapter_flag(*verb, flags->adapter);
   verb->add_flag("--overwrite", flags->overwrite, "Convert even if the output already holds a model");

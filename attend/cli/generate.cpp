@@ -130,7 +130,9 @@ void add_generate(Verb& program) {
   verb->group(kUseAModel);
   auto flags = std::make_shared<GenerateFlags>();
   verb->add_option("prompt", flags->prompts, "Prompts")->type_name("TEXT")->default_text("the lines of --input");
-  verb->add_option("-m,--model", flags->model, "Folder of the model: GPT-2, DialoGPT, or one that Attend has trained")
+  verb->add_option(
+          "-m,--model", flags->model,
+          "Folder of the model: GPT-2, Llama, Mistral, Qwen, Gemma 2, Phi-3, …, or one that Attend has trained")
       ->type_name("DIR")
       ->required();
   add_adapter_flag(*verb, flags->adapter);

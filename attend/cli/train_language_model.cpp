@@ -1,4 +1,4 @@
-// attend train language-model and attend finetune language-model: a GPT-2 from plain text.
+// attend train language-model and attend finetune language-model: a GPT-2 or a Llama from plain text.
 #include <memory>
 
 #include "attend/cli/shared/choice.h"
@@ -79,10 +79,12 @@ void add_train_language_model(Verb& parent) {
              "Architecture. llama: RMS norms, rotary positions and gated feed-forward networks without biases. One of");
   option("--layers", m.layers, "Number of layers", "N")->check(kPositive);
   option("--heads", m.heads, "Number of attention heads; must divide --width", "N")->check(kPositive);
-  option("--kv-heads", m.kv_heads, "With --arch llama: number of key and value heads; must divide --heads. 0: as many", "N")
+  option("--kv-heads", m.kv_heads, "With --arch llama: number of key and value heads; must divide --heads. 0: as many",
+         "N")
       ->check(kNotNegative);
   option("--width", m.width, "Size of the hidden states", "N")->check(kPositive);
-  option("--inner", m.inner, "Size of the feed-forward networks; 0 means four times --width, or 8/3 for llama", "N")->check(kNotNegative);
+  option("--inner", m.inner, "Size of the feed-forward networks; 0 means four times --width, or 8/3 for llama", "N")
+      ->check(kNotNegative);
   net->add_option("--dropout", o.dropout, "Dropout probability of embeddings, attention weights and sub-layers")
       ->default_text("0.1; 0 for llama")
       ->type_name("P")
@@ -119,9 +121,7 @@ void add_finetune_language_model(Verb& parent) {
   auto flags = std::make_shared<TrainLanguageModelFlags>();
   LanguageModelTrainingOptions& o = flags->options;
   o = LanguageModelTrainingOptions::finetune("");
-  add_path_flag(*verb, "--from", o.from, "Folder of the language model to start from",
-                "DIR")
-      ->required();
+  add_path_flag(*verb, "--from", o.from, "Folder of the language model to start from", "DIR")->required();
   add_flags(*verb, *flags);
   verb->add_option("--dropout", o.dropout, "Dropout probability of embeddings, attention weights and sub-layers")
       ->default_text("the model's own")

@@ -41,6 +41,10 @@ struct Bytes {
     array(kInt32, list.size());
     for (const std::int32_t x : list) number(x);
   }
+  void value(const std::vector<float>& list) {
+    array(kFloat32, list.size());
+    for (const float x : list) number(x);
+  }
   void array(std::uint32_t kind, std::size_t size) {
     number<std::uint32_t>(kArray), number(kind), number<std::uint64_t>(size);
   }
@@ -50,15 +54,15 @@ struct Bytes {
 std::uint64_t stored_size(const Tensor& tensor, GgufType type) {
   const auto count = static_cast<std::uint64_t>(tensor.numel());
   if (type == GgufType::q8_0) return count / kBlock * (sizeof(std::uint16_t) + kBlock);
-  return count * (type == GgufType::f16 ? sizeof(std::uint16_t) : sizeof(float));
+  return count * (type == GgufType::f16 || type == GgufType::bf16 ? sizeof(std::uint16_t) : sizeof(float));
 }
 
 void append(Bytes& out, const Tensor& tensor, GgufType type) {
   const std::span<const float> values = tensor.span();
   if (type == GgufType::f32) {
     out.bytes.append(reinterpret_cast<const char*>(values.data()), values.size_bytes());
-  } else if (type == GgufType::f16) {
-    for (const float x : values) out.number(f16_from_float(x));
+  } else if (type == GgufType::f16 || type == GgufType::bf16) {
+    for (const float x : values) out.number(type == GgufType::f16 ? f16_from_float(x) : bf16_from_float(x));
   } else {
     for (std::size_t at = 0; at < values.size(); at += kBlock) {
       float most = 0;

@@ -15,13 +15,14 @@ namespace attend {
 enum class GgufType : std::uint32_t {
   f32 = 0,
   f16 = 1,
+  bf16 = 30,
   q8_0 = 8,  ///< blocks of 32 int8 weights with a float16 scale, 34 bytes each
 };
 
 class GgufWriter {
  public:
-  using Value =
-      std::variant<std::uint32_t, float, bool, std::string, std::vector<std::string>, std::vector<std::int32_t>>;
+  using Value = std::variant<std::uint32_t, float, bool, std::string, std::vector<std::string>,
+                             std::vector<std::int32_t>, std::vector<float>>;
   /// Sets a metadata key. Keys and tensors are written in the order of the calls.
   void set(std::string key, Value value) { keys_.push_back({std::move(key), std::move(value)}); }
   /// Adds a float32 tensor, to be stored as `type`. Vectors are always stored as f32. If the row length is not a

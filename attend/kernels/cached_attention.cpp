@@ -165,9 +165,8 @@ HWY_INLINE void AddWholeValues(std::int64_t n, std::span<const float* const> val
 HWY_INLINE void Softmax(std::int64_t n, float cap, const float* bias, float* w) {
   if (cap > 0) {
     const FloatVector limit = hn::Set(Floats(), cap), inverse = hn::Set(Floats(), 1 / cap);
-    ForVectors(n, [&](auto at) ATTEND_BODY {
-      at.Store(hn::Mul(Tanh(Floats(), hn::Mul(at.Load(w), inverse)), limit), w);
-    });
+    ForVectors(n,
+               [&](auto at) ATTEND_BODY { at.Store(hn::Mul(Tanh(Floats(), hn::Mul(at.Load(w), inverse)), limit), w); });
   }
   if (bias) ForVectors(n, [&](auto at) ATTEND_BODY { at.Store(hn::Add(at.Load(w), at.Load(bias)), w); });
   const float max = FiniteMax(RowMax(n, w));

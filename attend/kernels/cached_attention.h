@@ -20,7 +20,7 @@ struct CachedAttention {
   std::int64_t kv_heads = 1;  ///< must divide heads
   std::int64_t head_dim = 0;
   float scale = 1.f;
-  float cap = 0.f;  ///< above 0: a scaled score s becomes cap · tanh(s / cap), before the bias
+  float cap = 0.f;           ///< above 0: a scaled score s becomes cap · tanh(s / cap), before the bias
   std::int64_t window = -1;  ///< a row attends to its last window + 1 positions only; -1: to all
   std::span<const CachedPosition> positions;
   const std::int32_t* page_rows = nullptr;  ///< [rows, positions], row stride page_rows_stride; negative: masked

@@ -36,8 +36,7 @@ HWY_INLINE FloatVector ToFloats(hn::Vec<Bytes> v) {
 
 using HalfBits = hn::Rebind<std::uint16_t, Floats>;
 HWY_INLINE FloatVector ToFloats(hn::Vec<HalfBits> bits, hwy::bfloat16_t /*kind*/) {
-  return hn::BitCast(Floats(),
-                     hn::ShiftLeft<16>(hn::PromoteTo(hn::Rebind<std::uint32_t, Floats>(), bits)));
+  return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(hn::Rebind<std::uint32_t, Floats>(), bits)));
 }
 HWY_INLINE FloatVector ToFloats(hn::Vec<HalfBits> bits, hwy::float16_t /*kind*/) {
   return hn::PromoteTo(Floats(), hn::BitCast(hn::Rebind<hwy::float16_t, Floats>(), bits));

@@ -28,9 +28,9 @@ struct BlockOptions {
   bool output_norm = false;  ///< with pre_norm: also normalise the output of each sub-layer, before the residual sum
   bool parallel = false;     ///< with pre_norm: both sub-layers read the input of the block
   float score_cap = 0.f;     ///< above 0: an attention score s becomes score_cap · tanh(s / score_cap)
-  bool pre_norm = false;            ///< normalise the input of each sub-layer instead of the residual sum after it
-  bool causal = false;              ///< causal self-attention
-  bool cross = false;               ///< the block has cross-attention over the states of an encoder
+  bool pre_norm = false;     ///< normalise the input of each sub-layer instead of the residual sum after it
+  bool causal = false;       ///< causal self-attention
+  bool cross = false;        ///< the block has cross-attention over the states of an encoder
   std::optional<float> scale = {};  ///< factor of the attention scores; empty: 1 / √head_dim
   RotaryTable rotary = {};          ///< rotary positions of self-attention; undefined: none
   bool rotates = false;             ///< self-attention uses the rotary positions of BlockPass
@@ -63,10 +63,10 @@ struct BlockPass {
   KeyValueCache* cache = nullptr;               ///< of self-attention; the new keys and values are appended
   const KeyValueCache* states_cache = nullptr;  ///< of cross-attention
   std::span<const std::int64_t> lengths = {};
-  Tensor bias = {};        ///< added to the scores of self-attention, see AttentionPass
-  Tensor positions = {};   ///< int32 [N], the position of each token; needed for rotary positions with a cache
+  Tensor bias = {};         ///< added to the scores of self-attention, see AttentionPass
+  Tensor positions = {};    ///< int32 [N], the position of each token; needed for rotary positions with a cache
   RotaryTable rotary = {};  ///< of blocks with BlockOptions::rotates
-  Probe* probe = nullptr;  ///< records the layers "NAME.0.self", "NAME.0.cross", …, where NAME is the stack's name
+  Probe* probe = nullptr;   ///< records the layers "NAME.0.self", "NAME.0.cross", …, where NAME is the stack's name
 };
 
 /// A block takes and returns a residual sum together with its norm. With pre-norm, adding the residual and applying the
@@ -74,7 +74,7 @@ struct BlockPass {
 struct TransformerBlock {
   MultiHeadAttention self_attention, cross_attention;
   FeedForward feed_forward;
-  Norm self_norm, cross_norm, feed_forward_norm;  // the first block of a pre-norm stack may have no self_norm
+  Norm self_norm, cross_norm, feed_forward_norm;    // the first block of a pre-norm stack may have no self_norm
   Norm self_output_norm, feed_forward_output_norm;  // with BlockOptions::output_norm
   bool pre_norm = false, causal = false, parallel = false, rotates = false;
   std::int64_t window = -1;

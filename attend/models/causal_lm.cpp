@@ -536,7 +536,7 @@ void read_text_ends(const Config& config, CausalLmOptions& o) {
   o.ends.clear();
   for (const std::int64_t id : config.integers("eos_token_id")) {
     if (id < 0 || id > last)
-      fail<InputError>("language model", "config.json: \"eos_token_id\" has ", id, ", expected 0 to ", last);
+      fail<InputError>("language model", "config.json: \"eos_token_id\" is ", id, ", expected 0 to ", last);
     o.ends.push_back(static_cast<std::int32_t>(id));
   }
   if (o.ends.empty()) o.ends = {own};
@@ -601,6 +601,7 @@ void write_causal_lm_keys(const CausalLmOptions& o, Config& config) {
   config.set("attention_dropout", o.attention_dropout), config.set("tie_word_embeddings", o.tied_output);
   write_rotary(o, config);
   write_text_ends(o, config);
+  config.set_null("pad_token_id");  // without the key, transformers takes one that may be outside of the vocabulary
 }
 
 namespace {

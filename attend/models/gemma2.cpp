@@ -1,6 +1,9 @@
 // Gemma 2 (Gemma Team 2024; Hugging Face's Gemma2ForCausalLM): norms before and after each sub-layer with gains 1 + w,
 // scaled embeddings, caps on attention scores and logits, and windows in every second layer.
+#include <cmath>
+
 #include "attend/models/activation_names.h"
+#include "attend/models/bounds.h"
 #include "attend/models/causal_lm.h"
 
 namespace attend {
@@ -15,7 +18,7 @@ void read_gemma2(const Config& config, CausalLmOptions& o) {
   o.norm.unit_offset = o.output_norm = o.scale_embedding = true;
   read_causal_lm_keys(config, o);
   o.attention_bias = o.attention_output_bias = config.flag("attention_bias", false);
-  o.score_scalar = config.positive(kScalar, 256.0);
+  o.score_scalar = static_cast<double>(config.integer_in(kScalar, 1, bounds::kWidth, 256));
   // null: no cap
   const auto cap = [&](const char* key, double otherwise) {
     return config.is_null(key) ? 0.f : config.positive(key, otherwise);
@@ -28,7 +31,10 @@ void read_gemma2(const Config& config, CausalLmOptions& o) {
 void write_gemma2(const CausalLmOptions& o, Config& config) {
   write_causal_lm_keys(o, config);
   config.set("hidden_activation", name_of(o.activation, kActivationNames));
-  config.set("attention_bias", o.attention_bias), config.set(kScalar, o.score_scalar.value_or(o.head_width()));
+  config.set("attention_bias", o.attention_bias);
+  // transformers expects a whole number.
+  config.set(kScalar,
+             static_cast<std::int64_t>(std::lround(o.score_scalar.value_or(static_cast<double>(o.head_width())))));
   for (const auto& [key, cap] : {std::pair{kScoreCap, o.score_cap}, {kLogitCap, o.logit_cap}})
     cap > 0 ? config.set(key, cap) : config.set_null(key);
   write_windows(o, config, true);

@@ -11,13 +11,10 @@
 namespace attend {
 namespace {
 
-const std::vector<std::pair<std::string, RotaryScaling>> kScalings = {{"default", RotaryScaling::none},
-                                                                      {"linear", RotaryScaling::linear},
-                                                                      {"dynamic", RotaryScaling::dynamic},
-                                                                      {"yarn", RotaryScaling::yarn},
-                                                                      {"llama3", RotaryScaling::llama3},
-                                                                      {"longrope", RotaryScaling::longrope},
-                                                                      {"su", RotaryScaling::longrope}};
+const std::vector<std::pair<std::string, RotaryScaling>> kScalings = {
+    {"default", RotaryScaling::none}, {"linear", RotaryScaling::linear}, {"dynamic", RotaryScaling::dynamic},
+    {"yarn", RotaryScaling::yarn},    {"llama3", RotaryScaling::llama3}, {"longrope", RotaryScaling::longrope},
+    {"su", RotaryScaling::longrope}};
 
 /// How much of a frequency stays, from 0 to 1, that of pair i (YaRN, eq. 13, with the limits of transformers).
 double kept_by_yarn(const RotaryParameters& p, std::int64_t i, std::int64_t R) {
@@ -59,17 +56,19 @@ RotaryParameters RotaryParameters::read(const Config& parameters, const Config& 
   if (p.partial > 1)
     fail<InputError>("rope", "config.json: \"partial_rotary_factor\" is ", p.partial, ", expected at most 1");
   if (p.scaling == RotaryScaling::none) return p;
-  p.original_positions =
-      from("original_max_position_embeddings")
-          .integer_in("original_max_position_embeddings", 1, bounds::kPositions,
-                      defaults.original_positions > 0 ? defaults.original_positions : positions);
+  p.original_positions = from("original_max_position_embeddings")
+                             .integer_in("original_max_position_embeddings", 1, bounds::kPositions,
+                                         defaults.original_positions > 0 ? defaults.original_positions : positions);
   // The default of the factor.
   const bool ratio = p.scaling == RotaryScaling::yarn || p.scaling == RotaryScaling::longrope;
   p.factor = positive(
       "factor",
       ratio ? std::optional(static_cast<double>(positions) / static_cast<double>(p.original_positions)) : std::nullopt);
   p.beta_fast = positive("beta_fast", p.beta_fast), p.beta_slow = positive("beta_slow", p.beta_slow);
-  if (from("attention_factor").has("attention_factor")) p.attention_factor = positive("attention_factor", {});
+  if (from("attention_factor").has("attention_factor")) {
+    positive("attention_factor", {});  // as a float it would not be saved unchanged
+    p.attention_factor = from("attention_factor").number("attention_factor");
+  }
   p.mscale = from("mscale").number("mscale", 0.0);
   p.mscale_all_dim = from("mscale_all_dim").number("mscale_all_dim", 0.0);
   if (p.scaling == RotaryScaling::llama3)
@@ -110,8 +109,8 @@ Config RotaryParameters::write() const {
 std::int64_t RotaryParameters::rotary_dim(std::int64_t head_dim) const {
   const auto dim = static_cast<std::int64_t>(static_cast<double>(head_dim) * partial);
   if (dim < 2 || dim % 2 != 0)
-    fail<InputError>("rope", "config.json: rotary positions need an even number of features in a head: got ", dim, " of ",
-                     head_dim);
+    fail<InputError>("rope", "config.json: rotary positions need an even number of features in a head: got ", dim,
+                     " of ", head_dim);
   return dim;
 }
 
@@ -134,9 +133,8 @@ std::vector<double> RotaryParameters::frequencies(std::int64_t head_dim, bool lo
 
 double RotaryParameters::magnitude() const {
   if (scaling == RotaryScaling::longrope) {
-    const double computed = factor <= 1 ? 1
-                                        : std::sqrt(1 + std::log(factor) /
-                                                            std::log(static_cast<double>(original_positions)));
+    const double computed =
+        factor <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(static_cast<double>(original_positions)));
     return attention_factor.value_or(computed);
   }
   if (scaling != RotaryScaling::yarn) return 1;

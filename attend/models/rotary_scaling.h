@@ -12,11 +12,11 @@
 namespace attend {
 
 enum class RotaryScaling : std::uint8_t {
-  none,     ///< "default"
-  linear,   ///< all positions are divided by `factor`
-  dynamic,  ///< the same as none up to the maximum length of the model, which is the maximum length here
-  yarn,     ///< Peng et al. 2023: low frequencies are divided by `factor`, high ones stay
-  llama3,   ///< the same with other limits (Llama 3.1)
+  none,      ///< "default"
+  linear,    ///< all positions are divided by `factor`
+  dynamic,   ///< the same as none up to the maximum length of the model, which is the maximum length here
+  yarn,      ///< Peng et al. 2023: low frequencies are divided by `factor`, high ones stay
+  llama3,    ///< the same with other limits (Llama 3.1)
   longrope,  ///< Ding et al. 2024: each frequency is divided by a factor of its own; texts that are longer than the
              ///< original maximum have other factors
 };
@@ -25,12 +25,12 @@ struct RotaryParameters {
   double theta = 10000;  ///< the base of the frequencies
   RotaryScaling scaling = RotaryScaling::none;
   double factor = 1;
-  double partial = 1;                            ///< the fraction of the features of a head that is rotated
-  std::int64_t original_positions = 0;           ///< yarn, llama3, longrope: the maximum length before the extension
-  double beta_fast = 32, beta_slow = 1;          ///< yarn: frequencies with that many turns in it stay, are divided
-  std::optional<double> attention_factor = {};   ///< yarn, longrope: of cosines and sines; empty: computed from `factor`
-  double mscale = 0, mscale_all_dim = 0;         ///< yarn: used for attention_factor if both are above 0
-  double low_frequency = 1, high_frequency = 4;  ///< llama3: the same as beta_slow and beta_fast
+  double partial = 1;                           ///< the fraction of the features of a head that is rotated
+  std::int64_t original_positions = 0;          ///< yarn, llama3, longrope: the maximum length before the extension
+  double beta_fast = 32, beta_slow = 1;         ///< yarn: frequencies with that many turns in it stay, are divided
+  std::optional<double> attention_factor = {};  ///< yarn, longrope: of cosines and sines; empty: computed from `factor`
+  double mscale = 0, mscale_all_dim = 0;        ///< yarn: used for attention_factor if both are above 0
+  double low_frequency = 1, high_frequency = 4;               ///< llama3: the same as beta_slow and beta_fast
   std::vector<double> short_factors = {}, long_factors = {};  ///< longrope: of each frequency
 
   /// Reads an entry of "rope_parameters"; the keys of "rope_scaling", its old name, replace those of the entry.

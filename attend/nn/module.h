@@ -105,9 +105,9 @@ struct LoadReport {
   std::vector<std::string> missing, unused;
 };
 /// Copies tensors of a file to the parameters with the same names. Values are converted to the
-/// parameter's dtype; int8 is not converted. For tied weights, one of the names is enough; if the file has several of them, they must be
-/// equal. Throws if a name is missing or unused, with a list of such names, or if a tensor has the wrong shape or
-/// dtype. No parameter has changed then.
+/// parameter's dtype; int8 is not converted. For tied weights, one of the names is enough; if the file has several of
+/// them, they must be equal. Throws if a name is missing or unused, with a list of such names, or if a tensor has the
+/// wrong shape or dtype. No parameter has changed then.
 LoadReport load_parameters(std::span<NamedTensor> parameters, const Weights& weights, const LoadOptions& options = {});
 /// Loads the parameters of a module from a folder or a file (see Weights).
 template <typename Module>

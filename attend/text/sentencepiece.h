@@ -28,7 +28,7 @@ struct SentencePieceFile {
   Model model = Model::unigram;
   bool byte_fallback = false;
   bool dummy_prefix = true;  ///< a space is put before a text
-  std::string charsmap;  ///< for normalizer::Precompiled; empty: none
+  std::string charsmap;      ///< for normalizer::Precompiled; empty: none
 };
 /// Throws InputError if the model is incomplete or its maps point out of bounds. `file` is used in messages.
 SentencePieceFile read_sentencepiece(std::string_view bytes, const std::string& file);

@@ -135,7 +135,7 @@ void read_main(const JsonValue& root, TokenizerConfig& config) {
   config.source_language = root.string("src_lang", ""), config.target_language = root.string("tgt_lang", "");
   config.language_codes = root.string("language_codes", "m2m100");
   config.legacy_behaviour = root.boolean("legacy_behaviour", false);
-  config.legacy = root.find("legacy") && root.boolean("legacy", false);
+  config.legacy = read_flag(root, "legacy").value_or(false);
   // transformers writes a number of thirty digits if the length is not known.
   if (const auto most = root.find("model_max_length"); most && most->number() >= 1 && most->number() < 1e9)
     config.max_tokens = static_cast<std::int64_t>(most->number());

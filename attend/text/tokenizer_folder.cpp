@@ -36,6 +36,7 @@ RoleNames default_names(std::string_view family) {
   static constexpr RoleNames kRoberta = {"<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"};
   static constexpr RoleNames kAlbert = {"[CLS]", "[SEP]", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"};
   static constexpr RoleNames kGpt2 = {"<|endoftext|>", "<|endoftext|>", "<|endoftext|>", "", "", "", ""};
+  static constexpr RoleNames kGptNeox = {"<|endoftext|>", "<|endoftext|>", "<|endoftext|>", "", "<|padding|>", "", ""};
   static constexpr RoleNames kT5 = {"", "</s>", "<unk>", "", "<pad>", "", ""};
   static constexpr RoleNames kPegasus = {"", "</s>", "<unk>", "", "<pad>", "", "<mask_2>"};
   static constexpr RoleNames kMbart50 = {"", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"};
@@ -51,6 +52,7 @@ RoleNames default_names(std::string_view family) {
       {"Longformer", &kRoberta},
       {"XLMRoberta", &kRoberta},
       {"GPT2", &kGpt2},
+      {"GPTNeoX", &kGptNeox},
       {"T5", &kT5},
       {"MT5", &kT5},
       {"Marian", &kT5},
@@ -394,8 +396,11 @@ Parts from_llama(const fs::path& path, TokenizerConfig config) {
                      .byte_fallback = model.byte_fallback});
   using Prepend = pre_tokenizer::Metaspace::Prepend;
   const bool prefix = config.add_prefix_space.value_or(model.dummy_prefix);
-  parts.pre_tokenizer = {pre_tokenizer::Metaspace{
-      "▁", !prefix ? Prepend::never : config.legacy ? Prepend::always : Prepend::first, false}};
+  parts.pre_tokenizer = {pre_tokenizer::Metaspace{"▁",
+                                                  !prefix         ? Prepend::never
+                                                  : config.legacy ? Prepend::always
+                                                                  : Prepend::first,
+                                                  false}};
   parts.decoder = {decoder::Replace{Pattern::string("▁"), " "}, decoder::ByteFallback{}, decoder::Fuse{}};
   if (prefix) parts.decoder.emplace_back(decoder::Strip{" ", 1, 0});
   add_special_tokens(parts, config);

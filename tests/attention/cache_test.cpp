@@ -144,6 +144,35 @@ TEST(KeyValueCache, GroupedHeadsAndABiasEqualFusedAttention) {
   }
 }
 
+TEST(KeyValueCache, AWindowAndACapEqualFusedAttention) {
+  const std::int64_t heads = 4, kv_heads = 2, D = 5, W = heads * D, row = 2 * kv_heads * D;
+  const std::vector<std::int64_t> lengths{4, 1, 7};
+  const Tensor q = random({12, W}), kv = random({12, row}), token = random({3, row}), asked = random({3, W});
+  for (const std::int64_t window : {0, 2, 30}) {
+    KeyValueCache cache(1);
+    const CachedHeads how{.heads = heads, .kv_heads = kv_heads, .cap = 0.3f, .window = window};
+    const AttentionOptions options{.mask = Mask::causal() & Mask::window(window), .cap = 0.3f, .kv_heads = kv_heads};
+    const Tensor read = cache.begin(0, q, kv, lengths, how);
+    cache.append(0, token);
+    Probe probe;
+    CachedHeads probed = how;
+    probed.probe = &probe;
+    const Tensor stepped = cache.attend(0, asked, probed);
+    for (std::int64_t i = 0, at = 0; i < 3; ++i) {
+      const std::int64_t T = lengths[static_cast<std::size_t>(i)];
+      std::vector<float> queries = q.view_rows(at, at + T).to_vector(), seen = kv.view_rows(at, at + T).to_vector();
+      queries.insert(queries.end(), asked.data() + i * W, asked.data() + (i + 1) * W);
+      seen.insert(seen.end(), token.data() + i * row, token.data() + (i + 1) * row);
+      const Tensor all =
+          cross_attention(Tensor::from(queries, {1, T + 1, W}), Tensor::from(seen, {1, T + 1, row}), heads, options)
+              .reshape({T + 1, W});
+      expect_near(read.view_rows(at, at + T), all.view_rows(0, T));
+      expect_near(stepped.view_rows(i, i + 1), all.view_rows(T, T + 1));
+      at += T;
+    }
+  }
+}
+
 TEST(KeyValueCache, HypothesesThatShareKeysGetTheSameBitsAsAlone) {
   const std::int64_t heads = 6;
   for (const std::int64_t D : {3, 20, 64}) {

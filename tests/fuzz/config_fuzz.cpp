@@ -5,9 +5,9 @@
 
 #include "attend/core/error.h"
 #include "attend/models/bert.h"
+#include "attend/models/causal_lm.h"
 #include "attend/models/decomposable_attention.h"
 #include "attend/models/esim.h"
-#include "attend/models/causal_lm.h"
 #include "attend/models/hierarchical_classifier.h"
 #include "attend/models/recurrent_classifier.h"
 #include "attend/models/recurrent_translator.h"

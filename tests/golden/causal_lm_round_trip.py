@@ -12,7 +12,7 @@ from transformers import AutoModelForCausalLM
 
 wrong = 0
 for folder in sorted(path for path in pathlib.Path(sys.argv[1]).iterdir() if path.is_dir()):
-    model, report = AutoModelForCausalLM.from_pretrained(folder, output_loading_info=True)
+    model, report = AutoModelForCausalLM.from_pretrained(folder, output_loading_info=True, attn_implementation="eager")
     saved = load_file(folder / "outputs.safetensors")
     with torch.no_grad():
         logits = model.eval()(input_ids=saved["ids"].long()).logits

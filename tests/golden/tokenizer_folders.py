@@ -615,6 +615,96 @@ def llama3():
     finish(path, brief=True)
 
 
+QWEN_PATTERN = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|"
+                r"\s+(?!\S)|\s+")
+
+
+def byte_level_of(name, config, split, special, normalizer=None, processor=None, unknown=None):
+    """A byte-level BPE with the given words, in the tokenizer.json of a published family."""
+    trainer = trainers.BpeTrainer(vocab_size=400, show_progress=False, initial_alphabet=pre_tokenizers.ByteLevel.alphabet())
+    tokenizer = train(models.BPE(unk_token=unknown), trainer, split, normalizer)
+    tokenizer.decoder = decoders.ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False)
+    if processor:
+        tokenizer.post_processor = processor
+    tokenizer.add_special_tokens(special)
+    path = folder(name, None, config)
+    save(tokenizer, path)
+    finish(path, brief=True)
+
+
+def qwen2():
+    split = pre_tokenizers.Sequence([pre_tokenizers.Split(tokenizers.Regex(QWEN_PATTERN), behavior="isolated"),
+                                     pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False)])
+    byte_level_of("qwen2", {"tokenizer_class": "Qwen2Tokenizer", "add_bos_token": False, "add_prefix_space": False, "bos_token": None,
+                            "eos_token": "<|im_end|>", "pad_token": "<|endoftext|>", "unk_token": None, "model_max_length": 32768},
+                  split, ["<|endoftext|>", "<|im_start|>", "<|im_end|>"], normalizers.NFC(),
+                  processors.ByteLevel(add_prefix_space=False, trim_offsets=False, use_regex=False))
+
+
+def smollm():
+    split = pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True),
+                                     pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=True, use_regex=True)])
+    byte_level_of("smollm", {"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": False, "bos_token": "<|im_start|>", "eos_token": "<|im_end|>",
+                             "unk_token": "<|endoftext|>", "model_max_length": 8192}, split, ["<|endoftext|>", "<|im_start|>", "<|im_end|>"])
+
+
+def gpt_neox():
+    byte_level_of("gpt_neox", {"tokenizer_class": "GPTNeoXTokenizer", "add_prefix_space": False, "bos_token": "<|endoftext|>",
+                               "eos_token": "<|endoftext|>", "unk_token": "<|endoftext|>"},
+                  pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=True), ["<|endoftext|>", "<|padding|>"], normalizers.NFC(),
+                  processors.ByteLevel(add_prefix_space=False, trim_offsets=True))
+
+
+def sentencepiece_of(name, config, special, normalizer, pre_tokenizer, prefix):
+    """SentencePiece BPE in tokenizer.json, with bytes, as the tokenizers of Gemma and Mistral have it."""
+    tokens = special + [f"<0x{i:02X}>" for i in range(256)]
+    trainer = trainers.BpeTrainer(vocab_size=560, special_tokens=tokens, show_progress=False)
+    model = json.loads(train(models.BPE(), trainer, pre_tokenizers.Metaspace(), None).to_str())["model"]
+    tokenizer = Tokenizer(models.BPE(vocab=model["vocab"], merges=[tuple(m) for m in model["merges"]], unk_token="<unk>", fuse_unk=True,
+                                     byte_fallback=True))
+    if normalizer:
+        tokenizer.normalizer = normalizer
+    if pre_tokenizer:
+        tokenizer.pre_tokenizer = pre_tokenizer
+    tokenizer.decoder = decoders.Sequence([decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()] +
+                                          ([decoders.Strip(content=" ", left=1)] if prefix else []))
+    tokenizer.add_special_tokens([AddedToken(token, normalized=False, special=True) for token in special])
+    bos = config["bos_token"]
+    tokenizer.post_processor = processors.TemplateProcessing(single=f"{bos}:0 $A:0", pair=f"{bos}:0 $A:0 {bos}:1 $B:1",
+                                                             special_tokens=[(bos, tokenizer.token_to_id(bos))])
+    path = folder(name, None, config)
+    save(tokenizer, path)
+    finish(path, brief=True)
+
+
+def gemma():
+    sentencepiece_of("gemma", {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<bos>", "eos_token": "<eos>", "pad_token": "<pad>",
+                               "unk_token": "<unk>"}, ["<pad>", "<eos>", "<bos>", "<unk>", "<start_of_turn>", "<end_of_turn>"],
+                     normalizers.Replace(" ", "▁"), pre_tokenizers.Split(" ", behavior="merged_with_previous"), False)
+
+
+def mistral():
+    sentencepiece_of("mistral", {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"},
+                     ["<unk>", "<s>", "</s>", "[INST]", "[/INST]"], None,
+                     pre_tokenizers.Metaspace(replacement="▁", prepend_scheme="first", split=False), True)
+
+
+def llama_spm(name="llama_spm", **options):
+    """tokenizer.model alone."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(CORPUS), model_writer=model, vocab_size=420, model_type="bpe", unk_id=0, bos_id=1, eos_id=2, byte_fallback=True,
+        normalization_rule_name="identity", remove_extra_whitespaces=False, split_digits=True, allow_whitespace_only_pieces=True,
+        hard_vocab_limit=False, num_threads=1, minloglevel=2)
+    path = folder(name, "llama", {"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"} | options)
+    (path / "tokenizer.model").write_bytes(model.getvalue())
+    finish(path, brief=True)
+
+
+def llama_spm_legacy():
+    llama_spm("llama_spm_legacy", legacy=True, add_bos_token=True, add_eos_token=True)
+
+
 def words():
     tokenizer = Tokenizer(models.WordLevel(unk_token="[UNK]"))
     tokenizer.normalizer = normalizers.Sequence([normalizers.NFD(), normalizers.Lowercase(), normalizers.StripAccents()])
@@ -626,7 +716,8 @@ def words():
 
 
 FAMILIES = [gpt2, gpt2_old, gpt2_json, roberta, bert_uncased, bert_cased, bert_accents, mpnet, t5_spm, t5, xlm_roberta_spm, xlm_roberta,
-            albert, albert_spm, camembert_spm, modernbert, pegasus_spm, mbart50_spm, nllb, nllb_spm, m2m_100, marian, llama2, llama3, words]
+            albert, albert_spm, camembert_spm, modernbert, pegasus_spm, mbart50_spm, nllb, nllb_spm, m2m_100, marian, llama2, llama3, llama_spm, llama_spm_legacy, mistral, gemma,
+            qwen2, smollm, gpt_neox, words]
 
 if __name__ == "__main__":
     FIXTURES.mkdir(parents=True, exist_ok=True)

@@ -110,8 +110,8 @@ TEST_P(CausalLmFolder, StepsEqualTheFullPassAtEveryPosition) {
       const Ids& whole = texts[static_cast<std::size_t>(row)];
       const std::int64_t T = std::ssize(beginnings[static_cast<std::size_t>(row)]) + static_cast<std::int64_t>(t);
       const Tensor all = model(Tensor::ids(Ids(whole.begin(), whole.begin() + T), {1, T}));
-      EXPECT_TRUE(test::close(logits.view_rows(row, row + 1), all.reshape({T, all.dim(2)}).view_rows(T - 1, T),
-                              kCloseLogits))
+      EXPECT_TRUE(
+          test::close(logits.view_rows(row, row + 1), all.reshape({T, all.dim(2)}).view_rows(T - 1, T), kCloseLogits))
           << "row " << row << ", token " << T;
     }
     logits = model.step(Tensor::ids({texts[0][6 + t], texts[1][2 + t]}, {2}), state);

@@ -30,7 +30,8 @@ fs::path fixture(const std::string& name) { return fs::path(ATTEND_SOURCE_DIR) /
 
 CausalLmOptions small() {
   CausalLmOptions o;
-  o.vocabulary = 37, o.positions = 20, o.width = 12, o.layers = 2, o.heads = 3, o.inner = 17, o.start = 36, o.ends = {36};
+  o.vocabulary = 37, o.positions = 20, o.width = 12, o.layers = 2, o.heads = 3, o.inner = 17, o.start = 36,
+  o.ends = {36};
   o.deviation = 0.3f;
   return o;
 }

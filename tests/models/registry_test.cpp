@@ -25,7 +25,7 @@ Tokenizer characters_of(const std::string& text) {
 void save_small(const Tokenizer& tokenizer, const fs::path& folder) {
   CausalLmOptions options;
   options.vocabulary = tokenizer.size(), options.positions = 4, options.width = 4, options.layers = 1;
-  options.heads = 1, options.start = options.end = 0;
+  options.heads = 1, options.start = 0, options.ends = {0};
   CausalLm model(options);
   save_model(model, tokenizer, folder);
 }

@@ -7,6 +7,7 @@
 
 #include "attend/core/memory.h"
 #include "attend/core/threads.h"
+#include "attend/ops/activation.h"
 #include "attend/ops/arithmetic.h"
 #include "attend/ops/dropout.h"
 #include "attend/ops/matmul.h"
@@ -114,6 +115,30 @@ TEST(Attention, ABiasIsAddedToTheScaledScores) {
   }
   EXPECT_ERROR(attention(q, k, v, {.bias = normal({3, 7, 9})}), "the bias does not fit: got [3, 7, 9]");
   EXPECT_ERROR(attention(q, k, v, {.bias = normal({9})}), "the bias does not fit: got [9]");
+}
+
+/// cap · tanh(x / cap), computed by other ops.
+Tensor capped(const Tensor& x, float cap) { return tanh(x / cap) * cap; }
+
+TEST(Attention, CappedScoresEqualMaterialisedOnesForEveryMask) {
+  const float scale = 1 / std::sqrt(5.f), cap = 0.7f;
+  for (const auto& [T, S] : {std::pair{7, 9}, {3, 40}, {70, 300}}) {
+    const Tensor q = normal({2, T, 3, 5}, 1, 3.f), k = normal({2, S, 3, 5}, 2), v = normal({2, S, 3, 4}, 3);
+    const Tensor scores = matmul(transpose(q, 1, 2), transpose(k, 1, 2), {.transpose_b = true}) * scale;
+    for (const Mask& mask : {Mask::none(), Mask::causal()}) {
+      const Tensor weights = masked_softmax(capped(scores, cap), mask);
+      const AttentionOptions options{.mask = mask, .cap = cap};
+      EXPECT_TRUE(close(attention_weights(q, k, options), weights));
+      EXPECT_TRUE(close(attention(q, k, v, options), weighted(weights, v)));
+    }
+  }
+}
+
+TEST(Attention, GradientsOfCappedScores) {
+  for (const auto& [T, S] : {std::pair{7, 9}, {5, 30}})
+    for (const Mask& mask : {Mask::none(), Mask::causal(), Mask::causal() & Mask::window(2)})
+      expect_gradients([=](const Tensors& x) { return attention(x[0], x[1], x[2], {.mask = mask, .cap = 0.9f}); },
+                       {normal({2, T, 2, 5}, 1), normal({2, S, 2, 5}, 2), normal({2, S, 2, 4}, 3)});
 }
 
 TEST(Attention, GroupedHeadsEqualRepeatedKeysAndValues) {

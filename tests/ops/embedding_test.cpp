@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "attend/core/convert.h"
 #include "attend/ops/tape.h"
 #include "tests/support/errors.h"
 #include "tests/support/gradcheck.h"
@@ -42,6 +43,16 @@ TEST(Embedding, GradientsOfARepeatedIdAreSummed) {
   const std::vector<std::int32_t> same(1000, 2);
   backward(embedding(table, Tensor::ids(same, {1000})), Tensor::full({1000, 700}, 1.f));
   for (std::int64_t i = 0; i < 2100; ++i) ASSERT_EQ(grad(table).data()[i], i < 1400 ? 0.f : 1000.f);
+}
+
+TEST(Embedding, HalfPrecisionTablesAreConverted) {
+  const Tensor ids = Tensor::ids({4, 0, 2, 4}, {2, 2});
+  for (const DType dtype : {DType::bf16, DType::f16}) {
+    const Tensor table = convert(test::normal({5, 19}), dtype);
+    EXPECT_EQ(embedding(table, ids, {.scale = 3.f}).to_vector(),
+              embedding(convert(table, DType::f32), ids, {.scale = 3.f}).to_vector());
+    EXPECT_ERROR(embedding(table, Tensor::ids({5}, {1})), "out of range");
+  }
 }
 
 }  // namespace

@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "attend/core/convert.h"
 #include "attend/ops/concat.h"
+#include "attend/ops/tape.h"
 #include "tests/support/errors.h"
+#include "tests/support/golden.h"
 #include "tests/support/gradcheck.h"
 
 namespace attend {
@@ -31,6 +34,29 @@ TEST(Linear, AnEmptyBatchGivesAnEmptyResultAndZeroGradients) {
   backward(y, Tensor::zeros({0, 2}));
   EXPECT_EQ(grad(weight).to_vector(), std::vector<float>(6, 0.f));
   EXPECT_EQ(grad(bias).to_vector(), std::vector<float>(2, 0.f));
+}
+
+TEST(Linear, HalfPrecisionWeightsGiveTheProductOfTheConvertedWeights) {
+  for (const DType dtype : {DType::bf16, DType::f16})
+    for (const std::int64_t rows : {1, 2, 7, 64, 65, 300})
+      for (const auto& [in, out] : {std::pair{67, 35}, {96, 1100}, {2100, 530}}) {
+        SCOPED_TRACE(std::to_string(rows) + " rows, " + std::to_string(in) + " to " + std::to_string(out));
+        const Tensor x = normal({rows, in}, 1, 0.3f), bias = normal({out}, 2),
+                     half = convert(normal({out, in}, 3), dtype);
+        const Tensor y = linear(x, half, bias, Activation::silu),
+                     expected = linear(x, convert(half, DType::f32), bias, Activation::silu);
+        EXPECT_TRUE(test::close(y, expected, {.relative = 1e-5f, .absolute = 1e-4f}));
+        const Tensor other = convert(normal({3, in}, 4), dtype);
+        const std::vector<Tensor> both{half, other}, floats{convert(half, DType::f32), convert(other, DType::f32)};
+        EXPECT_TRUE(
+            test::close(linear_together(x, both), linear_together(x, floats), {.relative = 1e-5f, .absolute = 1e-4f}));
+      }
+}
+
+TEST(Linear, HalfPrecisionWeightsCannotBeTrained) {
+  Tensor x = normal({2, 3});
+  require_grad(x);
+  EXPECT_ERROR(linear(x, convert(normal({4, 3}), DType::bf16)), "bfloat16");
 }
 
 void expect_near(const Tensor& got, const Tensor& expected) {

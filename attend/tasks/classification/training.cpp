@@ -248,7 +248,8 @@ Prepared continued_classifier(const ModelFolder& folder, const Options& options,
   if (const auto gpt2 = std::dynamic_pointer_cast<CausalLm>(model)) {
     CausalLmOptions& o = gpt2->options;
     if (!options.columns.pair.empty())
-      fail<InputError>("finetune", folder.path().string(), ": a language model reads single texts, not pairs (--pair-column)");
+      fail<InputError>("finetune", folder.path().string(),
+                       ": a language model reads single texts, not pairs (--pair-column)");
     if (o.several_labels)
       fail<InputError>("finetune", folder.path().string(), ": gives texts any number of labels, expected one each");
     fit_head(gpt2->labels, o.labels, labels, options.trainer.seed, observer);

@@ -1,4 +1,4 @@
-// Exports a GPT-2 model and its tokenizer to a GGUF file for llama.cpp.
+// Exports a GPT-2, Llama or Mistral model and its tokenizer to a GGUF file for llama.cpp.
 #pragma once
 #include <filesystem>
 #include <string>
@@ -9,9 +9,10 @@
 
 namespace attend {
 
-/// Stores matrices as `type`, and positions, norms and biases as float32. Throws InputError if llama.cpp's GPT-2 does
-/// not support the model: the activation must be the tanh approximation of GELU, the attention scores must have the
-/// usual scale, and the tokenizer must be byte-level BPE or characters.
+/// Stores matrices as `type`, and positions, norms and biases as float32. Throws InputError if llama.cpp
+/// does not support the model: the activation of GPT-2 must be the tanh approximation of GELU and its attention scores
+/// must have the usual scale; Llama must have the activation SiLU, no window, and no rotary scaling by yarn or
+/// longrope; the tokenizer must be byte-level BPE with known words, SentencePiece's BPE, or characters.
 void save_gguf(const CausalLm& model, const Tokenizer& tokenizer, const std::filesystem::path& path, GgufType type,
                const std::string& name);
 

@@ -178,7 +178,12 @@ std::vector<TextLikelihood> LanguageModel::score(std::span<const std::string> te
                                                  const LikelihoodOptions& options) const {
   std::vector<Encoding> encodings = model_->tokenizer.encode_all(texts);
   std::vector<std::vector<std::int32_t>> ids;
-  for (Encoding& encoding : encodings) ids.push_back(std::move(encoding.ids));
+  for (Encoding& encoding : encodings) {
+    // The tokenizers of many models add the start token themselves.
+    const bool started = !encoding.ids.empty() && encoding.special.front() && encoding.ids.front() == start();
+    if (options.start && started) encoding.ids.erase(encoding.ids.begin());
+    ids.push_back(std::move(encoding.ids));
+  }
   std::vector<TextLikelihood> all = score(std::move(ids), options);
   for (std::size_t i = 0; i < all.size(); ++i) all[i].invalid = encodings[i].invalid;
   return all;

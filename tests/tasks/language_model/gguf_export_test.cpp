@@ -24,7 +24,7 @@ TEST(GgufExport, CharactersOfSeveralBytesHaveMerges) {
     return !std::exchange(read, true);
   });
   CausalLmOptions o;
-  o.vocabulary = characters.size(), o.positions = 8, o.width = 4, o.layers = 1, o.heads = 2, o.start = o.end = 0;
+  o.vocabulary = characters.size(), o.positions = 8, o.width = 4, o.layers = 1, o.heads = 2, o.start = 0, o.ends = {0};
   save_gguf(CausalLm(o), characters, folder / "m.gguf", GgufType::f32, "m");
   const std::string file = (std::stringstream() << std::ifstream(folder / "m.gguf").rdbuf()).str();
   for (const char* part : {"Ã ©", "â Ĥ", "âĤ ¬", "Ċ", "Ġ"}) EXPECT_NE(file.find(part), file.npos) << part;

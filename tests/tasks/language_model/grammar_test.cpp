@@ -29,10 +29,10 @@ const LanguageModel& model() {
           return next++ < 30;
         },
         {.vocab_size = 360});
-    Gpt2Options options{
+    CausalLmOptions options{
         .vocabulary = tokenizer.size() + 5, .positions = 512, .width = 16, .layers = 1, .heads = 2, .deviation = 0.5f};
-    options.start = options.end = *tokenizer.special().eos;
-    return LanguageModel(Gpt2(options), std::move(tokenizer));
+    options.start = *tokenizer.special().eos, options.ends = {options.start};
+    return LanguageModel(CausalLm(options), std::move(tokenizer));
   }();
   return one;
 }

@@ -66,6 +66,41 @@ TEST_P(Gpt2Folder, GeneratesTheTokensOfTransformers) {
   }
 }
 
+class CausalLmGeneration : public testing::TestWithParam<const char*> {};
+INSTANTIATE_TEST_SUITE_P(Decode, CausalLmGeneration,
+                         testing::Values("llama", "llama_yarn", "llama_bfloat16", "llama_float16", "mistral", "qwen2",
+                                         "qwen3", "smollm3", "gemma2", "gpt_neox", "gpt_neox_serial_old", "phi3",
+                                         "phi3_long"),
+                         [](const auto& info) { return std::string(info.param); });
+
+TEST_P(CausalLmGeneration, GreedyAndBeamSearchGiveTheTokensOfTransformers) {
+  const SafetensorsFile golden(fixture(GetParam()) / "golden.safetensors");
+  const CausalLm model = load_causal_lm(fixture(GetParam()), true);
+  const LanguageModel writer(model, test::numbered_words(model.options.vocabulary));
+  std::vector<Ids> prompts;
+  for (std::int64_t row = 0; row < 3; ++row)
+    prompts.push_back(row_of(golden.get("ids"), row, golden.get("lengths").data<std::int32_t>()[row]));
+  /// A row of transformers' output without padding.
+  const auto expected = [&](const std::string& name, std::int64_t row) {
+    const Tensor ids = golden.get(name);
+    Ids found;
+    const auto ended = [&] { return !found.empty() && std::ranges::count(model.options.ends, found.back()) > 0; };
+    for (std::int64_t t = 0; t < ids.dim(-1) && !ended(); ++t)
+      found.push_back(ids.data<std::int32_t>()[row * ids.dim(-1) + t]);
+    return found;
+  };
+  const auto greedy = writer.generate(prompts, {{.max_new_tokens = 14}});
+  const auto beams = writer.generate(prompts, {{.beam = 3, .nbest = 3, .max_new_tokens = 14}});
+  for (std::size_t row = 0; row < 3; ++row) {
+    EXPECT_EQ(greedy[row].front().ids, expected("greedy." + std::to_string(row), 0)) << row;
+    EXPECT_EQ(writer.generate(std::vector<Ids>{prompts[row]}, {{.max_new_tokens = 14}}).front().front().ids,
+              greedy[row].front().ids);
+    for (std::size_t n = 0; n < 3; ++n)
+      EXPECT_EQ(beams[row][n].ids, expected("beam." + std::to_string(row), static_cast<std::int64_t>(n)))
+          << row << ", " << n;
+  }
+}
+
 /// The model of the only fixture with a tokenizer.
 const LanguageModel& language_model() {
   static const LanguageModel model(fixture("gpt2_tokenizer"));
@@ -212,7 +247,7 @@ TEST(LanguageModel, LongContextsSlideOrAreErrors) {
     CausalLmState state;
     const std::span<const std::int32_t> seen(all);
     const Tensor logits = network.start(std::span(&seen, 1), state);
-    logits.data()[network.options.end] = -1e30f;
+    logits.data()[network.options.end()] = -1e30f;
     const float* best = std::max_element(logits.data(), logits.data() + logits.numel());
     EXPECT_EQ(slid[0][0].ids[next], best - logits.data()) << next;
     all.push_back(slid[0][0].ids[next]);
