@@ -39,7 +39,7 @@ program = json.loads((pathlib.Path(sys.argv[1]) / "config.json").read_text())["m
 with tempfile.TemporaryDirectory(dir=".") as here:
     print(f"{'tokens/s':16} {'ours':>8} {'llama.cpp':>10} {'ratio':>7} {'bar':>6}")
     for name, job, flags, prompt, bar in JOBS[program]:
-        path = os.path.abspath(f"{here}/{''.join(flags)}.gguf")
+        path = os.path.abspath(f"{here}/model{''.join(flags)}.gguf")
         if not os.path.exists(path):
             subprocess.run([f"{BUILD}/attend", "convert", "--model", sys.argv[1], *flags, "--output", path], check=True,
                            stderr=subprocess.DEVNULL)

@@ -696,13 +696,13 @@ def llama_spm(name="llama_spm", **options):
         sentence_iterator=iter(CORPUS), model_writer=model, vocab_size=420, model_type="bpe", unk_id=0, bos_id=1, eos_id=2, byte_fallback=True,
         normalization_rule_name="identity", remove_extra_whitespaces=False, split_digits=True, allow_whitespace_only_pieces=True,
         hard_vocab_limit=False, num_threads=1, minloglevel=2)
-    path = folder(name, "llama", {"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"} | options)
+    path = folder(name, "llama", {"tokenizer_class": "LlamaTokenizer", "bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>", "add_bos_token": True} | options)
     (path / "tokenizer.model").write_bytes(model.getvalue())
     finish(path, brief=True)
 
 
 def llama_spm_legacy():
-    llama_spm("llama_spm_legacy", legacy=True, add_bos_token=True, add_eos_token=True)
+    llama_spm("llama_spm_legacy", legacy=True, add_eos_token=True)
 
 
 def words():
