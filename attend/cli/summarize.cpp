@@ -181,9 +181,10 @@ void add_summarize(Verb& program) {
              "end; error: stop. One of")
       ->default_text("as the model's folder says, otherwise split")
       ->type_name("HOW");
-  verb->add_option("--candidates", options.candidates,
-                   "Generate N summaries, and choose the one with most words in common with the others; 1 chooses the "
-                   "most probable one")
+  verb->add_option(
+          "--candidates", options.candidates,
+          "Sample N summaries (with --beam: take the N best), and choose the one with most words in common with "
+          "the others; 1 chooses the most probable one")
       ->type_name("N")
       ->check(between(1, 1024))
       ->default_text("as the model's folder says, otherwise 1");

@@ -41,6 +41,13 @@ void add_summary_flags(Verb& verb, SummaryFlags& flags) {
          "the others, which is taken out of the text",
          "N")
       ->check(kNotNegative);
+  option(
+      "--candidates", o.candidates,
+      "How attend summarize chooses a summary, recorded in the folder: the one of N samples with most words in common "
+      "with the others; 1: the most probable one",
+      "N")
+      ->check(between(1, 1024))
+      ->default_text("as the model's folder says, otherwise 1");
   add_training_flags(verb, flags.training, o.trainer, o.batch_tokens, {"rougeL", "rouge1", "rouge2", "loss"});
 }
 

@@ -274,7 +274,10 @@ GenerationOptions Summarizer::search_of(const SummarizeOptions& options) const {
   const std::int64_t candidates = options.candidates.value_or(defaults_.candidates);
   if (candidates > 1 && !search.greedy.value_or(false)) {
     search.nbest = candidates;
-    if (!search.samples()) search.beam = std::max(search.beam.value_or(folder.beam), candidates);
+    if (search.beam)
+      search.beam = std::max(*search.beam, candidates);
+    else
+      search.sample = true, search.seed = search.seed.value_or(1);  // a text always has the same summary
   }
   if (!search.seed) search.seed = random_seed();  // one for all passes of a document
   return search;
@@ -358,7 +361,7 @@ std::vector<std::string> SummaryJob::next_sources() {
     if (!documents[i].done())
       std::ranges::move(documents[i].parts(i, content_->setting), std::back_inserter(content_->parts));
   std::vector<std::string> sources;
-  for (Part& part : content_->parts) sources.push_back(std::move(part.source));
+  for (const Part& part : content_->parts) sources.push_back(part.source);
   return sources;
 }
 

@@ -179,7 +179,8 @@ TrainingResult train_summarizer(const SummaryTrainingOptions& options, const Tra
   parameters = {.prefix = encoding.prefix,
                 .max_source_tokens = encoding.max_source,
                 .max_new_tokens = encoding.max_target,
-                .long_text = LongText::truncate};
+                .long_text = LongText::truncate,
+                .candidates = options.candidates.value_or(parameters.candidates)};
   SearchOptions& search = model.generation->search;
   search.max_length = encoding.max_target + 1, search.max_new_tokens = 0;  // as in training, whatever the old model did
   search.rules.min_length = search.rules.min_new_tokens = 0, search.rules.no_repeat_ngram = 3;

@@ -36,6 +36,8 @@ struct SummaryTrainingOptions {
   /// In the first epochs, learn to generate the sentence of each text that has most words in common with the others,
   /// from the text without it (gap sentences, Zhang et al. 2020).
   std::int64_t gap_sentence_epochs = 0;
+  /// Recorded in the folder (see SummarizeOptions); empty: that of the folder `from`, otherwise 1.
+  std::optional<std::int64_t> candidates = {};
   std::int64_t validation_summaries = 500;  ///< texts that are summarized for ROUGE in each evaluation
   TransformerOptions model = {.width = 256,
                               .encoder_layers = 3,

@@ -213,13 +213,19 @@ TEST(Summarizer, ChoosesTheCandidateThatAgreesWithTheOthers) {
   for (const Translation& one : found.front())
     texts.push_back(one.text), probabilities.push_back(std::exp(one.log_probability));
   ASSERT_EQ(texts.size(), 4u);
-  EXPECT_EQ(summarizer(document).text, texts[consensus(texts, probabilities)]);
-  EXPECT_EQ(summarizer(document, {.candidates = 1}).text,
-            summarizer(document, {.search = {.beam = 1}, .candidates = 1}).text);
-  const Summary sampled = summarizer(document, {.search = {.sample = true, .seed = 3}, .sources = true});
-  EXPECT_NEAR(sum_of(sampled.sentences), 1, 1e-4);
-  EXPECT_EQ(sampled.ids, summarizer(document, {.search = {.sample = true, .seed = 3}}).ids);
-  EXPECT_EQ(summarizer(document, {.search = {.greedy = true}}).text, summarizer(document, {.candidates = 1}).text);
+  const auto summary = [&](const SummarizeOptions& options) { return summarizer(document, options); };
+  EXPECT_EQ(summary({.search = {.beam = 4}}).text, texts[consensus(texts, probabilities)]);
+  EXPECT_EQ(summary({.search = {.beam = 4}, .candidates = 1}).text, texts[0]);
+  EXPECT_EQ(summary({.search = {.greedy = true}}).text, summary({.candidates = 1}).text);
+
+  const std::vector<std::vector<Translation>> samples = translator(
+      std::span(&document, 1),
+      {.search = {.sample = true, .nbest = 4, .seed = 1, .max_new_tokens = 8}, .sentences = SentenceMode::whole});
+  texts.clear();
+  for (const Translation& one : samples.front()) texts.push_back(one.text);
+  const Summary chosen = summary({.sources = true});
+  EXPECT_EQ(chosen.text, texts[consensus(texts, std::vector<double>(4, 1.0))]);
+  EXPECT_NEAR(sum_of(chosen.sentences), 1, 1e-4);
 }
 
 TEST(Summarizer, BadOptionsAreErrors) {

@@ -105,13 +105,14 @@ TEST_F(SummaryTraining, LearnsToCopyWordsThatItHasNeverGenerated) {
 
 TEST_F(SummaryTraining, SummariesInLowerCaseGetTheCaseOfTheText) {
   SummaryTrainingOptions o = options("model");
-  o.lowercase = true, o.vocab_size = 70;
+  o.lowercase = true, o.vocab_size = 70, o.candidates = 5;
   o.model.width = 32, o.model.recurrent_layers = 1, o.model.encoder_layers = 0, o.model.decoder_layers = 2;
   o.model.dropout = 0, o.trainer.steps = 300, o.trainer.evaluate_every = 300, o.trainer.learning_rate = 4e-3;
   o.trainer.warmup = 30, o.validation_summaries = 12;
   EXPECT_GT(score_named(train_summarizer(o).state.best, "rouge1"), 85);
   const Config config(folder_ / "model/config.json");
   EXPECT_TRUE(config.flag("source_case"));
+  EXPECT_EQ(SummaryParameters::read(config).candidates, 5);
   EXPECT_EQ(config.integer("encoder_recurrent_layers"), 1);
   const Summarizer summarizer(folder_ / "model");
   EXPECT_EQ(summarizer(note(205).first).text, note(205).second);
