@@ -54,7 +54,7 @@ std::optional<ChatTemplate> open_template(const ChatFlags& flags, const Tokenize
 ChatInput chat_input(const ChatFlags& flags) {
   return {.messages = flags.messages.empty() ? "[]" : text_of_file("--messages", flags.messages),
           .tools = text_of_file("--tools", flags.tools),
-          .documents = text_of_file("--documents", flags.documents),
+          .documents = text_of_file("--template-documents", flags.documents),
           .arguments = flags.template_args,
           .generation_prompt = !flags.no_generation_prompt && !flags.continue_final_message,
           .continue_final_message = flags.continue_final_message};
@@ -207,7 +207,7 @@ void add_chat(Verb& program) {
   verb->add_option("--tools", flags->tools, "JSON list of tools, as in OpenAI's API")
       ->type_name("FILE")
       ->group("Chat template");
-  verb->add_option("--documents", flags->documents, "JSON list of documents, each with a title and a text")
+  verb->add_option("--template-documents", flags->documents, "JSON list of documents, each with a title and a text")
       ->type_name("FILE")
       ->group("Chat template");
   verb->add_option("--template-args", flags->template_args,

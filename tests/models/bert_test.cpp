@@ -147,7 +147,8 @@ TEST(ModernBert, UnknownOrIncompleteScalingIsAnError) {
     config.set("rope_scaling", scaling);
     return test::error_of([&] { BertOptions::read(config); });
   };
-  EXPECT_NE(error("rope_type", "longrope").find("longrope"), std::string::npos);
+  EXPECT_NE(error("rope_type", "spiral").find("spiral"), std::string::npos);
+  EXPECT_NE(error("rope_type", "longrope").find("factor"), std::string::npos);
   EXPECT_NE(error("factor", -1.0).find("factor"), std::string::npos);
   EXPECT_NE(error("low_freq_factor", 2.0).find("\"low_freq_factor\" is 2, expected less than"), std::string::npos);
   Config config(fixture("bert_modernbert_model") / "config.json");

@@ -250,7 +250,7 @@ TEST(Transformer, UnsupportedConfigurationsAreErrorsThatNameTheKey) {
   Config other;
   other.set("quant_method", "gptq");
   refuses("quantization_config", other, "\"quantization_config\"");
-  refuses("model_type", "whisper", "is \"whisper\", expected one of marian");
+  refuses("model_type", "whisper", "\"whisper\", expected one of marian");
   refuses("decoder_start_token_id", 61, "\"decoder_start_token_id\" is 61");
   refuses("pad_token_id", -1, "\"pad_token_id\" is -1");
   refuses("eos_token_id", std::vector<std::string>{"0"}, "\"eos_token_id\" is");

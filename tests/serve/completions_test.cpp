@@ -301,37 +301,37 @@ class ChatTemplates : public testing::Test {
 
 TEST_F(ChatTemplates, MakeThePrompt) {
   const std::string end = "<|endoftext|>";
-  const Json user{{"role", "user"},
-                  {"content", {{{"type", "text"}, {"text", "a"}}, {{"type", "text"}, {"text", "b"}}}}};
+  const Json parts = Json::array({Json{{"type", "text"}, {"text", "a"}}, Json{{"type", "text"}, {"text", "b"}}});
+  const Json user{{"role", "user"}, {"content", parts}};
   const auto content = [](const Serving::Answer& answer) {
     return answer.json["choices"][0]["message"]["content"].get<std::string>();
   };
-  const auto plain = ask({{{"role", "system"}, {"content", "x"}}, user});
+  const auto plain = ask(Json::array({Json{{"role", "system"}, {"content", "x"}}, user}));
   ASSERT_EQ(plain.status, 200) << plain.body;
   EXPECT_EQ(content(plain), said("sx" + end + "uab" + end));
-  EXPECT_EQ(content(ask({user}, {{"chat_template_kwargs", {{"mood", "m"}}}})), said("uab" + end + "m"));
+  EXPECT_EQ(content(ask(Json::array({user}), {{"chat_template_kwargs", {{"mood", "m"}}}})), said("uab" + end + "m"));
   // Arguments of a call are objects for the template, and a message that calls a tool may have no content.
   const Json call{{"id", "1"}, {"type", "function"}, {"function", {{"name", "f"}, {"arguments", R"({"x": "q"})"}}}};
-  const Json calls = {user,
-                      {{"role", "assistant"}, {"content", nullptr}, {"tool_calls", Json::array({call})}},
-                      {{"role", "tool"}, {"tool_call_id", "1"}, {"content", "t"}}};
+  const Json calls =
+      Json::array({user, Json{{"role", "assistant"}, {"content", nullptr}, {"tool_calls", Json::array({call})}},
+                   Json{{"role", "tool"}, {"tool_call_id", "1"}, {"content", "t"}}});
   EXPECT_EQ(content(ask(calls)), said("uab" + end + "aq" + end + "tt" + end));
 }
 
 TEST_F(ChatTemplates, ToolsThatCannotBeUsedAreRefused) {
   const Json user{{"role", "user"}, {"content", "a"}};
-  const Json tools = {{{"type", "function"}, {"function", {{"name", "f"}}}}};
-  EXPECT_EQ(ask({user}, {{"tools", tools}}).status, 200);
-  EXPECT_EQ(ask({user}, {{"tools", tools}, {"tool_choice", "none"}, {"stream", true}}).status, 200);
-  EXPECT_EQ(ask({user}, {{"tools", tools}, {"stream", true}}).status, 200);
-  const auto required = ask({user}, {{"tools", tools}, {"tool_choice", "required"}});
+  const Json tools = Json::array({Json{{"type", "function"}, {"function", {{"name", "f"}}}}});
+  EXPECT_EQ(ask(Json::array({user}), {{"tools", tools}}).status, 200);
+  EXPECT_EQ(ask(Json::array({user}), {{"tools", tools}, {"tool_choice", "none"}, {"stream", true}}).status, 200);
+  EXPECT_EQ(ask(Json::array({user}), {{"tools", tools}, {"stream", true}}).status, 200);
+  const auto required = ask(Json::array({user}), {{"tools", tools}, {"tool_choice", "required"}});
   EXPECT_EQ(required.status, 400);
   EXPECT_EQ(required.json["error"]["param"], "tool_choice");
-  const auto raised = ask({user, {{"role", "tool"}, {"content", "t"}}}, {{"tools", tools}});
+  const auto raised = ask(Json::array({user, Json{{"role", "tool"}, {"content", "t"}}}), {{"tools", tools}});
   EXPECT_EQ(raised.status, 400);
   EXPECT_NE(raised.body.find("no tools here"), std::string::npos) << raised.body;
-  EXPECT_EQ(ask({{{"role", "critic"}, {"content", "a"}}}).json["error"]["param"], "messages[0].role");
-  EXPECT_EQ(ask({user}, {{"tools", {1}}}).json["error"]["param"], "tools");
+  EXPECT_EQ(ask(Json::array({Json{{"role", "critic"}, {"content", "a"}}})).json["error"]["param"], "messages[0].role");
+  EXPECT_EQ(ask(Json::array({user}), {{"tools", Json::array({1})}}).json["error"]["param"], "tools");
 }
 
 TEST(Requests, AreRefusedWithWhatIsWrong) {

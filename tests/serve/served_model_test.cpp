@@ -23,7 +23,8 @@ class Idle {
  private:
   static std::vector<std::unique_ptr<serve::ServedModel>> models(const std::filesystem::path& folder) {
     std::vector<std::unique_ptr<serve::ServedModel>> all;
-    all.push_back(std::make_unique<serve::ServedModel>("model", folder, serve::ModelLimits(), [] {}));
+    all.push_back(
+        std::make_unique<serve::ServedModel>("model", folder, ModelFolder(folder), serve::ModelLimits(), [] {}));
     return all;
   }
   serve::Api api_;

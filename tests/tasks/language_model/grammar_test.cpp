@@ -18,7 +18,7 @@ namespace {
 
 using test::Json;
 
-const LanguageModel& model() {
+const LanguageModel& random_model() {
   static const LanguageModel one = [] {
     const std::vector<std::string> texts{R"({"name": "größer", "list": [true, false, null], "n": 12.5, "a": -1e5})",
                                          "日本語 日本語 😀😀 the end of the text", "{\n  \"x\": \"y\"\n}"};
@@ -38,7 +38,7 @@ const LanguageModel& model() {
 }
 
 Generation generate(const GenerationOptions& options, const std::string& prompt = "A:") {
-  return model().generate(std::vector{prompt}, {options}).front().front();
+  return random_model().generate(std::vector{prompt}, {options}).front().front();
 }
 
 TEST(ConformingTexts, EveryAnswerConformsToARandomSchema) {
@@ -52,7 +52,7 @@ TEST(ConformingTexts, EveryAnswerConformsToARandomSchema) {
     GenerationOptions options{.seed = static_cast<std::uint64_t>(i), .json_schema = schema.dump()};
     std::int64_t shortest = 0;
     try {
-      shortest = model().grammar(options)->shortest();
+      shortest = random_model().grammar(options)->shortest();
     } catch (const InputError&) {  // without any value
       continue;
     }
@@ -88,13 +88,13 @@ TEST(ConformingTexts, GrammarsHoldWithAllOtherRules) {
   all[4].temperature = 2, all[4].nbest = 4, all[4].top_p = 0.5;
   all[5].beam = 4, all[5].nbest = 4, all[5].no_repeat_ngram = 2;
   all[6].beam = 8, all[6].nbest = 8, all[6].early_stopping = EarlyStopping::never;
-  all[7].biases = {{LogitBias{model().end(), 100}, LogitBias{5, -100}}};
+  all[7].biases = {{LogitBias{random_model().end(), 100}, LogitBias{5, -100}}};
   all[8].temperature = 100, all[8].top_k = 0, all[8].min_p = 0.1;
   for (std::size_t i = 0; i < all.size(); ++i)
     for (const std::int64_t room : {40, 70}) {
       GenerationOptions& options = all[i];
       options.seed = i, options.max_new_tokens = room, options.grammar = gbnf;
-      const auto texts = model().generate(std::vector<std::string>{"A:"}, {options});
+      const auto texts = random_model().generate(std::vector<std::string>{"A:"}, {options});
       for (const Generation& one : texts.front()) {
         EXPECT_TRUE(grammar.accepts(one.text)) << i << ": " << one.text;
         EXPECT_EQ(one.finish, Finish::eos);
@@ -106,11 +106,11 @@ TEST(ConformingTexts, AreTheSameInABatchAndSlideOn) {
   const std::string gbnf = "root ::= ([a-z]{1,8} \" \"){170} \"end\"";
   GenerateOptions options{{.temperature = 1.0, .seed = 3, .max_new_tokens = 2000, .grammar = gbnf}, LongContext::slide};
   const std::vector<std::string> prompts{"A", "the end", "x: "};
-  const auto together = model().generate(prompts, options);
+  const auto together = random_model().generate(prompts, options);
   for (std::size_t i = 0; i < prompts.size(); ++i) {
     EXPECT_TRUE(Grammar(gbnf).accepts(together[i].front().text));
     EXPECT_GT(together[i].front().ids.size(), 512U);
-    EXPECT_EQ(model().generate(std::vector{prompts[i]}, options).front().front().text, together[i].front().text);
+    EXPECT_EQ(random_model().generate(std::vector{prompts[i]}, options).front().front().text, together[i].front().text);
   }
 }
 
@@ -121,9 +121,9 @@ TEST(ConformingTexts, ProbabilitiesAreThoseOfTheModel) {
   options.grammar = "root ::= \"a\"";
   const Generation held = generate(options);
   EXPECT_EQ(held.text, "a");
-  std::vector<std::int32_t> ids = model().tokenizer().ids("A:");
+  std::vector<std::int32_t> ids = random_model().tokenizer().ids("A:");
   ids.insert(ids.end(), held.ids.begin(), held.ids.end());
-  const std::vector<double> scored = model().score(std::vector<std::vector<std::int32_t>>{ids}).front().logprobs;
+  const std::vector<double> scored = random_model().score(std::vector<std::vector<std::int32_t>>{ids}).front().logprobs;
   ASSERT_EQ(held.ids.size(), 2U);
   EXPECT_NEAR(held.log_probability, scored[scored.size() - 1] + scored[scored.size() - 2], 1e-4);
   EXPECT_LT(free.log_probability, 0);

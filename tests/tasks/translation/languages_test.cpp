@@ -140,7 +140,7 @@ TEST_P(LanguageTraining, TenStepsMatchPyTorch) {
       });
   EXPECT_EQ(sources, case_.integer_lists("sources"));
   EXPECT_EQ(labels, case_.integer_lists("labels"));
-  const TrainableTranslator model = continue_translator(from, tokenizers, false, 0.f, 1);
+  const TrainableTranslator model = continue_translator(from, tokenizers, {.dropout = 0.f});
   TranslationTrainingTask task(model, pairs, {}, {.padding = 1, .batches = {.max_tokens = 1000}});
   AdamW optimizer(model.parameters, {.learning_rate = 1e-3, .weight_decay = 0.01f});
   const std::vector<std::string> losses = case_.texts("losses");
