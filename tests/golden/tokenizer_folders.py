@@ -644,7 +644,7 @@ def qwen2():
 def smollm():
     split = pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True),
                                      pre_tokenizers.ByteLevel(add_prefix_space=False, trim_offsets=True, use_regex=True)])
-    byte_level_of("smollm", {"tokenizer_class": "GPT2Tokenizer", "add_prefix_space": False, "bos_token": "<|im_start|>", "eos_token": "<|im_end|>",
+    byte_level_of("smollm", {"tokenizer_class": "PreTrainedTokenizerFast", "add_prefix_space": False, "bos_token": "<|im_start|>", "eos_token": "<|im_end|>",
                              "unk_token": "<|endoftext|>", "model_max_length": 8192}, split, ["<|endoftext|>", "<|im_start|>", "<|im_end|>"])
 
 

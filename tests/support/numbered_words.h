@@ -12,7 +12,8 @@ inline Tokenizer numbered_words(std::int64_t count) {
   std::int64_t next = 0;
   return train_words(
       [&](std::string& line) {
-        line.assign("w").append(std::to_string(next));
+        line = std::to_string(next);
+        line.insert(line.begin(), 'w');
         return next++ < count;
       },
       {.vocab_size = count});

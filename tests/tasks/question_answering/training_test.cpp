@@ -114,9 +114,10 @@ TEST_F(AnswerTraining, ArticlesAreHeldOutAndWritten) {
   TrainingObserver observer;
   observer.message = [&](const std::string& line) { messages.push_back(line); };
   train_answers(o, observer);
-  ASSERT_FALSE(messages.empty());
-  EXPECT_TRUE(messages.back().starts_with("224 questions about 14 articles, 32 for validation, 64 for test"))
-      << messages.back();
+  ASSERT_EQ(messages.size(), 2u);
+  EXPECT_TRUE(messages[0].starts_with("224 questions about 14 articles, 32 for validation, 64 for test"))
+      << messages[0];
+  EXPECT_NE(messages[1].find("of parameters to train"), std::string::npos) << messages[1];
   EXPECT_EQ(count_questions(read_squad(folder_ / "held/validation.json").articles), 32);
   EXPECT_EQ(count_questions(read_squad(folder_ / "held/test.json").articles), 64);
   o.validation = folder_ / "dev.json", o.trainer.output = folder_ / "both";

@@ -55,7 +55,7 @@ TEST_F(TranslationTraining, SavesATranslator) {
   EXPECT_EQ(result.state.best[1].first, "bleu");
   ASSERT_EQ(warnings.size(), 1u);
   EXPECT_EQ(warnings[0], "left out: 1 pair that are empty, or longer than 100 tokens (--max-length)");
-  ASSERT_EQ(messages.size(), 2u);
+  ASSERT_EQ(messages.size(), 3u);
   EXPECT_TRUE(messages[1].starts_with("300 pairs, 20 for validation, ")) << messages[1];
   const Translator translator(folder_ / "model");
   EXPECT_EQ(translator(std::vector<std::string>{"ciao"}, {{.max_new_tokens = 3}}).size(), 1u);
