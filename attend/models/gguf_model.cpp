@@ -98,6 +98,10 @@ class ConfigWriter {
   void number_key(const char* to, std::string_view from) {
     if (has(from)) config_.set(to, static_cast<float>(number(from)));
   }
+  /// 0 means that there is no window.
+  void window_key() {
+    if (integer("attention.sliding_window", 0) > 0) integer_key("sliding_window", "attention.sliding_window");
+  }
   std::int64_t heads() const { return positive("attention.head_count"); }
   /// The number of features of a head.
   std::int64_t head_dim() const {
@@ -246,7 +250,7 @@ void write_llama(ConfigWriter& w) {
 
 void write_qwen(ConfigWriter& w) {
   write_llama(w);
-  if (w.has("attention.sliding_window"))
+  if (w.integer("attention.sliding_window", 0) > 0)
     fail<InputError>("load", w.file().metadata().file(), ": the key \"", w.key("attention.sliding_window"),
                      "\" is not supported for this architecture");
 }
@@ -264,7 +268,7 @@ void write_gemma2(ConfigWriter& w) {
   w.config().set("hidden_activation", "gelu_pytorch_tanh");
   w.number_key("attn_logit_softcapping", "attn_logit_softcapping");
   w.number_key("final_logit_softcapping", "final_logit_softcapping");
-  w.integer_key("sliding_window", "attention.sliding_window");
+  w.window_key();
   w.config().set("query_pre_attn_scalar",
                  w.integer("block_count") == kLayersOf27B ? w.positive("embedding_length") / w.heads() : w.head_dim());
 }
@@ -273,7 +277,7 @@ void write_phi3(ConfigWriter& w) {
   write_llama(w);
   w.config().set("partial_rotary_factor", static_cast<double>(w.integer("rope.dimension_count", w.head_dim())) /
                                               static_cast<double>(w.head_dim()));
-  w.integer_key("sliding_window", "attention.sliding_window");
+  w.window_key();
 }
 
 void write_gpt_neox(ConfigWriter& w) {
