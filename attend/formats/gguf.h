@@ -1,5 +1,5 @@
 // Writes GGUF files (version 3) for llama.cpp. A file contains typed metadata keys, the names, shapes and offsets of
-// the tensors, and then their data, all little-endian. There is no reader.
+// the tensors, and then their data, all little-endian. gguf_file.h reads them.
 #pragma once
 #include <cstdint>
 #include <filesystem>

@@ -29,8 +29,8 @@ const char* stored_name(DType dtype);
 
 /// Converts a stored tensor; `file` and `name` are used in error messages. F32, F16, BF16, I32 and I8 are not copied,
 /// unless they are misaligned: the result shares the bytes, and keeps `owner` alive. I64 is converted to int32, BOOL
-/// and U8 to int8, F64 and block formats to float32. Throws InputError [load] for more than 4 dimensions, for other dtypes, and if a
-/// number is out of range.
+/// and U8 to int8, F64 and block formats to float32. Throws InputError [load] for more than 4 dimensions, for other
+/// dtypes, and if a number is out of range.
 Tensor read_stored(const std::string& file, std::string_view name, const StoredTensor& stored,
                    const std::shared_ptr<const void>& owner);
 

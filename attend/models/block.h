@@ -31,11 +31,11 @@ struct BlockOptions {
   bool pre_norm = false;     ///< normalise the input of each sub-layer instead of the residual sum after it
   bool causal = false;       ///< causal self-attention
   bool cross = false;        ///< the block has cross-attention over the states of an encoder
-  std::optional<float> scale = {};  ///< factor of the attention scores; empty: 1 / √head_dim
-  RotaryTable rotary = {};          ///< rotary positions of self-attention; undefined: none
-  bool rotates = false;             ///< self-attention uses the rotary positions of BlockPass
-  std::int64_t window = -1;         ///< self-attention to tokens at this distance at most; -1: no limit
-  float dropout = 0.f;              ///< on the output of each sub-layer
+  std::optional<float> scale = {};                 ///< factor of the attention scores; empty: 1 / √head_dim
+  RotaryTable rotary = {};                         ///< rotary positions of self-attention; undefined: none
+  bool rotates = false;                            ///< self-attention uses the rotary positions of BlockPass
+  std::int64_t window = -1;                        ///< self-attention to tokens at this distance at most; -1: no limit
+  float dropout = 0.f;                             ///< on the output of each sub-layer
   std::optional<float> feed_forward_dropout = {};  ///< on the output of the feed-forward network; empty: `dropout`
   float attention_dropout = 0.f;                   ///< on the attention weights
   float activation_dropout = 0.f;                  ///< on the activations inside the feed-forward network

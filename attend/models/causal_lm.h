@@ -79,8 +79,8 @@ struct CausalLmOptions {
   bool attention_bias = true, attention_output_bias = true, feed_forward_bias = true;
   std::optional<RotaryParameters> rotary = {};  ///< rotary positions; empty: learned positions
   std::vector<bool> rotates = {};               ///< of each layer: whether it has rotary positions; empty: all have
-  std::vector<std::int64_t> windows = {};  ///< of each layer: the largest distance of attention, -1: no limit; empty:
-                                           ///< no limits
+  std::vector<std::int64_t> windows = {};   ///< of each layer: the largest distance of attention, -1: no limit; empty:
+                                            ///< no limits
   float score_cap = 0.f;                    ///< above 0: an attention score s becomes score_cap · tanh(s / score_cap)
   float logit_cap = 0.f;                    ///< the same for the logits
   bool scale_attention = true;              ///< multiply the attention scores by 1 / √head_dim

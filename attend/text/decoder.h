@@ -63,8 +63,8 @@ std::string decode_tokens(const Decoder& decoder, std::vector<std::string> token
 std::optional<char> fallback_byte(std::string_view token);
 /// The bytes of a token in the byte alphabet. A token with other letters is an added token, which is plain text.
 std::string bytes_of_token(const std::string& token);
-/// The number of tokens at the end whose text may change with the next token: those of an incomplete character, or a run
-/// of byte tokens.
+/// The number of tokens at the end whose text may change with the next token: those of an incomplete character, or a
+/// run of byte tokens.
 std::size_t unfinished_tokens(const Decoder& decoder, std::span<const std::string> tokens);
 
 }  // namespace attend

@@ -32,8 +32,8 @@ struct SentencePieceFile {
 };
 /// Throws InputError if the model is incomplete or its maps point out of bounds. `file` is used in messages.
 SentencePieceFile read_sentencepiece(std::string_view bytes, const std::string& file);
-/// The merges of a BPE model: all divisions of a normal piece into two tokens of the vocabulary, those of the piece with
-/// the highest score first. Piece i is token i. Pieces of more than 256 bytes have none.
+/// The merges of a BPE model: all divisions of a normal piece into two tokens of the vocabulary, those of the piece
+/// with the highest score first. Piece i is token i. Pieces of more than 256 bytes have none.
 std::vector<BpeMerge> merges_by_score(const Vocabulary& vocabulary, std::span<const SentencePieceFile::Piece> pieces);
 
 /// SentencePiece models with a vocabulary of their own ids. Marian has one model for each language, and one vocabulary

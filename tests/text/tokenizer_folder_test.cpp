@@ -148,9 +148,9 @@ INSTANTIATE_TEST_SUITE_P(Families, TokenizerFolder,
                          testing::Values("gpt2", "gpt2_old", "gpt2_json", "roberta", "bert_uncased", "bert_cased",
                                          "bert_accents", "mpnet", "t5_spm", "t5", "xlm_roberta_spm", "xlm_roberta",
                                          "albert", "modernbert", "pegasus_spm", "mbart50_spm", "nllb", "nllb_spm",
-                                         "albert_spm", "camembert_spm", "m2m_100", "marian", "llama2", "llama3", "llama_spm",
-                                         "llama_spm_legacy", "mistral", "gemma", "qwen2", "smollm", "gpt_neox",
-                                         "words"),
+                                         "albert_spm", "camembert_spm", "m2m_100", "marian", "llama2", "llama3",
+                                         "llama_spm", "llama_spm_legacy", "mistral", "gemma", "qwen2", "smollm",
+                                         "gpt_neox", "words"),
                          [](const auto& info) { return std::string(info.param); });
 
 TEST(MarianFolder, TheTargetSideHasItsOwnModel) {

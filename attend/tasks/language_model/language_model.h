@@ -31,7 +31,7 @@ enum class LongContext : std::uint8_t {
 struct GenerateOptions {
   GenerationOptions search = {};  ///< if nbest > 1 is given without a beam, texts are sampled
   LongContext long_context = LongContext::refuse;
-  std::int64_t batch_rows = 64;  ///< the maximum number of sequences in a batch
+  std::int64_t batch_rows = 64;         ///< the maximum number of sequences in a batch
   std::vector<std::int32_t> ends = {};  ///< tokens that end a text, besides those of the folder
 };
 

@@ -63,7 +63,7 @@ CausalLm new_model(const Options& options, const Tokenizer& tokenizer) {
 CausalLm folder_model(const Options& options, const Tokenizer& tokenizer) {
   // With adapters, the model shares the weights that are mapped for use.
   CausalLm model = options.lora.on() ? *ModelFolder(options.from).model<CausalLm>("finetune", Ability::generate)
-                                 : load_causal_lm(options.from);
+                                     : load_causal_lm(options.from);
   CausalLmOptions& o = model.options;
   if (tokenizer.size() > o.vocabulary)
     fail<InputError>("finetune", options.from.string(), ": its tokenizer has ", tokenizer.size(), " tokens, its model ",

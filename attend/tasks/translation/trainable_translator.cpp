@@ -193,8 +193,7 @@ TrainableTranslator continue_translator(const TranslatorFolder& from, const Tran
   o.dropout = options.dropout.value_or(o.dropout);
   SearchOptions defaults = generation_defaults(o).search;
   defaults.beam = 1, defaults.rules = {};  // as for translating: what the folder does not have is not added
-  GenerationConfig generation =
-      new_vocabulary ? generation_defaults(o) : GenerationConfig::read(from.folder, defaults);
+  GenerationConfig generation = new_vocabulary ? generation_defaults(o) : GenerationConfig::read(from.folder, defaults);
   if (const LanguageTokens& languages = tokenizers.target.languages(); !languages.empty()) {
     const std::int32_t language = languages.find(languages.target, "target").id;
     if (languages.starts_decoder)

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "attend/tasks/language_model/language_model.h"
 #include "attend/text/training/train_words.h"
 #include "tests/support/errors.h"
 #include "tests/support/temp_folder.h"
@@ -41,6 +42,17 @@ TEST(GgufExport, ModelsThatLlamaCppDoesNotSupportAreErrors) {
   const Tokenizer words = load_tokenizer(fs::path(ATTEND_SOURCE_DIR) / "tests/tasks/fixtures/bert_words");
   EXPECT_ERROR(save_gguf(load_causal_lm(fixture("gpt2_tokenizer")), words, folder / "m.gguf", GgufType::f32, "m"),
                "llama.cpp has no tokenizer like this model's");
+}
+
+TEST(GgufExport, AnExportedModelOpensAgain) {
+  const test::TempFolder folder;
+  const LanguageModel original(fixture("gpt2_tokenizer"));
+  save_gguf(original.network(), original.tokenizer(), folder / "m.gguf", GgufType::f32, "m");
+  const LanguageModel opened(folder / "m.gguf");
+  for (const std::string text : {"low lower", "a  newest", "é"}) {
+    EXPECT_EQ(opened.tokenizer().ids(text), original.tokenizer().ids(text)) << text;
+    EXPECT_EQ(opened(text, {{.max_new_tokens = 8}}).ids, original(text, {{.max_new_tokens = 8}}).ids) << text;
+  }
 }
 
 }  // namespace
