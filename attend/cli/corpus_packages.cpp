@@ -42,7 +42,7 @@ void add_corpus_packages(Verb& corpus) {
                  "Compose three in four of the missing descriptions from parts of the machine's own, instead of "
                  "inventing them all")
       ->excludes(invented);
-  option("--most-known", flags->options.most_known, "Take at most so many of the machine's packages for training", "N")
+  option("--most-known", flags->options.most_known, "Use at most N of the machine's packages for training", "N")
       ->check(kNotNegative)
       ->excludes(invented)
       ->default_text("all");

@@ -14,7 +14,7 @@ namespace attend {
 
 using ByteSet = std::bitset<256>;
 
-/// The shortest text of a grammar may have so many bytes.
+/// The maximum length of the shortest text of a grammar, in bytes.
 constexpr std::uint32_t kLongestShortest = 1 << 20;
 
 /// For each state, the length of the shortest text to the end of its rule in bytes, or kNone. Only usable bytes count.
