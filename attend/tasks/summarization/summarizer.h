@@ -41,7 +41,7 @@ struct SummarizeOptions {
   /// For longer documents. split: parts are summarized, and then their summaries, until one is left. Empty: as the
   /// folder says, otherwise split. Models that Attend has trained read the beginning, as in training.
   std::optional<LongText> long_text = {};
-  /// Sample this many summaries (or take those of a beam, if `search` has one), and choose the one that agrees most with
+  /// Sample N summaries (or take those of a beam, if `search` has one), and choose the one that agrees most with
   /// the others (see consensus.h). 1: the best one of the beam. Not given: as the folder says, otherwise 1.
   std::optional<std::int64_t> candidates = {};
   std::int64_t batch_tokens = 4096;             ///< source tokens in a batch
