@@ -40,6 +40,16 @@ USES = {  # verb -> (arguments, standard input)
     "beam": (["generate", "-m", "DIR", *PROMPT, "--beam", "3", "to be"], ""),
     "defaults": (["generate", "-m", "DIR", "--json", "to be"], ""),
     "chat": (["chat", "-m", "DIR", *PROMPT], "to be\nor not\n"),
+    "chat-prompt": (["chat", "-m", "DIR", "--render", "--messages", "FILES/messages.json", "--tools", "FILES/tools.json"], ""),
+    "adapted": (["generate", "-m", f"{MODELS}/gpt2_tokenizer", "--adapter", "DIR", *PROMPT, "to be"], ""),
+    "merge": (["convert", "-m", "DIR", "--merge", "-o", "OUT/merged"], ""),
+    "gguf": (["generate", "-m", "DIR/model.gguf", *PROMPT, "to be"], ""),
+    "gguf-score": (["score", "-m", "DIR/model.gguf", "--json", "to be or not to be"], ""),
+    "gguf-tokens": (["tokenize", "-m", "DIR/model.gguf", "--json"], "The king, 42 times!\n"),
+    "grammar": (["generate", "-m", f"{MODELS}/gpt2_tokenizer", *PROMPT, "--grammar", "FILE", "to be"], ""),
+    "schema": (["generate", "-m", f"{MODELS}/gpt2_tokenizer", *PROMPT, "--json-schema", "FILE", "to be"], ""),
+    "template": (["chat", "-m", f"{MODELS}/gpt2_tokenizer", "--render", "--messages", "FILES/messages.json", "--template", "FILE"], ""),
+    "messages": (["chat", "-m", f"{MODELS}/gpt2_tokenizer", "--render", "--template", "FILES/template.jinja", "--messages", "FILE"], ""),
     "score": (["score", "-m", "DIR", "--json", "to be or not to be"], ""),
     "classify": (["classify", "-m", "DIR", "--json", "the king is here"], ""),
     "classify-words": (["classify", "-m", "DIR", "--attention", "the king is here"], ""),
@@ -119,6 +129,12 @@ TRAINED = {  # name -> arguments, training data, verbs: families without a folde
     **{f"stories_{arch}": (["train", "memory", "--data", "DATA", "--epochs", "1", "--width", "8", "--arch", arch], {
         "qa1_x_train.txt": STORIES, "qa1_x_test.txt": STORIES}, ["stories", "stories-hops"])
        for arch in ("memory", "lstm", "transformer")},
+    "llama": (["train", "language-model", "--arch", "llama", "--width", "16", "--heads", "2", "--layers", "1", "--context", "32",
+               "--vocab-size", "300", "--steps", "2", "--seed", "1", "--train", "DATA/train.txt"],
+              {"train.txt": "the king is here, to be or not to be\n" * 200},
+              ["generate", "beam", "score", "attention", "convert", *WORDS]),
+    "adapter": (["finetune", "language-model", "--from", f"{MODELS}/gpt2_tokenizer", "--lora", "2", "--steps", "2", "--seed", "1",
+                 "--train", "DATA/train.txt"], {"train.txt": "to be or not to be\n" * 200}, ["adapted", "merge"]),
     "bidaf": (["train", "answer", "--train", "DATA/train.json", "--epochs", "1", "--filters", "8", *SMALL],
               {"train.json": json.dumps({"data": [{"title": "x", "paragraphs": [{"context": "the king is here", "qas": [
                   {"id": str(n), "question": "who is here", "answers": [{"text": "the king", "answer_start": 0}]}
@@ -132,11 +148,55 @@ TRAINED = {  # name -> arguments, training data, verbs: families without a folde
 PAIRS = "corpus-convert", "corpus-clean", "corpus-split"
 LINES = "evaluate", "evaluate-scores", "tokenize-file", "embed-file", "classify-pairs", "train"
 
+FAMILIES = ("gemma2", "gpt_neox", "llama_bfloat16", "llama_float16", "llama_yarn", "mistral", "phi3", "phi3_long", "qwen2",
+            "qwen3", "smollm3")  # their folders have no tokenizer, and get one of words
+CHAT_TEMPLATE = """{{ bos_token }}{% for message in messages %}<{{ message.role }}>{{ message.content | trim }}{{ eos_token }}
+{% endfor %}{% for tool in tools or [] %}{{ tool | tojson(indent=2) }}{% endfor %}"""
+MESSAGES = [{"role": "system", "content": "be"}, {"role": "user", "content": "the king"}, {"role": "assistant", "content": None,
+             "tool_calls": [{"type": "function", "function": {"name": "f", "arguments": {"x": [1, "y"]}}}]}]
+TOOLS = [{"type": "function", "function": {"name": "f", "description": "d", "parameters": {"type": "object", "properties": {
+    "x": {"type": "array"}}, "required": ["x"]}}}]
+GIVEN = {"messages.json": json.dumps(MESSAGES), "tools.json": json.dumps(TOOLS), "template.jinja": CHAT_TEMPLATE}
 CONVERTED = f"{MODELS}/gpt2_tokenizer", f"{MODELS}/marian_tokenizer", f"{TASKS}/bert_labels", f"{TASKS}/sentence_mean"  # to int8
+
+
+def tokenizer_of_words(size):
+    """tokenizer.json with so many words."""
+    words = ["<unk>", "<s>", "to", "be", "or", "not", "the", "king", "is", "here", *(f"w{n}" for n in range(10, size))]
+    special = [{"id": n, "content": words[n], "single_word": False, "lstrip": False, "rstrip": False, "normalized": False,
+                "special": True} for n in (0, 1)]
+    return json.dumps({"version": "1.0", "truncation": None, "padding": None, "added_tokens": special, "normalizer": None,
+                       "pre_tokenizer": {"type": "Whitespace"}, "post_processor": None, "decoder": None,
+                       "model": {"type": "WordLevel", "vocab": {word: n for n, word in enumerate(words)}, "unk_token": "<unk>"}})
+
+
+def make_families():
+    """Adds a folder for each of FAMILIES, and a GGUF file of two models, to FOLDERS."""
+    for name in FAMILIES:
+        folder = os.path.join(flags.keep, "models", name)
+        if not os.path.exists(folder):
+            shutil.copytree(f"{MODELS}/{name}", folder)
+            with open(os.path.join(folder, "config.json"), encoding="utf-8") as file:
+                size = json.load(file)["vocab_size"]
+            write(os.path.join(folder, "tokenizer.json"), tokenizer_of_words(size).encode())
+            settings = {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>", "eos_token": "w60", "chat_template": CHAT_TEMPLATE}
+            write(os.path.join(folder, "tokenizer_config.json"), json.dumps(settings).encode())
+        FOLDERS[folder] = ["generate", "beam", "score", "chat", "chat-prompt", "attention", "convert"]
+    for name, source, more in (("gguf", os.path.join(flags.keep, "models", "llama"), []),
+                               ("gguf_int8", f"{MODELS}/gpt2_tokenizer", ["--int8"])):
+        folder = os.path.join(flags.keep, "models", name)
+        if not os.path.exists(folder):
+            os.makedirs(folder)
+            subprocess.run([flags.program, "convert", "-m", source, *more, "-o", os.path.join(folder, "model.gguf")], check=True,
+                           capture_output=True)
+        FOLDERS[folder] = ["gguf", "gguf-score", "gguf-tokens"]
 
 
 def make_models():
     """Trains the models of TRAINED and converts those of CONVERTED, once, and adds them to FOLDERS."""
+    for name, text in GIVEN.items():
+        os.makedirs(os.path.join(flags.keep, "given"), exist_ok=True)
+        write(os.path.join(flags.keep, "given", name), text.encode())
     for name, (arguments, data, verbs) in TRAINED.items():
         folder = os.path.join(flags.keep, "models", name)
         if not os.path.exists(os.path.join(folder, "config.json")):
@@ -151,6 +211,7 @@ def make_models():
         if not os.path.exists(os.path.join(folder, "config.json")):
             subprocess.run([flags.program, "convert", "--int8", "-m", source, "-o", folder], check=True, capture_output=True)
         FOLDERS[folder] = FOLDERS[source]
+    make_families()
 
 
 def files_of(folder):
@@ -288,7 +349,7 @@ def with_tensor(path, name, how):
 
 def matters(verb, how, name):
     """Whether the answer of a verb depends on this tensor, so that a NaN in it must be noticed."""
-    if verb in ("tokenize", "decode", "convert"):  # they give no numbers
+    if verb in ("tokenize", "decode", "convert", "merge", "chat-prompt"):  # they give no numbers
         return False
     if re.search(r"seq_relationship|relative_attention_bias|lm_head\.decoder|predictions\.decoder", name):
         return how == "nan" and "bias" not in name and "seq_relationship" not in name
@@ -347,6 +408,17 @@ def hostile_corpora():
     }
 
 
+def asked():
+    """What comes with a request: conversations, templates, grammars and schemas. Name -> (verb, text)."""
+    found = {"messages.json": ("messages", GIVEN["messages.json"])}
+    for group in ("chat_template", "grammar"):
+        for name in sorted(os.listdir(os.path.join(SEEDS, group))):
+            with open(os.path.join(SEEDS, group, name), encoding="utf-8") as file:
+                verb = "template" if group == "chat_template" else "schema" if name.endswith(".json") else "grammar"
+                found[name] = verb, file.read()
+    return found
+
+
 # ---- recipes ----
 
 RECIPES = ("=", "a", "[", "[[x]]", "width = ", 'width = "', "width = 1e999", "width = -1", "width = 99999999999999999999",
@@ -374,7 +446,7 @@ def all_cases():
                 kind = "tokenizer" if file in ("tokenizer.json", "vocab.json") else "config"
                 for place, value, verb in itertools.product(paths_in(json.loads(text)), range(len(VALUES)), verbs):
                     cases[kind].append(Case(kind, verb, (name, file, place), value))
-            for how, n, verb in itertools.product(DAMAGES, range(6), verbs):
+            for how, n, verb in itertools.product(DAMAGES, range(60 if file.endswith(".gguf") else 6), verbs):
                 cases["bytes"].append(Case("bytes", verb, (name, file), (how, n)))
             for how, verb in itertools.product(FILES, verbs):
                 cases["files"].append(Case("files", verb, (name, file), how))
@@ -393,6 +465,11 @@ def all_cases():
     for (group, file), how, n in itertools.product(samples, DAMAGES, range(20)):
         for verb in PAIRS if group != "sample" else (*PAIRS, *LINES):
             cases["corpora"].append(Case("corpora", verb, (group, file), (how, n)))
+    for name, (verb, text) in asked().items():
+        for how, n in itertools.product(DAMAGES, range(20)):
+            cases["asked"].append(Case("asked", verb, ("asked", name), (how, n)))
+        for place, value in itertools.product(paths_in(json.loads(text)) if name.endswith(".json") else (), range(len(VALUES))):
+            cases["asked"].append(Case("asked", verb, ("asked", name, place), value))
     for n, _ in enumerate(RECIPES):
         cases["recipes"].append(Case("recipes", "recipe", ("made", "recipe.toml"), n))
     for file, how, n in itertools.product(sorted(os.listdir(os.path.join(ROOT, "recipes"))), DAMAGES, range(20)):
@@ -433,10 +510,14 @@ def write(path, data):
 def make(case, work):
     """Makes the folder or file of a case under `work`, and returns its path."""
     chance = random.Random(repr(case[2:]))
-    if case.kind in ("corpora", "recipes"):
-        group, name = case.place
+    if case.kind in ("corpora", "recipes", "asked"):
+        group, name = case.place[:2]
         if case.kind == "recipes":
             data = RECIPES[case.how].encode("latin-1") if group == "made" else open(os.path.join(ROOT, "recipes", name), "rb").read()
+        elif case.kind == "asked":
+            data = asked()[name][1].encode()
+            if len(case.place) == 3:
+                data = with_value(data.decode(), case.place[2], VALUES[case.how])
         elif group == "made":
             data = hostile_corpora()[name]
         elif group == "sample":
@@ -564,8 +645,8 @@ def command_of(case, path, work):
     arguments, given = USES[case.verb]
     out = os.path.join(work, "out")
     os.makedirs(out, exist_ok=True)
-    return [flags.program] + [word.replace("OUT", out, 1) if word.startswith("OUT/") else path if word in ("DIR", "FILE") else word
-                              for word in arguments], given
+    folders = {"DIR": path, "FILE": path, "OUT": out, "FILES": os.path.join(flags.keep, "given")}
+    return [flags.program] + ["/".join([folders.get(first, first), *rest]) for first, *rest in (word.split("/") for word in arguments)], given
 
 
 def tried(case):
@@ -595,7 +676,7 @@ def keep(case, run, problem, work):
 
 
 def described(case):
-    how = VALUES[case.how] if case.kind in ("config", "tokenizer") else RECIPES[case.how] if case.place[0] == "made" and case.kind == "recipes" else case.how
+    how = VALUES[case.how] if case.kind in ("config", "tokenizer") or len(case.place) == 3 and case.kind == "asked" else RECIPES[case.how] if case.place[0] == "made" and case.kind == "recipes" else case.how
     place = [".".join(map(str, part)) if isinstance(part, tuple) else part for part in case.place]
     text = f"{case.verb}: {' '.join(place)}: {how}"
     return shown(text)
@@ -666,7 +747,7 @@ parser.add_argument("--cases", type=int, default=20_000, help="number of cases o
 parser.add_argument("--seconds", type=float, default=3600, help="stop after this time, with what was done until then")
 parser.add_argument("--part", type=part, default=(1, 1), metavar="K/N", help="run only the K-th of N parts")
 parser.add_argument("--seed", type=int, default=1)
-parser.add_argument("--kind", help="only cases of this kind: config, tokenizer, bytes, files, tensors, poison, corpora or recipes")
+parser.add_argument("--kind", help="only cases of this kind: config, tokenizer, bytes, files, tensors, poison, corpora, recipes or asked")
 parser.add_argument("--match", metavar="TEXT", help="only cases whose description contains this text")
 parser.add_argument("--workers", type=int, default=2)
 parser.add_argument("--only", metavar="ID", help="repeat one case")
