@@ -110,7 +110,7 @@ faults: build ## make every system call fail that writes a model, for at most FA
 	@build/release/tests/faults_test --gtest_brief=1
 	@tests/faults/campaign.py --program $(PROGRAM) --library build/release/tests/libattend_faults.so --minutes $(FAULT_MINUTES)
 
-hostile: build ## run the program on HOSTILE_CASES (20000) damaged and hostile models, corpora and recipes
+hostile: build ## run the program on HOSTILE_CASES (20000) damaged and hostile models, adapters, templates, grammars, corpora and recipes
 	@scripts/setup python
 	@tests/hostile/hostile.py --program $(PROGRAM) --cases $(HOSTILE_CASES)
 
