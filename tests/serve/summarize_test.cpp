@@ -148,7 +148,8 @@ TEST(Summarize, OfManyClientsAreTheSameAsAlone) {
 }
 
 TEST(Summarize, IsSomethingThatEncoderDecodersCanDo) {
-  for (const Json& model : summaries().get("/v1/models").json["data"]) {
+  const Json models = summaries().get("/v1/models").json;
+  for (const Json& model : models["data"]) {
     const Json& all = model["capabilities"];
     EXPECT_EQ(std::find(all.begin(), all.end(), "summarize") != all.end(), model["id"] != "words") << model;
   }
