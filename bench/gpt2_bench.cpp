@@ -22,18 +22,13 @@
 #include "attend/text/tokenizer_parts.h"
 #include "attend/train/optimizer.h"
 #include "bench/job.h"
+#include "bench/language_model_steps.h"
 #include "tests/support/numbered_words.h"
 
 namespace {
 
 using namespace attend;
-
-std::vector<std::int32_t> random_ids(std::int64_t count, std::int64_t vocabulary) {
-  std::vector<std::int32_t> ids(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < ids.size(); ++i)
-    ids[i] = static_cast<std::int32_t>(philox({1, 2}, i)[0] % static_cast<std::uint32_t>(vocabulary));
-  return ids;
-}
+using bench::random_ids, bench::step;
 
 /// 124 million parameters.
 CausalLmOptions base(float dropout) {
@@ -55,59 +50,6 @@ CausalLmOptions tiny() {
   CausalLmOptions o = mini(0.f);
   o.positions = 64, o.width = 128, o.layers = o.heads = 4;
   return o;
-}
-
-bench::Run step(const CausalLmOptions& options, std::int64_t B, std::int64_t T) {
-  auto model = std::make_shared<CausalLm>(options);
-  train_parameters(*model);
-  auto adam = std::make_shared<AdamW>(parameters(*model), AdamWOptions{.learning_rate = 3e-4});
-  const Tensor ids = Tensor::ids(random_ids(B * T, options.vocabulary), {B, T});
-  return [=] {
-    const Training training;
-    backward(cross_entropy((*model)(ids), ids));
-    adam->step();
-    adam->zero_grad();
-  };
-}
-
-/// The same with adapters of rank 8 on the layers that PEFT adapts by default; everything else is frozen.
-bench::Run lora_step(const CausalLmOptions& options, std::int64_t B, std::int64_t T, bool recomputed = false) {
-  auto model = std::make_shared<CausalLm>(options);
-  Generator generator(1);
-  auto adam = std::make_shared<AdamW>(train_adapters(*model, AdapterInfo::of({.rank = 8}, "", ""), generator),
-                                      AdamWOptions{.learning_rate = 3e-4});
-  const Tensor ids = Tensor::ids(random_ids(B * T, options.vocabulary), {B, T});
-  return [=] {
-    const Training training;
-    const Recompute recompute(recomputed);
-    backward(cross_entropy((*model)(ids), ids));
-    adam->step();
-    adam->zero_grad();
-  };
-}
-
-double best_step(const bench::Run& run) { return bench::best_seconds(run, 5.); }
-
-/// The peak memory of tensors. Unlike the resident memory, it does not depend on what the process did before.
-double peak_of_steps(const std::function<bench::Run()>& setup) {
-  const std::size_t before = memory_use().current;
-  reset_peak_memory();
-  const bench::Run once = setup();
-  for (int i = 0; i < 3; ++i) once();
-  return static_cast<double>(memory_use().peak - before);
-}
-
-/// The time of a full step divided by that of a step of adapters.
-double lora_speed() {
-  const double adapters = best_step(lora_step(base(0.1f), 4, 256));
-  release_cached_memory();
-  return best_step(step(base(0.1f), 4, 256)) / adapters;
-}
-
-/// The peak memory of steps of adapters, in percent of that of full steps.
-double lora_memory(bool recomputed) {
-  const double adapters = peak_of_steps([=] { return lora_step(base(0.1f), 4, 256, recomputed); });
-  return 100 * adapters / peak_of_steps([] { return step(base(0.1f), 4, 256); });
 }
 
 /// Greedy generation of 128 tokens after a prompt of 32, for several sequences at once.
@@ -209,9 +151,10 @@ int main(int argc, char** argv) {
            }) /
            1e9;
   });
-  bench::figure("gpt2.lora.124m.speed", "x", -1.5, lora_speed);
-  bench::figure("gpt2.lora.124m.memory", "%", 60, [] { return lora_memory(false); });
-  bench::figure("gpt2.lora.124m.recompute.memory", "%", 50, [] { return lora_memory(true); });
+  bench::figure("gpt2.lora.124m.speed", "x", -1.5, [] { return bench::lora_speed(base(0.1f), 4, 256); });
+  bench::figure("gpt2.lora.124m.memory", "%", 60, [] { return bench::lora_memory(base(0.1f), 4, 256); });
+  bench::figure("gpt2.lora.124m.recompute.memory", "%", 50,
+                [] { return bench::lora_memory(base(0.1f), 4, 256, true); });
   bench::figure("gpt2.write.124m.share_of_bandwidth", "%", -90, share_of_bandwidth);
   bench::job("gpt2.write.124m.1x128", 1.3, [] { return write(1); });
   bench::job("gpt2.write.124m.16x128", 1.3, [] { return write(16); });

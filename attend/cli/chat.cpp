@@ -15,6 +15,7 @@
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/file.h"
+#include "attend/models/adapter.h"
 #include "attend/tasks/language_model/chat.h"
 #include "attend/tasks/language_model/conversation.h"
 
@@ -45,7 +46,11 @@ std::string text_of_file(const std::string& flag, const std::string& path) {
 
 /// The template of --template, or of the model's folder.
 std::optional<ChatTemplate> open_template(const ChatFlags& flags, const Tokenizer* tokenizer) {
-  if (flags.template_file.empty()) return ChatTemplate::of_folder(flags.model, tokenizer);
+  if (flags.template_file.empty()) {
+    if (!flags.adapter.empty() || holds_adapter(flags.model))
+      return chat_template_of(open_model(flags.model, flags.adapter));
+    return ChatTemplate::of_folder(flags.model, tokenizer);
+  }
   text_of_file("--template", flags.template_file);  // for a usage error if there is no such file
   const ChatTemplate chat = ChatTemplate::of_file(flags.template_file);
   return flags.model.empty() ? chat : chat.with_tokens_of(flags.model, tokenizer);

@@ -201,8 +201,11 @@ void run(const ConvertFlags& flags) {
     FolderUpdate update(to);
     const fs::path& stage = update.stage();
     copy_other_files(from, stage, folder.path());
+    if (const fs::path chat = folder.adapter_path() / "chat_template.jinja"; folder.has_adapter() && fs::exists(chat))
+      fs::copy_file(chat, stage / inside / chat.filename(), fs::copy_options::overwrite_existing);
     const std::string vocabulary = vocabulary_in(from / inside);
-    model->save(stage / inside, vocabulary);
+    // A merged model has the precision of its folder.
+    model->save(stage / inside, vocabulary, flags.merge && !flags.int8 ? folder.weights().precision() : DType::f32);
     // Older folders have the options of generation in config.json, which is rewritten.
     if (folder.can(Ability::translate) && !vocabulary.empty() && !fs::exists(stage / inside / "generation_config.json"))
       load_translation_model(folder).generation.save(stage / inside);

@@ -11,11 +11,13 @@
 #include "attend/cli/shared/answer_flags.h"
 #include "attend/cli/shared/answer_scores.h"
 #include "attend/cli/shared/choice.h"
+#include "attend/cli/shared/dialogue_flags.h"
 #include "attend/cli/shared/evaluate_report.h"
 #include "attend/cli/shared/input.h"
 #include "attend/cli/shared/model_folder.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/progress.h"
+#include "attend/cli/shared/reply_scores.h"
 #include "attend/cli/shared/story_errors.h"
 #include "attend/cli/shared/training.h"
 #include "attend/cli/verbs.h"
@@ -436,7 +438,7 @@ void add_evaluate(Verb& program) {
                  "Print one JSON object per system; per line with --sentence, per group with --by-length");
   auto stories = std::make_shared<StoryEvaluationFlags>();
   auto answers = std::make_shared<AnswerEvaluationFlags>();
-  constexpr const char* kModels = "A model that answers questions";
+  constexpr const char* kModels = "A model";
   Flag* model = verb->add_option("--model", stories->model, "Folder of the model")
                     ->type_name("DIR")
                     ->excludes("--input")
@@ -488,13 +490,29 @@ void add_evaluate(Verb& program) {
     verb->get_option(name)->needs(questions)->needs(model)->group(kModels);
   add_answer_language_flag(*verb, answers->language);
   verb->get_option("--language")->needs(questions)->group(kModels);
+  auto replies = std::make_shared<ReplyScoreFlags>();
+  Flag* dialogues = add_paths_flag(*verb, "--dialogues", replies->files,
+                                   "Dialogues, as `attend train dialogue` reads them; prints the perplexity of the "
+                                   "replies under the language model")
+                        ->needs(model)
+                        ->group(kModels);
+  for (const char* other : {"--stories", "--answers", "--metric", "--field", "--by-length", "--lengths", "--sentence",
+                            "--confidence", "--resamples", "--seed", "--tasks"})
+    dialogues->excludes(other);
+  add_turn_separator_flag(*verb, replies->format)->needs(dialogues)->group(kModels);
   verb->footer(
       "Examples:\n"
       "  attend evaluate --reference test.it --input test.out --confidence\n"
       "  attend evaluate --model stories --stories tasks_1-20_v1-2/en\n"
       "  attend evaluate --model answers --answers dev.json --language it --json\n"
+      "  attend evaluate --model talker --dialogues held-out.txt\n"
       "  attend evaluate --predictions predictions.json --answers dev.json");
-  verb->callback([options, stories, answers] {
+  verb->callback([options, stories, answers, replies] {
+    if (!replies->files.empty()) {
+      replies->model = stories->model, replies->adapter = answers->adapter;
+      replies->json = options->json, replies->digits = options->digits;
+      return evaluate_replies(*replies);
+    }
     if (!answers->files.empty()) {
       answers->model = stories->model;
       answers->confidence = options->confidence, answers->json = options->json, answers->digits = options->digits;
@@ -505,7 +523,7 @@ void add_evaluate(Verb& program) {
     }
     expand_rouge(options->metrics);
     if (stories->model.empty()) return run(*options);
-    if (stories->data.empty()) throw UsageError("--model", "needs --answers or --stories");
+    if (stories->data.empty()) throw UsageError("--model", "needs --answers, --stories or --dialogues");
     stories->json = options->json;
     evaluate_stories(*stories);
   });

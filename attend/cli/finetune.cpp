@@ -10,6 +10,7 @@ void add_finetune(Verb& program) {
   add_finetune_translation(*finetune);
   add_finetune_summary(*finetune);
   add_finetune_language_model(*finetune);
+  add_finetune_dialogue(*finetune);
   add_finetune_classifier(*finetune);
   add_finetune_masked_lm(*finetune);
   add_finetune_answer(*finetune);

@@ -5,13 +5,15 @@
 namespace attend::cli {
 
 void add_train(Verb& program) {
-  Verb* train = add_parent(program, "train",
-                           "Train a translator, a summarizer, a language model, a classifier, an encoder, a model that "
-                           "answers or a tokenizer");
+  Verb* train =
+      add_parent(program, "train",
+                 "Train a translator, a summarizer, a language model, a chat model, a classifier, an encoder, a "
+                 "model that answers or a tokenizer");
   train->group(kMakeAModel);
   add_train_translation(*train);
   add_train_summary(*train);
   add_train_language_model(*train);
+  add_train_dialogue(*train);
   add_train_classifier(*train);
   add_train_masked_lm(*train);
   add_train_memory(*train);

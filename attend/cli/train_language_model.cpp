@@ -1,6 +1,7 @@
 // attend train language-model and attend finetune language-model: a GPT-2 or a Llama from plain text.
 #include <memory>
 
+#include "attend/cli/shared/causal_lm_flags.h"
 #include "attend/cli/shared/choice.h"
 #include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/training.h"
@@ -13,8 +14,6 @@ namespace {
 struct TrainLanguageModelFlags {
   TrainingFlags training;
   LanguageModelTrainingOptions options;
-  const CausalLmFamily* arch = &kGpt2;  // of a new model
-  bool bias = true;
 };
 
 /// TrainLanguageModelFlags of training and of fine-tuning.
@@ -70,48 +69,14 @@ void add_train_language_model(Verb& parent) {
       ->type_name("N")
       ->check(kPositive)
       ->excludes(tokenizer);
-  auto* net = verb->add_option_group("The network");
-  const auto option = [&](const char* name, auto& value, const char* help, const char* type) {
-    return net->add_option(name, value, help)->type_name(type);
-  };
-  CausalLmOptions& m = o.model;
-  add_choice(*net, "--arch", flags->arch, {{"gpt2", &kGpt2}, {"llama", &kLlama}},
-             "Architecture. llama: RMS norms, rotary positions and gated feed-forward networks without biases. One of");
-  option("--layers", m.layers, "Number of layers", "N")->check(kPositive);
-  option("--heads", m.heads, "Number of attention heads; must divide --width", "N")->check(kPositive);
-  option("--kv-heads", m.kv_heads, "With --arch llama: number of key and value heads; must divide --heads. 0: as many",
-         "N")
-      ->check(kNotNegative);
-  option("--width", m.width, "Size of the hidden states", "N")->check(kPositive);
-  option("--inner", m.inner, "Size of the feed-forward networks; 0 means four times --width, or 8/3 for llama", "N")
-      ->check(kNotNegative);
-  net->add_option("--dropout", o.dropout, "Dropout probability of embeddings, attention weights and sub-layers")
-      ->default_text("0.1; 0 for llama")
-      ->type_name("P")
-      ->check(between(0.0, 0.99));
-  net->add_flag("--bias,!--no-bias", flags->bias,
-                "With --arch gpt2: biases in linear layers and norms, or none (saved as zeros)");
-  net->add_flag("--tied-output,!--untied-output", m.tied_output,
-                "Output layer and embeddings share their weights, or not");
+  const auto finish_network = add_causal_lm_flags(*verb, o.model, o.dropout);
   verb->footer(
       "Example:\n"
       "  attend train language-model --config shakespeare-char --train input.txt --output shakespeare\n"
       "  attend generate --model shakespeare 'ROMEO:' --temperature 0.8\n"
       "Recipes for --config: shakespeare-char.");
-  verb->callback([flags] {
-    CausalLmOptions& m = flags->options.model;
-    check_heads(m.heads, m.width);
-    if (flags->arch == &kGpt2) {
-      if (m.kv_heads > 0) throw UsageError("--kv-heads", "is for --arch llama");
-      m.set_biases(flags->bias);
-    } else {
-      if (!flags->bias) throw UsageError("--no-bias", "is for --arch gpt2; a Llama has no biases");
-      if (m.kv_heads > 0 && m.heads % m.kv_heads != 0) throw UsageError("--kv-heads", "must divide --heads");
-      CausalLmOptions modern = CausalLmOptions::of(*flags->arch);
-      modern.layers = m.layers, modern.heads = m.heads, modern.kv_heads = m.kv_heads, modern.width = m.width;
-      modern.inner = m.inner, modern.tied_output = m.tied_output;
-      m = modern;
-    }
+  verb->callback([flags, finish_network] {
+    finish_network();
     check_and_run(*flags);
   });
 }
@@ -123,10 +88,7 @@ void add_finetune_language_model(Verb& parent) {
   o = LanguageModelTrainingOptions::finetune("");
   add_path_flag(*verb, "--from", o.from, "Folder of the language model to start from", "DIR")->required();
   add_flags(*verb, *flags);
-  verb->add_option("--dropout", o.dropout, "Dropout probability of embeddings, attention weights and sub-layers")
-      ->default_text("the model's own")
-      ->type_name("P")
-      ->check(between(0.0, 0.99));
+  add_own_dropout_flag(*verb, o.dropout);
   add_lora_flags(*verb, o.lora);
   verb->footer(
       "Example:\n"

@@ -76,7 +76,7 @@ bool is_model_file(const std::string& name) {
   return is_weights_file(name, "model", ".safetensors") || is_weights_file(name, "pytorch_model", ".bin") ||
          is_weights_file(name, "adapter_model", ".safetensors") || name == "adapter_config.json" ||
          is_tokenizer_file(name) || name == "config.json" || name == "generation_config.json" ||
-         name == "modules.json" || name == "config_sentence_transformers.json" ||
+         name == "modules.json" || name == "chat_template.jinja" || name == "config_sentence_transformers.json" ||
          (name.starts_with("sentence_") && name.ends_with("_config.json"));
 }
 

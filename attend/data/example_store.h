@@ -73,25 +73,33 @@ using AddExample = std::function<void(const EncodedExample&)>;
 ExampleStore stored_examples(const ExampleFile& file, const std::function<void(const AddExample&)>& fill);
 
 /// The examples in `file`. The file is reused if it has the same key, and otherwise made: open() returns a function
-/// that reads the next record (false at the end), and encode(record) converts it to an example. encode() is called from
+/// that reads the next record (false at the end), and encode(record) converts it to examples. encode() is called from
 /// many threads. Records are read in blocks, of which one is in memory.
 template <typename Record>
 ExampleStore stored_examples(const ExampleFile& file, const std::function<std::function<bool(Record&)>()>& open,
-                             const std::function<EncodedExample(const Record&)>& encode) {
+                             const std::function<std::vector<EncodedExample>(const Record&)>& encode) {
   constexpr std::size_t kBlock = 4096, kTask = 64;  // records in memory, and records per task of a thread
   return stored_examples(file, [&](const AddExample& add) {
     const std::function<bool(Record&)> next = open();
     std::vector<Record> block(kBlock);
-    std::vector<EncodedExample> encoded(kBlock);
+    std::vector<std::vector<EncodedExample>> encoded(kBlock);
     for (std::size_t count = kBlock; count == kBlock;) {
       for (count = 0; count < kBlock && next(block[count]);) ++count;
       parallel_tasks(static_cast<std::int64_t>((count + kTask - 1) / kTask), [&](std::int64_t task) {
         const std::size_t begin = static_cast<std::size_t>(task) * kTask;
         for (std::size_t i = begin; i < std::min(begin + kTask, count); ++i) encoded[i] = encode(block[i]);
       });
-      for (std::size_t i = 0; i < count; ++i) add(encoded[i]);
+      for (std::size_t i = 0; i < count; ++i)
+        for (const EncodedExample& example : encoded[i]) add(example);
     }
   });
+}
+/// The same with one example for each record.
+template <typename Record>
+ExampleStore stored_examples(const ExampleFile& file, const std::function<std::function<bool(Record&)>()>& open,
+                             const std::function<EncodedExample(const Record&)>& encode) {
+  return stored_examples<Record>(
+      file, open, std::function([&](const Record& record) { return std::vector<EncodedExample>{encode(record)}; }));
 }
 
 }  // namespace attend

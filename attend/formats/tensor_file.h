@@ -24,6 +24,8 @@ class TensorFile {
 
   /// The shape of a tensor, without reading it. Throws InputError if there is no such tensor.
   std::span<const std::int64_t> shape(std::string_view name) const;
+  /// "F32", "BF16", …: see StoredTensor. Throws InputError if there is no such tensor.
+  const std::string& stored_dtype(std::string_view name) const { return entry(name).dtype; }
   /// The tensor as converted by read_stored(), without a copy if possible. Throws InputError if there is no such
   /// tensor.
   Tensor get(std::string_view name) const;

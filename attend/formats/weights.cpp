@@ -1,5 +1,9 @@
 #include "attend/formats/weights.h"
 
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
 #include "attend/core/convert.h"
 #include "attend/core/error.h"
 #include "attend/core/file.h"
@@ -124,6 +128,22 @@ std::uint64_t Weights::elements() const {
   std::uint64_t sum = 0;
   for (const TensorFile& file : files_) sum += file.elements();
   return sum;
+}
+
+DType Weights::precision() const {
+  std::map<std::string, std::int64_t> elements;  // by dtype
+  for (const auto& [name, place] : file_of_) {
+    const auto view = views_.find(name);
+    const std::string& stored = view == views_.end() ? name : view->second.stored;
+    const std::span<const std::int64_t> shape = files_[place].shape(stored);
+    elements[files_[place].stored_dtype(stored)] +=
+        std::accumulate(shape.begin(), shape.end(), std::int64_t{1}, std::multiplies());
+  }
+  const auto most = std::ranges::max_element(elements, {}, [](const auto& one) { return one.second; });
+  if (most == elements.end()) return DType::f32;
+  return most->first == stored_name(DType::bf16)  ? DType::bf16
+         : most->first == stored_name(DType::f16) ? DType::f16
+                                                  : DType::f32;
 }
 
 std::vector<std::string> Weights::warnings() const {

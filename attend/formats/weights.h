@@ -37,6 +37,8 @@ class Weights {
   Tensor get(std::string_view name) const;
   Tensor get_float32(std::string_view name) const;
   std::uint64_t elements() const;
+  /// How most elements are stored: float16 or bfloat16, otherwise float32.
+  DType precision() const;
   std::vector<std::string> warnings() const;
   /// The "__metadata__" of a single safetensors file; empty for shards and PyTorch files.
   const SafetensorsMetadata& metadata() const { return metadata_; }

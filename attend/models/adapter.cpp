@@ -6,12 +6,14 @@
 #include <set>
 #include <utility>
 
+#include "attend/core/convert.h"
 #include "attend/core/error.h"
 #include "attend/core/file.h"
 #include "attend/core/folder.h"
 #include "attend/core/json.h"
 #include "attend/core/wording.h"
 #include "attend/kernels/matmul.h"
+#include "attend/models/stored_parameter.h"
 #include "attend/ops/tape.h"
 
 namespace attend {
@@ -28,7 +30,8 @@ constexpr std::string_view kA = ".lora_A.weight", kB = ".lora_B.weight";
 /// The names of queries and values, alone or with other projections in one layer. PEFT has the same defaults for its
 /// families.
 const std::vector<std::vector<std::string>> kQueriesAndValues = {{"q_proj", "v_proj"}, {"query", "value"}, {"c_attn"},
-                                                                 {"q", "v"},           {"q_lin", "v_lin"}, {"Wqkv"}};
+                                                                 {"q", "v"},           {"q_lin", "v_lin"}, {"Wqkv"},
+                                                                 {"qkv_proj"},         {"query_key_value"}};
 
 /// The modules of GPT-2 that hold their weights as [in, out].
 constexpr std::string_view kTransposed[] = {"c_attn", "c_proj", "c_fc"};
@@ -36,6 +39,7 @@ constexpr std::string_view kTransposed[] = {"c_attn", "c_proj", "c_fc"};
 /// A module of `transformers`: one linear layer, or several that are stored as one.
 struct AdaptedModule {
   std::string name;
+  std::int64_t row_groups = 1;  // see Model::row_groups()
   std::vector<Linear*> layers = {};
 
   std::int64_t in() const { return layers.front()->in(); }
@@ -51,7 +55,7 @@ std::vector<AdaptedModule> modules_of(Model& model) {
   std::vector<AdaptedModule> all;
   model.visit_linear_layers([&](const std::string& name, Linear& layer) {
     auto found = std::ranges::find(all, name, &AdaptedModule::name);
-    if (found == all.end()) found = all.insert(all.end(), {name});
+    if (found == all.end()) found = all.insert(all.end(), {name, model.row_groups()});
     found->layers.push_back(&layer);
   });
   return all;
@@ -106,7 +110,7 @@ std::vector<AdaptedModule> targets_of(Model& model, const AdapterInfo& info) {
   return all;
 }
 
-/// Gives the layers of a module its adapter. `b` is [sum of outputs, rank].
+/// Gives the layers of a module its adapter. `b` is [sum of outputs, rank], one layer after the other.
 void set_adapter(const AdaptedModule& module, const LowRank& whole) {
   std::int64_t first = 0;
   for (Linear* layer : module.layers) {
@@ -118,13 +122,13 @@ void set_adapter(const AdaptedModule& module, const LowRank& whole) {
   }
 }
 
-/// B of all layers of a module.   -> [sum of outputs, rank]
+/// B of all layers of a module, as PEFT stores it.   -> [sum of outputs, rank]
 Tensor joined_b(const AdaptedModule& module) {
   if (module.layers.size() == 1) return module.layers.front()->adapter->b;
   Tensor whole = Tensor::empty({module.out(), module.layers.front()->adapter->b.dim(1)});
   float* to = whole.data();
   for (const Linear* layer : module.layers) to = std::ranges::copy(layer->adapter->b.span(), to).out;
-  return whole;
+  return module.row_groups == 1 ? whole : regrouped(whole, std::ssize(module.layers), module.row_groups);
 }
 
 }  // namespace
@@ -379,6 +383,8 @@ void AdapterFolder::attach(Model& model) const {
       refuse(a, "has the wrong shape: got ", adapter.a.shape(), ", expected ", expected_a, kHint);
     if (adapter.b.shape() != expected_b)
       refuse(b, "has the wrong shape: got ", adapter.b.shape(), ", expected ", expected_b, kHint);
+    if (module.layers.size() > 1 && module.row_groups > 1)
+      adapter.b = regrouped(adapter.b, module.row_groups, std::ssize(module.layers));
     set_adapter(module, adapter);
     unused.erase(a), unused.erase(b);
   }
@@ -388,16 +394,18 @@ void AdapterFolder::attach(Model& model) const {
 void merge_adapters(Model& model) {
   model.visit_linear_layers([](const std::string& name, Linear& layer) {
     if (!layer.adapter) return;
-    if (layer.weight.dtype() != DType::f32)
-      fail<InputError>("adapter", "cannot be merged into the weights of ", name, ", which are ", layer.weight.dtype(),
-                       ", expected float32: merge it into the folder that they were converted from");
+    const DType precision = layer.weight.dtype();
+    if (precision == DType::i8)
+      fail<InputError>("adapter", "cannot be merged into the weights of ", name, ", which are int8: merge it into the ",
+                       "folder that they were converted from");
     const LowRank& adapter = *layer.adapter;
     const std::int64_t R = adapter.a.dim(0);
     const Tensor scaled = adapter.b.copy();
     for (float& value : scaled.span()) value *= adapter.scale;
-    layer.weight = layer.weight.copy();
+    layer.weight = precision == DType::f32 ? layer.weight.copy() : convert(layer.weight, DType::f32);
     kernels::matmul({.m = layer.out(), .n = layer.in(), .k = R, .accumulate = true}, scaled.data(), adapter.a.data(),
                     layer.weight.data());
+    layer.weight = convert(layer.weight, precision);
     layer.adapter = nullptr;
   });
 }

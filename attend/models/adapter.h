@@ -77,8 +77,8 @@ class AdapterFolder {
   std::map<std::string, std::string> saved_;  // the name of a parameter -> the name of its tensor
 };
 
-/// Adds the adapters to the weights and removes them. The result computes the same without them. Throws InputError if a
-/// weight is not float32.
+/// Adds the adapters to the weights and removes them. The result computes the same without them. Weights in float16 and
+/// bfloat16 keep their precision: the sum is rounded to it. Throws InputError if a weight is int8.
 void merge_adapters(Model& model);
 
 }  // namespace attend

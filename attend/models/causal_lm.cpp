@@ -377,17 +377,6 @@ std::vector<StoredParameter> stored_of(CausalLm& model) {
   return stored_parameters_of(model, [&](std::string name) { return model.stored_name(std::move(name)); });
 }
 
-/// Exchanges two levels of the rows: group j of part i becomes group i of part j.
-Tensor regrouped(const Tensor& from, std::int64_t parts, std::int64_t groups) {
-  Tensor to = Tensor::like(from);
-  const std::size_t bytes = from.bytes() / static_cast<std::size_t>(parts * groups);
-  for (std::int64_t i = 0; i < parts; ++i)
-    for (std::int64_t j = 0; j < groups; ++j)
-      std::copy_n(from.raw() + static_cast<std::size_t>(i * groups + j) * bytes, bytes,
-                  to.raw() + static_cast<std::size_t>(j * parts + i) * bytes);
-  return to;
-}
-
 /// A tensor of a folder and its relation to the parameters that it holds.
 struct StoredTensorForm {
   bool transposed = false, by_head = false;

@@ -159,6 +159,9 @@ struct CausalLm : ModelOf<CausalLm>, GenerativeModel {
   /// Reads one more token of each sequence.   ids int32 [N] -> logits [N, V] for the next token
   Tensor step(const Tensor& ids, CausalLmState& state, Probe* probe) const;
 
+  std::int64_t row_groups() const override {
+    return options.family->matrices == StoredMatrices::joined_by_head ? options.heads : 1;
+  }
   std::int64_t vocabulary() const override { return options.vocabulary; }
   std::int64_t max_positions() const override { return options.positions; }
   SequenceBytes sequence_bytes() const override {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "attend/core/convert.h"
 #include "attend/core/error.h"
 #include "attend/formats/safetensors.h"
 
@@ -73,11 +74,18 @@ Config Model::stored_config() {
   return description;
 }
 
-void Model::save(const std::filesystem::path& folder, const std::string& vocabulary) {
-  stored_config().save(folder / "config.json");
+void Model::save(const std::filesystem::path& folder, const std::string& vocabulary, DType floats) {
+  Config description = stored_config();
+  std::vector<NamedTensor> parameters = stored_parameters();
+  if (floats != DType::f32) {
+    description.set("torch_dtype", floats == DType::bf16 ? "bfloat16" : "float16");
+    for (NamedTensor& one : parameters)
+      if (one.tensor.dtype() == DType::f32) one.tensor = convert(one.tensor, floats);
+  }
+  description.save(folder / "config.json");
   SafetensorsMetadata metadata{{"format", "pt"}};
   if (!vocabulary.empty()) metadata.emplace(kVocabularyKey, vocabulary);
-  save_safetensors(folder / "model.safetensors", stored_parameters(), metadata);
+  save_safetensors(folder / "model.safetensors", parameters, metadata);
 }
 
 }  // namespace attend

@@ -25,6 +25,9 @@ class Model {
   /// Calls `take` for every linear layer, with the name of its module in `transformers`. Layers that are one module
   /// there, such as the projections of queries, keys and values in GPT-2, have the same name.
   virtual void visit_linear_layers(FunctionRef<void(const std::string& name, Linear& layer)> take) = 0;
+  /// In how many groups the rows of layers alternate that are one module in `transformers`: the number of heads if
+  /// those of head 0 of all layers come first (GPT-NeoX); 1 if one layer follows the other.
+  virtual std::int64_t row_groups() const { return 1; }
   /// Calls `take` for every parameter, with its name in model.safetensors. Parameters that are stored as one have the
   /// same name.
   virtual void visit_parameters(FunctionRef<void(const std::string& name, Tensor& parameter)> take) = 0;
@@ -42,8 +45,9 @@ class Model {
 
   /// Writes config.json and model.safetensors. An int8 matrix is stored as [out, in], with its scales beside it as
   /// "….weight_scale". Only Attend can read such a folder. `vocabulary` is a digest of the tokenizer's tokens, which
-  /// the weights record (see save_model()); empty: none.
-  void save(const std::filesystem::path& folder, const std::string& vocabulary = {});
+  /// the weights record (see save_model()); empty: none. float32 parameters are stored as `floats`, which may be
+  /// float16 or bfloat16.
+  void save(const std::filesystem::path& folder, const std::string& vocabulary = {}, DType floats = DType::f32);
 
  protected:
   Model() = default;

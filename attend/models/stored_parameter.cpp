@@ -18,6 +18,16 @@ Tensor StoredParameter::joined() const {
   return whole;
 }
 
+Tensor regrouped(const Tensor& from, std::int64_t parts, std::int64_t groups) {
+  Tensor to = Tensor::like(from);
+  const std::size_t bytes = from.bytes() / static_cast<std::size_t>(parts * groups);
+  for (std::int64_t i = 0; i < parts; ++i)
+    for (std::int64_t j = 0; j < groups; ++j)
+      std::copy_n(from.raw() + static_cast<std::size_t>(i * groups + j) * bytes, bytes,
+                  to.raw() + static_cast<std::size_t>(j * parts + i) * bytes);
+  return to;
+}
+
 void StoredParameter::assign(const Tensor& whole) const {
   if (parts.size() == 1) {
     *parts.front() = whole;

@@ -22,6 +22,9 @@ struct StoredParameter {
   void assign(const Tensor& whole) const;
 };
 
+/// Exchanges two levels of the rows: group j of part i becomes group i of part j.
+Tensor regrouped(const Tensor& from, std::int64_t parts, std::int64_t groups);
+
 /// The parameters of a module, in the order of visit(). Those to which name_of(name) gives the same name are parts of
 /// one tensor. The pointers are valid as long as the module is not moved.
 template <typename Module, typename NameOf>

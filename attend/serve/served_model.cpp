@@ -131,7 +131,7 @@ void ServedModel::open(const ModelFolder& opened) {
   tokenizer = opened.tokenizer();
   if (opened.can(Ability::generate)) {
     language_model.emplace(opened);
-    chat_template = ChatTemplate::of_folder(folder, &*tokenizer);
+    chat_template = chat_template_of(opened);
     if (chat_template) end_of_reply = attend::end_of_reply(*chat_template, *tokenizer);
     const CausalLmOptions& o = language_model->network().options;
     layers = o.layers, heads = o.heads, context = o.positions;

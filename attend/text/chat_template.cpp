@@ -149,6 +149,18 @@ ChatTemplate ChatTemplate::with_tokens_of(const fs::path& folder, const Tokenize
   return chat;
 }
 
+void ChatTemplate::save(const fs::path& folder) const {
+  const auto write = [](const fs::path& path, const std::string& text) {
+    AtomicFile file(path);
+    file.write(text);
+    file.commit();
+  };
+  write(folder / "chat_template.jinja", main_->text);
+  if (!tools_) return;
+  fs::create_directories(folder / "additional_chat_templates");
+  write(folder / "additional_chat_templates" / "tool_use.jinja", tools_->text);
+}
+
 std::string ChatTemplate::render(const ChatInput& input) const {
   jinja::Budget budget(kMostSteps, kMostBytes);
   Value messages = read_list(input.messages, "messages", budget);

@@ -46,6 +46,9 @@ class ChatTemplate {
   /// template fails or raises an exception, [chat] if the input is not valid.
   std::string render(const ChatInput& input) const;
 
+  /// Writes chat_template.jinja, and what is used with tools into additional_chat_templates/.
+  void save(const std::filesystem::path& folder) const;
+
   /// The text of the template that is used with or without tools.
   const std::string& source(bool with_tools = false) const;
 

@@ -144,7 +144,7 @@ TEST_F(AnswerVerbs, WrongFlagsAndFoldersAreErrors) {
   EXPECT_TRUE(contains(refusal(evaluate), "needs --model or --predictions"));
   EXPECT_TRUE(contains(refusal(evaluate + "--model x --predictions y"), "--predictions"));
   EXPECT_TRUE(contains(refusal(evaluate + "--model x --metric bleu"), "--metric"));
-  EXPECT_TRUE(contains(refusal("evaluate --model x"), "needs --answers or --stories"));
+  EXPECT_TRUE(contains(refusal("evaluate --model x"), "needs --answers, --stories or --dialogues"));
   EXPECT_TRUE(contains(refusal(evaluate + "--predictions y --language xx"), "--language"));
   EXPECT_TRUE(contains(refusal(evaluate + "--predictions y --max-tokens 9"), "--max-tokens"));
   EXPECT_TRUE(contains(refusal("evaluate --model " + path("model") + " --answers " + path("p.txt")), "p.txt"));

@@ -16,6 +16,8 @@ FIXTURES = pathlib.Path(__file__).parent.parent / "models" / "fixtures"
 RANK, ALPHA, STEPS = 3, 5.0, 10
 # folder, class, endings of the adapted layers, modules that are trained fully
 CASES = {"gpt2": ("gpt2_switches", AutoModelForCausalLM, ["c_attn", "c_proj"], []),
+         "phi3": ("phi3", AutoModelForCausalLM, ["qkv_proj", "gate_up_proj"], []),
+         "gpt_neox": ("gpt_neox", AutoModelForCausalLM, ["query_key_value", "dense"], []),
          "bert": ("bert_bert_sequenceclassification", AutoModelForSequenceClassification, ["query", "value"], ["classifier"]),
          "modernbert": ("bert_modernbert_sequenceclassification", AutoModelForSequenceClassification, ["Wqkv", "Wi"], ["classifier"]),
          "marian": ("marian_tied", AutoModelForSeq2SeqLM, ["q_proj", "v_proj"], []),

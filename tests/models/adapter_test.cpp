@@ -8,6 +8,7 @@
 #include "attend/models/bert.h"
 #include "attend/models/causal_lm.h"
 #include "attend/models/registry.h"
+#include "attend/models/stored_parameter.h"
 #include "attend/models/transformer.h"
 #include "attend/ops/cross_entropy.h"
 #include "attend/ops/tape.h"
@@ -32,6 +33,8 @@ struct Case {
 };
 const std::vector<Case> kCases = {
     {"gpt2", "gpt2_switches", {"c_attn", "c_proj"}, {}},
+    {"phi3", "phi3", {"qkv_proj", "gate_up_proj"}, {}},
+    {"gpt_neox", "gpt_neox", {"query_key_value", "dense"}, {}},
     {"bert", "bert_bert_sequenceclassification", {"query", "value"}, {"classifier"}},
     {"modernbert", "bert_modernbert_sequenceclassification", {"Wqkv", "Wi"}, {"classifier"}},
     {"marian", "marian_tied", {"q_proj", "v_proj"}, {}},
@@ -47,10 +50,16 @@ class Adapters : public testing::TestWithParam<Case> {
   Tensor golden(const std::string& name) const { return golden_.get(GetParam().name + ("/" + name)); }
   /// Sets A and B, and heads, to golden values.
   void set(const std::vector<NamedTensor>& parameters, const std::string& which) const {
-    const float* rest = nullptr;  // of a B that several layers share
+    constexpr std::int64_t kHeads = 3;  // of the fixture of GPT-NeoX, which stores queries, keys and values by head
+    Tensor whole;                       // a B that several layers share
+    const float* rest = nullptr;
     for (const auto& [name, parameter] : parameters) {
       const bool more = std::isdigit(static_cast<unsigned char>(name.back())) != 0;
-      if (!more) rest = golden(which + "/base_model.model." + name).data();
+      if (!more) {
+        whole = golden(which + "/base_model.model." + name);
+        if (name.ends_with("query_key_value.lora_B.weight")) whole = regrouped(whole, kHeads, 3);
+        rest = whole.data();
+      }
       std::copy_n(rest, parameter.numel(), parameter.data());
       rest += parameter.numel();
     }
@@ -137,6 +146,27 @@ TEST_P(Adapters, MergedWeightsComputeTheSame) {
   EXPECT_TRUE(close(logits(*ModelFolder(merged.path()).model()), logits(*adapted.model()), {1e-4f, 1e-5f}));
 }
 
+TEST_P(Adapters, MergedWeightsKeepTheirPrecision) {
+  for (const DType precision : {DType::bf16, DType::f16}) {
+    const TempFolder base, folder, merged;
+    ModelFolder(fixture(GetParam().folder)).load()->save(base.path(), {}, precision);
+    EXPECT_EQ(ModelFolder(base.path()).weights().precision(), precision);
+    write_golden_adapter(folder.path());
+    const ModelFolder adapted(ModelFolder(base.path()), folder.path());
+    const std::shared_ptr<Model> model = adapted.load();
+    merge_adapters(*model);
+    model->save(merged.path(), {}, precision);
+    EXPECT_EQ(ModelFolder(merged.path()).weights().precision(), precision);
+    const float error = precision == DType::bf16 ? 0.1f : 0.02f;
+    const Tensor exact = logits(*adapted.model());
+    EXPECT_TRUE(close(logits(*ModelFolder(merged.path()).model()), exact, {error, error}));
+    // Also where the weights stay in the mapped file.
+    const std::shared_ptr<Model> mapped = adapted.model()->share();
+    merge_adapters(*mapped);
+    EXPECT_TRUE(close(logits(*mapped), exact, {error, error}));
+  }
+}
+
 TEST_P(Adapters, AnInt8BaseTrainsAndLoadsThem) {
   const TempFolder int8, folder;
   const std::shared_ptr<Model> full = ModelFolder(fixture(GetParam().folder)).load();
@@ -188,6 +218,16 @@ TEST(Adapter, AllLinearLeavesOutTheOutputLayer) {
   // Four modules in each of three layers: A and B each, and two more parts of B in c_attn.
   EXPECT_EQ(trained.size(), 3u * (4 * 2 + 2));
   for (const NamedTensor& one : trained) EXPECT_FALSE(one.name.starts_with("lm_head")) << one.name;
+}
+
+TEST(Adapter, TheQueriesAndValuesOfEachFamilyAreFound) {
+  const auto adapted = [](const std::string& folder) {
+    const std::shared_ptr<Model> model = ModelFolder(fixture(folder)).model()->share();
+    Generator generator(1);
+    return train_adapters(*model, AdapterInfo::of({.rank = 2}, fixture(folder), ""), generator).front().name;
+  };
+  EXPECT_EQ(adapted("phi3"), "model.layers.0.self_attn.qkv_proj.lora_A.weight");
+  EXPECT_EQ(adapted("gpt_neox"), "gpt_neox.layers.0.attention.query_key_value.lora_A.weight");
 }
 
 TEST(Adapter, ATargetThatNamesNoLayerIsReported) {

@@ -1,6 +1,7 @@
 #include "attend/tasks/language_model/chat.h"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "attend/text/tokenizer_parts.h"
@@ -62,6 +63,142 @@ Json shortened(const Json& messages, std::size_t turns) {
   return kept;
 }
 
+/// The messages, with the special tokens that users and tools have typed marked.
+Json marked_messages(const ChatInput& input, const Tokenizer& tokenizer) {
+  const TypedText typed(tokenizer);
+  Json messages = Json::parse(input.messages, nullptr, false);
+  if (!messages.is_array()) fail<InputError>("chat", "messages: expected a JSON list");
+  for (Json& message : messages) {
+    if (!message.is_object()) fail<InputError>("chat", "messages: expected a list of objects");
+    const Json role = message.value("role", Json());
+    if ((role != "user" && role != "tool") || !message.contains("content")) continue;
+    Json& content = message["content"];
+    if (content.is_string()) content = typed.marked(content.get<std::string>());
+    if (content.is_array())
+      for (Json& part : content)
+        if (part.is_object() && part.contains("text") && part["text"].is_string())
+          part["text"] = typed.marked(part["text"].get<std::string>());
+  }
+  return messages;
+}
+
+std::string rendered(const ChatTemplate& chat, const ChatInput& input, const Json& messages, bool generation_prompt) {
+  ChatInput other = input;
+  other.messages = messages.dump(), other.generation_prompt = generation_prompt;
+  return chat.render(other);
+}
+
+/// Calls take(where it begins, part) for each part of a text between the marks.
+void each_part(const std::string& text, const std::function<void(std::size_t, const std::string&)>& take) {
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(kCut, begin), text.size());
+    take(begin, text.substr(begin, end - begin));
+    begin = end == text.size() ? end + 1 : end + kCut.size();
+  }
+}
+
+/// make(kept, number of messages that were left out) with the fewest turns left out so that there are at most `most`
+/// ids; the last turn stays.
+template <typename Made>
+Made fitting(const Json& messages, std::int64_t most, const std::function<Made(const Json&, std::size_t)>& make) {
+  const auto turns = static_cast<std::size_t>(std::ranges::count_if(messages, begins_turn));
+  const auto without = [&](std::size_t left_out) {
+    const Json kept = left_out == 0 ? messages : shortened(messages, left_out);
+    return make(kept, messages.size() - kept.size());
+  };
+  Made made = without(0);
+  if (std::ssize(made.ids) <= most || turns < 2) return made;
+  // Without more turns, a text is shorter: so their number is found by halving.
+  std::size_t least = 1, largest = turns - 1;
+  made = without(largest);
+  while (least < largest) {
+    const std::size_t middle = (least + largest) / 2;
+    Made other = without(middle);
+    if (std::ssize(other.ids) <= most) {
+      made = std::move(other);
+      largest = middle;
+    } else {
+      least = middle + 1;
+    }
+  }
+  return made;
+}
+
+// ---- conversations to learn from ----
+
+Json first_messages(const Json& messages, std::size_t count) {
+  return Json(messages.begin(), messages.begin() + static_cast<std::ptrdiff_t>(count));
+}
+
+/// The indices of the assistant's messages.
+std::vector<std::size_t> replies_in(const Json& messages) {
+  std::vector<std::size_t> found;
+  for (std::size_t i = 0; i < messages.size(); ++i)
+    if (messages[i].value("role", Json()) == "assistant") found.push_back(i);
+  return found;
+}
+
+/// Whether the whole conversation begins with the prompt of each reply.
+bool begins_with_prompts(const ChatTemplate& chat, const ChatInput& input, const Json& messages) {
+  const std::string text = rendered(chat, input, messages, false);
+  return std::ranges::all_of(replies_in(messages), [&](std::size_t reply) {
+    return text.starts_with(rendered(chat, input, first_messages(messages, reply), true));
+  });
+}
+
+/// The bytes of the replies in the text of a conversation.
+std::vector<Span> reply_texts(const ChatTemplate& chat, const ChatInput& input, const Json& messages,
+                              const std::string& text, bool last_only) {
+  std::vector<std::size_t> replies = replies_in(messages);
+  if (last_only) replies.erase(replies.begin(), replies.end() - 1);
+  std::vector<Span> spans;
+  for (const std::size_t reply : replies) {
+    const std::string prompt = rendered(chat, input, first_messages(messages, reply), true);
+    if (!text.starts_with(prompt))
+      fail<InputError>("chat", "the template does not begin the reply in message ", reply + 1,
+                       " as it ends the prompt for it; train with arguments such as {\"enable_thinking\": false} "
+                       "(--template-args), ",
+                       "or with another template (--template)");
+    const std::string part = rendered(chat, input, first_messages(messages, reply + 1), false);
+    const std::ptrdiff_t end = std::ranges::mismatch(text, part).in1 - text.begin();
+    spans.push_back({std::ssize(prompt), end});
+  }
+  return spans;
+}
+
+/// The tokens of a text, and which of them belong to the replies.
+ChatExample with_replies(const std::string& text, const std::vector<Span>& replies, const Tokenizer& tokenizer,
+                         std::optional<std::int32_t> end) {
+  ChatExample example;
+  std::vector<Span> places;  // of each token, in bytes of `text`
+  each_part(text, [&](std::size_t begin, const std::string& part) {
+    const Encoding encoded = tokenizer.encode(part, {.special_tokens = false});
+    std::ranges::copy(encoded.ids, std::back_inserter(example.ids));
+    const auto shift = static_cast<std::int64_t>(begin);
+    for (const Span& span : encoded.spans) places.push_back({span.begin + shift, span.end + shift});
+  });
+  std::size_t token = 0;
+  for (const Span& reply : replies) {
+    while (token < places.size() && places[token].end <= reply.begin) ++token;
+    const std::size_t first = token;
+    for (bool ended = false; !ended && token < places.size() && places[token].begin < reply.end; ++token)
+      ended = example.ids[token] == end;
+    if (token > first) example.replies.push_back({static_cast<std::int64_t>(first), static_cast<std::int64_t>(token)});
+  }
+  return example;
+}
+
+/// Keeps the last `most` tokens.
+void cut_front(ChatExample& example, std::int64_t most) {
+  const std::int64_t more = std::ssize(example.ids) - most;
+  if (more <= 0) return;
+  example.cut = true;
+  example.ids.erase(example.ids.begin(), example.ids.begin() + more);
+  for (Span& reply : example.replies)
+    reply = {std::max<std::int64_t>(reply.begin - more, 0), std::max<std::int64_t>(reply.end - more, 0)};
+  std::erase_if(example.replies, [](const Span& reply) { return reply.end <= reply.begin; });
+}
+
 /// One call: an object with a name and arguments.
 bool add_call(const Json& json, std::vector<ToolCall>& calls) {
   if (!json.is_object() || !json.contains("name") || !json["name"].is_string()) return false;
@@ -88,54 +225,46 @@ std::string trimmed(const std::string& text) {
 
 ChatPrompt chat_prompt(const ChatTemplate& chat, const Tokenizer& tokenizer, const ChatInput& input, std::int64_t most,
                        const ChatTokenizer& tokenize) {
-  const TypedText typed(tokenizer);
-  Json messages = Json::parse(input.messages, nullptr, false);
-  if (!messages.is_array()) fail<InputError>("chat", "messages: expected a JSON list");
-  for (Json& message : messages) {
-    if (!message.is_object()) fail<InputError>("chat", "messages: expected a list of objects");
-    const Json role = message.value("role", Json());
-    if ((role != "user" && role != "tool") || !message.contains("content")) continue;
-    Json& content = message["content"];
-    if (content.is_string()) content = typed.marked(content.get<std::string>());
-    if (content.is_array())
-      for (Json& part : content)
-        if (part.is_object() && part.contains("text") && part["text"].is_string())
-          part["text"] = typed.marked(part["text"].get<std::string>());
-  }
-  const auto turns = static_cast<std::size_t>(std::ranges::count_if(messages, begins_turn));
-  const auto make = [&](std::size_t left_out) {
-    const Json kept = left_out == 0 ? messages : shortened(messages, left_out);
-    ChatInput shorter = input;
-    shorter.messages = kept.dump();
-    ChatPrompt prompt;
-    const std::string text = chat.render(shorter);
-    for (std::size_t begin = 0; begin <= text.size();) {
-      const std::size_t end = std::min(text.find(kCut, begin), text.size());
-      const std::string part = text.substr(begin, end - begin);
-      const std::vector<std::int32_t> ids = tokenize ? tokenize(part) : tokenizer.ids(part);
-      prompt.ids.insert(prompt.ids.end(), ids.begin(), ids.end());
-      begin = end == text.size() ? end + 1 : end + kCut.size();
-    }
-    prompt.text = without_cuts(text);
-    prompt.dropped = messages.size() - kept.size();
+  return fitting<ChatPrompt>(marked_messages(input, tokenizer), most, [&](const Json& kept, std::size_t dropped) {
+    const std::string text = rendered(chat, input, kept, input.generation_prompt);
+    ChatPrompt prompt{without_cuts(text), {}, dropped};
+    each_part(text, [&](std::size_t, const std::string& part) {
+      std::ranges::copy(tokenize ? tokenize(part) : tokenizer.ids(part), std::back_inserter(prompt.ids));
+    });
     return prompt;
+  });
+}
+
+std::vector<ChatExample> chat_examples(const ChatTemplate& chat, const Tokenizer& tokenizer, const ChatInput& input,
+                                       std::int64_t most) {
+  const Json messages = marked_messages(input, tokenizer);
+  const std::optional<std::int32_t> end = end_of_reply(chat, tokenizer);
+  const std::vector<std::size_t> replies = replies_in(messages);
+  if (replies.empty()) return {};
+  const auto example = [&](const Json& all, bool last_reply_only) {
+    return fitting<ChatExample>(all, most, [&](const Json& kept, std::size_t dropped) {
+      const std::string text = rendered(chat, input, kept, false);
+      ChatExample made = with_replies(text, reply_texts(chat, input, kept, text, last_reply_only), tokenizer, end);
+      made.cut = dropped > 0;
+      return made;
+    });
   };
-  ChatPrompt prompt = make(0);
-  if (std::ssize(prompt.ids) <= most || turns < 2) return prompt;
-  // The fewest turns that must leave. Without more turns, a prompt is shorter: so they are found by halving.
-  std::size_t least = 1, largest = turns - 1;
-  prompt = make(largest);
-  while (least < largest) {
-    const std::size_t middle = (least + largest) / 2;
-    ChatPrompt other = make(middle);
-    if (std::ssize(other.ids) <= most) {
-      prompt = std::move(other);
-      largest = middle;
-    } else {
-      least = middle + 1;
-    }
+  std::vector<ChatExample> examples;
+  if (begins_with_prompts(chat, input, messages)) {
+    examples.push_back(example(messages, false));
+  } else {
+    for (const std::size_t reply : replies) examples.push_back(example(first_messages(messages, reply + 1), true));
   }
-  return prompt;
+  for (ChatExample& one : examples) cut_front(one, most);
+  return examples;
+}
+
+std::optional<ChatTemplate> chat_template_of(const ModelFolder& folder) {
+  const Tokenizer& tokenizer = folder.tokenizer();
+  if (folder.has_adapter())
+    if (const auto own = ChatTemplate::of_folder(folder.adapter_path(), &tokenizer))
+      return own->with_tokens_of(folder.path(), &tokenizer);
+  return ChatTemplate::of_folder(folder.path(), &tokenizer);
 }
 
 std::optional<std::int32_t> end_of_reply(const ChatTemplate& chat, const Tokenizer& tokenizer) {

@@ -1,4 +1,5 @@
-// Conversations with a model that has a chat template: prompts that fit its context, and the calls of tools in replies.
+// Conversations with a model that has a chat template: prompts that fit its context, conversations to learn from, and
+// the calls of tools in replies.
 #pragma once
 #include <cstdint>
 #include <functional>
@@ -26,9 +27,27 @@ using ChatTokenizer = std::function<std::vector<std::int32_t>(const std::string&
 ChatPrompt chat_prompt(const ChatTemplate& chat, const Tokenizer& tokenizer, const ChatInput& input, std::int64_t most,
                        const ChatTokenizer& tokenize = {});
 
+/// The chat template of a model, or none: that of the adapter's folder, if there is one, or that of the model's.
+std::optional<ChatTemplate> chat_template_of(const ModelFolder& folder);
+
 /// The special token that the template puts after a reply, if there is one. It ends the model's replies, whether or not
 /// the folder's generation_config.json knows it.
 std::optional<std::int32_t> end_of_reply(const ChatTemplate& chat, const Tokenizer& tokenizer);
+
+/// A conversation to learn from.
+struct ChatExample {
+  std::vector<std::int32_t> ids;
+  std::vector<Span> replies;  ///< the ids of each reply of the assistant, up to the token that ends it
+  bool cut = false;           ///< the beginning of the conversation was left out
+};
+
+/// Renders a conversation with all its replies. A reply begins where the prompt that the template makes of the messages
+/// before it ends, and ends with end_of_reply(), or where the conversation and its part up to this reply begin to
+/// differ. There is one example, or one for each reply if the template changes earlier replies, as those that leave out
+/// the thoughts of all but the last one do. An example with more than `most` tokens loses its oldest turns, as in
+/// chat_prompt(), and then the beginning of the last one. Throws InputError if a reply does not begin with its prompt.
+std::vector<ChatExample> chat_examples(const ChatTemplate& chat, const Tokenizer& tokenizer, const ChatInput& input,
+                                       std::int64_t most);
 
 struct ToolCall {
   std::string name;

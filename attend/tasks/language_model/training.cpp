@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "attend/core/error.h"
-#include "attend/core/folder.h"
 #include "attend/core/wording.h"
 #include "attend/data/text_stream.h"
 #include "attend/models/registry.h"
 #include "attend/tasks/language_model/language_model.h"
+#include "attend/tasks/language_model/model_in_training.h"
 #include "attend/tasks/language_model/training_task.h"
 #include "attend/text/training/train_bpe.h"
 #include "attend/text/training/train_words.h"
@@ -50,47 +50,6 @@ TokenStore tokenized(const Options& options, const Files& files, const Tokenizer
       .store;
 }
 
-CausalLm new_model(const Options& options, const Tokenizer& tokenizer) {
-  CausalLmOptions o = options.model;
-  o.vocabulary = tokenizer.size(), o.positions = options.context;
-  if (options.dropout) o.dropout = o.embedding_dropout = o.attention_dropout = *options.dropout;
-  if (o.gated && o.inner == 0) o.inner = (8 * o.width / 3 + 31) / 32 * 32;  // as many weights as without the gate
-  o.ends = {tokenizer.special().eos.value_or(0)}, o.start = tokenizer.special().bos.value_or(o.end());
-  Generator generator(options.trainer.seed);
-  return CausalLm(o, generator);
-}
-
-CausalLm folder_model(const Options& options, const Tokenizer& tokenizer) {
-  // With adapters, the model shares the weights that are mapped for use.
-  CausalLm model = options.lora.on() ? *ModelFolder(options.from).model<CausalLm>("finetune", Ability::generate)
-                                     : load_causal_lm(options.from);
-  CausalLmOptions& o = model.options;
-  if (tokenizer.size() > o.vocabulary)
-    fail<InputError>("finetune", options.from.string(), ": its tokenizer has ", tokenizer.size(), " tokens, its model ",
-                     o.vocabulary);
-  if (options.context > o.positions)
-    fail<InputError>("finetune", "--context is ", options.context, ", but the model sees ", o.positions,
-                     " tokens at most");
-  if (options.dropout) {
-    o.dropout = o.embedding_dropout = o.attention_dropout = *options.dropout;
-    model.decoder.set_dropout(*options.dropout, *options.dropout);
-  }
-  return model;
-}
-
-/// Where texts begin and end; or the file of the folder that the model comes from.
-void save_generation(const Options& options, const CausalLmOptions& o, const std::filesystem::path& folder) {
-  const std::filesystem::path old = current_folder(options.from) / "generation_config.json";
-  if (!options.from.empty() && std::filesystem::exists(old)) {
-    std::filesystem::copy_file(old, folder / "generation_config.json",
-                               std::filesystem::copy_options::overwrite_existing);
-    return;
-  }
-  Config config;
-  config.set("bos_token_id", std::int64_t{o.start}), config.set("eos_token_id", std::int64_t{o.end()});
-  config.save(folder / "generation_config.json");
-}
-
 std::string sample(const Options& options, const CausalLm& model, const Tokenizer& tokenizer) {
   const LanguageModel writer(model, tokenizer);
   GenerateOptions how{.long_context = LongContext::slide};
@@ -117,16 +76,14 @@ TrainingResult train_language_model(const Options& given_options, const Training
   const Tokenizer tokenizer = !options.from.empty()        ? ModelFolder(options.from).tokenizer()
                               : !options.tokenizer.empty() ? load_tokenizer(options.tokenizer)
                                                            : learn_tokenizer(options, observer);
-  CausalLm model = options.from.empty() ? new_model(options, tokenizer) : folder_model(options, tokenizer);
-  const AdapterInfo adapter = AdapterInfo::of(options.lora, options.from, "CAUSAL_LM");
-  std::vector<NamedTensor> trained;
-  if (options.lora.on()) {
-    Generator generator(options.trainer.seed);
-    trained = train_adapters(model, adapter, generator);
-  } else {
-    train_parameters(model);
-    trained = parameters(model);
-  }
+  ModelInTraining run({.from = options.from,
+                       .model = options.model,
+                       .context = options.context,
+                       .dropout = options.dropout,
+                       .lora = options.lora,
+                       .seed = options.trainer.seed},
+                      tokenizer);
+  CausalLm& model = run.model;
   const TokenStore store = tokenized(options, options.train, tokenizer, "train.tokens", observer);
   StoredText training{store, {0, store.size()}};
   std::optional<StoredText> validation;
@@ -141,16 +98,11 @@ TrainingResult train_language_model(const Options& given_options, const Training
   const std::int64_t batch = std::max<std::int64_t>(options.batch_tokens / options.context, 1);
   observer.info(counted(training.range.size(), "token") + ", " + grouped(validation ? validation->range.size() : 0) +
                 " for validation, " + grouped(tokenizer.size()) + " different, " +
-                parameters_to_train(trained, count_parameters(model), options.lora.on()) + ", " +
+                parameters_to_train(run.trained, count_parameters(model), options.lora.on()) + ", " +
                 counted(batch, "window") + " of " + grouped(options.context) + " in a batch");
-  LanguageModelTrainingTask task({.parameters = trained,
+  LanguageModelTrainingTask task({.parameters = run.trained,
                                   .logits = [&](const Tensor& ids) { return model(ids); },
-                                  .save =
-                                      [&](const std::filesystem::path& folder) {
-                                        if (options.lora.on()) return save_adapter(model, adapter, folder);
-                                        save_model(model, tokenizer, folder);
-                                        save_generation(options, model.options, folder);
-                                      }},
+                                  .save = [&](const std::filesystem::path& to) { run.save(tokenizer, to); }},
                                  training, validation,
                                  {.batch = batch,
                                   .context = options.context,

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "attend/text/tokenizer.h"
+#include "tests/support/errors.h"
 
 namespace attend {
 namespace {
@@ -66,6 +67,97 @@ TEST(ChatPrompt, TheTokenAfterAReplyEndsIt) {
   EXPECT_EQ(end_of_reply(chat(), tokenizer()), tokenizer().special().eos);
   EXPECT_EQ(end_of_reply(ChatTemplate("{{ messages[0].content }}"), tokenizer()), std::nullopt);
   EXPECT_EQ(end_of_reply(ChatTemplate("{{ raise_exception('no') }}"), tokenizer()), std::nullopt);
+}
+
+/// The replies of all examples, as text, and how many tokens come before each.
+std::vector<std::string> replies_of(const std::vector<ChatExample>& examples) {
+  std::vector<std::string> texts;
+  for (const ChatExample& example : examples)
+    for (const Span& reply : example.replies)
+      texts.push_back(tokenizer().decode(
+          std::span(example.ids)
+              .subspan(static_cast<std::size_t>(reply.begin), static_cast<std::size_t>(reply.end - reply.begin)),
+          /*skip_special=*/false));
+  return texts;
+}
+
+TEST(ChatExamples, HaveTheRepliesWithTheTokenThatEndsThem) {
+  const std::string talk = "[" + message("system", "s") + ", " + message("user", "one<|endoftext|>") + ", " +
+                           message("assistant", "two") + ", " + message("user", "three") + ", " +
+                           message("assistant", "four five") + ", " + message("user", "six") + "]";
+  const std::vector<ChatExample> examples = chat_examples(chat(), tokenizer(), {.messages = talk}, 1000);
+  ASSERT_EQ(examples.size(), 1u);
+  EXPECT_EQ(replies_of(examples), (std::vector<std::string>{"two<|endoftext|>", "four five<|endoftext|>"}));
+  EXPECT_EQ(tokenizer().decode(examples[0].ids, false),
+            "s:s<|endoftext|>u:one<|endoftext|><|endoftext|>a:two<|endoftext|>u:three<|endoftext|>"
+            "a:four five<|endoftext|>u:six<|endoftext|>");
+  EXPECT_EQ(std::ranges::count(examples[0].ids, tokenizer().special().eos.value()), 6);  // what was typed is text
+  EXPECT_FALSE(examples[0].cut);
+  EXPECT_TRUE(chat_examples(chat(), tokenizer(), {.messages = "[" + message("user", "x") + "]"}, 1000).empty());
+}
+
+TEST(ChatExamples, WhatFollowsTheEndOfAReplyIsNotLearned) {
+  const ChatTemplate lines(
+      "{% for m in messages %}<{{ m.role }}>{{ m.content }}<|endoftext|>\n{% endfor %}{% if add_generation_prompt "
+      "%}<assistant>{% endif %}");
+  const std::string talk = "[" + message("user", "a") + ", " + message("assistant", "b") + ", " + message("user", "c") +
+                           ", " + message("assistant", "d") + "]";
+  EXPECT_EQ(replies_of(chat_examples(lines, tokenizer(), {.messages = talk}, 1000)),
+            (std::vector<std::string>{"b<|endoftext|>", "d<|endoftext|>"}));
+  // Without such a token, a reply ends where the next message begins.
+  const ChatTemplate plain(
+      "{% for m in messages %}<{{ m.role }}>{{ m.content }}\n{% endfor %}{% if add_generation_prompt %}<assistant>{% "
+      "endif %}");
+  EXPECT_EQ(replies_of(chat_examples(plain, tokenizer(), {.messages = talk}, 1000)),
+            (std::vector<std::string>{"b\n", "d\n"}));
+}
+
+TEST(ChatExamples, ATemplateThatChangesEarlierRepliesGivesAnExampleForEach) {
+  // As Qwen3: only the last reply has its thoughts.
+  const ChatTemplate thoughts(
+      "{% for m in messages %}{{ m.role[0] }}:{% if m.role == 'assistant' and loop.last %}(think){% endif %}"
+      "{{ m.content }}<|endoftext|>{% endfor %}{% if add_generation_prompt %}a:{% endif %}");
+  const std::string talk = "[" + message("user", "1") + ", " + message("assistant", "2") + ", " + message("user", "3") +
+                           ", " + message("assistant", "4") + "]";
+  EXPECT_EQ(replies_of(chat_examples(thoughts, tokenizer(), {.messages = talk}, 1000)).back(), "(think)4<|endoftext|>");
+  const ChatTemplate prefilled(
+      "{% for m in messages %}{{ m.role[0] }}:{% if m.role == 'assistant' and loop.last %}(think){% endif %}"
+      "{{ m.content }}<|endoftext|>{% endfor %}{% if add_generation_prompt %}a:(think){% endif %}");
+  const std::vector<ChatExample> each = chat_examples(prefilled, tokenizer(), {.messages = talk}, 1000);
+  ASSERT_EQ(each.size(), 2u);
+  EXPECT_EQ(replies_of(each), (std::vector<std::string>{"2<|endoftext|>", "4<|endoftext|>"}));
+  EXPECT_EQ(tokenizer().decode(each[1].ids, false),
+            "u:1<|endoftext|>a:2<|endoftext|>u:3<|endoftext|>a:(think)4<|endoftext|>");
+}
+
+TEST(ChatExamples, AReplyThatDoesNotFollowItsPromptIsAnError) {
+  const ChatTemplate other(
+      "{% for m in messages %}{{ m.content }}{% endfor %}{% if add_generation_prompt %}?{% endif %}");
+  const std::string talk = "[" + message("user", "1") + ", " + message("assistant", "2") + "]";
+  EXPECT_ERROR(chat_examples(other, tokenizer(), {.messages = talk}, 1000),
+               "the template does not begin the reply in message 2 as it ends the prompt for it");
+}
+
+TEST(ChatExamples, OldTurnsLeaveAndThenTheBeginningOfTheLast) {
+  std::string talk = "[" + message("system", "be");
+  for (int turn = 0; turn < 6; ++turn)
+    talk +=
+        ", " + message("user", "u" + std::to_string(turn)) + ", " + message("assistant", "r" + std::to_string(turn));
+  talk += "]";
+  const auto cut = [&](std::int64_t most) {
+    const std::vector<ChatExample> examples = chat_examples(chat(), tokenizer(), {.messages = talk}, most);
+    EXPECT_LE(std::ssize(examples.at(0).ids), most);
+    EXPECT_TRUE(examples.at(0).cut);
+    return examples;
+  };
+  const auto all = std::ssize(chat_examples(chat(), tokenizer(), {.messages = talk}, 1000).at(0).ids);
+  const std::vector<ChatExample> shorter = cut(all - 1);
+  EXPECT_EQ(replies_of(shorter).size(), 5u);
+  EXPECT_EQ(replies_of(shorter).front(), "r1<|endoftext|>");
+  EXPECT_TRUE(tokenizer().decode(shorter[0].ids, false).starts_with("s:be<|endoftext|>u:u1"));
+  const std::vector<ChatExample> least = cut(3);
+  ASSERT_EQ(replies_of(least).size(), 1u);
+  EXPECT_TRUE(std::string("r5<|endoftext|>").ends_with(replies_of(least).front()));
 }
 
 TEST(ToolCalls, AreReadInTheStyleOfEachFamily) {
