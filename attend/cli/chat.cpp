@@ -16,6 +16,7 @@
 #include "attend/cli/verbs.h"
 #include "attend/core/file.h"
 #include "attend/models/adapter.h"
+#include "attend/models/gguf_model.h"
 #include "attend/tasks/language_model/chat.h"
 #include "attend/tasks/language_model/conversation.h"
 
@@ -47,7 +48,7 @@ std::string text_of_file(const std::string& flag, const std::string& path) {
 /// The template of --template, or of the model's folder.
 std::optional<ChatTemplate> open_template(const ChatFlags& flags, const Tokenizer* tokenizer) {
   if (flags.template_file.empty()) {
-    if (!flags.adapter.empty() || holds_adapter(flags.model))
+    if (!flags.adapter.empty() || holds_adapter(flags.model) || is_gguf(flags.model))
       return chat_template_of(open_model(flags.model, flags.adapter));
     return ChatTemplate::of_folder(flags.model, tokenizer);
   }
@@ -72,7 +73,8 @@ void render(const ChatFlags& flags) {
   // The tokens that a family of tokenizers has without naming them in its files. A folder without a tokenizer has none.
   std::optional<Tokenizer> tokenizer;
   try {
-    if (!flags.model.empty()) tokenizer = load_tokenizer(flags.model);
+    if (!flags.model.empty())
+      tokenizer = is_gguf(flags.model) ? ModelFolder(flags.model).tokenizer() : load_tokenizer(flags.model);
   } catch (const InputError&) {
     if (!std::filesystem::is_directory(flags.model)) throw;
   }

@@ -19,6 +19,7 @@
 #include "attend/models/registry.h"
 #include "attend/tasks/classification/classifier.h"
 #include "attend/tasks/embedding/text_encoder.h"
+#include "attend/tasks/language_model/chat.h"
 #include "attend/tasks/language_model/gguf_export.h"
 #include "attend/tasks/translation/translation_model.h"
 #include "attend/tasks/translation/translator.h"
@@ -193,7 +194,8 @@ void run(const ConvertFlags& flags) {
     CausalLm model = load_causal_lm(folder.path());
     folder.attach_adapter(model);
     merge_adapters(model);
-    save_gguf(model, folder.tokenizer(), to, type, fs::absolute(flags.model).lexically_normal().filename().string());
+    save_gguf(model, folder.tokenizer(), to, type, fs::absolute(flags.model).lexically_normal().filename().string(),
+              chat_template_of(folder));
   } else {
     const std::shared_ptr<Model> model = folder.load();
     merge_adapters(*model);

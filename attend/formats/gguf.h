@@ -19,6 +19,10 @@ enum class GgufType : std::uint32_t {
   q8_0 = 8,  ///< blocks of 32 int8 weights with a float16 scale, 34 bytes each
 };
 
+/// The keys of a model's chat template, and of the one for conversations with tools.
+inline constexpr const char *kGgufChatTemplate = "tokenizer.chat_template",
+                            *kGgufToolTemplate = "tokenizer.chat_template.tool_use";
+
 class GgufWriter {
  public:
   using Value = std::variant<std::uint32_t, float, bool, std::string, std::vector<std::string>,

@@ -347,6 +347,10 @@ std::shared_ptr<Model> ModelFolder::load() const {
   return model;
 }
 
+const GgufMetadata* ModelFolder::gguf_metadata() const {
+  return content_->gguf ? &content_->gguf->metadata() : nullptr;
+}
+
 bool ModelFolder::has_adapter() const { return content_->adapter.has_value(); }
 std::filesystem::path ModelFolder::adapter_path() const {
   return has_adapter() ? content_->adapter->path() : std::filesystem::path();

@@ -33,6 +33,7 @@ enum class Ability : std::uint8_t {
 /// The name of a model with this ability in messages: "a translator", "a classifier", …
 std::string_view name_of(Ability ability);
 
+class GgufMetadata;
 class ModelFolder;
 
 /// One row of the registry.
@@ -91,6 +92,7 @@ class ModelFolder {
   void attach_adapter(Model& model) const;
   bool has_adapter() const;
   std::filesystem::path adapter_path() const;  ///< empty if there is none
+  const GgufMetadata* gguf_metadata() const;   ///< null if the model is not a GGUF file
 
  private:
   void read_config(const std::filesystem::path& folder);

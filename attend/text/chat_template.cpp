@@ -129,8 +129,14 @@ std::optional<ChatTemplate> ChatTemplate::of_folder(const fs::path& path, const 
   const auto& [name, text] = templates["default"];
   ChatTemplate chat(text, name);
   if (const auto tools = templates.find("tool_use"); tools != templates.end())
-    chat.tools_ = Source::parse(tools->second.first, tools->second.second);
+    chat = chat.with_tool_template(tools->second.second, tools->second.first);
   return chat.with_tokens_of(folder, tokenizer);
+}
+
+ChatTemplate ChatTemplate::with_tool_template(std::string source, std::string name) const {
+  ChatTemplate chat = *this;
+  chat.tools_ = Source::parse(std::move(name), std::move(source));
+  return chat;
 }
 
 ChatTemplate ChatTemplate::with_tokens_of(const fs::path& folder, const Tokenizer* tokenizer) const {

@@ -39,6 +39,8 @@ class ChatTemplate {
   static std::optional<ChatTemplate> of_folder(const std::filesystem::path& folder, const Tokenizer* tokenizer = {});
   static ChatTemplate of_file(const std::filesystem::path& file);
 
+  /// The same template, and another one for conversations with tools.
+  ChatTemplate with_tool_template(std::string source, std::string name) const;
   /// The same template with the variables of a folder.
   ChatTemplate with_tokens_of(const std::filesystem::path& folder, const Tokenizer* tokenizer = {}) const;
 

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "attend/formats/gguf.h"
+#include "attend/formats/gguf_file.h"
 #include "attend/text/tokenizer_parts.h"
 
 namespace attend {
@@ -261,10 +263,20 @@ std::vector<ChatExample> chat_examples(const ChatTemplate& chat, const Tokenizer
 
 std::optional<ChatTemplate> chat_template_of(const ModelFolder& folder) {
   const Tokenizer& tokenizer = folder.tokenizer();
+  const GgufMetadata* gguf = folder.gguf_metadata();
   if (folder.has_adapter())
     if (const auto own = ChatTemplate::of_folder(folder.adapter_path(), &tokenizer))
       return own->with_tokens_of(folder.path(), &tokenizer);
-  return ChatTemplate::of_folder(folder.path(), &tokenizer);
+  if (!gguf) return ChatTemplate::of_folder(folder.path(), &tokenizer);
+  if (!gguf->has(kGgufChatTemplate)) return {};
+  const auto text = [&](const std::string& key) { return std::pair(gguf->text(key), gguf->file() + ": " + key); };
+  const auto [main, name] = text(kGgufChatTemplate);
+  ChatTemplate chat(main, name);
+  if (gguf->has(kGgufToolTemplate)) {
+    const auto [tools, tools_name] = text(kGgufToolTemplate);
+    chat = chat.with_tool_template(tools, tools_name);
+  }
+  return chat.with_tokens_of(folder.path(), &tokenizer);
 }
 
 std::optional<std::int32_t> end_of_reply(const ChatTemplate& chat, const Tokenizer& tokenizer) {

@@ -27,7 +27,8 @@ using ChatTokenizer = std::function<std::vector<std::int32_t>(const std::string&
 ChatPrompt chat_prompt(const ChatTemplate& chat, const Tokenizer& tokenizer, const ChatInput& input, std::int64_t most,
                        const ChatTokenizer& tokenize = {});
 
-/// The chat template of a model, or none: that of the adapter's folder, if there is one, or that of the model's.
+/// The chat template of a model, or none: that of the adapter's folder, if there is one, or that of the model's folder
+/// or GGUF file.
 std::optional<ChatTemplate> chat_template_of(const ModelFolder& folder);
 
 /// The special token that the template puts after a reply, if there is one. It ends the model's replies, whether or not

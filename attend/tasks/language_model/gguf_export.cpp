@@ -200,6 +200,13 @@ class Exporter {
     if (sentencepiece) writer_.set("tokenizer.ggml.add_space_prefix", table.space_first);
   }
 
+  void write_template(const ChatTemplate& chat) {
+    writer_.set(kGgufChatTemplate, chat.source());
+    if (chat.source(true) == chat.source()) return;
+    writer_.set("tokenizer.chat_templates", std::vector<std::string>{"tool_use"});
+    writer_.set(kGgufToolTemplate, chat.source(true));
+  }
+
   void norm(const std::string& to, const Norm& from) {
     writer_.add(to + ".weight", from.gain, GgufType::f32);
     if (from.bias.defined()) writer_.add(to + ".bias", from.bias, GgufType::f32);
@@ -266,7 +273,7 @@ Tensor frequency_divisors(const CausalLmOptions& o) {
 }  // namespace
 
 void save_gguf(const CausalLm& model, const Tokenizer& tokenizer, const std::filesystem::path& path, GgufType type,
-               const std::string& name) {
+               const std::string& name, const std::optional<ChatTemplate>& chat) {
   const CausalLmOptions& o = model.options;
   const bool gpt2 = o.family == &kGpt2;
   if (!gpt2 && o.family != &kLlama && o.family != &kMistral)
@@ -275,6 +282,7 @@ void save_gguf(const CausalLm& model, const Tokenizer& tokenizer, const std::fil
   Exporter to(model, type, gpt2 ? "gpt2" : "llama");
   to.write_keys(name);
   to.write_tokens(tokenizer);
+  if (chat) to.write_template(*chat);
   to.matrix("token_embd.weight", model.tokens.weight);
   if (gpt2) to.vector("position_embd.weight", model.positions);
   if (!gpt2 && o.rotary->scaling != RotaryScaling::none) to.vector("rope_freqs.weight", frequency_divisors(o));

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "attend/tasks/language_model/chat.h"
 #include "attend/tasks/language_model/language_model.h"
 #include "attend/text/training/train_words.h"
 #include "tests/support/errors.h"
@@ -53,6 +54,22 @@ TEST(GgufExport, AnExportedModelOpensAgain) {
     EXPECT_EQ(opened.tokenizer().ids(text), original.tokenizer().ids(text)) << text;
     EXPECT_EQ(opened(text, {{.max_new_tokens = 8}}).ids, original(text, {{.max_new_tokens = 8}}).ids) << text;
   }
+}
+
+TEST(GgufExport, TheChatTemplatesComeBackWithTheirTokens) {
+  const test::TempFolder folder;
+  const LanguageModel original(fixture("gpt2_tokenizer"));
+  const ChatTemplate chat = ChatTemplate("{{ messages[0].content }}{{ eos_token }}")
+                                .with_tool_template("{{ tools[0].name }}{{ messages[0].content }}", "with tools");
+  save_gguf(original.network(), original.tokenizer(), folder / "m.gguf", GgufType::f32, "m", chat);
+  const std::optional<ChatTemplate> opened = chat_template_of(ModelFolder(folder / "m.gguf"));
+  ASSERT_TRUE(opened);
+  const std::string messages = R"([{"role": "user", "content": "low"}])", tools = R"([{"name": "f"}])";
+  EXPECT_EQ(opened->render({.messages = messages}),
+            "low" + original.tokenizer().token(original.tokenizer().special().eos.value()));
+  EXPECT_EQ(opened->render({.messages = messages, .tools = tools}), "flow");
+  save_gguf(original.network(), original.tokenizer(), folder / "none.gguf", GgufType::f32, "m");
+  EXPECT_FALSE(chat_template_of(ModelFolder(folder / "none.gguf")));
 }
 
 }  // namespace
