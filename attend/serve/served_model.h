@@ -51,8 +51,9 @@ class ServedModel {
  public:
   /// `opened` is the model of the folder, with or without an adapter. Throws InputError when the folder holds no model
   /// that can be served. `wake` is called when there is work for the model thread.
+  /// `prefixes` keeps the beginnings of prompts; none: they are read again.
   ServedModel(std::string name, const std::filesystem::path& folder, const ModelFolder& opened,
-              const ModelLimits& limits, std::function<void()> wake);
+              const ModelLimits& limits, std::function<void()> wake, std::optional<PrefixCache> prefixes = {});
 
   const std::string name;
   const std::filesystem::path folder, adapter;
@@ -112,6 +113,7 @@ class ServedModel {
   Load load() const;
   std::atomic<std::uint64_t> prompt_tokens = 0, generated_tokens = 0, steps = 0;  ///< so far, of finished texts
 
+  std::atomic<std::uint64_t> reused_tokens = 0;                                   ///< of prompts that were read before
  private:
   /// The client of a request.
   struct Client {
@@ -132,7 +134,7 @@ class ServedModel {
     std::shared_ptr<bool> done;
   };
 
-  void open(const ModelFolder& opened);
+  void open(const ModelFolder& opened, std::optional<PrefixCache> prefixes);
   void accept() const;
   void submit(Waiting waiting);
   void withdraw(const Client* client);

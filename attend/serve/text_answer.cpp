@@ -196,6 +196,7 @@ class TextAnswer {
     for (std::size_t s = 0; s < samples_; ++s) {
       Choice& choice = choices_[first + s];
       const Generation& made = event.done[std::min(s, event.done.size() - 1)];
+      if (s == 0) reused_tokens_ += made.reused;
       choice.text = (request_.echo ? request_.prompt_texts[event.prompt] : "") + made.text;
       choice.count = std::ssize(made.ids);
       choice.finish = made.finish == Finish::length ? "length" : "stop";
@@ -271,7 +272,8 @@ class TextAnswer {
     for (const Choice& choice : choices_) completion += choice.count;
     return {{"prompt_tokens", prompt_tokens_},
             {"completion_tokens", completion},
-            {"total_tokens", prompt_tokens_ + completion}};
+            {"total_tokens", prompt_tokens_ + completion},
+            {"prompt_tokens_details", {{"cached_tokens", reused_tokens_}}}};
   }
 
   TextRequest request_;
@@ -279,7 +281,7 @@ class TextAnswer {
   std::int64_t created_;
   std::size_t samples_;
   std::vector<Choice> choices_;
-  std::int64_t prompt_tokens_ = 0;
+  std::int64_t prompt_tokens_ = 0, reused_tokens_ = 0;
   std::shared_ptr<EventStream> events_;
 };
 

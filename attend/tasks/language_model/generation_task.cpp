@@ -159,6 +159,7 @@ EngineListener GenerationTask::decode_for(GenerationListener listener) const {
     std::int64_t truncated;
     std::optional<std::uint64_t> seed;
     std::vector<StoppingStream> streams = {};  // of each sample
+    std::int64_t reused = 0;
   };
   const Tokenizer& tokenizer = shared_->model.tokenizer();
   const std::int64_t truncated =
@@ -168,6 +169,7 @@ EngineListener GenerationTask::decode_for(GenerationListener listener) const {
   const auto text = std::make_shared<Text>(Text{shared_, std::move(listener), truncated, seed});
   EngineListener told;
   told.callbacks.should_stop = stops_of(tokenizer, shared_->stop);
+  told.read = [text](std::int64_t reused) { text->reused = reused; };
   if (text->listener.on_token && request.options->beam == 1) {
     text->streams.resize(static_cast<std::size_t>(request.options->nbest), {tokenizer, shared_->stop});
     told.callbacks.alternatives = text->listener.alternatives;
@@ -185,7 +187,7 @@ EngineListener GenerationTask::decode_for(GenerationListener listener) const {
     for (Hypothesis& hypothesis : found) {
       texts.push_back(generation_of(text->shared->model.tokenizer(), std::move(hypothesis), text->shared->stop,
                                     !text->shared->silent_ends.empty()));
-      texts.back().truncated = text->truncated, texts.back().seed = text->seed;
+      texts.back().truncated = text->truncated, texts.back().seed = text->seed, texts.back().reused = text->reused;
     }
     if (text->listener.done) text->listener.done(std::move(texts));
   };
