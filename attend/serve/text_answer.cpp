@@ -208,8 +208,8 @@ class TextAnswer {
   void take_calls(const Generation& made, Choice& choice) const {
     std::span<const std::int32_t> ids = made.ids;
     if (made.finish == Finish::eos) ids = ids.first(ids.size() - 1);
-    ChatReply reply =
-        parse_tool_calls(request_.model->tokenizer->decode(ids, /*skip_special=*/false), request_.tool_calls);
+    ChatReply reply = parse_tool_calls(request_.model->tokenizer->decode(ids, /*skip_special=*/false),
+                                       request_.tool_calls, request_.tools);
     if (reply.calls.empty()) return;
     choice.text = std::move(reply.text);
     choice.finish = "tool_calls";

@@ -21,6 +21,7 @@ struct TextRequest {
   bool logprobs = false;
   ToolCallStyle tool_calls = ToolCallStyle::none;  ///< how calls of tools are written in a reply; none: they are text
   std::int64_t alternatives = 0;                   ///< number of most likely tokens to return with each token
+  std::string tools = {};                          ///< the JSON list of those that the reply may call
 };
 
 /// Throws as ServedModel::generate, and GenerationTask::make.

@@ -137,7 +137,8 @@ std::vector<GenerationTask> GenerationTask::make(const LanguageModel& model, std
         throw TextError(
             i, "there is no token " + std::to_string(id) + ", expected 0 to " + std::to_string(vocabulary - 1));
     SearchInput input;
-    input.max_new_tokens = room(model, i, std::ssize(prompt), search, options);
+    input.max_new_tokens = room(model, i, std::ssize(prompt) + std::ssize(options.begin), search, options);
+    input.prefix = options.begin;
     input.stream = stream_of(prompt);
     input.prompt = std::move(prompt);
     inputs.push_back(std::move(input));
