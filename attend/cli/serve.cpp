@@ -94,6 +94,7 @@ void run(ServeFlags& flags) {
   if (flags.prefix_cache >= 0) options.prefix_cache = flags.prefix_cache << 20;
   options.grace = std::chrono::seconds(flags.grace);
   Server server(options);
+  for (const std::string& warning : server.warnings()) warn(warning);
   std::string names;
   for (const auto& [name, folder, adapter] : options.models) names += (names.empty() ? "" : ", ") + name;
   std::cerr << "Serving " << names << " at http://" << options.host << ':' << server.port() << "  (Ctrl-C stops it)\n";

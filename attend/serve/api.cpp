@@ -158,7 +158,10 @@ ServedModel& Api::model(const std::string& name) const {
 ServedModel& Api::model(const std::string& name, const std::string& capability) const {
   ServedModel& found = model(name);
   if (found.can(capability)) return found;
-  throw ApiError(400, "wrong_model_kind", "the model \"" + name + "\" of type " + found.kind + " cannot " + capability,
+  const bool chats = capability == "chat" && !found.template_problem.empty();
+  throw ApiError(400, "wrong_model_kind",
+                 "the model \"" + name + "\" of type " + found.kind + " cannot " + capability +
+                     (chats ? ": " + found.template_problem : ""),
                  "model");
 }
 

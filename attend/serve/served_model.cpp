@@ -131,7 +131,11 @@ void ServedModel::open(const ModelFolder& opened, std::optional<PrefixCache> pre
   tokenizer = opened.tokenizer();
   if (opened.can(Ability::generate)) {
     language_model.emplace(opened);
-    chat_template = ChatTemplate::of_folder(folder, &*tokenizer);
+    try {
+      chat_template = ChatTemplate::of_folder(folder, &*tokenizer);
+    } catch (const InputError& error) {
+      template_problem = error.what();
+    }
     if (chat_template) end_of_reply = attend::end_of_reply(*chat_template, *tokenizer);
     const CausalLmOptions& o = language_model->network().options;
     layers = o.layers, heads = o.heads, context = o.positions;
@@ -180,7 +184,8 @@ void ServedModel::open(const ModelFolder& opened, std::optional<PrefixCache> pre
 
 std::vector<std::string> ServedModel::capabilities() const {
   std::vector<std::string> all;
-  if (language_model) all.insert(all.end(), {"generate", "chat"});
+  if (language_model) all.emplace_back("generate");
+  if (language_model && template_problem.empty()) all.emplace_back("chat");
   if (translator) all.insert(all.end(), {"translate", "summarize"});
   if (encoder) all.emplace_back("embed");
   if (classifier) all.emplace_back("classify");

@@ -73,6 +73,7 @@ class ServedModel {
   std::optional<AttentionReader> attention = {};
   std::optional<Tokenizer> tokenizer = {};
   std::optional<ChatTemplate> chat_template = {};  ///< of a language model, if its folder has one
+  std::string template_problem = {};               ///< why its template cannot be used; then it cannot chat
   std::optional<std::int32_t> end_of_reply = {};   ///< the special token that the template puts after a reply
   std::vector<std::string> capabilities() const;
   bool can(const std::string& capability) const;

@@ -88,6 +88,13 @@ Server::~Server() = default;
 
 int Server::port() const { return parts_->port; }
 
+std::vector<std::string> Server::warnings() const {
+  std::vector<std::string> all;
+  for (const auto& model : parts_->api.models())
+    if (!model->template_problem.empty()) all.push_back(model->name + " cannot chat: " + model->template_problem);
+  return all;
+}
+
 void Server::run() { parts_->http.run(); }
 
 void Server::finish() {

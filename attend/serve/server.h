@@ -49,6 +49,8 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   int port() const;
+  /// What the models cannot do because of problems in their folders.
+  std::vector<std::string> warnings() const;
   /// Answers requests until stop() or finish().
   void run();
   /// Refuses new work, waits until running requests are answered, or for ServerOptions::grace, and ends run(). Requests
