@@ -179,7 +179,6 @@ void add_serve(Verb& program) {
       ->type_name("MB")
       ->check(between(1, 1 << 24))
       ->group(limits);
-  verb->add_option("--grace", flags->grace, "Seconds that running requests get to finish when the server is stopped")
   verb->add_option(
           "--prefix-cache", flags->prefix_cache,
           "Memory for prompts that have been read, in megabytes, so that a later prompt with the same beginning "
@@ -188,6 +187,7 @@ void add_serve(Verb& program) {
       ->type_name("MB")
       ->check(between(0, 1 << 24))
       ->group(limits);
+  verb->add_option("--grace", flags->grace, "Seconds that running requests get to finish when the server is stopped")
       ->type_name("S")
       ->check(between(0, 100'000))
       ->group(limits);

@@ -318,11 +318,11 @@ Reply Api::show_metrics() const {
         [](const ServedModel& m) { return m.load().tokens; });
   gauge("attend_prompt_tokens_total", "counter", "Tokens of prompts.",
         [](const ServedModel& m) { return m.prompt_tokens.load(); });
+  gauge("attend_cached_prompt_tokens_total", "counter", "Tokens of prompts that were in the prefix cache.",
+        [](const ServedModel& m) { return m.reused_tokens.load(); });
   gauge("attend_generated_tokens_total", "counter", "Tokens of finished texts.",
         [](const ServedModel& m) { return m.generated_tokens.load(); });
   gauge("attend_steps_total", "counter", "Steps of the engine; each adds a token to every sequence.",
-  gauge("attend_cached_prompt_tokens_total", "counter", "Tokens of prompts that were in the prefix cache.",
-        [](const ServedModel& m) { return m.reused_tokens.load(); });
         [](const ServedModel& m) { return m.steps.load(); });
   out << "# HELP attend_active_requests Requests that are being answered.\n# TYPE attend_active_requests gauge\n"
       << "attend_active_requests " << active_ << '\n'
@@ -332,10 +332,10 @@ Reply Api::show_metrics() const {
       << "attend_memory_bytes{state=\"cached\"} " << memory_use().cached << '\n'
       << "# HELP attend_reserved_bytes Memory that is reserved for requests.\n# TYPE attend_reserved_bytes gauge\n"
       << "attend_reserved_bytes " << memory_.reserved() << '\n'
+      << "# HELP attend_prefix_cache_bytes Memory of the prefix cache.\n# TYPE attend_prefix_cache_bytes gauge\n"
+      << "attend_prefix_cache_bytes " << (options_.prefixes ? options_.prefixes->bytes() : 0) << '\n'
       << "# HELP attend_info The program.\n# TYPE attend_info gauge\nattend_info{version=\"" << version() << "\"} 1\n";
   return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = out.str()};
 }
-      << "# HELP attend_prefix_cache_bytes Memory of the prefix cache.\n# TYPE attend_prefix_cache_bytes gauge\n"
-      << "attend_prefix_cache_bytes " << (options_.prefixes ? options_.prefixes->bytes() : 0) << '\n'
 
 }  // namespace attend::serve

@@ -248,9 +248,10 @@ std::vector<std::int32_t> read_with_template(Fields& fields, TextRequest& reques
   const StopCheck check([&patience] { patience.check(); });
   patience.reserve(16 * static_cast<double>(input.messages.size() + input.tools.size()));
   try {
-    return chat_prompt(chat, *model.tokenizer, input, most,
-                       [&](const std::string& text) { return model.ids(text, patience); })
-        .ids;
+    ChatPrompt prompt = chat_prompt(chat, *model.tokenizer, input, most,
+                                    [&](const std::string& text) { return model.ids(text, patience); });
+    request.dropped_messages = prompt.dropped;
+    return std::move(prompt.ids);
   } catch (const InputError& error) {  // of the template, which may refuse a conversation
     throw invalid_value("messages", error.what());
   }
@@ -272,7 +273,7 @@ std::vector<std::int32_t> read_turns(Fields& fields, TextRequest& request, std::
       message.ignore(key);
     message.refuse_others();
   }
-  conversation.shorten(static_cast<std::size_t>(most));
+  request.dropped_messages = conversation.shorten(static_cast<std::size_t>(most));
   return conversation.ids();
 }
 

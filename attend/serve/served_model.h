@@ -113,8 +113,8 @@ class ServedModel {
   };
   Load load() const;
   std::atomic<std::uint64_t> prompt_tokens = 0, generated_tokens = 0, steps = 0;  ///< so far, of finished texts
-
   std::atomic<std::uint64_t> reused_tokens = 0;                                   ///< of prompts that were read before
+
  private:
   /// The client of a request.
   struct Client {

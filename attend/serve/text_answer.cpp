@@ -254,7 +254,9 @@ class TextAnswer {
   }
 
   Json head(const char* object) const {
-    return {{"id", id_}, {"object", object}, {"created", created_}, {"model", request_.model->name}};
+    Json json{{"id", id_}, {"object", object}, {"created", created_}, {"model", request_.model->name}};
+    if (request_.dropped_messages > 0) json["dropped_messages"] = request_.dropped_messages;
+    return json;
   }
   Json text_delta(const std::string& text) const { return request_.chat ? Json{{"content", text}} : Json(text); }
   Json chunk(std::size_t index, Json delta, Json logprobs, Json finish) const {

@@ -159,8 +159,8 @@ EngineListener GenerationTask::decode_for(GenerationListener listener) const {
     GenerationListener listener;
     std::int64_t truncated;
     std::optional<std::uint64_t> seed;
-    std::vector<StoppingStream> streams = {};  // of each sample
     std::int64_t reused = 0;
+    std::vector<StoppingStream> streams = {};  // of each sample
   };
   const Tokenizer& tokenizer = shared_->model.tokenizer();
   const std::int64_t truncated =
@@ -169,8 +169,8 @@ EngineListener GenerationTask::decode_for(GenerationListener listener) const {
   if (request.options->sample) seed = request.options->seed;
   const auto text = std::make_shared<Text>(Text{shared_, std::move(listener), truncated, seed});
   EngineListener told;
-  told.callbacks.should_stop = stops_of(tokenizer, shared_->stop);
   told.read = [text](std::int64_t reused) { text->reused = reused; };
+  told.callbacks.should_stop = stops_of(tokenizer, shared_->stop);
   if (text->listener.on_token && request.options->beam == 1) {
     text->streams.resize(static_cast<std::size_t>(request.options->nbest), {tokenizer, shared_->stop});
     told.callbacks.alternatives = text->listener.alternatives;
