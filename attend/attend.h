@@ -6,6 +6,7 @@
 #include "attend/attention/pointer.h"
 #include "attend/attention/pooling.h"
 #include "attend/attention/positions.h"
+#include "attend/attention/prefix_cache.h"
 #include "attend/attention/probe.h"
 #include "attend/attention/scores.h"
 #include "attend/core/convert.h"

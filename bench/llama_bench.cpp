@@ -35,12 +35,11 @@ bench::Run generation(bool bfloat16) {
   return [=] { model.generate(prompts, {{.greedy = true, .max_new_tokens = 128, .ignore_eos = true}}); };
 }
 
-bench::Run long_prompt(bool bfloat16) {
+bench::Run long_prompt(bool bfloat16, std::int64_t tokens) {
   auto model = std::make_shared<CausalLm>(smollm2(bfloat16));
-  return [model, ids = bench::random_ids(512, kVocabulary)] {
-    CausalLmState state;
-    const std::span<const std::int32_t> text(ids);
-    model->start(std::span(&text, 1), state);
+  return [model, ids = bench::random_ids(tokens, kVocabulary)] {
+    const GenerationInput input{.prompt = ids};
+    model->start(std::span(&input, 1));
   };
 }
 
@@ -49,8 +48,9 @@ bench::Run long_prompt(bool bfloat16) {
 int main(int argc, char** argv) {
   bench::job("llama.write.135m.1x128", 0, [] { return generation(false); });
   bench::job("llama.write.135m.bf16.1x128", 0, [] { return generation(true); });
-  bench::job("llama.prompt.135m.512", 0, [] { return long_prompt(false); });
-  bench::job("llama.prompt.135m.bf16.512", 0, [] { return long_prompt(true); });
+  bench::job("llama.prompt.135m.512", 0, [] { return long_prompt(false, 512); });
+  bench::job("llama.prompt.135m.2048", 0, [] { return long_prompt(false, 2048); });
+  bench::job("llama.prompt.135m.bf16.512", 0, [] { return long_prompt(true, 512); });
   bench::figure("llama.lora.135m.speed", "x", -1.5, [] { return bench::lora_speed(smollm2_options(), 4, 256); });
   bench::figure("llama.lora.135m.memory", "%", 60, [] { return bench::lora_memory(smollm2_options(), 4, 256); });
   return bench::serve(argc, argv);

@@ -3,6 +3,10 @@
 #   bench/serve.py --gpt2 FOLDER       32 clients that generate 64 tokens each, compared with one; time to the first token
 #                                      on a busy server, compared with an idle one
 #   bench/serve.py --gpt2 FOLDER --llama "command that runs llama-server"    also compares with llama.cpp
+#   bench/serve.py --llm FOLDER        time to the first token after 1,000 tokens that were read before, compared with the
+#                                      first time (bench/llama_folder.py makes a folder)
+#   bench/serve.py --llm FOLDER --llama "command that runs llama-server"     also 16 conversations of 3 turns at once, compared with
+#                                      llama.cpp
 #   bench/serve.py --embedder FOLDER   64 clients that embed texts, compared with attend embed
 #   bench/serve.py --small FOLDER      overhead of HTTP, with an embedder that takes almost no time
 #   bench/serve.py --gpt2 FOLDER --embedder FOLDER --against PROGRAM    compares with another build of Attend instead
@@ -11,6 +15,7 @@ import argparse
 import http.client
 import json
 import os
+import random
 import re
 import socket
 import statistics
@@ -20,7 +25,7 @@ import threading
 import time
 
 parser = argparse.ArgumentParser()
-for name in ("gpt2", "llama", "embedder", "small"):
+for name in ("gpt2", "llm", "llama", "embedder", "small"):
     parser.add_argument("--" + name)
 parser.add_argument("--against", metavar="PROGRAM")
 parser.add_argument("--program", default=os.environ.get("ATTEND_BUILD", "build/release") + "/attend")
@@ -52,12 +57,12 @@ class Attend:
 
 
 class Llama:
-    def __init__(self, path):
+    def __init__(self, path, clients=flags.clients, context=256):
         with socket.socket() as free:
             free.bind(("127.0.0.1", 0))
             self.port = free.getsockname()[1]
-        command = [*flags.llama.split(), "-m", path, "-t", str(flags.threads), "-np", str(flags.clients), "-c",
-                   str(256 * flags.clients), "--port", str(self.port)]
+        command = [*flags.llama.split(), "-m", path, "-t", str(flags.threads), "-np", str(clients), "-c",
+                   str(context * clients), "--port", str(self.port)]
         self.process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while True:
             try:
@@ -80,22 +85,27 @@ def prompt(number):
     return " ".join(WORDS[(number * 7 + i * (1 + number % 5)) % len(WORDS)] for i in range(8))
 
 
-def generate(port, number, times):
-    """Streams one completion. Appends the times of the request, of the first and of the last token."""
-    body = json.dumps({"model": "gpt2", "prompt": prompt(number), "max_tokens": flags.tokens, "temperature": 0,
-                       "stream": True, "ignore_eos": True})
+def complete(port, prompt, tokens, times):
+    """Streams one completion. Appends the times of the request, of the first and of the last token. Returns the text."""
+    body = json.dumps({"model": "lm", "prompt": prompt, "max_tokens": tokens, "temperature": 0, "stream": True, "ignore_eos": True})
     begin = time.perf_counter()
     connection = http.client.HTTPConnection("127.0.0.1", port)
     connection.request("POST", "/v1/completions", body, {"Content-Type": "application/json"})
     response = connection.getresponse()
-    first, end, finished = 0, 0, False
+    first, end, finished, text = 0, 0, False, ""
     for line in response:
         if not line.startswith(b"data: {"):
             continue
         first, end = first or time.perf_counter(), time.perf_counter()
-        finished = finished or b'"length"' in line
+        for choice in json.loads(line[len(b"data: "):])["choices"]:
+            finished, text = finished or choice.get("finish_reason") == "length", text + choice["text"]
     assert response.status == 200 and finished, response.status
     times.append((begin, first, end))
+    return text
+
+
+def generate(port, number, times):
+    complete(port, prompt(number), flags.tokens, times)
 
 
 def at_once(run, clients):
@@ -130,7 +140,7 @@ def first_tokens(port, clients, seconds):
 
 def measure_generation():
     many, one, theirs, first, while_busy = 0, 0, 0, 1e9, 1e9
-    with tempfile.TemporaryDirectory(dir="build") as here, Attend(f"gpt2={flags.gpt2}") as server:
+    with tempfile.TemporaryDirectory(dir="build") as here, Attend(f"lm={flags.gpt2}") as server:
         path = os.path.abspath(f"{here}/gpt2.gguf")
         if flags.llama:
             subprocess.run([flags.program, "convert", "--model", flags.gpt2, "--output", path], check=True,
@@ -151,6 +161,52 @@ def measure_generation():
         "3", "at most")
     if flags.llama:
         row(f"{flags.clients} clients, vs. llama.cpp server", many, theirs, "tokens/s", many / theirs, "1.2")
+
+
+def measure_prefix(tokens=1000):
+    """Ids of tokens, so that the texts have as many tokens as they should."""
+    chance, first, again = random.Random(1), 1e9, 1e9
+    with Attend(f"lm={flags.llm}") as server:
+        def first_token(prefix):
+            times = []
+            complete(server.port, prefix + [chance.randrange(1000, 20000) for _ in range(10)], 4, times)
+            return times[0][1] - times[0][0]
+
+        first_token([5])
+        for _ in range(flags.rounds):
+            prefix = [chance.randrange(1000, 20000) for _ in range(tokens)]
+            first, again = min(first, first_token(prefix)), min(again, first_token(prefix), first_token(prefix))
+    row(f"first token after {tokens} tokens, vs. read before", 1e3 * first, 1e3 * again, "ms", first / again, "10")
+
+
+def conversations_at_once(port, clients, turns, run):
+    """Each client goes on with its own conversation: what was said so far, the reply, and some more words. Returns generated tokens per
+    second."""
+    times = []
+
+    def talk(number):
+        text = f"run {run} "
+        for turn in range(turns):
+            text += " ".join(prompt(1000 * run + 17 * number + turn + i) for i in range(3))
+            text += complete(port, text, flags.tokens, times)
+
+    at_once(talk, clients)
+    seconds = max(end for _, _, end in times) - min(begin for begin, _, _ in times)
+    return clients * turns * flags.tokens / seconds
+
+
+def measure_conversations(clients=16, turns=3):
+    ours, theirs = 0, 0
+    with tempfile.TemporaryDirectory(dir="build") as here:
+        path = os.path.abspath(f"{here}/lm.gguf")
+        subprocess.run([flags.program, "convert", "--model", flags.llm, "--output", path], check=True, stderr=subprocess.DEVNULL)
+        with Attend(f"lm={flags.llm}") as server, Llama(path, clients, 1024) as llama:
+            for port in (server.port, llama.port):
+                complete(port, "warm", 4, [])
+            for run in range(flags.rounds):
+                ours = max(ours, conversations_at_once(server.port, clients, turns, run))
+                theirs = max(theirs, conversations_at_once(llama.port, clients, turns, run))
+    row(f"{clients} conversations of {turns} turns, vs. llama.cpp server", ours, theirs, "tokens/s", ours / theirs, "2")
 
 
 def embed_some(port, texts, latencies):
@@ -210,7 +266,7 @@ def measure_against(clients=64, each=20):
             return len(texts) / (time.perf_counter() - begin)
 
         jobs[f"{clients} clients embedding"] = embed
-    models = [f"{name}={folder}" for name, folder in (("gpt2", flags.gpt2), ("e", flags.embedder)) if folder]
+    models = [f"{name}={folder}" for name, folder in (("lm", flags.gpt2), ("e", flags.embedder)) if folder]
     with Attend(*models) as ours, Attend(*models, program=flags.against) as theirs:
         for name, job in jobs.items():
             rates = [[job(server.port) for server in (ours, theirs)] for _ in range(flags.rounds + 1)][1:]
@@ -224,6 +280,10 @@ if flags.against:
     raise SystemExit
 if flags.gpt2:
     measure_generation()
+if flags.llm:
+    measure_prefix()
+if flags.llm and flags.llama:
+    measure_conversations()
 if flags.embedder:
     measure_embeddings()
 if flags.small:

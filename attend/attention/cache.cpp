@@ -35,6 +35,19 @@ float scale_of(const CachedHeads& how, std::int64_t head_dim) {
   return how.scale.value_or(1.f / std::sqrt(static_cast<float>(head_dim)));
 }
 
+/// Attention of the queries over the keys and values of a problem, which has all but its queries and heads.
+Tensor attend_to(kernels::CachedAttention problem, const Tensor& q, const CachedHeads& how) {
+  const HeadSizes sizes(how, q, problem.rows, problem.value_offset);
+  problem.q = q.data(), problem.q_stride = sizes.width();
+  problem.heads = sizes.heads, problem.kv_heads = sizes.kv_heads, problem.head_dim = sizes.head_dim;
+  problem.scale = scale_of(how, sizes.head_dim), problem.cap = how.cap, problem.window = how.window;
+  Tensor out = Tensor::like(q), weights;
+  if (how.probe) weights = Tensor::empty({problem.rows, sizes.heads, 1, std::ssize(problem.positions)});
+  kernels::cached_attention(problem, out.data(), sizes.width(), how.probe ? weights.data() : nullptr);
+  if (how.probe) how.probe->record(weights);
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::int64_t> KeyValueCache::lengths() const {
@@ -97,11 +110,73 @@ void KeyValueCache::grow_packed(std::span<const std::int64_t> lengths) {
   }
 }
 
+/// Position t of a sequence that starts at packed row r is in packed row t + r.
+void KeyValueCache::set_packed(Layer& layer, const Tensor& keys_values) const {
+  const std::int64_t row = keys_values.dim(1);
+  layer.width = row / 2;
+  layer.pages.push_back(keys_values.detach());
+  for (std::int64_t t = 0; t < positions_; ++t) layer.positions.push_back({keys_values.data() + t * row, row});
+}
+
+void KeyValueCache::reserve(std::span<const std::int64_t> lengths, std::int64_t width) {
+  if (rows_ > 0 || store_)
+    fail("cache", "only an empty cache can be prepared for prompts: got one of ", rows_, " rows");
+  Reading& reading = reading_.emplace();
+  std::int64_t total = 0;
+  for (const std::int64_t length : lengths) reading.starts.push_back(std::exchange(total, total + length));
+  grow_packed(lengths);
+  for (Layer& layer : layers_) set_packed(layer, Tensor::empty({total, width}));
+}
+
+std::span<float> KeyValueCache::keys_values(std::size_t layer, const Part& part) {
+  const std::int64_t first = reading_.value().starts.at(part.sequence) + part.first;
+  return layers_[layer].pages.front().view_rows(first, first + part.count).span();
+}
+
+void KeyValueCache::read_next(std::vector<Part> parts) {
+  if (parts.empty()) return reading_.reset();
+  Reading& reading = reading_.value();
+  reading.parts = std::move(parts);
+  reading.rows = reading.positions = 0;
+  for (const Part& part : reading.parts)
+    reading.rows += part.count, reading.positions = std::max(reading.positions, part.first + part.count);
+  reading.page_rows.assign(static_cast<std::size_t>(reading.rows * reading.positions), -1);
+  std::int32_t* row = reading.page_rows.data();
+  for (const Part& part : reading.parts) {
+    const auto start = static_cast<std::int32_t>(reading.starts.at(part.sequence));
+    for (std::int64_t t = part.first; t < part.first + part.count; ++t, row += reading.positions)
+      std::fill_n(row, t + 1, start);
+  }
+}
+
+Tensor KeyValueCache::begin_parts(std::size_t layer, const Tensor& q, const Tensor& keys_values_of_parts,
+                                  const CachedHeads& how) {
+  const Reading& reading = *reading_;
+  if (how.bias.defined()) fail("cache", "prompts with a bias cannot be read in parts");
+  if (layer >= layers_.size() || keys_values_of_parts.shape() != Shape{reading.rows, 2 * layers_[layer].width})
+    fail("cache", "wrong keys and values of the parts: got ", keys_values_of_parts.shape(), " for layer ", layer,
+         " of ", layers_.size(), ", expected ", reading.rows, " rows");
+  const float* from = keys_values_of_parts.data();
+  for (const Part& part : reading.parts) {
+    const std::span<float> to = keys_values(layer, part);
+    std::copy_n(from, to.size(), to.data());
+    from += to.size();
+  }
+  const auto positions = static_cast<std::size_t>(reading.positions);
+  return attend_to({.rows = reading.rows,
+                    .positions = std::span(layers_[layer].positions).first(positions),
+                    .page_rows = reading.page_rows.data(),
+                    .page_rows_stride = reading.positions,
+                    .value_offset = layers_[layer].width},
+                   q, how);
+}
+
 Tensor KeyValueCache::begin(std::size_t layer, const Tensor& q, const Tensor& keys_values,
                             std::span<const std::int64_t> lengths, const CachedHeads& how) {
   check_float("cache", "keys and values", keys_values);
   const std::int64_t total = std::accumulate(lengths.begin(), lengths.end(), std::int64_t{0});
   const std::int64_t row = keys_values.dim(-1);
+  if (reading_) return begin_parts(layer, q, keys_values, how);
   if (layer >= layers_.size() || keys_values.shape() != Shape{total, row} || row % 2 != 0 ||
       !layers_[layer].positions.empty())
     fail("cache", "wrong keys and values for an empty layer: got ", keys_values.shape(), " for layer ", layer, " of ",
@@ -119,11 +194,7 @@ Tensor KeyValueCache::begin(std::size_t layer, const Tensor& q, const Tensor& ke
   if (rows_ != std::ssize(lengths) || (total > 0 && positions_ != longest))
     fail("cache", "layer ", layer, " must have the lengths of the other layers: got ", lengths.size(),
          " sequences, expected ", rows_, " of at most ", positions_, " positions");
-  Layer& to = layers_[layer];
-  to.width = row / 2;
-  to.pages.push_back(keys_values.detach());
-  // Position t of a sequence that starts at packed row r is in packed row t + r.
-  for (std::int64_t t = 0; t < positions_; ++t) to.positions.push_back({keys_values.data() + t * row, row});
+  set_packed(layers_[layer], keys_values);
 
   std::vector<kernels::AttentionSegment> segments;
   for (std::int64_t before = 0; const std::int64_t length : lengths) {
@@ -131,7 +202,7 @@ Tensor KeyValueCache::begin(std::size_t layer, const Tensor& q, const Tensor& ke
     before += length;
   }
   kernels::AttentionProblem problem;
-  problem.q = q.data(), problem.k = keys_values.data(), problem.v = keys_values.data() + to.width;
+  problem.q = q.data(), problem.k = keys_values.data(), problem.v = keys_values.data() + row / 2;
   problem.q_stride = sizes.width(), problem.k_stride = problem.v_stride = row;
   problem.heads = sizes.heads, problem.kv_heads = sizes.kv_heads;
   problem.head_dim = problem.value_dim = sizes.head_dim;
@@ -273,21 +344,8 @@ Tensor KeyValueCache::attend(std::size_t layer, const Tensor& q, const CachedHea
   const Layer& from = layers_.at(layer);
   std::vector<kernels::CachedPosition> in_store;
   if (store_) in_store.assign(static_cast<std::size_t>(positions_), {store_->layers[layer].data(), 2 * from.width});
-  const std::span<const kernels::CachedPosition> positions = store_ ? in_store : from.positions;
-  const std::int64_t T = std::ssize(positions);
-  const HeadSizes sizes(how, q, rows_, from.width);
-  Tensor out = Tensor::like(q);
-  const Tensor weights = how.probe ? Tensor::empty({rows_, sizes.heads, 1, T}) : Tensor();
-  kernels::CachedAttention problem{.q = q.data(),
-                                   .q_stride = sizes.width(),
-                                   .rows = rows_,
-                                   .heads = sizes.heads,
-                                   .kv_heads = sizes.kv_heads,
-                                   .head_dim = sizes.head_dim,
-                                   .scale = scale_of(how, sizes.head_dim),
-                                   .cap = how.cap,
-                                   .window = how.window,
-                                   .positions = positions,
+  kernels::CachedAttention problem{.rows = rows_,
+                                   .positions = store_ ? in_store : from.positions,
                                    .page_rows = page_rows_.data(),
                                    .page_rows_stride = capacity_,
                                    .value_offset = from.width};
@@ -295,17 +353,15 @@ Tensor KeyValueCache::attend(std::size_t layer, const Tensor& q, const CachedHea
     check_float("cache", "bias", bias);
     const std::vector<std::int64_t> seen = lengths();
     const std::int64_t longest = seen.empty() ? 0 : std::ranges::max(seen);
-    if (bias.rank() != 3 || (bias.dim(0) != rows_ && bias.dim(0) != 1) || bias.dim(1) != sizes.heads ||
+    if (bias.rank() != 3 || (bias.dim(0) != rows_ && bias.dim(0) != 1) || bias.dim(1) != how.heads ||
         bias.dim(2) < longest)
       fail("cache", "the bias does not fit: got ", bias.shape(), ", expected at least ",
-           Shape{rows_, sizes.heads, longest});
+           Shape{rows_, how.heads, longest});
     problem.bias = bias.data();
     problem.bias_head_stride = bias.dim(2);
     problem.bias_row_stride = bias.dim(0) > 1 ? bias.dim(1) * bias.dim(2) : 0;
   }
-  kernels::cached_attention(problem, out.data(), sizes.width(), how.probe ? weights.data() : nullptr);
-  if (how.probe) how.probe->record(weights);
-  return out;
+  return attend_to(problem, q, how);
 }
 
 }  // namespace attend

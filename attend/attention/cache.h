@@ -54,6 +54,21 @@ class KeyValueCache {
   Tensor begin(std::size_t layer, const Tensor& q, const Tensor& keys_values, std::span<const std::int64_t> lengths,
                const CachedHeads& how);
 
+  // Prompts that are read in parts: reserve(), then for each pass read_next() and, for each layer, begin().
+  /// The positions [first, first + count) of a sequence.
+  struct Part {
+    std::size_t sequence = 0;
+    std::int64_t first = 0, count = 0;
+  };
+  /// Prepares an empty cache for prompts of these lengths. `width` is that of keys and values together, 2·KV·D.
+  void reserve(std::span<const std::int64_t> lengths, std::int64_t width);
+  /// The keys and values of a part in one layer of a reserved cache, [count, 2·KV·D]. They can be copied from another
+  /// cache before the rest of the prompt is read.
+  std::span<float> keys_values(std::size_t layer, const Part& part);
+  /// begin() then takes these parts, whose beginnings were read before, instead of whole prompts. The bits of a row of
+  /// its result do not depend on how the prompts are divided. Without parts, all prompts have been read.
+  void read_next(std::vector<Part> parts);
+
   /// Keeps only the given sequences, in the given order: sequence i becomes the old sequence rows[i]. A sequence may
   /// appear several times.
   void select(std::span<const std::int64_t> rows);
@@ -78,8 +93,17 @@ class KeyValueCache {
     std::vector<std::vector<std::int32_t>> rows;  // the slots of each sequence's positions
     std::vector<std::int32_t> free;               // free slots; the next one to use is at the back
   };
+  /// Prompts that are being read in parts.
+  struct Reading {
+    std::vector<std::int64_t> starts;  // the first packed row of each prompt
+    std::vector<Part> parts;
+    std::int64_t rows = 0, positions = 0;
+    std::vector<std::int32_t> page_rows;  // [rows, positions], of the tokens of the parts
+  };
   void grow(std::int64_t rows, std::int64_t positions, const Tensor& lengths);
   void grow_packed(std::span<const std::int64_t> lengths);
+  void set_packed(Layer& layer, const Tensor& keys_values) const;
+  Tensor begin_parts(std::size_t layer, const Tensor& q, const Tensor& keys_values, const CachedHeads& how);
   std::int32_t allocate_slot();
   void find_free_slots();
   void copy_into_store(const KeyValueCache& other);
@@ -88,6 +112,7 @@ class KeyValueCache {
 
   std::vector<Layer> layers_;
   std::optional<Store> store_;
+  std::optional<Reading> reading_;
   std::int64_t rows_ = 0, positions_ = 0, capacity_ = 0;
   std::vector<std::int32_t> page_rows_;  // [rows, capacity]: the row within the page of a position, or its slot in the
                                          // store; -1: not visible

@@ -12,9 +12,11 @@
 #include "attend/cli/shared/interrupt.h"
 #include "attend/cli/shared/json_line.h"
 #include "attend/cli/shared/model_folder.h"
+#include "attend/cli/shared/numbers.h"
 #include "attend/cli/shared/progress.h"
 #include "attend/cli/verbs.h"
 #include "attend/core/file.h"
+#include "attend/core/machine.h"
 #include "attend/models/adapter.h"
 #include "attend/models/gguf_model.h"
 #include "attend/tasks/language_model/chat.h"
@@ -30,6 +32,7 @@ struct ChatFlags {
   std::vector<std::string> input;
   GenerateOptions options;
   bool json = false;
+  std::int64_t prefix_cache = -1;  // megabytes
   // Of the template.
   bool render = false, no_generation_prompt = false, continue_final_message = false;
   std::string messages, template_file, tools, documents, template_args;
@@ -135,6 +138,11 @@ class Talk {
   Conversation turns_;
 };
 
+std::int64_t default_prefix_cache() {
+  const MemoryLimits limits = memory_limits();
+  return limits.total == 0 ? std::int64_t{1} << 30 : limits.free / 4;
+}
+
 void talk(ChatFlags& flags) {
   if (flags.model.empty()) throw UsageError("--model", "is required");
   if (flags.no_generation_prompt || flags.continue_final_message)
@@ -150,6 +158,8 @@ void talk(ChatFlags& flags) {
   const bool terminal = flags.input.empty() && isatty(STDIN_FILENO) != 0 && isatty(STDOUT_FILENO) != 0;
   Talk talk(flags, model);
   if (const auto end = talk.end()) flags.options.ends.push_back(*end);
+  if (flags.prefix_cache != 0)
+    flags.options.prefixes.emplace(flags.prefix_cache > 0 ? flags.prefix_cache << 20 : default_prefix_cache());
   LineReader reader(flags.input);
   TextWriter writer;
   bool warned = false;
@@ -199,6 +209,12 @@ void add_chat(Verb& program) {
   add_adapter_flag(*verb, flags->adapter);
   add_input_flag(*verb, flags->input);
   verb->add_flag("--json", flags->json, "Print one JSON object per reply: prompt, text, ids, finish, seed");
+  verb->add_option("--prefix-cache", flags->prefix_cache,
+                   "Memory for the turns that have been read, in megabytes, so that they are not read again for the "
+                   "next reply; 0 keeps none")
+      ->default_text("a quarter of the free memory")
+      ->type_name("MB")
+      ->check(between(0, 1 << 24));
   verb->add_option("--system", flags->system, "System message, which begins the conversation and is never dropped")
       ->type_name("TEXT")
       ->group("Chat template");

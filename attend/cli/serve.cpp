@@ -22,7 +22,7 @@ namespace {
 struct ServeFlags {
   std::vector<std::string> models, adapters;
   std::string key_file;
-  std::int64_t timeout = 300, body_limit = 8, memory = 0, grace = 2;
+  std::int64_t timeout = 300, body_limit = 8, memory = 0, prefix_cache = -1, grace = 2;
   ServerOptions options;
 };
 
@@ -91,8 +91,10 @@ void run(ServeFlags& flags) {
   options.timeout = std::chrono::seconds(flags.timeout);
   options.body_limit = flags.body_limit << 20;
   options.memory = flags.memory << 20;
+  if (flags.prefix_cache >= 0) options.prefix_cache = flags.prefix_cache << 20;
   options.grace = std::chrono::seconds(flags.grace);
   Server server(options);
+  for (const std::string& warning : server.warnings()) warn(warning);
   std::string names;
   for (const auto& [name, folder, adapter] : options.models) names += (names.empty() ? "" : ", ") + name;
   std::cerr << "Serving " << names << " at http://" << options.host << ':' << server.port() << "  (Ctrl-C stops it)\n";
@@ -176,6 +178,14 @@ void add_serve(Verb& program) {
       ->default_text("half of what is free after loading")
       ->type_name("MB")
       ->check(between(1, 1 << 24))
+      ->group(limits);
+  verb->add_option(
+          "--prefix-cache", flags->prefix_cache,
+          "Memory for prompts that have been read, in megabytes, so that a later prompt with the same beginning "
+          "is not read again; part of --memory, as far as requests do not need it. 0 keeps none")
+      ->default_text("a quarter of --memory")
+      ->type_name("MB")
+      ->check(between(0, 1 << 24))
       ->group(limits);
   verb->add_option("--grace", flags->grace, "Seconds that running requests get to finish when the server is stopped")
       ->type_name("S")

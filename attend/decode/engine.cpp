@@ -13,7 +13,7 @@
 #include "attend/core/threads.h"
 #include "attend/core/wording.h"
 #include "attend/decode/token_grammar.h"
-#include "attend/kernels/few_rows.h"
+#include "attend/kernels/row_blocks.h"
 
 namespace attend {
 
@@ -121,23 +121,30 @@ struct Engine::Sequence {
   EngineListener listener;
   std::optional<SequenceSearch> search = {};
   bool begun = false;  // its prompt or source has been read
-
-  /// The model's input for each hypothesis: its last tokens, as many as the model has positions for.
-  std::vector<GenerationInput> inputs(std::int64_t positions) const {
-    const std::int64_t most = begun ? positions - positions / 4 : positions;
-    std::vector<GenerationInput> all;
-    for (std::size_t row = 0; row < search->rows(); ++row) {
-      const std::span<const std::int32_t> tokens = search->tokens(row);
-      const std::int64_t count = positions > 0 ? std::min(std::ssize(tokens), most) : std::ssize(tokens);
-      all.push_back({.source = request.input.source, .prompt = tokens.last(static_cast<std::size_t>(count))});
-    }
-    return all;
-  }
 };
 
-Engine::Engine(std::shared_ptr<const GenerativeModel> model, const Limits& limits, std::function<void()> verify)
-    : model_(std::move(model)), limits_(limits), verify_(std::move(verify)), memory_(available_bytes()) {}
+Engine::Engine(std::shared_ptr<const GenerativeModel> model, const Limits& limits, std::function<void()> verify,
+               std::optional<PrefixCache> prefixes)
+    : model_(std::move(model)),
+      limits_(limits),
+      verify_(std::move(verify)),
+      prefixes_(std::move(prefixes)),
+      memory_(available_bytes()) {}
 Engine::~Engine() = default;
+
+/// The model's input for each hypothesis: its last tokens, as many as the model has positions for.
+std::vector<GenerationInput> Engine::inputs_of(const Sequence& one) {
+  const std::int64_t positions = model_->max_positions(), most = one.begun ? positions - positions / 4 : positions;
+  std::vector<GenerationInput> all;
+  for (std::size_t row = 0; row < one.search->rows(); ++row) {
+    const std::span<const std::int32_t> tokens = one.search->tokens(row);
+    const std::int64_t count = positions > 0 ? std::min(std::ssize(tokens), most) : std::ssize(tokens);
+    all.push_back({.source = one.request.input.source,
+                   .prompt = tokens.last(static_cast<std::size_t>(count)),
+                   .prefixes = prefixes_ && !one.begun ? &*prefixes_ : nullptr});
+  }
+  return all;
+}
 
 std::int64_t Engine::sum(std::int64_t (*of)(const EngineRequest&)) const {
   std::int64_t sum = 0;
@@ -163,7 +170,8 @@ bool Engine::has_room(const EngineRequest& request) const {
   };
   return fits(rows(), request.rows(), limits_.rows) && fits(tokens(), request.tokens(), limits_.tokens) &&
          fits(source_tokens(), std::ssize(request.input.source), limits_.source_tokens) &&
-         fits(sum([](const EngineRequest& one) { return one.bytes; }), request.bytes, memory_);
+         fits(sum([](const EngineRequest& one) { return one.bytes; }) + (prefixes_ ? prefixes_->bytes() : 0),
+              request.bytes, memory_);
 }
 
 Engine::Ticket Engine::join(EngineRequest request, EngineListener listener) {
@@ -200,6 +208,7 @@ void Engine::select(std::span<const std::int64_t> rows) {
 
 bool Engine::step() {
   check_stop();
+  if (prefixes_) prefixes_->trim();
   read_some();
   slide();
   if (!running_.empty()) advance();
@@ -233,18 +242,28 @@ void Engine::read_some() {
 
 /// Takes the first waiting sequences, as many as should be read together. Adds the number of their tokens to `tokens`.
 Engine::Group Engine::next_to_read(std::int64_t& tokens) {
-  std::int64_t sum = 0, longest = 0;
+  constexpr std::int64_t kKept = 4096;  // tokens of long prompts, whose keys and values are copied once more to join
+  std::int64_t sum = 0, longest = 0, rows = 0, kept = 0;
   std::size_t taken = 0;
+  bool is_long = false;
   for (; taken < waiting_.size(); ++taken) {
-    std::int64_t prompt = 0, source = 0;
-    for (const GenerationInput& input : waiting_[taken]->inputs(model_->max_positions()))
-      prompt += std::ssize(input.prompt), source = std::ssize(input.source);
-    // Sources are padded to the longest one. Prompts are packed, with at most kFewRows tokens together, so that each
-    // gives the same bits as alone; a longer prompt is read alone.
+    std::int64_t unread = 0, source = 0;
+    bool this_is_long = true;
+    const std::vector<GenerationInput> inputs = inputs_of(*waiting_[taken]);
+    for (const GenerationInput& input : inputs) {
+      unread += model_->unread(input), source = std::ssize(input.source), kept += std::ssize(input.prompt);
+      this_is_long &= std::ssize(input.prompt) > kernels::kFewRows;
+    }
+    if (taken == 0) is_long = this_is_long;
+    // Sources are padded to the longest one. Prompts are packed so that each gives the same bits as alone: short ones
+    // with at most kFewRows tokens together, or long ones (see CausalLm::start), as many as suit row_blocks.
     const bool padded = source > 0;
     longest = std::max(longest, source);
-    const std::int64_t all = padded ? longest * static_cast<std::int64_t>(taken + 1) : sum + prompt;
-    if (taken > 0 && all > (padded ? limits_.read_tokens : kernels::kFewRows)) break;
+    const std::int64_t all = padded ? longest * static_cast<std::int64_t>(taken + 1) : sum + unread;
+    const std::int64_t most = padded ? limits_.read_tokens : is_long ? kernels::kMostInRowBlocks : kernels::kFewRows;
+    rows += std::ssize(inputs);
+    if (taken > 0 && (all > most || is_long != this_is_long || (is_long && (rows > kernels::kFewRows || kept > kKept))))
+      break;
     sum = all;
   }
   tokens += sum;
@@ -257,11 +276,16 @@ Engine::Group Engine::next_to_read(std::int64_t& tokens) {
 void Engine::read(Group group) {
   std::vector<GenerationInput> inputs;
   for (const auto& one : group) {
-    const std::vector<GenerationInput> own = one->inputs(model_->max_positions());
+    const std::vector<GenerationInput> own = inputs_of(*one);
     inputs.insert(inputs.end(), own.begin(), own.end());
   }
   StartedGeneration started = model_->start(inputs);
-  for (const auto& one : group) one->begun = true;
+  std::size_t row = 0;
+  for (const auto& one : group) {
+    if (!one->begun && one->listener.read) one->listener.read(started.reused.empty() ? 0 : started.reused[row]);
+    one->begun = true;
+    row += one->search->rows();
+  }
   const std::vector<std::int64_t> kept = extend(group, started.logits);
   if (kept.empty()) return;
   started.state->select(kept);

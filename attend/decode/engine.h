@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -35,6 +36,8 @@ std::vector<EngineRequest> make_requests(const GenerativeModel& model, SearchOpt
 /// cleared.
 struct EngineListener {
   SearchCallbacks callbacks = {};
+  /// Called when the prompt has been read: how many of its tokens came from the PrefixCache.
+  std::function<void(std::int64_t reused)> read = {};
   std::function<void(std::vector<Hypothesis>&& hypotheses)> done = {};  ///< called with the results
 };
 
@@ -51,7 +54,9 @@ class Engine {
   };
   /// `verify` is called after each pass of the model, before its results are used. It may throw; the engine must then
   /// be cleared.
-  Engine(std::shared_ptr<const GenerativeModel> model, const Limits& limits, std::function<void()> verify = {});
+  /// `prefixes` has the beginnings of prompts that were read before, and gets those of this engine.
+  Engine(std::shared_ptr<const GenerativeModel> model, const Limits& limits, std::function<void()> verify = {},
+         std::optional<PrefixCache> prefixes = {});
   ~Engine();
 
   using Ticket = std::uint64_t;
@@ -78,6 +83,7 @@ class Engine {
   using Group = std::vector<std::unique_ptr<Sequence>>;
   std::int64_t sum(std::int64_t (*of)(const EngineRequest&)) const;
   void read_some();
+  std::vector<GenerationInput> inputs_of(const Sequence& one);
   Group next_to_read(std::int64_t& tokens);
   void read(Group group);
   void slide();
@@ -88,6 +94,7 @@ class Engine {
   std::shared_ptr<const GenerativeModel> model_;
   Limits limits_;
   std::function<void()> verify_;
+  std::optional<PrefixCache> prefixes_;
   std::int64_t memory_;  // bytes available for requests; 0: not known
   Ticket last_ticket_ = 0;
   Group waiting_;  // their prompts or sources are not read yet

@@ -20,8 +20,8 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace {
 
-// Rows that attend to the same keys, such as the hypotheses of one sentence over its source, are processed together, so
-// that each key and value is read once.
+// Rows are processed together, so that each key and value is read once, if they attend to the same keys, such as the
+// hypotheses of one sentence over its source, or each to some more than the one before, such as the tokens of a prompt.
 constexpr std::int64_t kMostRows = 8;   // of one group
 constexpr int kTileRows = 4;            // rows of q whose sums are kept in registers
 constexpr std::size_t kTileKeys = 4;    // keys whose scores are computed together
@@ -31,12 +31,18 @@ struct Group {
   std::int64_t first, rows;
 };
 
+// Whether the row `next` attends to all T keys of `row`, and perhaps to more after them.
+bool Continues(const std::int32_t* row, const std::int32_t* next, std::int64_t T) {
+  const std::int32_t* end = std::mismatch(row, row + T, next).first;
+  return std::all_of(end, row + T, [](std::int32_t page_row) { return page_row < 0; });
+}
+
 std::vector<Group> GroupsOf(const CachedAttention& p) {
   const auto T = static_cast<std::int64_t>(p.positions.size());
   std::vector<Group> groups;
   for (std::int64_t row = 0; row < p.rows; ++row) {
     const std::int32_t* seen = p.page_rows + row * p.page_rows_stride;
-    if (row > 0 && groups.back().rows < kMostRows && std::equal(seen, seen + T, seen - p.page_rows_stride))
+    if (row > 0 && groups.back().rows < kMostRows && Continues(seen - p.page_rows_stride, seen, T))
       ++groups.back().rows;
     else
       groups.push_back({row, 1});
@@ -44,25 +50,39 @@ std::vector<Group> GroupsOf(const CachedAttention& p) {
   return groups;
 }
 
-// The keys that the rows of a group attend to, and the indices of their positions.
+// The keys that the rows of a group attend to, and the indices of their positions. A row attends to a range of them.
 struct Seen {
+  struct Range {
+    std::size_t begin, end;
+  };
   std::vector<const float*> keys;
   std::vector<std::int64_t> positions;
+  Range rows[kMostRows];
 
-  void Find(const CachedAttention& p, std::int64_t row) {
+  void Find(const CachedAttention& p, const Group& group) {
     keys.clear(), positions.clear();
-    const std::int32_t* page_rows = p.page_rows + row * p.page_rows_stride;
-    std::size_t first = 0;
-    if (p.window >= 0) {
-      first = p.positions.size();
-      for (std::int64_t seen = 0; first > 0 && seen <= p.window; --first) seen += page_rows[first - 1] >= 0;
+    for (std::int64_t r = 0; r < group.rows; ++r) {
+      const std::int32_t* page_rows = p.page_rows + (group.first + r) * p.page_rows_stride;
+      const auto end = static_cast<std::size_t>(
+          std::count_if(page_rows, page_rows + p.positions.size(), [](std::int32_t row) { return row >= 0; }));
+      const std::size_t most = p.window >= 0 ? static_cast<std::size_t>(p.window) + 1 : end;
+      rows[r] = {end - std::min(end, most), end};
     }
-    for (std::size_t t = first; t < p.positions.size(); ++t) {
+    const std::size_t first = rows[0].begin;  // the smallest
+    const std::int32_t* page_rows = p.page_rows + (group.first + group.rows - 1) * p.page_rows_stride;
+    std::size_t index = 0;
+    for (std::size_t t = 0; t < p.positions.size(); ++t) {
       const std::int32_t r = page_rows[t];
-      if (r < 0) continue;
+      if (r < 0 || index++ < first) continue;
       keys.push_back(p.positions[t].first + r * p.positions[t].row_stride);
       positions.push_back(static_cast<std::int64_t>(t));
     }
+    for (std::int64_t r = 0; r < group.rows; ++r) rows[r].begin -= first, rows[r].end -= first;
+  }
+  // Whether all of these rows attend to the keys [begin, end).
+  bool All(std::int64_t row, int count, std::size_t begin, std::size_t end) const {
+    return std::all_of(rows + row, rows + row + count,
+                       [&](const Range& one) { return one.begin <= begin && end <= one.end; });
   }
 
   // Prefetches n floats of the `count` keys or values from index i on.
@@ -118,16 +138,14 @@ HWY_INLINE void Scores(std::int64_t n, Strided<const float> q, const float* cons
 }
 static_assert(kTileKeys == 4, "Totals() has four results");
 
-// out[r] (+)= Σ_c weights[r, c] · values_c for M rows, and N vectors of each value.
+// out[r] += Σ_c weights[r, c] · values_c for M rows, and N vectors of each value.
 template <int M, int N>
 HWY_INLINE void AddValues(std::span<const float* const> values, std::int64_t offset, Strided<const float> weights,
-                          bool accumulate, Strided<float> out) {
+                          Strided<float> out) {
   const Floats d;
   FloatVector sums[M][N];
   ATTEND_UNROLL for (int r = 0; r < M; ++r) {
-    ATTEND_UNROLL for (int j = 0; j < N; ++j) {
-      sums[r][j] = accumulate ? hn::LoadU(d, out[r] + j * gemm::kLanes) : hn::Zero(d);
-    }
+    ATTEND_UNROLL for (int j = 0; j < N; ++j) sums[r][j] = hn::LoadU(d, out[r] + j * gemm::kLanes);
   }
   for (std::size_t c = 0; c < values.size(); ++c) {
     FloatVector vs[N];
@@ -145,16 +163,15 @@ HWY_INLINE void AddValues(std::span<const float* const> values, std::int64_t off
 // The same for all n floats of each value.
 template <int M>
 HWY_INLINE void AddWholeValues(std::int64_t n, std::span<const float* const> values, std::int64_t offset,
-                               Strided<const float> weights, bool accumulate, Strided<float> out) {
+                               Strided<const float> weights, Strided<float> out) {
   constexpr int N = gemm::kVectors;
   std::int64_t j = 0;
-  for (; j + N * gemm::kLanes <= n; j += N * gemm::kLanes)
-    AddValues<M, N>(values, offset + j, weights, accumulate, out + j);
-  for (; j + gemm::kLanes <= n; j += gemm::kLanes) AddValues<M, 1>(values, offset + j, weights, accumulate, out + j);
+  for (; j + N * gemm::kLanes <= n; j += N * gemm::kLanes) AddValues<M, N>(values, offset + j, weights, out + j);
+  for (; j + gemm::kLanes <= n; j += gemm::kLanes) AddValues<M, 1>(values, offset + j, weights, out + j);
   if (j == n) return;
   const Rest rest{0, static_cast<std::size_t>(n - j)};
   ATTEND_UNROLL for (int r = 0; r < M; ++r) {
-    FloatVector sum = accumulate ? rest.Load(out[r] + j) : hn::Zero(Floats());
+    FloatVector sum = rest.Load(out[r] + j);
     for (std::size_t c = 0; c < values.size(); ++c)
       sum = hn::MulAdd(hn::Set(Floats(), weights[r][c]), rest.Load(values[c] + offset + j), sum);
     rest.Store(sum, out[r] + j);
@@ -179,7 +196,7 @@ HWY_INLINE void Softmax(std::int64_t n, float cap, const float* bias, float* w) 
 // which all heads are processed. `scores` has room for a row of `stride` floats for each row of q and head.
 void AttendGroup(const CachedAttention& p, const Group& group, const Seen& seen, std::int64_t begin, std::int64_t end,
                  float* scores, std::int64_t stride, Strided<float> out, float* weights) {
-  const std::int64_t n = std::ssize(seen.keys), D = p.head_dim, shared = p.heads / p.kv_heads;
+  const std::int64_t D = p.head_dim, shared = p.heads / p.kv_heads;
   const Strided<const float> q{p.q + group.first * p.q_stride, p.q_stride};
   const auto scores_of = [&](std::int64_t r, std::int64_t head) {
     return scores + ((head - begin) * group.rows + r) * stride;
@@ -200,28 +217,36 @@ void AttendGroup(const CachedAttention& p, const Group& group, const Seen& seen,
   for (std::int64_t head = begin; head < end; ++head)
     for (std::int64_t r = 0; r < group.rows; ++r) {
       const std::int64_t row = group.first + r;
-      float* w = scores_of(r, head);
+      const auto [first, last] = seen.rows[r];
+      float* w = scores_of(r, head) + first;
+      const auto n = static_cast<std::int64_t>(last - first);
       Softmax(n, p.cap, p.bias ? p.bias + row * p.bias_row_stride + head * p.bias_head_stride : nullptr, w);
+      std::fill_n(out[row] + head * D, D, 0.f);
       if (!weights) continue;
       const auto T = static_cast<std::int64_t>(p.positions.size());
       float* to = weights + (row * p.heads + head) * T;
       std::fill_n(to, T, 0.f);
-      for (std::int64_t i = 0; i < n; ++i) to[seen.positions[static_cast<std::size_t>(i)]] = w[i];
+      for (std::size_t i = first; i < last; ++i) to[seen.positions[i]] = w[i - first];
     }
-  std::size_t i = 0;
-  do {  // at least once, so that rows without keys get zeros
+  for (std::size_t i = 0; i < seen.keys.size(); i += kTileValues) {
     const std::size_t count = std::min(kTileValues, seen.keys.size() - i);
     const std::span values = std::span(seen.keys).subspan(i, count);
     for (std::int64_t head = begin; head < end; ++head) {
       const std::int64_t offset = p.value_offset + head / shared * D;
       if (head == begin || head % shared == 0) seen.Prefetch(i + kTileValues, kTileValues, offset, D);
+      const Strided<float> sums = out + (group.first * out.stride + head * D);
       ForTiles(group.rows, [&](std::int64_t r, auto rows) ATTEND_BODY {
-        AddWholeValues<rows()>(D, values, offset, {scores_of(r, head) + i, stride}, i > 0,
-                               out + ((group.first + r) * out.stride + head * D));
+        if (HWY_LIKELY(seen.All(r, rows(), i, i + count)))
+          return AddWholeValues<rows()>(D, values, offset, {scores_of(r, head) + i, stride}, sums + r * out.stride);
+        for (const std::int64_t end = r + rows(); r < end; ++r) {
+          const std::size_t first = std::max(i, seen.rows[r].begin), last = std::min(i + count, seen.rows[r].end);
+          if (first < last)
+            AddWholeValues<1>(D, values.subspan(first - i, last - first), offset, {scores_of(r, head) + first, stride},
+                              sums + r * out.stride);
+        }
       });
     }
-    i += count;
-  } while (i < seen.keys.size());
+  }
 }
 
 void Attend(const CachedAttention& p, float* out, std::int64_t out_stride, float* weights) {
@@ -237,14 +262,16 @@ void Attend(const CachedAttention& p, float* out, std::int64_t out_stride, float
   const std::int64_t parts = std::clamp<std::int64_t>(std::max(wanted, (p.heads + fits - 1) / fits), 1, p.heads);
   const std::int64_t heads = (p.heads + parts - 1) / parts;
   const std::int64_t worth_a_thread = 1 + kLeastWork * count * parts / work;
+  // Of a prompt, the last groups have most keys. So the first and the last ones take turns.
+  const auto group_at = [count](std::int64_t i) { return i % 2 == 0 ? i / 2 : count - 1 - i / 2; };
   parallel_for(count * parts, worth_a_thread, [&](std::int64_t begin, std::int64_t end) {
     Seen seen;
     const Scratch scores(std::min(kMostRows, p.rows) * heads * stride);
     std::int64_t found = -1;
     for (std::int64_t task = begin; task < end; ++task) {
-      const std::int64_t index = task / parts, head = task % parts * heads;
+      const std::int64_t index = group_at(task / parts), head = task % parts * heads;
       const Group& group = groups[static_cast<std::size_t>(index)];
-      if (index != found) seen.Find(p, group.first), found = index;
+      if (index != found) seen.Find(p, group), found = index;
       AttendGroup(p, group, seen, head, std::min(head + heads, p.heads), scores.data, stride, {out, out_stride},
                   weights);
     }

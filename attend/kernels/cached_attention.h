@@ -1,5 +1,5 @@
-// Attention of one decoding step: one query for each row (sequence), over cached keys and values. The keys and values
-// are not copied: a table gives the location of each position of a row.
+// Attention over cached keys and values: one query for each row, which is a sequence in a decoding step, or a token of
+// a prompt. The keys and values are not copied: a table gives the location of each position of a row.
 #pragma once
 #include <cstdint>
 #include <span>

@@ -39,7 +39,7 @@ void widen(std::int64_t n, HalfNumbers from, float* to) { HWY_DYNAMIC_DISPATCH(W
 
 void matmul(const MatmulShape& shape, const float* a, HalfNumbers b, float* c, const float* bias) {
   const auto stride = [](std::int64_t given, std::int64_t dense) { return given ? given : dense; };
-  if (shape.m <= kFewRows)
+  if (shape.m <= kFewRows && !UniformRows::active())
     return few_rows({shape.m, shape.n, shape.k, stride(shape.a_stride, shape.k), shape.k,
                      stride(shape.c_stride, shape.n), shape.accumulate},
                     a, b, c, bias);

@@ -57,7 +57,8 @@ void restore_rows(std::int64_t n, std::int64_t k, const std::int8_t* values, con
 
 void matmul(const ByteProduct& s, const float* x, const std::int8_t* values, const float* scale, float* y,
             const float* bias) {
-  if (s.m <= kFewRows) return few_rows({s.m, s.n, s.k, s.k, s.k, s.n}, x, values, scale, y, bias);
+  if (s.m <= kFewRows && !UniformRows::active())
+    return few_rows({s.m, s.n, s.k, s.k, s.k, s.n}, x, values, scale, y, bias);
   constexpr std::int64_t kPart =
       1 << 20;  // floats to convert at a time, so that they are still in the cache when they are multiplied
   const std::int64_t rows = std::clamp<std::int64_t>(kPart / std::max<std::int64_t>(s.k, 1) / 64 * 64, 64, 4096);

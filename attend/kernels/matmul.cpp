@@ -1,6 +1,7 @@
 #include "attend/kernels/matmul.h"
 
 #include <unordered_map>
+#include <utility>
 
 #include "attend/core/threads.h"
 #include "attend/kernels/onednn.h"
@@ -59,16 +60,23 @@ void matmul_of_nothing(const MatmulShape& s, float* c, const float* bias) {
       c[row * stride + j] = (s.accumulate ? c[row * stride + j] : 0.f) + (bias ? bias[j] : 0.f);
 }
 
+thread_local bool uniform_rows = false;
+
 using Rows = void (*)(const FewRows&, const float* x, const float* w, float* y, const float* bias);
 
 /// The kernel of our own that is at least as fast as oneDNN for this shape, or null.
 Rows rows_kernel(const MatmulShape& s) {
   if (s.batch > 1 || !s.transpose_b || s.transpose_a) return nullptr;
+  if (UniformRows::active()) return row_blocks;
   if (s.m <= kFewRows) return few_rows;
   return s.m <= kMostInRowBlocks && s.n >= kLeastForRowBlocks ? row_blocks : nullptr;
 }
 
 }  // namespace
+
+UniformRows::UniformRows() : before_(std::exchange(uniform_rows, true)) {}
+UniformRows::~UniformRows() { uniform_rows = before_; }
+bool UniformRows::active() { return uniform_rows; }
 
 void matmul(const MatmulShape& shape, const float* a, const float* b, float* c, const float* bias) {
   if (shape.batch == 0 || shape.m == 0 || shape.n == 0) return;

@@ -17,6 +17,20 @@ struct MatmulShape {
   std::int64_t a_stride = 0, b_stride = 0, c_stride = 0;
 };
 
+/// While a UniformRows exists, its thread computes all products with a transposed B by row_blocks(), those of 16-bit
+/// and int8 weights too. Then a row has the same bits in a product of any number of rows.
+class UniformRows {
+ public:
+  UniformRows();
+  ~UniformRows();
+  UniformRows(const UniformRows&) = delete;
+  UniformRows& operator=(const UniformRows&) = delete;
+  static bool active();
+
+ private:
+  bool before_;
+};
+
 /// `bias` [n], which is added to each row, may be null. oneDNN plans are cached for each calling thread and shape.
 /// Products of up to a few hundred rows with a transposed B are computed by few_rows() and row_blocks(); then the bits
 /// of a row do not depend on the other rows or the number of threads. For oneDNN, the last bits can depend on the

@@ -167,6 +167,9 @@ struct CausalLm : ModelOf<CausalLm>, GenerativeModel {
   SequenceBytes sequence_bytes() const override {
     return {.token = options.layers * 2 * options.key_heads() * options.head_width() * std::int64_t{sizeof(float)}};
   }
+  std::int64_t unread(const GenerationInput& input) const override;
+  /// If all prompts are long, with more than kernels::kFewRows tokens, the logits of a prompt have the same bits
+  /// whatever the other prompts are and however many of its tokens come from GenerationInput::prefixes.
   StartedGeneration start(std::span<const GenerationInput> inputs) const override;
   Tensor step(const Tensor& ids, GenerationState& state) const override;
 
@@ -192,6 +195,9 @@ struct CausalLm : ModelOf<CausalLm>, GenerativeModel {
              BlockPass pass) const;
   Tensor advance(const Tensor& ids, CausalLmState& state, Probe* probe) const;
   Tensor advance_over(std::int64_t most, const Tensor& ids, CausalLmState& state, Probe* probe) const;
+  StartedGeneration start_long(std::span<const GenerationInput> inputs) const;
+  std::int64_t kind_of(std::size_t length) const;
+  void check_length(std::span<const std::int32_t> text) const;
   Tensor read_last(Texts texts, CausalLmState& state, Probe* probe) const;  // [N, width]
 };
 

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <vector>
 
+#include "attend/attention/prefix_cache.h"
 #include "attend/attention/probe.h"
 #include "attend/core/tensor.h"
 #include "attend/data/batches.h"
@@ -17,6 +19,7 @@ struct GenerationInput {
   std::span<const std::int32_t> prompt = {};  ///< the decoder's first tokens, at least one; an encoder–decoder takes
                                               ///< exactly one, the start token
   Tensor features = {};                       ///< float32 [S, D] for the encoder, in place of `source`
+  PrefixCache* prefixes = nullptr;            ///< where a model that can looks up and keeps the first tokens of prompts
 };
 
 /// The sources of all inputs, padded: `ids` holds ids [B, S], or features [B, S, D]. Throws where some inputs have
@@ -42,6 +45,8 @@ class GenerationState {
 struct StartedGeneration {
   std::unique_ptr<GenerationState> state;  ///< one row for each input
   Tensor logits;                           ///< [N, V], for the token that follows each prompt
+  /// The number of tokens of each prompt that came from GenerationInput::prefixes; may be empty if it is 0 for all.
+  std::vector<std::int64_t> reused = {};
 };
 
 /// The memory that a sequence needs during generation, in bytes.
@@ -61,6 +66,8 @@ class GenerativeModel {
   virtual std::int64_t max_positions() const = 0;
   virtual SequenceBytes sequence_bytes() const = 0;
 
+  /// The number of tokens of a prompt that start() has to read: those that GenerationInput::prefixes does not have.
+  virtual std::int64_t unread(const GenerationInput& input) const { return std::ssize(input.prompt); }
   /// Reads sources and prompts. Throws InputError if one is longer than the model allows.
   virtual StartedGeneration start(std::span<const GenerationInput> inputs) const = 0;
   /// Reads one more token of each sequence.   ids int32 [N] -> logits [N, V] for the next token

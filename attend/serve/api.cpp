@@ -158,7 +158,10 @@ ServedModel& Api::model(const std::string& name) const {
 ServedModel& Api::model(const std::string& name, const std::string& capability) const {
   ServedModel& found = model(name);
   if (found.can(capability)) return found;
-  throw ApiError(400, "wrong_model_kind", "the model \"" + name + "\" of type " + found.kind + " cannot " + capability,
+  const bool chats = capability == "chat" && !found.template_problem.empty();
+  throw ApiError(400, "wrong_model_kind",
+                 "the model \"" + name + "\" of type " + found.kind + " cannot " + capability +
+                     (chats ? ": " + found.template_problem : ""),
                  "model");
 }
 
@@ -315,6 +318,8 @@ Reply Api::show_metrics() const {
         [](const ServedModel& m) { return m.load().tokens; });
   gauge("attend_prompt_tokens_total", "counter", "Tokens of prompts.",
         [](const ServedModel& m) { return m.prompt_tokens.load(); });
+  gauge("attend_cached_prompt_tokens_total", "counter", "Tokens of prompts that were in the prefix cache.",
+        [](const ServedModel& m) { return m.reused_tokens.load(); });
   gauge("attend_generated_tokens_total", "counter", "Tokens of finished texts.",
         [](const ServedModel& m) { return m.generated_tokens.load(); });
   gauge("attend_steps_total", "counter", "Steps of the engine; each adds a token to every sequence.",
@@ -327,6 +332,8 @@ Reply Api::show_metrics() const {
       << "attend_memory_bytes{state=\"cached\"} " << memory_use().cached << '\n'
       << "# HELP attend_reserved_bytes Memory that is reserved for requests.\n# TYPE attend_reserved_bytes gauge\n"
       << "attend_reserved_bytes " << memory_.reserved() << '\n'
+      << "# HELP attend_prefix_cache_bytes Memory of the prefix cache.\n# TYPE attend_prefix_cache_bytes gauge\n"
+      << "attend_prefix_cache_bytes " << (options_.prefixes ? options_.prefixes->bytes() : 0) << '\n'
       << "# HELP attend_info The program.\n# TYPE attend_info gauge\nattend_info{version=\"" << version() << "\"} 1\n";
   return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = out.str()};
 }

@@ -20,6 +20,7 @@ struct ApiOptions {
   AccessRules access = {};
   std::chrono::milliseconds timeout{300000};  ///< of a request, with the time that it waits
   std::int64_t memory = 0;                    ///< bytes of all requests together; 0: half of what is free
+  std::optional<PrefixCache> prefixes = {};   ///< of the models
 };
 
 class Api;
@@ -48,6 +49,8 @@ class Api {
 
   /// Bytes that all requests together may use.
   std::int64_t memory() const { return memory_.bytes(); }
+  /// Bytes that no request has reserved.
+  std::int64_t free_memory() const { return memory_.bytes() - memory_.reserved(); }
 
   // For the endpoints:
   const std::vector<std::unique_ptr<ServedModel>>& models() const { return models_; }

@@ -158,22 +158,60 @@ Json message_for_template(const Json& given, const std::string& path) {
   return message;
 }
 
-/// "tools" and "tool_choice". Whether the reply may call tools.
-bool read_tools(Fields& fields, ChatInput& input) {
+/// Which tools a reply calls.
+struct ToolChoice {
+  std::string tools = {};  ///< a JSON list; empty: none
+  bool required = false;
+  std::string only = {};  ///< the name of the tool that it must call
+};
+
+/// "tools" and "tool_choice".
+ToolChoice read_tools(Fields& fields) {
+  ToolChoice read;
   const Json* tools = fields.find("tools");
-  const Json* choice = fields.find("tool_choice");
-  if (choice && (*choice == "required" || choice->is_object()))
-    throw invalid_value("tool_choice", "the model cannot be made to call a tool: expected \"none\" or \"auto\"");
-  if (choice && *choice != "none" && *choice != "auto")
-    throw invalid_value("tool_choice", "expected \"none\" or \"auto\"");
-  if (!tools || tools->empty() || (choice && *choice == "none")) return false;
+  bool none = false;
+  if (const Json* choice = fields.find("tool_choice")) {
+    if (choice->is_object()) {
+      Fields named(*choice, "tool_choice.");
+      if (const std::string type = named.text("type"); type != "function")
+        throw invalid_value("tool_choice.type", "expected \"function\": got \"" + type + "\"");
+      Fields function(named.required("function"), "tool_choice.function.");
+      read.only = function.text("name");
+      function.refuse_others(), named.refuse_others();
+    } else if (*choice != "none" && *choice != "auto" && *choice != "required") {
+      throw invalid_value("tool_choice", "expected \"none\", \"auto\", \"required\" or a function");
+    }
+    none = *choice == "none", read.required = choice->is_object() || *choice == "required";
+  }
+  if (!tools || tools->empty()) {
+    if (read.required) throw invalid_value("tool_choice", "there are no tools to call");
+    return read;
+  }
+  if (none) return read;
   if (!tools->is_array()) throw invalid_value("tools", "expected an array");
   for (const Json& tool : *tools)
     if (!tool.is_object() || tool.value("type", "") != "function" || !tool.contains("function") ||
         !tool["function"].is_object())
       throw invalid_value("tools", "expected objects with the type \"function\" and a \"function\"");
-  input.tools = dump(*tools);
-  return true;
+  read.tools = dump(*tools);
+  return read;
+}
+
+/// Makes the reply a call of a tool.
+void require_call(TextRequest& request, const ToolChoice& choice, const Patience& patience) {
+  GenerateOptions& options = request.options;
+  if (request.tool_calls == ToolCallStyle::none)
+    throw invalid_value("tool_choice", "the model's chat template has no calls of tools");
+  if (options.search.grammar || options.search.json_schema)
+    throw invalid_value("tool_choice", "a reply that must call a tool cannot also conform to a format or grammar");
+  try {
+    ForcedToolCall forced = force_tool_call(request.tool_calls, choice.tools, choice.only);
+    options.search.grammar = std::move(forced.grammar);
+    request.model->language_model->grammar(options.search);
+    options.begin = request.model->ids(std::move(forced.begin), patience);
+  } catch (const InputError& error) {
+    throw invalid_value("tools", error.what());
+  }
 }
 
 const Json& checked_messages(Fields& fields) {
@@ -197,7 +235,11 @@ std::vector<std::int32_t> read_with_template(Fields& fields, TextRequest& reques
   for (std::size_t i = 0; i < given.size(); ++i)
     messages.push_back(message_for_template(given[i], "messages[" + std::to_string(i) + "]."));
   input.messages = dump(messages);
-  if (read_tools(fields, input)) request.tool_calls = tool_call_style(chat);
+  const ToolChoice choice = read_tools(fields);
+  input.tools = request.tools = choice.tools;
+  if (!choice.tools.empty()) request.tool_calls = tool_call_style(chat);
+  if (choice.required) require_call(request, choice, patience);
+  most -= std::ssize(request.options.begin);
   if (const Json* arguments = fields.find("chat_template_kwargs")) {
     if (!arguments->is_object()) throw invalid_value("chat_template_kwargs", "expected an object");
     input.arguments = dump(*arguments);
@@ -206,9 +248,10 @@ std::vector<std::int32_t> read_with_template(Fields& fields, TextRequest& reques
   const StopCheck check([&patience] { patience.check(); });
   patience.reserve(16 * static_cast<double>(input.messages.size() + input.tools.size()));
   try {
-    return chat_prompt(chat, *model.tokenizer, input, most,
-                       [&](const std::string& text) { return model.ids(text, patience); })
-        .ids;
+    ChatPrompt prompt = chat_prompt(chat, *model.tokenizer, input, most,
+                                    [&](const std::string& text) { return model.ids(text, patience); });
+    request.dropped_messages = prompt.dropped;
+    return std::move(prompt.ids);
   } catch (const InputError& error) {  // of the template, which may refuse a conversation
     throw invalid_value("messages", error.what());
   }
@@ -230,7 +273,7 @@ std::vector<std::int32_t> read_turns(Fields& fields, TextRequest& request, std::
       message.ignore(key);
     message.refuse_others();
   }
-  conversation.shorten(static_cast<std::size_t>(most));
+  request.dropped_messages = conversation.shorten(static_cast<std::size_t>(most));
   return conversation.ids();
 }
 

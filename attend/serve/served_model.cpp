@@ -110,7 +110,7 @@ double summary_bytes(const Summarizer& summarizer, std::span<const std::string> 
 }  // namespace
 
 ServedModel::ServedModel(std::string model_name, const fs::path& model_folder, const ModelFolder& opened,
-                         const ModelLimits& limits, std::function<void()> wake)
+                         const ModelLimits& limits, std::function<void()> wake, std::optional<PrefixCache> prefixes)
     : name(std::move(model_name)),
       folder(model_folder),
       adapter(opened.adapter_path()),
@@ -120,10 +120,10 @@ ServedModel::ServedModel(std::string model_name, const fs::path& model_folder, c
       classifications_(kBytesAtOnce),
       filled_(kBytesAtOnce),
       others_(1) {
-  open(opened);
+  open(opened, std::move(prefixes));
 }
 
-void ServedModel::open(const ModelFolder& opened) {
+void ServedModel::open(const ModelFolder& opened, std::optional<PrefixCache> prefixes) {
   kind = opened.family().type;
   if (opened.can(Ability::compute))
     fail<InputError>("serve", folder.string(), ": is ", name_of(Ability::compute),
@@ -131,13 +131,18 @@ void ServedModel::open(const ModelFolder& opened) {
   tokenizer = opened.tokenizer();
   if (opened.can(Ability::generate)) {
     language_model.emplace(opened);
-    chat_template = chat_template_of(opened);
+    try {
+      chat_template = chat_template_of(opened);
+    } catch (const InputError& error) {
+      template_problem = error.what();
+    }
     if (chat_template) end_of_reply = attend::end_of_reply(*chat_template, *tokenizer);
     const CausalLmOptions& o = language_model->network().options;
     layers = o.layers, heads = o.heads, context = o.positions;
     attention.emplace(*language_model);
     engine_limits_ = {.rows = limits_.batch_rows, .tokens = limits_.batch_tokens};
-    engine_ = std::make_unique<Engine>(language_model->generator(), engine_limits_, [this] { check_files(); });
+    engine_ = std::make_unique<Engine>(
+        language_model->generator(), engine_limits_, [this] { check_files(); }, std::move(prefixes));
   }
   if (opened.can(Ability::translate)) {
     translator.emplace(opened);
@@ -179,7 +184,8 @@ void ServedModel::open(const ModelFolder& opened) {
 
 std::vector<std::string> ServedModel::capabilities() const {
   std::vector<std::string> all;
-  if (language_model) all.insert(all.end(), {"generate", "chat"});
+  if (language_model) all.emplace_back("generate");
+  if (language_model && template_problem.empty()) all.emplace_back("chat");
   if (translator) all.insert(all.end(), {"translate", "summarize"});
   if (encoder) all.emplace_back("embed");
   if (classifier) all.emplace_back("classify");
@@ -265,7 +271,11 @@ std::shared_ptr<EventStream> ServedModel::generate(std::vector<GenerationTask> t
                                                         [events](std::exception_ptr error) { events->fail(error); }})};
   const auto listeners = std::make_shared<std::vector<EngineListener>>();
   for (std::size_t i = 0; i < tasks.size(); ++i) {
-    listeners->push_back(tasks[i].decode_for(listener(events, i, alternatives)));
+    EngineListener& one = listeners->emplace_back(tasks[i].decode_for(listener(events, i, alternatives)));
+    one.read = [this, then = std::move(one.read)](std::int64_t reused) {
+      reused_tokens += static_cast<std::uint64_t>(reused);
+      then(reused);
+    };
     waiting.requests.push_back(std::move(tasks[i].request));
   }
   waiting.listener = [listeners](std::size_t i) { return std::move((*listeners)[i]); };

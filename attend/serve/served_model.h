@@ -51,8 +51,9 @@ class ServedModel {
  public:
   /// `opened` is the model of the folder, with or without an adapter. Throws InputError when the folder holds no model
   /// that can be served. `wake` is called when there is work for the model thread.
+  /// `prefixes` keeps the beginnings of prompts; none: they are read again.
   ServedModel(std::string name, const std::filesystem::path& folder, const ModelFolder& opened,
-              const ModelLimits& limits, std::function<void()> wake);
+              const ModelLimits& limits, std::function<void()> wake, std::optional<PrefixCache> prefixes = {});
 
   const std::string name;
   const std::filesystem::path folder, adapter;
@@ -72,6 +73,7 @@ class ServedModel {
   std::optional<AttentionReader> attention = {};
   std::optional<Tokenizer> tokenizer = {};
   std::optional<ChatTemplate> chat_template = {};  ///< of a language model, if its folder has one
+  std::string template_problem = {};               ///< why its template cannot be used; then it cannot chat
   std::optional<std::int32_t> end_of_reply = {};   ///< the special token that the template puts after a reply
   std::vector<std::string> capabilities() const;
   bool can(const std::string& capability) const;
@@ -111,6 +113,7 @@ class ServedModel {
   };
   Load load() const;
   std::atomic<std::uint64_t> prompt_tokens = 0, generated_tokens = 0, steps = 0;  ///< so far, of finished texts
+  std::atomic<std::uint64_t> reused_tokens = 0;                                   ///< of prompts that were read before
 
  private:
   /// The client of a request.
@@ -132,7 +135,7 @@ class ServedModel {
     std::shared_ptr<bool> done;
   };
 
-  void open(const ModelFolder& opened);
+  void open(const ModelFolder& opened, std::optional<PrefixCache> prefixes);
   void accept() const;
   void submit(Waiting waiting);
   void withdraw(const Client* client);

@@ -1,6 +1,7 @@
 #include "attend/serve/server.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <set>
 #include <thread>
@@ -16,7 +17,8 @@ namespace attend {
 namespace {
 
 std::vector<std::unique_ptr<serve::ServedModel>> open_models(const ServerOptions& options,
-                                                             serve::ModelThread& model_thread) {
+                                                             serve::ModelThread& model_thread,
+                                                             const std::optional<PrefixCache>& prefixes) {
   if (options.models.empty()) fail<InputError>("serve", "there is no model to serve");
   std::set<std::string> names;
   for (const auto& [name, folder, adapter] : options.models)
@@ -30,9 +32,10 @@ std::vector<std::unique_ptr<serve::ServedModel>> open_models(const ServerOptions
       fail<InputError>("serve", "model ", name, ": there is no folder ", folder.string());
     const std::filesystem::path place = std::filesystem::weakly_canonical(transformer_in(folder));
     const ModelFolder& base = opened.try_emplace(place, place).first->second;
-    models.push_back(std::make_unique<serve::ServedModel>(name, folder,
-                                                          adapter.empty() ? base : ModelFolder(base, adapter), limits,
-                                                          [&model_thread] { model_thread.wake(); }));
+    models.push_back(std::make_unique<serve::ServedModel>(
+        name, folder, adapter.empty() ? base : ModelFolder(base, adapter), limits,
+        [&model_thread] { model_thread.wake(); },
+        prefixes ? std::optional(prefixes->for_another_model()) : std::nullopt));
   }
   return models;
 }
@@ -51,10 +54,12 @@ serve::HttpLimits http_limits(const ServerOptions& options, std::size_t memory) 
 struct Server::Parts {
   explicit Parts(const ServerOptions& options)
       : grace(options.grace),
+        prefixes(prefix_cache(options.prefix_cache)),
         api({{options.api_keys, serve::host_names(options.host, options.allowed_hosts), options.cors_origins},
              options.timeout,
-             options.memory},
-            open_models(options, model_thread)),
+             options.memory,
+             prefixes},
+            open_models(options, model_thread, prefixes)),
         http(http_limits(options, static_cast<std::size_t>(api.memory())), api),
         port(http.bind(options.host, options.port)) {
     std::vector<serve::ServedModel*> models;
@@ -63,8 +68,16 @@ struct Server::Parts {
   }
   ~Parts() { model_thread.stop(); }
 
+  std::optional<PrefixCache> prefix_cache(std::optional<std::int64_t> bytes) const {
+    if (bytes == 0) return {};
+    return PrefixCache(bytes.value_or(std::numeric_limits<std::int64_t>::max()), [this, share = !bytes] {
+      return share ? std::min(api.memory() / 4, api.free_memory()) : api.free_memory();
+    });
+  }
+
   std::chrono::milliseconds grace;
   serve::ModelThread model_thread;
+  std::optional<PrefixCache> prefixes;
   serve::Api api;
   serve::Http http;
   int port;
@@ -74,6 +87,13 @@ Server::Server(const ServerOptions& options) : parts_(std::make_unique<Parts>(op
 Server::~Server() = default;
 
 int Server::port() const { return parts_->port; }
+
+std::vector<std::string> Server::warnings() const {
+  std::vector<std::string> all;
+  for (const auto& model : parts_->api.models())
+    if (!model->template_problem.empty()) all.push_back(model->name + " cannot chat: " + model->template_problem);
+  return all;
+}
 
 void Server::run() { parts_->http.run(); }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,13 +25,16 @@ struct ServerOptions {
   std::vector<std::string> allowed_hosts = {};
   /// Origins ("https://example.org") whose web pages may use the server; "*": all. Its own pages always may.
   std::vector<std::string> cors_origins = {};
-  std::int64_t batch_rows = 64;           ///< sequences that a model generates at once
-  std::int64_t batch_tokens = 16384;      ///< tokens of these sequences at their end, with their prompts
-  std::int64_t queue = 256;               ///< requests that may wait for a model; the next one gets status 429
-  std::chrono::seconds timeout{300};      ///< of a request, with the time that it waits
-  std::int64_t body_limit = 8 << 20;      ///< largest request, in bytes
-  std::int64_t connections = 256;         ///< clients at once; others get status 503
-  std::int64_t memory = 0;                ///< bytes that all requests together may use; 0: half of what is free
+  std::int64_t batch_rows = 64;       ///< sequences that a model generates at once
+  std::int64_t batch_tokens = 16384;  ///< tokens of these sequences at their end, with their prompts
+  std::int64_t queue = 256;           ///< requests that may wait for a model; the next one gets status 429
+  std::chrono::seconds timeout{300};  ///< of a request, with the time that it waits
+  std::int64_t body_limit = 8 << 20;  ///< largest request, in bytes
+  std::int64_t connections = 256;     ///< clients at once; others get status 503
+  std::int64_t memory = 0;            ///< bytes that all requests together may use; 0: half of what is free
+  /// Bytes that keys and values of prompts may use that are kept for later prompts with the same beginning; of those of
+  /// `memory`, what requests do not need. 0: none are kept; empty: a quarter of `memory`.
+  std::optional<std::int64_t> prefix_cache = {};
   std::chrono::milliseconds grace{3000};  ///< time that finish() gives to the requests that are being answered
   int threads = 0;                        ///< threads of the models; 0: threads()
 };
@@ -45,6 +49,8 @@ class Server {
   Server& operator=(const Server&) = delete;
 
   int port() const;
+  /// What the models cannot do because of problems in their folders.
+  std::vector<std::string> warnings() const;
   /// Answers requests until stop() or finish().
   void run();
   /// Refuses new work, waits until running requests are answered, or for ServerOptions::grace, and ends run(). Requests

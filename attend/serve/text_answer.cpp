@@ -196,6 +196,7 @@ class TextAnswer {
     for (std::size_t s = 0; s < samples_; ++s) {
       Choice& choice = choices_[first + s];
       const Generation& made = event.done[std::min(s, event.done.size() - 1)];
+      if (s == 0) reused_tokens_ += made.reused;
       choice.text = (request_.echo ? request_.prompt_texts[event.prompt] : "") + made.text;
       choice.count = std::ssize(made.ids);
       choice.finish = made.finish == Finish::length ? "length" : "stop";
@@ -207,8 +208,8 @@ class TextAnswer {
   void take_calls(const Generation& made, Choice& choice) const {
     std::span<const std::int32_t> ids = made.ids;
     if (made.finish == Finish::eos) ids = ids.first(ids.size() - 1);
-    ChatReply reply =
-        parse_tool_calls(request_.model->tokenizer->decode(ids, /*skip_special=*/false), request_.tool_calls);
+    ChatReply reply = parse_tool_calls(request_.model->tokenizer->decode(ids, /*skip_special=*/false),
+                                       request_.tool_calls, request_.tools);
     if (reply.calls.empty()) return;
     choice.text = std::move(reply.text);
     choice.finish = "tool_calls";
@@ -253,7 +254,9 @@ class TextAnswer {
   }
 
   Json head(const char* object) const {
-    return {{"id", id_}, {"object", object}, {"created", created_}, {"model", request_.model->name}};
+    Json json{{"id", id_}, {"object", object}, {"created", created_}, {"model", request_.model->name}};
+    if (request_.dropped_messages > 0) json["dropped_messages"] = request_.dropped_messages;
+    return json;
   }
   Json text_delta(const std::string& text) const { return request_.chat ? Json{{"content", text}} : Json(text); }
   Json chunk(std::size_t index, Json delta, Json logprobs, Json finish) const {
@@ -271,7 +274,8 @@ class TextAnswer {
     for (const Choice& choice : choices_) completion += choice.count;
     return {{"prompt_tokens", prompt_tokens_},
             {"completion_tokens", completion},
-            {"total_tokens", prompt_tokens_ + completion}};
+            {"total_tokens", prompt_tokens_ + completion},
+            {"prompt_tokens_details", {{"cached_tokens", reused_tokens_}}}};
   }
 
   TextRequest request_;
@@ -279,7 +283,7 @@ class TextAnswer {
   std::int64_t created_;
   std::size_t samples_;
   std::vector<Choice> choices_;
-  std::int64_t prompt_tokens_ = 0;
+  std::int64_t prompt_tokens_ = 0, reused_tokens_ = 0;
   std::shared_ptr<EventStream> events_;
 };
 

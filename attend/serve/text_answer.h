@@ -16,10 +16,12 @@ struct TextRequest {
   bool chat = false;  ///< chat; otherwise completions
   std::vector<std::vector<std::int32_t>> prompts = {};
   std::vector<std::string> prompt_texts = {};
+  std::size_t dropped_messages = 0;  ///< of a conversation that is longer than the context; the oldest ones
   GenerateOptions options = {};
   bool stream = false, include_usage = false, echo = false;
   bool logprobs = false;
   ToolCallStyle tool_calls = ToolCallStyle::none;  ///< how calls of tools are written in a reply; none: they are text
+  std::string tools = {};                          ///< the JSON list of those that the reply may call
   std::int64_t alternatives = 0;                   ///< number of most likely tokens to return with each token
 };
 

@@ -5,6 +5,7 @@
 #include "attend/core/error.h"
 #include "attend/core/random.h"
 #include "attend/ops/attention.h"
+#include "attend/ops/concat.h"
 
 namespace attend {
 namespace {
@@ -95,6 +96,51 @@ TEST(KeyValueCache, BeginsWithPromptsOfAnyLengthAndContinues) {
   }
   EXPECT_EQ(probe.records().at(0).weights.shape(), (Shape{4, 3, 7, 7}));
   EXPECT_THROW(cache.begin(0, q, kv, lengths, how), Error);
+}
+
+TEST(KeyValueCache, PromptsThatAreReadInPartsHaveTheSameBitsHoweverTheyAreDivided) {
+  using Part = KeyValueCache::Part;
+  const std::vector<std::int64_t> lengths{70, 9, 33};
+  const std::int64_t heads = 6, kv_heads = 2, total = 112;
+  const std::vector<std::vector<std::vector<Part>>> divisions{
+      {{{0, 0, 70}, {1, 0, 9}, {2, 0, 33}}},
+      {{{0, 0, 1}}, {{0, 1, 9}, {2, 0, 30}}, {{0, 10, 60}, {1, 0, 8}, {2, 30, 3}}, {{1, 8, 1}}},
+      {{{2, 0, 33}, {0, 0, 69}}, {{1, 0, 9}, {0, 69, 1}}}};
+  for (const std::int64_t D : {3, 64})
+    for (const std::int64_t window : {-1, 4, 40}) {
+      const std::int64_t W = heads * D, row = 2 * kv_heads * D;
+      const Tensor q = random({total, W}), kv = random({total, row}), asked = random({3, W}), token = random({3, row});
+      const CachedHeads how{.heads = heads, .kv_heads = kv_heads, .window = window};
+      KeyValueCache whole(1);
+      const Tensor expected = whole.begin(0, q, kv, lengths, how);
+      whole.append(0, token);
+      std::vector<float> first;
+      for (const auto& passes : divisions) {
+        KeyValueCache cache(1);
+        cache.reserve(lengths, row);
+        std::vector<float> read(static_cast<std::size_t>(total * W));
+        for (const std::vector<Part>& parts : passes) {
+          std::vector<Tensor> qs, kvs;
+          std::vector<float*> to;
+          for (const Part& part : parts)
+            for (std::int64_t t = part.first; t < part.first + part.count; ++t) {
+              const std::int64_t at = (part.sequence > 0 ? 70 : 0) + (part.sequence > 1 ? 9 : 0) + t;
+              qs.push_back(q.view_rows(at, at + 1)), kvs.push_back(kv.view_rows(at, at + 1));
+              to.push_back(read.data() + at * W);
+            }
+          cache.read_next(parts);
+          const Tensor out = cache.begin(0, concat(qs, 0), concat(kvs, 0), lengths, how);
+          for (std::size_t i = 0; i < to.size(); ++i)
+            std::copy_n(out.data() + static_cast<std::int64_t>(i) * W, W, to[i]);
+        }
+        cache.read_next({});
+        if (first.empty()) first = read;
+        EXPECT_EQ(read, first);
+        expect_near(Tensor::from(read, {total, W}), expected);
+        cache.append(0, token);
+        EXPECT_EQ(cache.attend(0, asked, how).to_vector(), whole.attend(0, asked, how).to_vector());
+      }
+    }
 }
 
 /// The first `rows` rows and n columns of the bias of each head.

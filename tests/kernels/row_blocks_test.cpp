@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "attend/core/threads.h"
+#include "attend/kernels/half.h"
+#include "attend/kernels/int8.h"
 #include "attend/kernels/matmul.h"
 #include "tests/kernels/products_of_rows.h"
 
@@ -37,6 +39,32 @@ TEST(RowBlocks, ARowHasTheSameBitsInEveryBatchAndForAnyNumberOfThreads) {
     }
   }
   set_threads(before);
+}
+
+TEST(RowBlocks, UniformRowsHaveTheSameBitsInProductsOfAnySizeAndOfAllWeights) {
+  for (const std::int64_t n : {7, 130}) {
+    const std::int64_t m = 700, k = 96;
+    const Tensor x = random_floats(m * k), w = random_floats(n * k), all = random_floats(m * n), one = random_floats(n);
+    std::vector<std::uint16_t> halves(static_cast<std::size_t>(n * k), 0x3C01);
+    std::vector<std::int8_t> bytes(static_cast<std::size_t>(n * k), 3);
+    const Tensor scale = random_floats(n);
+    const auto products = [&](std::int64_t first, std::int64_t rows, float* y, int kind) {
+      const float* from = x.data() + first * k;
+      const MatmulShape shape{.m = rows, .n = n, .k = k, .transpose_b = true};
+      if (kind == 0) return matmul(shape, from, w.data(), y);
+      if (kind == 1) return matmul(shape, from, HalfNumbers{halves.data(), true}, y);
+      matmul(ByteProduct{rows, n, k}, from, bytes.data(), scale.data(), y, nullptr);
+    };
+    for (int kind = 0; kind < 3; ++kind) {
+      const UniformRows uniform;
+      products(0, m, all.data(), kind);
+      for (const std::int64_t row : {0, 64, 699}) {
+        products(row, 1, one.data(), kind);
+        for (std::int64_t j = 0; j < n; ++j) ASSERT_EQ(all.data()[row * n + j], one.data()[j]) << kind << ", " << row;
+      }
+    }
+    EXPECT_FALSE(UniformRows::active());
+  }
 }
 
 }  // namespace

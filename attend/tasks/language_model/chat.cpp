@@ -6,6 +6,7 @@
 
 #include "attend/formats/gguf.h"
 #include "attend/formats/gguf_file.h"
+#include "attend/text/grammar/json_schema.h"
 #include "attend/text/tokenizer_parts.h"
 
 namespace attend {
@@ -298,30 +299,158 @@ std::optional<std::int32_t> end_of_reply(const ChatTemplate& chat, const Tokeniz
 }
 
 ToolCallStyle tool_call_style(const ChatTemplate& chat) {
-  constexpr std::pair<std::string_view, ToolCallStyle> kSigns[] = {{"<tool_call>", ToolCallStyle::hermes},
-                                                                   {"[TOOL_CALLS]", ToolCallStyle::mistral},
-                                                                   {"<|python_tag|>", ToolCallStyle::llama},
-                                                                   {"\"parameters\": ", ToolCallStyle::llama}};
+  constexpr std::pair<std::string_view, ToolCallStyle> kSigns[] = {
+      {"<minimax:tool_call>", ToolCallStyle::minimax}, {"<tool_call>", ToolCallStyle::hermes},
+      {"<function name=", ToolCallStyle::minicpm},     {"<TOOLCALL>", ToolCallStyle::nemotron},
+      {"[TOOL_CALLS]", ToolCallStyle::mistral},        {"<|python_tag|>", ToolCallStyle::llama},
+      {"\"parameters\": ", ToolCallStyle::llama}};
   for (const auto& [sign, style] : kSigns)
     if (chat.source(true).find(sign) != std::string::npos) return style;
   return ToolCallStyle::none;
 }
 
-ChatReply parse_tool_calls(const std::string& reply, ToolCallStyle style) {
-  ChatReply parsed;
-  if (style == ToolCallStyle::hermes) {
-    const std::string begin = "<tool_call>", end = "</tool_call>";
-    std::string text;
-    for (std::size_t at = 0; at < reply.size();) {
-      const std::size_t open = std::min(reply.find(begin, at), reply.size());
-      text += reply.substr(at, open - at);
-      if (open == reply.size()) break;
-      const std::size_t inside = open + begin.size(), close = std::min(reply.find(end, inside), reply.size());
-      at = std::min(close + end.size(), reply.size());
-      if (!add_calls(trimmed(reply.substr(inside, close - inside)), parsed.calls))
-        text += reply.substr(open, at - open);
+namespace {
+
+/// What stands before and after a call, of styles with tags.
+struct Tags {
+  std::string_view begin, end;
+};
+constexpr Tags kHermesTags{"<tool_call>", "</tool_call>"};
+
+std::optional<Tags> tags_of(ToolCallStyle style) {
+  switch (style) {
+    case ToolCallStyle::hermes:
+      return kHermesTags;
+    case ToolCallStyle::minimax:
+      return Tags{"<minimax:tool_call>", "</minimax:tool_call>"};
+    case ToolCallStyle::minicpm:
+      return Tags{"<function name=", "</function>"};
+    case ToolCallStyle::nemotron:
+      return Tags{"<TOOLCALL>", "</TOOLCALL>"};
+    default:
+      return {};
+  }
+}
+
+struct Element {
+  std::string name, content;
+};
+
+/// The elements <TAG=NAME>…</TAG> or <TAG name="NAME">…</TAG> of a text.
+std::vector<Element> elements_of(const std::string& text, const std::string& tag) {
+  std::vector<Element> all;
+  const std::string open = "<" + tag, close = "</" + tag + ">";
+  for (std::size_t at = 0; (at = text.find(open, at)) != std::string::npos;) {
+    at += open.size();
+    const std::size_t end = text.find('>', at), last = text.find(close, at);
+    if (end == std::string::npos || end > last) return all;
+    std::string name = text.substr(at, end - at);
+    if (const std::string begin = " name=\"";
+        name.starts_with(begin) && name.ends_with('"') && name.size() > begin.size())
+      name = name.substr(begin.size(), name.size() - begin.size() - 1);
+    else if (name.starts_with('='))
+      name.erase(0, 1);
+    else
+      continue;  // another tag
+    if (last == std::string::npos) return all;
+    all.push_back({std::move(name), text.substr(end + 1, last - end - 1)});
+    at = last + close.size();
+  }
+  return all;
+}
+
+/// The value of an argument that stands between tags. `schema` is that of the argument, or null.
+Json argument_of(std::string text, const Json& schema) {
+  constexpr std::string_view kBegin = "<![CDATA[", kEnd = "]]>";
+  if (text.starts_with(kBegin) && text.ends_with(kEnd)) {
+    text = text.substr(kBegin.size(), text.size() - kBegin.size() - kEnd.size());
+  } else {
+    if (text.starts_with('\n')) text.erase(0, 1);
+    if (text.ends_with('\n')) text.pop_back();
+  }
+  const Json type = schema.is_object() ? schema.value("type", Json()) : Json();
+  if (type == "string") return text;
+  for (const auto& [python, value] : {std::pair("True", Json(true)), {"False", false}, {"None", nullptr}})
+    if (text == python) return value;
+  Json parsed = Json::parse(text, nullptr, false);
+  const bool may_be_text = type.is_array() && std::ranges::find(type, Json("string")) != type.end();
+  if (parsed.is_discarded() || (may_be_text && !parsed.is_null())) return text;
+  return parsed;
+}
+
+/// The description of a tool, or null.
+Json function_of(const Json& tools, const std::string& name) {
+  if (tools.is_array())
+    for (const Json& tool : tools)
+      if (tool.is_object() && tool.contains("function") && tool["function"].is_object() &&
+          tool["function"].value("name", Json()) == name)
+        return tool["function"];
+  return {};
+}
+
+/// A call whose arguments stand between tags.
+void add_call_of(const std::string& name, const std::vector<Element>& values, const Json& tools,
+                 std::vector<ToolCall>& calls) {
+  const Json function = function_of(tools, name);
+  const Json::json_pointer properties("/parameters/properties");
+  const Json schemas = function.contains(properties) ? function[properties] : Json();
+  Json arguments = Json::object();
+  for (const Element& one : values)
+    arguments[one.name] = argument_of(one.content, schemas.is_object() ? schemas.value(one.name, Json()) : Json());
+  add_call({{"name", name}, {"arguments", std::move(arguments)}}, calls);
+}
+
+/// The calls inside of tags, and with the tags.
+bool add_tagged_calls(const std::string& inside, const std::string& whole, const Json& tools,
+                      std::vector<ToolCall>& calls) {
+  if (inside.starts_with('{') || inside.starts_with('[')) return add_calls(inside, calls);
+  const std::size_t before = calls.size();
+  for (const char* tag : {"function", "invoke"})
+    for (const Element& call : elements_of(whole, tag)) {
+      std::vector<Element> values = elements_of(call.content, "parameter");
+      if (values.empty()) values = elements_of(call.content, "param");
+      add_call_of(call.name, values, tools, calls);
     }
-    parsed.text = text;
+  if (calls.size() > before) return true;
+
+  const auto between = [&](const std::string& tag, std::size_t& at) -> std::optional<std::string> {
+    const std::string open = "<" + tag + ">", close = "</" + tag + ">";
+    const std::size_t begin = inside.find(open, at), end = inside.find(close, at);
+    if (begin == std::string::npos || end == std::string::npos || end < begin) return {};
+    at = end + close.size();
+    return inside.substr(begin + open.size(), end - begin - open.size());
+  };
+  const std::string name = trimmed(inside.substr(0, inside.find("<arg_key>")));
+  std::vector<Element> values;
+  for (std::size_t at = 0;;) {
+    std::optional<std::string> key = between("arg_key", at), value = between("arg_value", at);
+    if (!key || !value) break;
+    values.push_back({std::move(*key), std::move(*value)});
+  }
+  if (values.empty() && (inside != name || function_of(tools, name).is_null())) return false;
+  add_call_of(name, values, tools, calls);
+  return true;
+}
+
+}  // namespace
+
+ChatReply parse_tool_calls(const std::string& reply, ToolCallStyle style, const std::string& tools) {
+  ChatReply parsed;
+  if (const std::optional<Tags> own = tags_of(style)) {
+    const Json known = Json::parse(tools, nullptr, false);
+    for (std::size_t at = 0; at < reply.size();) {
+      std::size_t open = std::min(reply.find(own->begin, at), reply.size());
+      const std::size_t of_hermes = reply.find(kHermesTags.begin, at);
+      const Tags& tags = of_hermes < open ? kHermesTags : *own;
+      open = std::min(open, of_hermes);
+      parsed.text += reply.substr(at, open - at);
+      if (open == reply.size()) break;
+      const std::size_t inside = open + tags.begin.size(), close = std::min(reply.find(tags.end, inside), reply.size());
+      at = std::min(close + tags.end.size(), reply.size());
+      const std::string whole = reply.substr(open, at - open);
+      if (!add_tagged_calls(trimmed(reply.substr(inside, close - inside)), whole, known, parsed.calls))
+        parsed.text += whole;
+    }
   } else if (style == ToolCallStyle::mistral) {
     const std::string begin = "[TOOL_CALLS]", with = "[ARGS]", id = "[CALL_ID]";
     const std::size_t first = reply.find(begin);
@@ -350,6 +479,21 @@ ChatReply parse_tool_calls(const std::string& reply, ToolCallStyle style) {
   }
   if (!parsed.calls.empty()) parsed.text = trimmed(parsed.text);
   return parsed;
+}
+
+ForcedToolCall force_tool_call(ToolCallStyle style, const std::string& tools, const std::string& only) {
+  ForcedToolCall forced;
+  ToolCallFormat format{.begin = "", .end = "", .several = false};
+  if (style == ToolCallStyle::llama) {
+    format.arguments_key = "parameters";
+  } else if (style == ToolCallStyle::mistral || style == ToolCallStyle::nemotron) {
+    forced.begin = style == ToolCallStyle::mistral ? "[TOOL_CALLS]" : "<TOOLCALL>";
+    format.begin = "[", format.end = "]";
+  } else {
+    forced.begin = std::string(kHermesTags.begin) + "\n";
+  }
+  forced.grammar = tool_call_grammar(tools, format, only).gbnf;
+  return forced;
 }
 
 }  // namespace attend

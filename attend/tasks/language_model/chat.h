@@ -63,13 +63,28 @@ struct ChatReply {
 /// How a family of models writes the calls of tools.
 enum class ToolCallStyle : std::uint8_t {
   none,
-  hermes,   ///< <tool_call>{"name": …, "arguments": …}</tool_call>: Hermes, Qwen and many more
-  mistral,  ///< [TOOL_CALLS][{"name": …, "arguments": …}], or [TOOL_CALLS]name[ARGS]{…}
-  llama,    ///< {"name": …, "parameters": …}, perhaps after <|python_tag|>: Llama 3
+  /// <tool_call>…</tool_call> around {"name": …, "arguments": …}: Hermes, Qwen and many more; around
+  /// <function=NAME><parameter=KEY>VALUE</parameter>…</function>: Qwen3-Coder; around
+  /// NAME<arg_key>KEY</arg_key><arg_value>VALUE</arg_value>…: GLM
+  hermes,
+  minimax,   ///< <minimax:tool_call><invoke name="NAME"><parameter name="KEY">VALUE</parameter>…</invoke>…
+  minicpm,   ///< <function name="NAME"><param name="KEY">VALUE</param>…</function>
+  nemotron,  ///< <TOOLCALL>[{"name": …, "arguments": …}]</TOOLCALL>
+  mistral,   ///< [TOOL_CALLS][{"name": …, "arguments": …}], or [TOOL_CALLS]name[ARGS]{…}
+  llama,     ///< {"name": …, "parameters": …}, perhaps after <|python_tag|>: Llama 3
 };
 /// The style of the models that this template was made for.
 ToolCallStyle tool_call_style(const ChatTemplate& chat);
-/// Splits a reply, which still has its special tokens. What cannot be read as a call remains text.
-ChatReply parse_tool_calls(const std::string& reply, ToolCallStyle style);
+/// Splits a reply, which still has its special tokens. What cannot be read as a call remains text. `tools` (JSON, as in
+/// ChatInput) tells which values between tags are strings; without it, those that are not JSON are.
+ChatReply parse_tool_calls(const std::string& reply, ToolCallStyle style, const std::string& tools = {});
+
+/// Makes a reply a call of a tool that conforms to its parameters.
+struct ForcedToolCall {
+  std::string begin;    ///< the text that the reply begins with, which may have special tokens
+  std::string grammar;  ///< of the rest of the reply (GBNF): one call, as JSON also where the template writes tags
+};
+/// `only`: the name of the only tool that may be called; empty: all of them. Throws InputError as tool_call_grammar().
+ForcedToolCall force_tool_call(ToolCallStyle style, const std::string& tools, const std::string& only = {});
 
 }  // namespace attend

@@ -137,7 +137,8 @@ std::vector<GenerationTask> GenerationTask::make(const LanguageModel& model, std
         throw TextError(
             i, "there is no token " + std::to_string(id) + ", expected 0 to " + std::to_string(vocabulary - 1));
     SearchInput input;
-    input.max_new_tokens = room(model, i, std::ssize(prompt), search, options);
+    input.max_new_tokens = room(model, i, std::ssize(prompt) + std::ssize(options.begin), search, options);
+    input.prefix = options.begin;
     input.stream = stream_of(prompt);
     input.prompt = std::move(prompt);
     inputs.push_back(std::move(input));
@@ -158,6 +159,7 @@ EngineListener GenerationTask::decode_for(GenerationListener listener) const {
     GenerationListener listener;
     std::int64_t truncated;
     std::optional<std::uint64_t> seed;
+    std::int64_t reused = 0;
     std::vector<StoppingStream> streams = {};  // of each sample
   };
   const Tokenizer& tokenizer = shared_->model.tokenizer();
@@ -167,6 +169,7 @@ EngineListener GenerationTask::decode_for(GenerationListener listener) const {
   if (request.options->sample) seed = request.options->seed;
   const auto text = std::make_shared<Text>(Text{shared_, std::move(listener), truncated, seed});
   EngineListener told;
+  told.read = [text](std::int64_t reused) { text->reused = reused; };
   told.callbacks.should_stop = stops_of(tokenizer, shared_->stop);
   if (text->listener.on_token && request.options->beam == 1) {
     text->streams.resize(static_cast<std::size_t>(request.options->nbest), {tokenizer, shared_->stop});
@@ -185,7 +188,7 @@ EngineListener GenerationTask::decode_for(GenerationListener listener) const {
     for (Hypothesis& hypothesis : found) {
       texts.push_back(generation_of(text->shared->model.tokenizer(), std::move(hypothesis), text->shared->stop,
                                     !text->shared->silent_ends.empty()));
-      texts.back().truncated = text->truncated, texts.back().seed = text->seed;
+      texts.back().truncated = text->truncated, texts.back().seed = text->seed, texts.back().reused = text->reused;
     }
     if (text->listener.done) text->listener.done(std::move(texts));
   };

@@ -71,7 +71,7 @@ std::vector<std::vector<Generation>> LanguageModel::generate(std::vector<std::ve
                                                              const Progress& progress) const {
   std::vector<std::vector<Generation>> all(prompts.size());
   std::vector<GenerationTask> tasks = GenerationTask::make(*this, std::move(prompts), options);
-  Engine engine(generator(), {.rows = options.batch_rows});
+  Engine engine(generator(), {.rows = options.batch_rows}, {}, options.prefixes);
   std::size_t joined = 0;
   std::int64_t done = 0;
   do {

@@ -31,8 +31,11 @@ enum class LongContext : std::uint8_t {
 struct GenerateOptions {
   GenerationOptions search = {};  ///< if nbest > 1 is given without a beam, texts are sampled
   LongContext long_context = LongContext::refuse;
-  std::int64_t batch_rows = 64;         ///< the maximum number of sequences in a batch
-  std::vector<std::int32_t> ends = {};  ///< tokens that end a text, besides those of the folder
+  std::int64_t batch_rows = 64;          ///< the maximum number of sequences in a batch
+  std::vector<std::int32_t> ends = {};   ///< tokens that end a text, besides those of the folder
+  std::vector<std::int32_t> begin = {};  ///< tokens that each text begins with; a grammar is of what follows them
+  /// The beginnings of prompts that were read in earlier calls with the same model, and a place for those of this call.
+  std::optional<PrefixCache> prefixes = {};
 };
 
 /// Why generation ended: end-of-text token, maximum length, or stop string.
@@ -45,6 +48,7 @@ struct Generation {
   double log_probability = 0;              ///< of `ids`, given the prompt
   std::optional<std::uint64_t> seed = {};  ///< the seed that repeats it, if it was sampled
   std::int64_t truncated = 0;  ///< the number of tokens of the prompt that were dropped, as the context is too short
+  std::int64_t reused = 0;     ///< the number of tokens of the prompt that a PrefixCache had
   std::int64_t invalid = 0;    ///< the number of invalid UTF-8 sequences in the prompt
 };
 

@@ -186,6 +186,46 @@ TEST(ToolCalls, AreReadInTheStyleOfEachFamily) {
   expect(call, ToolCallStyle::none, call, 0);
 }
 
+TEST(ToolCalls, BetweenTagsHaveTheTypesOfTheTool) {
+  const std::string tools = R"([{"type": "function", "function": {"name": "f", "parameters": {"type": "object",
+    "properties": {"s": {"type": "string"}, "n": {"type": "integer"}, "b": {"type": "boolean"},
+                   "m": {"type": ["string", "null"]}}}}}, {"type": "function", "function": {"name": "g"}}])";
+  const auto expect = [&](const std::string& text, ToolCallStyle style, const std::string& arguments,
+                          const std::string& rest = "") {
+    const ChatReply reply = parse_tool_calls(text, style, tools);
+    ASSERT_EQ(reply.calls.size(), 1u) << text;
+    EXPECT_EQ(reply.calls[0].name, "f");
+    EXPECT_EQ(reply.calls[0].arguments, arguments);
+    EXPECT_EQ(reply.text, rest);
+  };
+  // As the templates of Qwen3-Coder, GLM, MiniMax-M2 and MiniCPM5 write them.
+  expect(
+      "Well.\n<tool_call>\n<function=f>\n<parameter=s>\n12\n13\n</parameter>\n<parameter=n>\n4\n</parameter>\n"
+      "<parameter=b>\nTrue\n</parameter>\n</function>\n</tool_call>",
+      ToolCallStyle::hermes, R"({"s":"12\n13","n":4,"b":true})", "Well.");
+  expect(
+      "<tool_call>f<arg_key>s</arg_key><arg_value>true</arg_value>\n<arg_key>m</arg_key>\n"
+      "<arg_value>7</arg_value></tool_call>",
+      ToolCallStyle::hermes, R"({"s":"true","m":"7"})");
+  expect(
+      "<minimax:tool_call>\n<invoke name=\"f\"><parameter name=\"s\">a < b</parameter><parameter name=\"n\">[1]"
+      "</parameter></invoke>\n</minimax:tool_call>",
+      ToolCallStyle::minimax, R"({"s":"a < b","n":[1]})");
+  expect(
+      "<function name=\"f\"><param name=\"s\"><![CDATA[\n<x>\n]]></param><param name=\"other\">word</param>"
+      "</function> Done.",
+      ToolCallStyle::minicpm, R"({"s":"\n<x>\n","other":"word"})", "Done.");
+  expect("<TOOLCALL>[{\"name\": \"f\", \"arguments\": {\"n\": 1}}]</TOOLCALL>", ToolCallStyle::nemotron, R"({"n":1})");
+  EXPECT_EQ(parse_tool_calls("<tool_call>g</tool_call>", ToolCallStyle::hermes, tools).calls.size(), 1u);
+  for (const char* text : {"<tool_call>never</tool_call>", "<tool_call><function=f</tool_call>", "<function name=\"f",
+                           "<tool_call>f<arg_key>s</arg_value></tool_call>", "<tool_call>"})
+    for (const ToolCallStyle style : {ToolCallStyle::hermes, ToolCallStyle::minicpm}) {
+      const ChatReply reply = parse_tool_calls(text, style, tools);
+      EXPECT_TRUE(reply.calls.empty()) << text;
+      EXPECT_EQ(reply.text, text);
+    }
+}
+
 TEST(ToolCalls, TheTemplateTellsTheStyle) {
   EXPECT_EQ(tool_call_style(ChatTemplate("<tool_call>")), ToolCallStyle::hermes);
   EXPECT_EQ(tool_call_style(ChatTemplate("[TOOL_CALLS]")), ToolCallStyle::mistral);
