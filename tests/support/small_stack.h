@@ -6,10 +6,12 @@
 #include <functional>
 
 #include "attend/core/error.h"
+#include "attend/core/sanitizer.h"
 
 namespace attend::test {
 
-/// Calls f in a thread with a stack of 256 kB, and passes on what it throws.
+/// Calls f in a thread with a stack of 256 kB, and passes on what it throws. The address sanitizer, whose frames are
+/// larger, gets twice as much.
 inline void run_with_small_stack(const std::function<void()>& f) {
   struct Job {
     const std::function<void()>& f;
@@ -17,7 +19,7 @@ inline void run_with_small_stack(const std::function<void()>& f) {
   } job{f, nullptr};
   pthread_attr_t attributes;
   pthread_attr_init(&attributes);
-  pthread_attr_setstacksize(&attributes, 256 << 10);
+  pthread_attr_setstacksize(&attributes, (ATTEND_ASAN ? 512 : 256) << 10);
   pthread_t thread;
   const auto body = [](void* argument) -> void* {
     auto& own = *static_cast<Job*>(argument);
