@@ -116,7 +116,7 @@ bool has_flag(const std::string& help, const std::string& flag) {
 }
 
 /// "--beam" of "--beam=4,".
-std::string flag_of(const std::string& word) {
+std::string flag_in(const std::string& word) {
   static const std::regex flag("^(--[a-z][a-z0-9-]*[a-z0-9])");
   std::smatch match;
   return std::regex_search(word, match, flag) ? match[1].str() : "";
@@ -153,13 +153,13 @@ int check_calls(const Code& code, const std::string& where) {
     if (std::ranges::find(verbs(), verb) == verbs().end()) {
       // Without flags, inline code may be a sentence about attend.
       const bool sentence = code.language == "inline" &&
-                            std::ranges::all_of(words, [](const std::string& word) { return flag_of(word).empty(); });
+                            std::ranges::all_of(words, [](const std::string& word) { return flag_in(word).empty(); });
       EXPECT_TRUE(sentence) << where << ": there is no verb \"" << verb << "\": " << code.text;
       continue;
     }
     ++calls;
     for (const std::string& word : words)
-      if (const std::string flag = flag_of(word); !flag.empty()) {
+      if (const std::string flag = flag_in(word); !flag.empty()) {
         EXPECT_TRUE(has_flag(help_of(verb), flag) || has_flag(help_of(""), flag))
             << where << ": attend " << verb << " has no flag " << flag << ": " << code.text;
       }
@@ -184,7 +184,7 @@ TEST(Docs, EveryFlagThatTheTextNamesIsInTheHelpOfSomeVerb) {
     for (const Code& code : code_of(file)) {
       if (code.language != "inline" || !code.text.starts_with("--")) continue;
       for (const std::string& word : words_of(code.text))
-        if (const std::string flag = flag_of(word); !flag.empty()) {
+        if (const std::string flag = flag_in(word); !flag.empty()) {
           ++flags;
           EXPECT_TRUE(has_flag(all, flag)) << name_of(file) << ":" << code.line << ": no verb has the flag " << flag;
         }
