@@ -1,5 +1,6 @@
 // A text is the same whether it is generated alone or joins and leaves a batch.
 #include "attend/tasks/language_model/generation_task.h"
+#include "tests/support/numbered_words.h"
 
 #include <gtest/gtest.h>
 
@@ -113,6 +114,25 @@ TEST(GenerationTask, ReportsEveryTokenWithTheMostLikelyOnes) {
   while (engine.step()) continue;
   EXPECT_EQ(text, made.text);
   EXPECT_EQ(ids, made.ids);
+}
+
+TEST(GenerationTask, APromptThatGoesOnIsNotReadFromItsBeginning) {
+  CausalLmOptions o = CausalLmOptions::of(kLlama);
+  o.vocabulary = 50, o.positions = 200, o.width = 16, o.layers = 2, o.heads = 2, o.inner = 24, o.deviation = 0.4f;
+  o.start = 0, o.ends = {0};
+  const LanguageModel model(CausalLm(o), test::numbered_words(50));
+  GenerateOptions options{{.greedy = true, .max_new_tokens = 5, .ignore_eos = true}};
+  const GenerateOptions plain = options;
+  options.prefixes.emplace(1 << 20);
+  std::vector<std::int32_t> prompt(80, 7);
+  for (const std::int64_t reused : {0, 80, 80}) {
+    const Generation with = model.generate({prompt}, options)[0][0], without = model.generate({prompt}, plain)[0][0];
+    EXPECT_EQ(with.ids, without.ids);
+    EXPECT_EQ(with.log_probability, without.log_probability);
+    EXPECT_EQ(with.reused, reused);
+    EXPECT_EQ(without.reused, 0);
+    prompt.insert(prompt.end(), with.ids.begin(), with.ids.end());
+  }
 }
 
 }  // namespace
