@@ -52,13 +52,14 @@ CausalLmOptions tiny() {
   return o;
 }
 
-/// Greedy generation of 128 tokens after a prompt of 32, for several sequences at once.
-bench::Run write(std::int64_t texts, bool int8 = false) {
+/// Greedy generation of 128 tokens after a prompt, for several sequences at once. A prompt of one token gives 128 steps
+/// of one token, as llama-bench measures it.
+bench::Run write(std::int64_t texts, bool int8 = false, std::int64_t prompt = 32) {
   CausalLm network(base(0.f));
   if (int8) quantise(network);
   const std::int64_t vocabulary = network.options.vocabulary;
   const LanguageModel model(std::move(network), test::numbered_words(vocabulary));
-  const std::vector<std::vector<std::int32_t>> prompts(static_cast<std::size_t>(texts), random_ids(32, vocabulary));
+  const std::vector<std::vector<std::int32_t>> prompts(static_cast<std::size_t>(texts), random_ids(prompt, vocabulary));
   return [=] { model.generate(prompts, {{.greedy = true, .max_new_tokens = 128, .ignore_eos = true}}); };
 }
 
@@ -158,7 +159,10 @@ int main(int argc, char** argv) {
   bench::figure("gpt2.write.124m.share_of_bandwidth", "%", -90, share_of_bandwidth);
   bench::job("gpt2.write.124m.1x128", 1.3, [] { return write(1); });
   bench::job("gpt2.write.124m.16x128", 1.3, [] { return write(16); });
+  bench::job("gpt2.write.124m.32x128", 0, [] { return write(32); });
   bench::job("gpt2.write.124m.int8.1x128", 0, [] { return write(1, true); });
+  bench::job("gpt2.decode.124m.1x128", 0, [] { return write(1, false, 1); });
+  bench::job("gpt2.decode.124m.int8.1x128", 0, [] { return write(1, true, 1); });
   bench::figure("gpt2.write.124m.json_object", "% more time", 5,
                 [] { return cost_of_grammar(R"({"type": "object"})"); });
   bench::figure("gpt2.write.124m.json_schema", "% more time", 5, [] {

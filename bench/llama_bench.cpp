@@ -28,10 +28,10 @@ CausalLm smollm2(bool bfloat16) {
   return model;
 }
 
-/// Greedy generation of 128 tokens after a prompt of 32.
+/// Greedy generation of 128 tokens after a prompt of one: 128 steps of one token, as llama-bench measures it.
 bench::Run generation(bool bfloat16) {
   const LanguageModel model(smollm2(bfloat16), test::numbered_words(kVocabulary));
-  const std::vector<std::vector<std::int32_t>> prompts{bench::random_ids(32, kVocabulary)};
+  const std::vector<std::vector<std::int32_t>> prompts{bench::random_ids(1, kVocabulary)};
   return [=] { model.generate(prompts, {{.greedy = true, .max_new_tokens = 128, .ignore_eos = true}}); };
 }
 
@@ -46,8 +46,8 @@ bench::Run long_prompt(bool bfloat16, std::int64_t tokens) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bench::job("llama.write.135m.1x128", 0, [] { return generation(false); });
-  bench::job("llama.write.135m.bf16.1x128", 0, [] { return generation(true); });
+  bench::job("llama.decode.135m.1x128", 0, [] { return generation(false); });
+  bench::job("llama.decode.135m.bf16.1x128", 0, [] { return generation(true); });
   bench::job("llama.prompt.135m.512", 0, [] { return long_prompt(false, 512); });
   bench::job("llama.prompt.135m.2048", 0, [] { return long_prompt(false, 2048); });
   bench::job("llama.prompt.135m.bf16.512", 0, [] { return long_prompt(true, 512); });

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # Compares language models with llama.cpp, with 2 threads: generation of one sequence, and for Llama the processing of a prompt. Both
-# run alternately, and the best of each is used. Our time of generation includes a prompt of 32 tokens, that of llama.cpp does not.
+# run alternately, and the best of each is used. On both sides, generation is 128 steps of one token, without a prompt.
 #   LLAMA_BENCH="command that runs llama-bench" bench/llama_cpp.py FOLDER
 # FOLDER: a Hugging Face folder with the shape of the jobs and a tokenizer: GPT-2 with 124 million parameters, or SmolLM2-135M
 # (bench/llama_folder.py makes one). The weights may be random.
@@ -16,8 +16,8 @@ LLAMA = os.environ.get("LLAMA_BENCH", "llama-bench").split()
 ROUNDS, THREADS = 3, 2
 # name, job, flags of attend convert, tokens of the prompt (0: generate 128 tokens), bar
 JOBS = {
-    "gpt2": [("float32", "gpt2.write.124m.1x128", [], 0, 1.0), ("int8", "gpt2.write.124m.int8.1x128", ["--int8"], 0, 1.3)],
-    "llama": [("float32", "llama.write.135m.1x128", [], 0, 1.1), ("bf16", "llama.write.135m.bf16.1x128", ["--bf16"], 0, 1.1),
+    "gpt2": [("float32", "gpt2.decode.124m.1x128", [], 0, 1.0), ("int8", "gpt2.decode.124m.int8.1x128", ["--int8"], 0, 1.3)],
+    "llama": [("float32", "llama.decode.135m.1x128", [], 0, 1.1), ("bf16", "llama.decode.135m.bf16.1x128", ["--bf16"], 0, 1.1),
               ("prompt float32", "llama.prompt.135m.512", [], 512, 1.3), ("prompt bf16", "llama.prompt.135m.bf16.512", ["--bf16"], 512, 1.3)],
 }
 

@@ -156,8 +156,14 @@ Tensor MultiHeadAttention::begin(KeyValueCache& cache, std::size_t layer, const 
 
 Tensor MultiHeadAttention::step(KeyValueCache& cache, std::size_t layer, const Tensor& x,
                                 const AttentionPass& pass) const {
-  cache.append(layer, own_keys_values(x, pass));
-  return over(cache, layer, x, pass);
+  if (query_norm.defined() || key_norm.defined() || additive_v.defined()) {
+    cache.append(layer, own_keys_values(x, pass));
+    return over(cache, layer, x, pass);
+  }
+  const std::vector<const Linear*> groups[] = {{&query}, {&key, &value}};
+  std::vector<Tensor> projected = linear_groups(x, groups);
+  cache.append(layer, rotated(std::move(projected[1]), kv_heads, pass));
+  return output(cache.attend(layer, rotated(std::move(projected[0]), heads, pass), cached(pass)));
 }
 
 Tensor MultiHeadAttention::over(const KeyValueCache& cache, std::size_t layer, const Tensor& q,

@@ -99,6 +99,9 @@ MappedFile map_file(const std::filesystem::path& path) {
   void* address = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_NORESERVE, file.value, 0);
   if (address == MAP_FAILED) fail("load", path.string(), ": cannot map ", size, " bytes: ", system_error_text());
   auto* bytes = static_cast<std::byte*>(address);
+  // Recent versions of Linux then read a file in huge pages. Reading weights from memory is up to a third faster with
+  // them. An error is harmless.
+  ::madvise(address, size, MADV_HUGEPAGE);
   // The file stays open: its name may soon be that of another.
   Mapping* node = add_mapping(bytes, path.string(), std::exchange(file.value, -1), status);
   return {{bytes, size},

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <span>
+#include <vector>
 
 #include "attend/core/threads.h"
 #include "attend/kernels/few_rows.h"
@@ -19,17 +21,19 @@ HWY_BEFORE_NAMESPACE();
 namespace attend::kernels::HWY_NAMESPACE {
 namespace {
 
+using FloatParts = std::span<const RowsPart<const float*>>;
+using HalfParts = std::span<const RowsPart<HalfNumbers>>;
+
 // The sums that are kept in registers: rows of x times rows of W. Rows of W are processed in groups of four.
 constexpr int kMostSums = gemm::kVectors == 4 ? 24 : 12;  // of 32 registers, or of 16
 constexpr int kMostRows = kMostSums / 4;
 // The part of k that is processed at a time, so that the rows of a tile fit in the L1 cache.
 constexpr std::int64_t kDepth = 1024;
-// The block of W that stays in the L1 cache while it is multiplied by all rows of x, and the prefetch distance.
-constexpr std::int64_t kBlockBytes = 16 << 10;
-constexpr std::int64_t kAheadBytes = 32 << 10;
+// The block of W that stays in the L2 cache while it is multiplied by all rows of x. The next one is prefetched.
+constexpr std::int64_t kBlockBytes = 64 << 10;
 constexpr std::int64_t kAheadInRow = 12 << 10;  // prefetch distance if rows are read one after the other
 
-// The rows of W to prefetch: rows first, first + step, … of the tile that is `distance` ahead.
+// The rows of W to prefetch: rows first, first + step, … of the rows that are `distance` ahead.
 struct Ahead {
   std::int64_t distance = 0;  // in elements
   int first = 0, step = 1;
@@ -82,8 +86,8 @@ HWY_NOINLINE void Rows(const FewRows& s, const typename P::X* HWY_RESTRICT x, co
   constexpr int N = 4 * kFours;
   for (std::int64_t j = 0; j < s.n; j += N, w += N * s.w_stride) {
     // Prefetches are spread over the loop: too many at once would stall the processor.
+    constexpr int kLine = 64 / sizeof(*w), kAll = P::kTurns * hn::MaxLanes(typename P::Vectors());
     const auto fetch = [&](std::int64_t k) ATTEND_BODY {
-      constexpr int kLine = 64 / sizeof(*w), kAll = P::kTurns * hn::MaxLanes(typename P::Vectors());
       if (kAll < kLine && k % kLine >= kAll) return;
       for (int r = ahead.first; r < N; r += ahead.step)
         ATTEND_UNROLL for (int l = 0; l < kAll; l += kLine)
@@ -93,11 +97,13 @@ HWY_NOINLINE void Rows(const FewRows& s, const typename P::X* HWY_RESTRICT x, co
     const int columns = static_cast<int>(std::min<std::int64_t>(N, s.n - j));
     const typename P::W* rows[N];  // missing rows are replaced by the last one; their results are not used
     ATTEND_UNROLL for (int r = 0; r < N; ++r) rows[r] = w + std::min(r, columns - 1) * s.w_stride;
-    if constexpr (P::kScaled && M == 1) {
-      // Integer sums have a low latency, so the rows can be read one after the other, which is fastest for memory.
+    if constexpr (M == 1) {
+      // One row of x is limited by the memory, which is fastest if the rows of W are read one after the other.
       ATTEND_UNROLL for (int r = 0; r < N; ++r) {
         ForVectorsInTurns<typename P::Vectors, P::kTurns>(s.k, [&](auto at, int turn) ATTEND_BODY {
-          if (turn == 0) __builtin_prefetch(rows[r] + at.index + kAheadInRow);
+          if (turn == 0)
+            ATTEND_UNROLL for (int l = 0; l < kAll; l += kLine)
+                __builtin_prefetch(rows[r] + kAheadInRow / sizeof(*w) + at.index + l);
           sum[0][r / 4][r % 4].Add(at.Load(x), at.Load(rows[r]));
         });
       }
@@ -149,61 +155,87 @@ constexpr RowsOf<P> kRowsOf[] = {Rows<P, 1, kFetch>,
                                  Rows<P, kMostRows, kFetch>};
 
 template <class P>
-void FewRowsOf(const FewRows& s, const typename P::X* x, const typename P::W* w, float* y, const Finish& finish) {
+struct Part {
+  const typename P::W* w;
+  std::int64_t n;
+  float* y;
+  std::int64_t y_stride;
+  Finish finish;
+};
+
+template <class P>
+void FewRowsOf(const FewRows& s, const typename P::X* x, std::span<const Part<P>> parts) {
   static_assert(kMostRows <= std::size(kRowsOf<P, false>));
   const std::int64_t tiles = (s.m + kMostRows - 1) / kMostRows;
   const std::int64_t pieces = std::max<std::int64_t>((s.k + kDepth - 1) / kDepth, 1);
   const std::int64_t depth = std::max<std::int64_t>(((s.k + pieces - 1) / pieces + 15) / 16, 1) * 16;
-  const std::int64_t bytes = depth * static_cast<std::int64_t>(sizeof(*w));
-  const std::int64_t block = std::max<std::int64_t>((tiles == 1 ? 4 : 1) * kBlockBytes / bytes / 4, 1) * 4;
-  const std::int64_t distance = std::max(block, kAheadBytes / bytes);
-  // The first tiles share the prefetching, so that the other ones leave time for the memory to answer.
-  const int fetchers = static_cast<int>(std::min<std::int64_t>(tiles, 2));
-  const auto columns = [&](std::int64_t begin, std::int64_t end) {
+  const std::int64_t bytes = depth * static_cast<std::int64_t>(sizeof(typename P::W));
+  const std::int64_t block = std::max<std::int64_t>(kBlockBytes / bytes / 4, 1) * 4;
+  const auto columns = [&](const Part<P>& p, std::int64_t begin, std::int64_t end) {
     FewRows part = s;
+    part.y_stride = p.y_stride;
     for (std::int64_t k = 0; k == 0 || k < s.k; k += depth) {
       part.k = std::min(depth, s.k - k);
       part.accumulate = s.accumulate || k > 0;
       for (std::int64_t j = begin; j < end; j += block) {
         part.n = std::min(block, end - j);
-        const typename P::W* rows = w + j * s.w_stride + k;
-        const bool more = j + distance + block <= end;
+        const typename P::W* rows = p.w + j * s.w_stride + k;
+        const bool more = j + 2 * block <= end;
         std::int64_t first = 0;
         for (std::int64_t t = 0; t < tiles; ++t) {
           const std::int64_t count = s.m / tiles + (t < s.m % tiles);
-          (more && t < fetchers ? kRowsOf<P, true> : kRowsOf<P, false>)[count - 1](
-              part, x + first * s.x_stride + k, rows, y + first * s.y_stride + j, finish.From(first, j, k == 0),
-              {distance * s.w_stride, static_cast<int>(t), fetchers});
+          (more ? kRowsOf<P, true> : kRowsOf<P, false>)[count - 1](
+              part, x + first * s.x_stride + k, rows, p.y + first * p.y_stride + j, p.finish.From(first, j, k == 0),
+              {block * s.w_stride, static_cast<int>(t), static_cast<int>(tiles)});
           first += count;
         }
       }
     }
   };
+  std::int64_t n = 0;
+  for (const Part<P>& p : parts) n += p.n;
+  const auto columns_of_parts = [&](std::int64_t begin, std::int64_t end) {
+    for (const Part<P>& p : parts) {
+      const std::int64_t first = std::max<std::int64_t>(begin, 0), last = std::min(end, p.n);
+      if (first < last) columns(p, first, last);
+      begin -= p.n, end -= p.n;
+    }
+  };
   // Large products are split into many tasks, because other processes may slow down some of the cores.
   constexpr std::int64_t kLeast = 256, kParts = 8;
-  const std::int64_t share = (s.n / (kParts * threads()) + 15) / 16 * 16;
+  const std::int64_t share = (n / (kParts * threads()) + 15) / 16 * 16;
   if (share >= kLeast)
-    return parallel_tasks((s.n + share - 1) / share,
-                          [&](std::int64_t i) { columns(i * share, std::min((i + 1) * share, s.n)); });
+    return parallel_tasks((n + share - 1) / share,
+                          [&](std::int64_t i) { columns_of_parts(i * share, std::min((i + 1) * share, n)); });
   const std::int64_t worth_a_thread = 1 + (1 << 15) / (s.m * s.k + 1);
-  parallel_for(s.n, (worth_a_thread + 15) / 16 * 16, columns);
+  parallel_for(n, (worth_a_thread + 15) / 16 * 16, columns_of_parts);
 }
 
-void FewFloatRows(const FewRows& s, const float* x, const float* w, float* y, const float* bias) {
-  FewRowsOf<FloatProducts<float>>(s, x, w, y, {nullptr, nullptr, bias});
+// The products with weights that cast(part.w) converts to a pointer to P::W.
+template <class P, class Parts>
+void FewRowsOf(const FewRows& s, const float* x, Parts parts, const auto& cast) {
+  std::vector<Part<P>> all;
+  for (const auto& part : parts)
+    if (part.n > 0) all.push_back({cast(part.w), part.n, part.y, part.y_stride, {nullptr, nullptr, part.bias}});
+  if (!all.empty()) FewRowsOf<P>(s, x, all);
+}
+
+void FewFloatRows(const FewRows& s, const float* x, FloatParts parts) {
+  FewRowsOf<FloatProducts<float>>(s, x, parts, [](const float* w) { return w; });
 }
 
 template <class Half>
-void FewHalfRowsOf(const FewRows& s, const float* x, const std::uint16_t* w, float* y, const float* bias) {
-  FewRowsOf<FloatProducts<Half>>(s, x, reinterpret_cast<const Half*>(w), y, {nullptr, nullptr, bias});
+void FewHalfRowsOf(const FewRows& s, const float* x, HalfParts parts) {
+  FewRowsOf<FloatProducts<Half>>(s, x, parts, [](HalfNumbers w) { return reinterpret_cast<const Half*>(w.data); });
 }
-void FewHalfRows(const FewRows& s, const float* x, HalfNumbers w, float* y, const float* bias) {
-  (w.bfloat16 ? FewHalfRowsOf<hwy::bfloat16_t> : FewHalfRowsOf<hwy::float16_t>)(s, x, w.data, y, bias);
+void FewHalfRows(const FewRows& s, const float* x, HalfParts parts) {
+  (parts.front().w.bfloat16 ? FewHalfRowsOf<hwy::bfloat16_t> : FewHalfRowsOf<hwy::float16_t>)(s, x, parts);
 }
 
 void FewByteRows(const FewRows& s, const std::int16_t* x, const float* x_scale, const std::int8_t* w,
                  const float* w_scale, float* y, const float* bias) {
-  FewRowsOf<ByteProducts>(s, x, w, y, {x_scale, w_scale, bias});
+  const Part<ByteProducts> whole{w, s.n, y, s.y_stride, {x_scale, w_scale, bias}};
+  FewRowsOf<ByteProducts>(s, x, {&whole, 1});
 }
 
 // Rounds each row of x to integers in ±kMostX, and computes its scale: NaN for a row with a number that is not finite,
@@ -239,12 +271,22 @@ HWY_EXPORT(FewHalfRows);
 HWY_EXPORT(FewByteRows);
 HWY_EXPORT(RoundRows);
 
+void few_rows(const FewRows& shape, const float* x, std::span<const RowsPart<const float*>> parts) {
+  if (shape.m > 0 && !parts.empty()) HWY_DYNAMIC_DISPATCH(FewFloatRows)(shape, x, parts);
+}
+
+void few_rows(const FewRows& shape, const float* x, std::span<const RowsPart<HalfNumbers>> parts) {
+  if (shape.m > 0 && !parts.empty()) HWY_DYNAMIC_DISPATCH(FewHalfRows)(shape, x, parts);
+}
+
 void few_rows(const FewRows& shape, const float* x, const float* w, float* y, const float* bias) {
-  if (shape.m > 0 && shape.n > 0) HWY_DYNAMIC_DISPATCH(FewFloatRows)(shape, x, w, y, bias);
+  const RowsPart<const float*> whole{w, shape.n, bias, y, shape.y_stride};
+  few_rows(shape, x, {&whole, 1});
 }
 
 void few_rows(const FewRows& shape, const float* x, HalfNumbers w, float* y, const float* bias) {
-  if (shape.m > 0 && shape.n > 0) HWY_DYNAMIC_DISPATCH(FewHalfRows)(shape, x, w, y, bias);
+  const RowsPart<HalfNumbers> whole{w, shape.n, bias, y, shape.y_stride};
+  few_rows(shape, x, {&whole, 1});
 }
 
 void few_rows(const FewRows& shape, const float* x, const std::int8_t* w, const float* scale, float* y,

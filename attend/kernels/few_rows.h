@@ -3,6 +3,7 @@
 // processor. matmul() calls this kernel for suitable shapes, and is faster for many rows.
 #pragma once
 #include <cstdint>
+#include <span>
 
 namespace attend::kernels {
 
@@ -21,6 +22,20 @@ void few_rows(const FewRows& shape, const float* x, const float* w, float* y, co
 /// 8-bit weights.
 void few_rows(const FewRows& shape, const float* x, const std::int8_t* w, const float* scale, float* y,
               const float* bias);
+
+/// One of several products with the same x: y [m, n] = x · Wᵀ + bias.
+template <class Weights>  // const float* or HalfNumbers
+struct RowsPart {
+  Weights w;  ///< [n, k]
+  std::int64_t n = 0;
+  const float* bias = nullptr;  ///< [n]; may be null
+  float* y = nullptr;
+  std::int64_t y_stride = 0;
+};
+
+/// Several products with the same x, with the same bits as one after the other. The threads wait for each other only
+/// once, which counts for one row: then a product takes microseconds. `n` and `y_stride` of the shape are not used.
+void few_rows(const FewRows& shape, const float* x, std::span<const RowsPart<const float*>> parts);
 
 /// The maximum number of rows for which few_rows is as fast as a general matrix product.
 inline constexpr std::int64_t kFewRows = 64;

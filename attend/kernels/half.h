@@ -21,6 +21,8 @@ void widen(std::int64_t n, HalfNumbers from, float* to);
 
 /// few_rows() with such weights: each is read from memory once.
 void few_rows(const FewRows& shape, const float* x, HalfNumbers w, float* y, const float* bias);
+/// Several products; all weights have the same format.
+void few_rows(const FewRows& shape, const float* x, std::span<const RowsPart<HalfNumbers>> parts);
 
 /// C = A Bᵀ (+ C) + bias as in matmul(), for one product with a transposed B [n, k] without gaps between its rows. For
 /// many rows, blocks of B are converted first.

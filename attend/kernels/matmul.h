@@ -2,6 +2,9 @@
 // gemm-inl.h.
 #pragma once
 #include <cstdint>
+#include <span>
+
+#include "attend/kernels/few_rows.h"
 
 namespace attend::kernels {
 
@@ -36,5 +39,13 @@ class UniformRows {
 /// of a row do not depend on the other rows or the number of threads. For oneDNN, the last bits can depend on the
 /// number of threads, because it may split k among them.
 void matmul(const MatmulShape& shape, const float* a, const float* b, float* c, const float* bias = nullptr);
+
+/// Several products C = A Bᵀ + bias with the same A [m, k].
+template <class Weights>
+void matmul(std::int64_t m, std::int64_t k, const float* a, std::span<const RowsPart<Weights>> parts) {
+  if (m <= kFewRows && k > 0) return few_rows({.m = m, .k = k, .x_stride = k, .w_stride = k}, a, parts);
+  for (const RowsPart<Weights>& part : parts)
+    matmul({.m = m, .n = part.n, .k = k, .transpose_b = true, .c_stride = part.y_stride}, a, part.w, part.y, part.bias);
+}
 
 }  // namespace attend::kernels

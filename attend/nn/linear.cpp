@@ -1,5 +1,6 @@
 #include "attend/nn/linear.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "attend/ops/activation.h"
@@ -37,6 +38,22 @@ Tensor linear_together(const Tensor& x, std::span<const Linear* const> layers) {
   }
   const Tensor y = matrices.empty() ? linear_together(x, weights, biases) : linear_together(x, matrices, biases);
   return updates.empty() ? y : add_low_rank(y, x, updates);
+}
+
+std::vector<Tensor> linear_groups(const Tensor& x, std::span<const std::vector<const Linear*>> groups) {
+  const auto plain = [](const Linear* layer) { return !layer->scales.defined() && !layer->adapter; };
+  if (!std::ranges::all_of(groups, [&](const auto& group) { return std::ranges::all_of(group, plain); })) {
+    std::vector<Tensor> results;
+    for (const std::vector<const Linear*>& group : groups) results.push_back(linear_together(x, group));
+    return results;
+  }
+  std::vector<LinearGroup> of_tensors(groups.size());
+  for (std::size_t i = 0; i < groups.size(); ++i)
+    for (const Linear* layer : groups[i]) {
+      of_tensors[i].weights.push_back(layer->weight);
+      if (layer->bias.defined()) of_tensors[i].biases.push_back(layer->bias);
+    }
+  return linear_groups(x, of_tensors);
 }
 
 void place_together(std::span<Linear* const> layers) {

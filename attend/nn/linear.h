@@ -4,6 +4,7 @@
 #include <memory>
 #include <span>
 #include <utility>
+#include <vector>
 
 #include "attend/nn/init.h"
 #include "attend/ops/int8.h"
@@ -47,6 +48,10 @@ struct Linear {
 /// One matrix product if the weights are contiguous in memory (see place_together), otherwise one for each layer.
 /// Either all layers have a bias or none has one, and all have the same precision.
 Tensor linear_together(const Tensor& x, std::span<const Linear* const> layers);
+
+/// linear_together() for groups of layers with the same input, with a result for each group. The products of few rows
+/// share one parallel loop.
+std::vector<Tensor> linear_groups(const Tensor& x, std::span<const std::vector<const Linear*>> groups);
 
 /// Makes the parameters of several layers contiguous in memory, so that linear_together is one matrix product.
 void place_together(std::span<Linear* const> layers);

@@ -12,10 +12,33 @@
 namespace attend {
 namespace {
 
-/// y = x Wᵀ + bias, for a weight in float32, float16 or bfloat16.
-void multiply(const kernels::MatmulShape& shape, const float* x, const Tensor& weight, float* y, const float* bias) {
-  if (is_half(weight)) return kernels::matmul(shape, x, half_numbers(weight), y, bias);
-  kernels::matmul(shape, x, weight.data(), y, bias);
+/// One of several products y = x Wᵀ + bias with the same x [rows, in], for a weight in float32, float16 or bfloat16.
+struct Product {
+  const Tensor* weight;
+  std::int64_t out;  // more than the rows of the weight if the next weights follow it in memory
+  const float* bias;
+  float* y;
+  std::int64_t y_stride;
+};
+
+template <class Weights>
+void multiply(std::int64_t rows, std::int64_t in, const float* x, std::span<const Product> products,
+              const auto& weights_of) {
+  std::vector<kernels::RowsPart<Weights>> parts;
+  parts.reserve(products.size());
+  for (const Product& p : products) parts.push_back({weights_of(*p.weight), p.out, p.bias, p.y, p.y_stride});
+  kernels::matmul(rows, in, x, std::span<const kernels::RowsPart<Weights>>(parts));
+}
+
+void multiply(std::int64_t rows, std::int64_t in, const float* x, std::span<const Product> products) {
+  const auto differs = [&](const Product& p) { return p.weight->dtype() != products.front().weight->dtype(); };
+  if (std::ranges::any_of(products, differs)) {
+    for (const Product& p : products) multiply(rows, in, x, {&p, 1});
+  } else if (is_half(*products.front().weight)) {
+    multiply<kernels::HalfNumbers>(rows, in, x, products, half_numbers);
+  } else {
+    multiply<const float*>(rows, in, x, products, [](const Tensor& weight) -> const float* { return weight.data(); });
+  }
 }
 
 void check(const Tensor& x, const Tensor& weight, const Tensor& bias) {
@@ -44,8 +67,8 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activat
   const std::int64_t rows = x.rows(), in = weight.dim(1), out = weight.dim(0);
   const float* bias_data = bias.defined() ? bias.data() : nullptr;
   Tensor y = Tensor::empty(x.shape().with(-1, out));
-  multiply({.m = rows, .n = out, .k = in, .transpose_b = true}, x.data(), weight, y.data(),
-           activation == Activation::none ? bias_data : nullptr);
+  const Product product{&weight, out, activation == Activation::none ? bias_data : nullptr, y.data(), out};
+  multiply(rows, in, x.data(), {&product, 1});
 
   Tensor saved;  // the tensor from which the activation's derivative is computed
   if (activation != Activation::none) {
@@ -55,6 +78,7 @@ Tensor linear(const Tensor& x, const Tensor& weight, const Tensor& bias, Activat
     kernels::bias_activation(rows, out, y.data(), bias_data, activation, pre, y.data());
   }
 
+  if (!recording()) return y;
   // A frozen weight needs no x.
   return record(
       "linear", y, {x, weight, bias},
@@ -114,24 +138,39 @@ void place_together(std::span<Tensor* const> parts) {
   }
 }
 
-Tensor linear_together(const Tensor& x, std::span<const Tensor> weights, std::span<const Tensor> biases) {
-  if (weights.empty() || (!biases.empty() && biases.size() != weights.size()))
-    fail("linear", "either all weights have a bias or none: got ", weights.size(), " weights and ", biases.size(),
-         " biases");
-  std::vector<std::int64_t> starts{0};  // the first column of each part in the result
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    check(x, weights[i], biases.empty() ? Tensor() : biases[i]);
-    starts.push_back(starts.back() + weights[i].dim(0));
-  }
-  const std::int64_t rows = x.rows(), in = x.dim(-1), out = starts.back();
-  const bool one = together(weights) && together(biases);
-  const std::size_t products = one ? 1 : weights.size();
-  const auto width = [=](std::size_t i) { return one ? out : starts[i + 1] - starts[i]; };
-  Tensor y = Tensor::empty(x.shape().with(-1, out));
-  for (std::size_t i = 0; i < products; ++i)
-    multiply({.m = rows, .n = width(i), .k = in, .transpose_b = true, .c_stride = out}, x.data(), weights[i],
-             y.data() + starts[i], biases.empty() ? nullptr : biases[i].data());
+namespace {
 
+/// Where the results of a group are: part i begins at column starts[i].
+struct GroupColumns {
+  std::vector<std::int64_t> starts{0};
+  bool one = false;  // one product for all parts
+
+  GroupColumns(const Tensor& x, std::span<const Tensor> weights, std::span<const Tensor> biases) {
+    if (weights.empty() || (!biases.empty() && biases.size() != weights.size()))
+      fail("linear", "either all weights have a bias or none: got ", weights.size(), " weights and ", biases.size(),
+           " biases");
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      check(x, weights[i], biases.empty() ? Tensor() : biases[i]);
+      starts.push_back(starts.back() + weights[i].dim(0));
+    }
+    one = together(weights) && together(biases);
+  }
+  std::int64_t out() const { return starts.back(); }
+  std::size_t products() const { return one ? 1 : starts.size() - 1; }
+  std::int64_t width(std::size_t i) const { return one ? out() : starts[i + 1] - starts[i]; }
+
+  /// Appends the products whose results are the columns of y.
+  void add_products(std::span<const Tensor> weights, std::span<const Tensor> biases, const Tensor& y,
+                    std::vector<Product>& to) const {
+    for (std::size_t i = 0; i < products(); ++i)
+      to.push_back({&weights[i], width(i), biases.empty() ? nullptr : biases[i].data(), y.data() + starts[i], out()});
+  }
+};
+
+Tensor recorded_together(const Tensor& y, const Tensor& x, std::span<const Tensor> weights,
+                         std::span<const Tensor> biases, const GroupColumns& columns) {
+  if (!recording()) return y;
+  const std::int64_t rows = x.rows(), in = x.dim(-1), out = columns.out();
   std::vector<Tensor> inputs{x}, kept;
   inputs.insert(inputs.end(), weights.begin(), weights.end());
   inputs.insert(inputs.end(), biases.begin(), biases.end());
@@ -141,9 +180,10 @@ Tensor linear_together(const Tensor& x, std::span<const Tensor> weights, std::sp
   return record("linear", y, inputs, [=, x = trained ? x.detach() : Tensor()](const Tensor& dy, Grads& grads) {
     if (grads.wants(0)) {
       const Grads::Target dx = grads.target(0);
-      for (std::size_t i = 0; i < products; ++i)
-        kernels::matmul({.m = rows, .n = in, .k = width(i), .accumulate = dx.accumulate || i > 0, .a_stride = out},
-                        dy.data() + starts[i], kept[i].data(), dx.tensor.data());
+      for (std::size_t i = 0; i < columns.products(); ++i)
+        kernels::matmul(
+            {.m = rows, .n = in, .k = columns.width(i), .accumulate = dx.accumulate || i > 0, .a_stride = out},
+            dy.data() + columns.starts[i], kept[i].data(), dx.tensor.data());
     }
     // The gradients of all parts are computed together. Each part copies its rows, because a view would keep the memory
     // of all parts alive.
@@ -153,7 +193,8 @@ Tensor linear_together(const Tensor& x, std::span<const Tensor> weights, std::sp
       return any;
     };
     const auto give = [&](std::size_t first, const Tensor& whole) {
-      for (std::size_t i = 0; i < parts; ++i) grads.add(first + i, whole.view_rows(starts[i], starts[i + 1]).copy());
+      for (std::size_t i = 0; i < parts; ++i)
+        grads.add(first + i, whole.view_rows(columns.starts[i], columns.starts[i + 1]).copy());
     };
     if (wanted(1, parts)) {
       const Tensor dweights = Tensor::empty({out, in});
@@ -167,6 +208,32 @@ Tensor linear_together(const Tensor& x, std::span<const Tensor> weights, std::sp
       give(1 + parts, dbiases);
     }
   });
+}
+
+}  // namespace
+
+Tensor linear_together(const Tensor& x, std::span<const Tensor> weights, std::span<const Tensor> biases) {
+  const GroupColumns columns(x, weights, biases);
+  const Tensor y = Tensor::empty(x.shape().with(-1, columns.out()));
+  std::vector<Product> products;
+  columns.add_products(weights, biases, y, products);
+  multiply(x.rows(), x.dim(-1), x.data(), products);
+  return recorded_together(y, x, weights, biases, columns);
+}
+
+std::vector<Tensor> linear_groups(const Tensor& x, std::span<const LinearGroup> groups) {
+  std::vector<GroupColumns> columns;
+  std::vector<Product> products;
+  std::vector<Tensor> results;
+  for (const auto& [weights, biases] : groups) {
+    columns.emplace_back(x, weights, biases);
+    results.push_back(Tensor::empty(x.shape().with(-1, columns.back().out())));
+    columns.back().add_products(weights, biases, results.back(), products);
+  }
+  multiply(x.rows(), x.dim(-1), x.data(), products);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    results[i] = recorded_together(results[i], x, groups[i].weights, groups[i].biases, columns[i]);
+  return results;
 }
 
 }  // namespace attend

@@ -83,6 +83,29 @@ TEST_P(LinearTogether, EqualsTheSeparateLayersForAnyMemoryLayout) {
   expect_near(linear_together(x, weights, biases), apart);
 }
 
+TEST_P(LinearTogether, GroupsHaveTheBitsOfEachGroupAlone) {
+  const Tensor x = normal({GetParam(), 7}, 1);
+  const std::vector<LinearGroup> groups = {{{normal({5, 7}, 2)}, {normal({5}, 3)}},
+                                           {{normal({4, 7}, 4), normal({6, 7}, 5)}, {}},
+                                           {{convert(normal({3, 7}, 6), DType::bf16)}, {}}};
+  const std::vector<Tensor> results = linear_groups(x, groups);
+  ASSERT_EQ(results.size(), groups.size());
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const Tensor alone = linear_together(x, groups[i].weights, groups[i].biases);
+    EXPECT_EQ(results[i].shape(), alone.shape());
+    EXPECT_EQ(results[i].to_vector(), alone.to_vector());
+  }
+}
+
+TEST(Linear, GradientsOfGroupsMatchFiniteDifferences) {
+  const auto run = [](const Tensors& x) {
+    const std::vector<LinearGroup> groups = {{{x[1]}, {}}, {{x[2], x[3]}, {x[4], x[5]}}};
+    return concat(linear_groups(x[0], groups), 1);
+  };
+  expect_gradients(run, {normal({3, 7}, 1), normal({4, 7}, 2), normal({6, 7}, 3), normal({2, 7}, 4), normal({6}, 5),
+                         normal({2}, 6)});
+}
+
 TEST(Linear, GradientsOfLinearTogetherMatchFiniteDifferences) {
   const auto run = [](const Tensors& x) { return linear_together(x[0], {&x[1], 2}, {&x[3], 2}); };
   Tensors inputs = {normal({3, 5, 7}, 1), normal({4, 7}, 2), normal({6, 7}, 3), normal({4}, 4), normal({6}, 5)};
