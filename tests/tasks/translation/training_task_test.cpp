@@ -88,7 +88,7 @@ TEST(TranslationTrainingTask, LearnsFromFeaturesAndGeneratesFromThem) {
   const Ids prompt = {kStart};
   std::vector<GenerationInput> inputs;
   for (const Ids& tokens : spoken) inputs.push_back({.prompt = prompt, .features = frames_of(tokens, random)});
-  auto [state, logits] = model->start(inputs);
+  auto [state, logits, reused] = model->start(inputs);
   std::vector<Ids> generated(2);
   for (int step = 0; step < 5; ++step) {
     Ids best;
