@@ -43,7 +43,8 @@ void matmul(const MatmulShape& shape, const float* a, const float* b, float* c, 
 /// Several products C = A Bᵀ + bias with the same A [m, k].
 template <class Weights>
 void matmul(std::int64_t m, std::int64_t k, const float* a, std::span<const RowsPart<Weights>> parts) {
-  if (m <= kFewRows && k > 0) return few_rows({.m = m, .k = k, .x_stride = k, .w_stride = k}, a, parts);
+  if (m <= kFewRows && k > 0 && !UniformRows::active())
+    return few_rows({.m = m, .k = k, .x_stride = k, .w_stride = k}, a, parts);
   for (const RowsPart<Weights>& part : parts)
     matmul({.m = m, .n = part.n, .k = k, .transpose_b = true, .c_stride = part.y_stride}, a, part.w, part.y, part.bias);
 }

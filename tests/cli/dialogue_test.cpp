@@ -74,7 +74,8 @@ TEST_F(Dialogue, WrongUsageIsReported) {
   };
   EXPECT_TRUE(contains(refusal("train dialogue --output " + path("x")), "--train"));
   EXPECT_TRUE(contains(refusal(training("x") + "--loss-on some"), "--loss-on"));
-  EXPECT_TRUE(contains(refusal(training("x") + "--heads 3"), "3 heads do not divide the width"));
+  EXPECT_TRUE(contains(refusal("train dialogue --heads 3 --train " + path("talk.txt") + " --output " + path("x")),
+                       "3 heads do not divide the width"));
   EXPECT_TRUE(contains(refusal(training("x") + "--turn-separator ''"), "the separator of turns is empty"));
   EXPECT_TRUE(contains(refusal("evaluate --dialogues " + path("talk.txt")), "--model"));
   std::ofstream(folder_ / "bad.jsonl") << R"({"messages": [{"role": "bot", "content": "Hi"}]})" << '\n';

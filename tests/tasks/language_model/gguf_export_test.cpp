@@ -66,7 +66,7 @@ TEST(GgufExport, TheChatTemplatesComeBackWithTheirTokens) {
   ASSERT_TRUE(opened);
   const std::string messages = R"([{"role": "user", "content": "low"}])", tools = R"([{"name": "f"}])";
   EXPECT_EQ(opened->render({.messages = messages}),
-            "low" + original.tokenizer().token(original.tokenizer().special().eos.value()));
+            "low" + original.tokenizer().token(original.network().options.end()));
   EXPECT_EQ(opened->render({.messages = messages, .tools = tools}), "flow");
   save_gguf(original.network(), original.tokenizer(), folder / "none.gguf", GgufType::f32, "m");
   EXPECT_FALSE(chat_template_of(ModelFolder(folder / "none.gguf")));
