@@ -121,7 +121,7 @@ void KeyValueCache::set_packed(Layer& layer, const Tensor& keys_values) const {
 void KeyValueCache::reserve(std::span<const std::int64_t> lengths, std::int64_t width) {
   if (rows_ > 0 || store_)
     fail("cache", "only an empty cache can be prepared for prompts: got one of ", rows_, " rows");
-  Reading& reading = reading_.emplace();
+  Reading& reading = reading_.emplace(Reading{});
   std::int64_t total = 0;
   for (const std::int64_t length : lengths) reading.starts.push_back(std::exchange(total, total + length));
   grow_packed(lengths);

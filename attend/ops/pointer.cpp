@@ -88,7 +88,7 @@ Tensor pointer_mixture(const Tensor& logits, const Tensor& weights, const Tensor
                   Grads::Target targets[3] = {};
                   for (std::size_t i = 0; i < 3; ++i)
                     if (grads.wants(i)) targets[i] = grads.target(i);
-                  auto& [dlogits, dweights, dgate] = targets;
+                  Grads::Target &dlogits = targets[0], &dweights = targets[1], &dgate = targets[2];
                   if (dweights.tensor.defined() && !dweights.accumulate) dweights.tensor.fill(0.f);
                   const auto at = [](const Grads::Target& target, std::int64_t offset) {
                     return target.tensor.defined() ? target.tensor.data() + offset : nullptr;

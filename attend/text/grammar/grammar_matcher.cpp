@@ -234,7 +234,7 @@ std::uint32_t GrammarMatcher::intern(Entries&& entries) {
 /// The stacks of all of these sets. The list is changed.
 std::uint32_t GrammarMatcher::unite(std::vector<std::uint32_t>& sets) {
   std::ranges::sort(sets);
-  sets.erase(std::ranges::unique(sets).begin(), sets.end());
+  sets.erase(std::unique(sets.begin(), sets.end()), sets.end());  // Clang 14 cannot compile std::ranges::unique
   if (sets.size() == 1 || budget_ <= 0) return sets.front();
   const std::uint64_t key = entry_of(sets[0], sets[1]);
   if (sets.size() == 2)

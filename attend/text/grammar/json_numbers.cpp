@@ -17,12 +17,12 @@ Natural power_of_ten(int digits) {
   return power;
 }
 
-std::string quoted(std::string_view digits) { return std::string(1, '"').append(digits) + '"'; }
+std::string terminal(std::string_view digits) { return std::string(1, '"').append(digits) + '"'; }
 
 std::string any_digits(std::size_t count) { return count == 0 ? "\"\"" : "[0-9]{" + std::to_string(count) + "}"; }
 
 std::string digit_between(char first, char last) {
-  return first == last ? quoted({&first, 1}) : std::string("[") + first + "-" + last + "]";
+  return first == last ? terminal({&first, 1}) : std::string("[") + first + "-" + last + "]";
 }
 
 std::string joined(const std::vector<std::string>& alternatives) {
@@ -37,15 +37,15 @@ std::string digits_between(std::string_view low, std::string_view high) {
   const auto all = [](std::string_view digits, char c) { return digits.find_first_not_of(c) == digits.npos; };
   if (all(low, '0') && all(high, '9')) return any_digits(low.size());
   const std::string_view low_rest = low.substr(1), high_rest = high.substr(1);
-  if (low[0] == high[0]) return quoted(low.substr(0, 1)) + " " + digits_between(low_rest, high_rest);
+  if (low[0] == high[0]) return terminal(low.substr(0, 1)) + " " + digits_between(low_rest, high_rest);
   std::vector<std::string> alternatives;
   char first = low[0], last = high[0];
   if (!all(low_rest, '0'))
-    alternatives.push_back(quoted({&low[0], 1}) + " " + digits_between(low_rest, std::string(low_rest.size(), '9'))),
+    alternatives.push_back(terminal({&low[0], 1}) + " " + digits_between(low_rest, std::string(low_rest.size(), '9'))),
         ++first;
   std::string at_most;
   if (!all(high_rest, '9'))
-    at_most = quoted({&high[0], 1}) + " " + digits_between(std::string(high_rest.size(), '0'), high_rest), --last;
+    at_most = terminal({&high[0], 1}) + " " + digits_between(std::string(high_rest.size(), '0'), high_rest), --last;
   if (first <= last) alternatives.push_back(digit_between(first, last) + " " + any_digits(low_rest.size()));
   if (!at_most.empty()) alternatives.push_back(at_most);
   return joined(alternatives);
@@ -62,12 +62,12 @@ std::string fraction_between(std::string_view low, std::string_view high) {
   };
   const std::string_view low_rest = low.substr(1), high_rest = high.substr(1);
   const std::string zeros(low_rest.size(), '0'), nines(low_rest.size(), '9');
-  if (low[0] == high[0]) return quoted(low.substr(0, 1)) + rest(low_rest, high_rest);
+  if (low[0] == high[0]) return terminal(low.substr(0, 1)) + rest(low_rest, high_rest);
   std::vector<std::string> alternatives;
   char first = low[0], last = high[0];
-  if (!all(low_rest, '0')) alternatives.push_back(quoted(low.substr(0, 1)) + rest(low_rest, nines)), ++first;
+  if (!all(low_rest, '0')) alternatives.push_back(terminal(low.substr(0, 1)) + rest(low_rest, nines)), ++first;
   std::string at_most;
-  if (!all(high_rest, '9')) at_most = quoted(high.substr(0, 1)) + rest(zeros, high_rest), --last;
+  if (!all(high_rest, '9')) at_most = terminal(high.substr(0, 1)) + rest(zeros, high_rest), --last;
   if (first <= last) alternatives.push_back(digit_between(first, last) + rest(zeros, nines));
   if (!at_most.empty()) alternatives.push_back(at_most);
   return joined(alternatives);
@@ -102,11 +102,11 @@ std::string decimals(Natural low, Natural high, int digits) {
     return from == 0 ? "(" + between + ")?" : between;
   };
   const Natural first = low / unit, last = high / unit;
-  if (first == last) return quoted(std::to_string(first)) + " " + fraction(low % unit, high % unit);
-  std::vector<std::string> alternatives{quoted(std::to_string(first)) + " " + fraction(low % unit, unit - 1)};
+  if (first == last) return terminal(std::to_string(first)) + " " + fraction(low % unit, high % unit);
+  std::vector<std::string> alternatives{terminal(std::to_string(first)) + " " + fraction(low % unit, unit - 1)};
   if (last - first > 1)
     alternatives.push_back(naturals(first + 1, last - 1) + " (\".\" [0-9]{1," + std::to_string(digits) + "})?");
-  alternatives.push_back(quoted(std::to_string(last)) + " " + fraction(0, high % unit));
+  alternatives.push_back(terminal(std::to_string(last)) + " " + fraction(0, high % unit));
   return joined(alternatives);
 }
 
