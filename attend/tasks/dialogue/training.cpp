@@ -150,13 +150,7 @@ TrainingResult train_dialogues(const Options& options, const TrainingObserver& o
       is_new ? learn_tokenizer(options, training_part, observer) : ModelFolder(options.from).tokenizer();
   const ChatTemplate chat =
       is_new ? new_dialogue_template() : dialogue_template(ModelFolder(options.from), options.template_file);
-  ModelInTraining run({.from = options.from,
-                       .model = options.model,
-                       .context = options.context,
-                       .dropout = options.dropout,
-                       .lora = options.lora,
-                       .seed = options.trainer.seed},
-                      tokenizer);
+  ModelInTraining run(ModelInTrainingOptions::of(options), tokenizer);
   CausalLm& model = run.model;
   const DialogueStore stored{options, tokenizer, chat, options.context > 0 ? options.context : model.options.positions};
   const ExampleStore training = stored(options.train, options.format, training_part, "train.tokens", observer);

@@ -19,6 +19,16 @@ struct ModelInTrainingOptions {
   std::optional<float> dropout = {};  ///< of all kinds; empty: the values of the model
   LoraOptions lora = {};              ///< for fine-tuning: train adapters only
   std::uint64_t seed = 1;
+
+  /// From the options of a task, which have the same names.
+  static ModelInTrainingOptions of(const auto& task) {
+    return {.from = task.from,
+            .model = task.model,
+            .context = task.context,
+            .dropout = task.dropout,
+            .lora = task.lora,
+            .seed = task.trainer.seed};
+  }
 };
 
 struct ModelInTraining {

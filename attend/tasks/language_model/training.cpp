@@ -76,13 +76,7 @@ TrainingResult train_language_model(const Options& given_options, const Training
   const Tokenizer tokenizer = !options.from.empty()        ? ModelFolder(options.from).tokenizer()
                               : !options.tokenizer.empty() ? load_tokenizer(options.tokenizer)
                                                            : learn_tokenizer(options, observer);
-  ModelInTraining run({.from = options.from,
-                       .model = options.model,
-                       .context = options.context,
-                       .dropout = options.dropout,
-                       .lora = options.lora,
-                       .seed = options.trainer.seed},
-                      tokenizer);
+  ModelInTraining run(ModelInTrainingOptions::of(options), tokenizer);
   CausalLm& model = run.model;
   const TokenStore store = tokenized(options, options.train, tokenizer, "train.tokens", observer);
   StoredText training{store, {0, store.size()}};
